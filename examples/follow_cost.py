@@ -18,8 +18,8 @@ from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.lower.segments import segment_lower_bound
 from archline.analysis.cache.upper.allocation import AllocationPlanner
 from archline.claims.decide import decide_claims
-from archline.claims.growth_of_cost import growth_of_cost
 from archline.cli.main import main
+from archline.cost_growth.growth_of_cost import growth_of_cost
 from archline.ir.lower import Lowering
 from archline.ir.tree import Access, Loop
 from archline.language.loader import load_target

@@ -7,6 +7,7 @@ is executed when one of its names is first read. `from archline.execution.run im
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.util import find_spec, module_from_spec
 from threading import RLock
 from types import ModuleType
@@ -23,15 +24,28 @@ class UnloadedModule(ModuleType):
     """
 
     def __getattr__(self, name: str) -> Any:
-        spec = self.__spec__
-        with _LOCK:
-            if type(self) is UnloadedModule and not name.startswith("__") and spec is not None and spec.loader:
-                self.__class__ = ModuleType  # type: ignore[assignment]
-                spec.loader.exec_module(self)
+        if not name.startswith("__"):
+            _execute(self)
         try:
             return self.__dict__[name]
         except KeyError:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}") from None
+
+
+def _execute(module: ModuleType) -> None:
+    """Execute the file of a module unless that has been done, or is being done."""
+    spec = module.__spec__
+    with _LOCK:
+        if type(module) is UnloadedModule and spec is not None and spec.loader is not None:
+            module.__class__ = ModuleType  # type: ignore[assignment]
+            spec.loader.exec_module(module)
+
+
+def load_module(name: str) -> ModuleType:
+    """Import a module for what its file does when it is executed, such as defining rules."""
+    module = import_module(name)
+    _execute(module)
+    return module
 
 
 def load_on_use(package: str) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from archline.analysis.analyse import derive
 from archline.claims.decide import decide_claims
-from archline.claims.growth_of_cost import growth_of_cost
+from archline.cost_growth.growth_of_cost import growth_of_cost
 from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.expr.text import format_conjunction

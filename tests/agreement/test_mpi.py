@@ -115,7 +115,7 @@ def test_the_command_prints_once_under_mpiexec(tmp_path: Path) -> None:
         assert (ran.returncode, ran.stdout, ran.stderr) == (0, alone.stdout, "")
     few = started(2, [*command, "--engine", "mpi"])
     assert (few.returncode, few.stdout) == (2, "")
-    assert few.stderr == "AL537: the grid has 3 processors, and MPI 2 ranks\n  hint: start it by `mpiexec -n 3`\n"
+    assert few.stderr == "AL537: the grid has 3 processors, but MPI has 2 ranks\n  hint: start it with `mpiexec -n 3`\n"
 
 
 def _environment() -> dict[str, str]:

@@ -16,7 +16,7 @@ from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
 from archline.analysis.metrics.relations import time_cost
 from archline.claims.decide import decide_claims
-from archline.claims.growth_of_cost import growth_of_cost
+from archline.cost_growth.growth_of_cost import growth_of_cost
 from archline.execution.run import execute
 from archline.expr.values import evaluate_static
 from archline.language.loader import load_text

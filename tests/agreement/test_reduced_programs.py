@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
-from archline.claims.growth_of_cost import growth_of_cost
+from archline.cost_growth.growth_of_cost import growth_of_cost
 from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language.loader import load_text

@@ -18,8 +18,8 @@ from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.lower.hbl import HblBound, IterationSpace
 from archline.analysis.cost import Cost, Costs
 from archline.certificates.check import check
-from archline.claims.io_growth import io_growth_lower_bound
 from archline.claims.optimality import optimality_regimes
+from archline.cost_growth.any_schedule import io_growth_lower_bound
 from archline.execution.cache import compact, optimal
 from archline.expr.intervals import Interval
 from archline.expr.values import evaluate as value_of

@@ -273,7 +273,7 @@ def test_what_is_refused_says_where(target: str) -> None:
     [
         ("algorithm f(A: real[n, n] zmorton, s: inout real[1]):\n    s[0] = A[0, 0]\n", "Z-Morton", 2),
         ("algorithm f(x: real[n*q], n: size, q: size, s: inout real[1]):\n    for i in 0..n:\n        s[0] = x[i*q]\n", "i*q is not affine", 3),
-        ("algorithm f(I: index[n] below n, s: inout real[n]):\n    s[I[0]] = 1.0\n", "the data decides", 2),
+        ("algorithm f(I: index[n] below n, s: inout real[n]):\n    s[I[0]] = 1.0\n", "which element this is depends on data", 2),
         ("algorithm f(s: inout real[n]):\n    if s[0] > 0.5:\n        s[0] = 1.0\n", "more than sizes", 3),
     ],
 )  # fmt: skip

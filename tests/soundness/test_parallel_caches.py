@@ -354,14 +354,14 @@ def test_the_last_child_goes_on_behind_the_sync() -> None:
 @pytest.mark.parametrize(
     ("events", "message"),
     [
-        ([(TraceEvent.SPAWN, 0, 0)], "everything opened is closed"),
-        ([(TraceEvent.SPAWN_END, 0, 0)], "closes what is open"),
-        ([(TraceEvent.SPAWN, 0, 0), (TraceEvent.RETURN, 0, 0)], "closes what is open"),
+        ([(TraceEvent.SPAWN, 0, 0)], "every opened event is closed"),
+        ([(TraceEvent.SPAWN_END, 0, 0)], "closes the innermost open event"),
+        ([(TraceEvent.SPAWN, 0, 0), (TraceEvent.RETURN, 0, 0)], "closes the innermost open event"),
         ([(TraceEvent.ITERATION, 0, 0)], "directly in its loop"),
         ([(TraceEvent.PARALLEL, 0, 1), (TraceEvent.PARALLEL_END, 0, 0)], "trip count"),
-        ([(TraceEvent.SYNC, 1, 0), (TraceEvent.SYNC, 0, 0)], "positions within the trace"),
-        ([(TraceEvent.SYNC, 3, 0)], "positions within the trace"),
-        ([(TraceEvent.ALLOCATE, 0, 2), (TraceEvent.RELEASE, 0, 1)], "size it was allocated"),
+        ([(TraceEvent.SYNC, 1, 0), (TraceEvent.SYNC, 0, 0)], "positions do not decrease and lie within the trace"),
+        ([(TraceEvent.SYNC, 3, 0)], "positions do not decrease and lie within the trace"),
+        ([(TraceEvent.ALLOCATE, 0, 2), (TraceEvent.RELEASE, 0, 1)], "size with which it was allocated"),
         ([(TraceEvent.ALLOCATE, 0, 1), (TraceEvent.RELEASE, 1, 1)], "above the stack"),
     ],
 )

@@ -420,7 +420,7 @@ def test_iterations_that_the_data_gives(head: str) -> None:
 def test_calls_at_sizes_that_only_the_data_gives() -> None:
     costs = derived("leaf(x[0..k[0]])", "x: inout real[n], k: int[1]")
     assert {cost.status for cost in costs} == {"unknown"}
-    assert "a size of `leaf` that only the data gives" in (costs["work"].reason or "")
+    assert "a data-dependent size of `leaf`" in (costs["work"].reason or "")
 
 
 def test_zero_sizes() -> None:

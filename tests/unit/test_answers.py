@@ -121,7 +121,7 @@ def test_costs_say_where_a_claim_fails_and_what_decides_the_exit_code(tmp_path: 
     ran = cli("cost", str(path))
     assert ran.code == 0
     assert "fails: work <= n: at n = 1: derived" in ran.out
-    assert "`archline check` shows more, and exits with 1 where a claim fails" in ran.out
+    assert "`archline check` shows more, and exits with 1 if a claim fails" in ran.out
     assert cli("check", str(path)).code == 1
     assert "exits with 1" not in cli("cost", "scan.reduce::sum").out
 

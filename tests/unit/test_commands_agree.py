@@ -129,7 +129,7 @@ def test_not_has_its_hint_still() -> None:
 def test_cases_of_a_recurrence_have_a_hint() -> None:
     refused = cli("recurrence", "Q(n) = 2*Q(n/2) + n/L, Q(n) = n/L when n <= Z")
     assert refused.refused("AL472")
-    assert "hint: cases follow one `=`: Q(n) = ... when ...; ..." in refused.err
+    assert "hint: write all cases after one `=`: Q(n) = ... when ...; ..." in refused.err
     assert cli("recurrence", "Q(n) = n/L when n <= Z; 2*Q(n/2) + n/L").code == 0
 
 

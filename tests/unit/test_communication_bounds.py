@@ -379,7 +379,7 @@ def test_every_format_has_the_bounds(path):
 def test_words_below_a_bound_show_that_its_assumptions_do_not_hold():
     cost = al.loads(ALONE)["alone"].cost(problem="matmul(n, n, n)")
     shown = " ".join(str(cost.lower_bounds(n=8, P=4)).split())
-    assert "below it: what the bound assumes does not hold" in shown
+    assert "below the bound, whose assumptions do not hold" in shown
     # 3*64/4^(2/3) - 48 is more than nothing, which is what moves.
     assert values(cost.lower_bounds(n=8, P=4))["memory-independent"][0] == pytest.approx(3 * 64 / 4 ** (2 / 3) - 48)
     assert cost["words"].upper == 0

@@ -14,6 +14,7 @@ from typing import get_args
 import pytest
 
 import archline
+from archline.analysis.cost import Cost
 from archline.api.texts import all_rules
 from archline.cli.main import COMMANDS
 from archline.language import syntax as s
@@ -128,6 +129,17 @@ def shared(texts: list[str]) -> set[str]:
     """Names that more than two of the modules give to a class."""
     found = Counter(name for text in texts for name in set(classes(text)))
     return {name for name, times in found.items() if times > MOST}
+
+
+def test_bounds_of_a_cost_are_of_one_kind() -> None:
+    """What said "at most" in other ways before `Cost.bounds` is gone, in the package too."""
+    former = {"regimes", "alternatives", "lowers", "ends", "mapped"}
+    assert not former & {*Cost.__dataclass_fields__, *vars(Cost)}
+    names = re.compile(
+        r"\b(ConditionalBound|whole_ends_at|ends_at)\b|\bclass Regime\b|\bcost\.(regimes|alternatives|lowers|ends)\b"
+    )
+    package = (ROOT / "analyzer" / "archline").rglob("*.py")
+    assert not [path for path in package if names.search(path.read_text(encoding="utf-8"))]
 
 
 def test_no_class_name_is_in_three_modules() -> None:

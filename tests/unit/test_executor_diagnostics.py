@@ -41,15 +41,15 @@ FAILURES = [
     ("local W: real[2]\nx[0..2] = W", "AL503", "`W` is read before"),
     ("local W: real[h - 9]", "AL504", "an extent of `W` is negative"),
     ("x[0..2] = x[0..k[3]]", "AL505", "extent 1 is 2 on the left and 3 on the right"),
-    ("let v = x[0..k[3]] as [2, h - 4]", "AL505", "shows 4 elements of 3"),
-    ("let v = x[0..k[3] + 1] as [h - 8, h - 8]", "AL505", "shows 4 elements of 4"),
-    ("let a = h/4", "AL507", "must divide, and 6/4 does not"),
+    ("let v = x[0..k[3]] as [2, h - 4]", "AL505", "has 4 elements, but the vector has 3"),
+    ("let v = x[0..k[3] + 1] as [h - 8, h - 8]", "AL505", "has 4 elements, but the vector has 4"),
+    ("let a = h/4", "AL507", "must be an integer, and 6/4 is not"),
     ("let a = h//(h - 6)", "AL507", "division by zero"),
     ("k[0] = k[1] % k[0]", "AL507", "division by zero"),
     ("let a = log2(h)", "AL507", "log2 of 6 is not"),
     ("let a = sqrt(h)", "AL507", "sqrt of 6 is not"),
-    ("let a = ceil(log2(h - 6))", "AL507", "`log2(h - 6)` is not a number: log2 of 0"),
-    ("let a = floor(sqrt(h - 7))", "AL507", "`sqrt(h - 7)` is not a number: sqrt of -1"),
+    ("let a = ceil(log2(h - 6))", "AL507", "`log2(h - 6)` is undefined: log2 of 0"),
+    ("let a = floor(sqrt(h - 7))", "AL507", "`sqrt(h - 7)` is undefined: sqrt of -1"),
     ("let a = ceil(h/(h - 6))", "AL507", "division by zero"),
     ("let a = 2^(h - 7)", "AL507", "is negative: -1"),
     ("local i: int = 0\nwhile i < h at most h - 1 times:\n    i += 1", "AL508", "iteration 6 begins"),
@@ -66,7 +66,7 @@ FAILURES = [
     ("k[0] = 4\nk[1] = k[0]^h^2", "AL514", "does not fit 64 bits"),
     ("for i in 0..n step h - 6:\n    pass", "AL515", "is 0"),
     ("let v = x[0..n step h - 7]", "AL515", "is -1"),
-    ("costs h - 7 flops", "AL529", "which is -1 here"),
+    ("costs h - 7 flops", "AL529", "but this is -1"),
 ]
 
 
@@ -128,7 +128,7 @@ RECURSIONS = [
     ),
     (
         "algorithm f(n: size, m: size):\n    decreases n, m\n    if m > 1:\n        f(n, m - 1)\n    f(n, m)\n",
-        {"n": 2, "m": 2}, "AL510", "does not decrease: it is 2 in a call within one where it is 2",
+        {"n": 2, "m": 2}, "AL510", "does not decrease: it is 2 in a call made where it is 2",
     ),
     ("algorithm f(i: index):\n    decreases i\n    f(i - 1)\n", {"i": 3}, "AL510", "is -1, below 0"),
     ("algorithm f(n: size):\n    f(n - 1)\n", {"n": 5}, "AL504", "is 0, and must be at least 1"),
@@ -316,8 +316,12 @@ ON_GRID = [
     ("exchange x to (0) when r > 0 into x from (1) when r == 0", "AL534", "processor 2 sends to processor 0, which"),
     ("output Y[0..2] = x", "AL535", "an element of `Y[0..2]` is output twice (on processor 1)"),
     ("output Y[0] = x[0] when r < 2", "AL535", "an element of `Y[0]` is output twice (on processor 1)"),
-    ("local y: real[2]\nexchange y to (r) into x from (r)", "AL503", "`y` is sent with words that are not set"),
-    ("split r by 2 as g:\n    shift x along g by 1", "AL530", "`r` has 3 processors, and is split by 2"),
+    ("local y: real[2]\nexchange y to (r) into x from (r)", "AL503", "`y` is sent, but has words that are not set"),
+    (
+        "split r by 2 as g:\n    shift x along g by 1",
+        "AL530",
+        "`r` has 3 processors, which cannot be split in 2 equal groups",
+    ),
     ("pair(x)", "AL530", "the axis `q` of `pair` has 3 processors, and `2` is 2"),
 ]
 PAIR = "algorithm pair(x: inout local real[2]) on grid(q: 2):\n    shift x along q by 1\n\n"
@@ -334,12 +338,12 @@ def test_failures_on_three_processors(body: str, code: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("grid", "given", "code", "words"),
     [
-        ("r: P", {}, "AL530", "`f` runs on P processors, and P has no value"),
-        ("i: g, j: 2", {"P": 5}, "AL530", "the grid has 3 x 2 = 6 processors, and P is 5"),
+        ("r: P", {}, "AL530", "`f` runs on P processors, but P has no value"),
+        ("i: g, j: 2", {"P": 5}, "AL530", "the grid has 3 x 2 = 6 processors, but P is 5"),
         ("t: P/g, k: g", {"P": 5}, "AL530", "the axis `t`: `/` between sizes must divide"),
         ("t: P//g", {"P": 2}, "AL530", "the axis `t` has 0 processors, since `P//g` is"),
         ("r: P", {"P": 0}, "AL530", "the axis `r` has 0 processors"),
-        ("i: g, j: 2", {}, "AL523", "`a` has a first axis of 3, and there are 6 processors"),
+        ("i: g, j: 2", {}, "AL523", "the first axis of `a` has length 3, but there are 6 processors"),
     ],
 )
 def test_grids_that_do_not_fit(grid: str, given: dict[str, int], code: str, words: str) -> None:

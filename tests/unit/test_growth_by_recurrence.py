@@ -16,8 +16,8 @@ import archline as al
 from archline.algebra.evaluate.formulas import BALL_ARITHMETIC, value_at
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.derivation import Derivation
-from archline.claims.growth_of_cost import solved_recurrence
-from archline.claims.growth_of_recursion import BySolving
+from archline.cost_growth.growth_of_cost import solved_recurrence
+from archline.cost_growth.growth_of_recursion import BySolving
 from archline.expr import tree as s
 from archline.expr.text import format_expression
 from archline.expr.tree import has_same_structure
@@ -343,7 +343,7 @@ algorithm f(n: size, k: size):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (TWO_SHRINK, "its calls change `k`, `n` together"),
+        (TWO_SHRINK, "its calls change several parameters: `k`, `n`"),
         (text_of("f(n - 1); f(n//2)", 0), "besides calls at the size less a constant"),
         (text_of("f(n - 1 - n%2)", 0), "neither a part of `n` nor `n` less a constant"),
     ],

@@ -15,8 +15,8 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.analysis.cost import enclose_count
 from archline.claims.decide import decide_claims
-from archline.claims.growth_forms import _merge_logarithms
 from archline.claims.verdicts import Verdict
+from archline.cost_growth.forms import _merge_logarithms
 from archline.language.loader import load_text
 from archline.numbers import significant
 

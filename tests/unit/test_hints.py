@@ -261,7 +261,7 @@ def test_hints_say_what_to_write(tmp_path: Path, text: str, code: str, advice: s
 def test_a_missing_order_of_two_indices_is_named(tmp_path: Path) -> None:
     head, body = "algorithm f(lo: index, hi: index):\n", "    if hi - lo > 1:\n        f(lo, (lo + hi)//2)\n"
     unknown = al.loads(head + body)["f"].cost().work
-    assert "`where lo <= hi` in its header would show it" in str(unknown.reason)
+    assert "`where lo <= hi` in its header would prove it" in str(unknown.reason)
     assert al.loads(head + "    where lo <= hi\n" + body)["f"].cost().work.status != "unknown"
 
 
@@ -285,8 +285,8 @@ def test_metrics_come_in_lists() -> None:
         ("    ensures time <= 1", "unknown metric `time`", "did you mean `time(P)`?"),
         ("claim energi(f) <= 1", "unknown metric `energi`", "did you mean `energy`?"),
         ("claim 2*energi(f) <= work(f)", "unknown metric `energi`", "did you mean `energy`?"),
-        ("claim n <= 1", "this claim refers to no algorithm", "write a cost such as `io(matmul)` in it"),
-        ("claim f(n) <= 1", "this claim refers to no algorithm", "write a cost such as `io(matmul)` in it"),
+        ("claim n <= 1", "this claim names no algorithm", "write a cost such as `io(matmul)` in it"),
+        ("claim f(n) <= 1", "this claim names no algorithm", "write a cost such as `io(matmul)` in it"),
     ],
 )
 def test_what_is_ensured_and_claimed(tmp_path: Path, line: str, message: str, hint: str) -> None:

@@ -176,9 +176,9 @@ def test_nothing_that_a_call_fetches_is_left_out(text: str, outcome: str) -> Non
 def test_a_recursion_that_no_wide_array_ends_is_refused_unless_arrays_are_narrow() -> None:
     """One row of more than 8 columns is divided until a part has no row, which is divided again; up to 8 it ends."""
     found = al.loads(LEAF.format("max(n, m) <= 8", "m"))["f"]
-    with pytest.raises(ArchlineError, match=r"AL504.* at n = 0, m = 9, where it has no run"):
+    with pytest.raises(ArchlineError, match=r"AL504.* at n = 0, m = 9, where no run ends"):
         found.cost()
-    with pytest.raises(ArchlineError, match=r"AL504.* at n = 0, m = 8, where it has no run"):
+    with pytest.raises(ArchlineError, match=r"AL504.* at n = 0, m = 8, where no run ends"):
         al.loads(LEAF.format("max(n, m) <= 7", "m"))["f"].cost()
     narrow = LEAF.replace("    ensures", "    where m <= 8\n    ensures", 1).format("max(n, m) <= 8", "m")
     found = al.loads(narrow)["f"]

@@ -425,9 +425,9 @@ def test_a_file_is_refused_by_what_its_entries_would_take(
     ("text", "words", "hint"),
     [
         ("3 3 " + "9" * 19, "with 9999999999999999999 entries", None),
-        ("3 3 " + "9" * 20, "entries are announced by a number of 20 digits", None),
-        ("3 3 -1", "-1 entries; there is at least 0", None),
-        ("0 3 1", "0 rows; there is at least 1", None),
+        ("3 3 " + "9" * 20, "the number of entries has 20 digits", None),
+        ("3 3 -1", "-1 entries are announced; there must be at least 0", None),
+        ("0 3 1", "0 rows are announced; there must be at least 1", None),
         ("3 3 1\n1 1 " + "z" * 40, f"the value `{'z' * 40}` is", None),
         ("3 3 1\n1 1 " + "z" * 41, f"the value `{'z' * 40}...` is", None),
         ("3 3 1\n1 1 \0", "the value `?` is", None),
@@ -461,9 +461,15 @@ def test_a_wrong_triangle_is_told_in_numbers_from_one(tmp_path: Path) -> None:
 def test_banners_hint_at_what_was_meant(tmp_path: Path) -> None:
     for banner, hint in (
         ("%%MatrixMarket matrix coordinat real general", "did you mean `coordinate`?"),
-        ("%%MatrixMarket matrix coordinate quux general", "it is one of `real`, `integer`, `pattern`, `complex`"),
-        ("%%MatrixMarket vector coordinate real general", "it is `%%MatrixMarket matrix coordinate real general`"),
-        ("%%MatrixMarket matrix coordinate real general more", "it is `%%MatrixMarket matrix coordinate real general`"),
+        ("%%MatrixMarket matrix coordinate quux general", "it must be one of `real`, `integer`, `pattern`, `complex`"),
+        (
+            "%%MatrixMarket vector coordinate real general",
+            "it must be like `%%MatrixMarket matrix coordinate real general`",
+        ),
+        (
+            "%%MatrixMarket matrix coordinate real general more",
+            "it must be like `%%MatrixMarket matrix coordinate real general`",
+        ),
     ):
         assert hint in str(failure(tmp_path, banner + "\n1 1 0\n").hint)
 

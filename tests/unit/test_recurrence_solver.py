@@ -168,8 +168,8 @@ def test_closed_forms_with_symbols_over_steps() -> None:
 @pytest.mark.parametrize(
     ("text", "domain"),
     [
-        ("T(n) = 4*T(n-2), T(0) = 1", "n even"), ("T(n) = 4*T(n-2), T(1) = 1", "n odd"), ("T(n) = T(n-3) + n, T(2) = 2", "n = 2 + 3*k"),
-        ("T(n) = T(n-1) + n, T(0) = 0", "integers n >= 0"), ("T(n) = T(n-1) + n", "integers n >= 1"), ("T(n) = 2*T(n/2) + n, T(3) = 5", "n = 3*2^k"),
+        ("T(n) = 4*T(n-2), T(0) = 1", "n is even"), ("T(n) = 4*T(n-2), T(1) = 1", "n is odd"), ("T(n) = T(n-3) + n, T(2) = 2", "n = 2 + 3*k"),
+        ("T(n) = T(n-1) + n, T(0) = 0", "n is an integer >= 0"), ("T(n) = T(n-1) + n", "n is an integer >= 1"), ("T(n) = 2*T(n/2) + n, T(3) = 5", "n = 3*2^k"),
         ("T(n) = 3*T(n/3)", "n = 3^k"), ("T(n) = T(2*n/3) + 1", "n = (3/2)^k"), ("T(n) = 3*T(sqrt(n)) + 2, T(4) = 1", "n = 4^(2^k)"),
     ],
 )  # fmt: skip
@@ -270,12 +270,12 @@ REFUSED = [
     ("T(n) = T(n/2)/n + 1", "shrinks"),
     ("T(n) = 2*T(n/2) + n - 5", "may be negative"),
     ("T(n) = 2*T(n/2) - 1, T(1) = 1", "may be negative"),
-    ("T(n) = 2*T(n/2) + n, T(1) = -1", "minus sign"),
+    ("T(n) = 2*T(n/2) + n, T(1) = -1", "base value may be negative"),
     ("T(n) = 2*T(n/2), T(1) = 0", "is 0"),
-    ("T(n) = 1/2*T(n-1)", "vanishes"),
+    ("T(n) = 1/2*T(n-1)", "tends to 0"),
     ("T(n) = T(sqrt(n)) + T(n/2)", "different ways"),
-    ("T(n) = sqrt(n)*T(sqrt(n)) + T(sqrt(n))", "do not go together"),
-    ("T(n) = 2*T(n/2) + 2^n", "exponent that varies"),
+    ("T(n) = sqrt(n)*T(sqrt(n)) + T(sqrt(n))", "do not match"),
+    ("T(n) = 2*T(n/2) + 2^n", "the exponent n is not a constant"),
     ("T(n) = max(T(n/2) + n, 3*T(n/3))", "maximum whose branches differ"),
     ("T(n) = 2*max(T(n/2), n)", "maximum whose branches differ"),
     # Near 1, 1/(n - 1) has no bound; nor has 1/n near 0.
@@ -284,8 +284,8 @@ REFUSED = [
     ("T(n) = T(n/2 - 1) + 1/n, T(0) = 1", "without bound"),
     ("T(n) = T(n-1) + n, T(-3) = 0", "not positive"),
     # log2(2 + w^2) is less than 2*log2(2 + w), by about 4/w: every level costs n/log2(n), and not 0.
-    ("T(n) = 2*T(n/2) + 2*n*log2(log2(n)) - n*log2(log2(n)^2)", "grow alike"),
-    ("T(n) = 2*T(n/2) + 2*n*log2(P) - n*log2(P^2)", "grow alike"),
+    ("T(n) = 2*T(n/2) + 2*n*log2(log2(n)) - n*log2(log2(n)^2)", "of the same growth"),
+    ("T(n) = 2*T(n/2) + 2*n*log2(P) - n*log2(P^2)", "of the same growth"),
     # Which base value a size meets depends on the size.
     ("A(n) = B(n/2), A(1) = 1/L; B(n) = A(n/2)", "different symbols"),
     ("A(n) = A(n/2) + B(n/3); B(n) = A(n/2) + B(n/2)", "different shares"),
@@ -315,9 +315,9 @@ EXPLAINED = [
     ("T(n) = T(n/2) + P", ["P is 1 times 1: no level dominates, and the sum over levels is log2(n)"]),
     ("T(n) = 2*T(sqrt(n)) + log2(n)", ["mu is mu times 1: no level dominates, and the sum over levels is log2(mu)"]),
     ("T(n) = T(n-1) + 2*T(n-2)", ["characteristic equation x^(-1) + 2*x^(-2) = 1: the positive solution is x = 2"]),
-    ("T(n) = T(n-1) + n + log2(n)", ["the weights of the calls add up to 1: the sum of n + log2(n) over the sizes, with the base"]),
+    ("T(n) = T(n-1) + n + log2(n)", ["the weights of the calls sum to 1: the base value plus the sum of n + log2(n) over the sizes"]),
     ("A(n) = 2*A(n/2) + B(n/2); B(m) = 2*B(m/2) + m", ["so B(m) is Theta(m*log2(m))", "A(n) = 2*A(n/2) + B(n/2) for n > 1, where n is large:"]),
-    ("A(n) = 2*B(n/2) + n; B(n) = A(n/2) + 1", ["A(n) = 2*B(n/2) + n for n > 1", "B(n) = A(n/2) + 1 for n > 1", "written into one another:", "2*(1/4)^p = 1 at p = 1/2"]),
+    ("A(n) = 2*B(n/2) + n; B(n) = A(n/2) + 1", ["A(n) = 2*B(n/2) + n for n > 1", "B(n) = A(n/2) + 1 for n > 1", "substituted into each other:", "2*(1/4)^p = 1 at p = 1/2"]),
 ]  # fmt: skip
 
 

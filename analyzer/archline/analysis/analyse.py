@@ -72,21 +72,24 @@ def derive(module: Module, algorithm: s.Algorithm, model: CostModel = STANDARD) 
 
 
 def forget() -> None:
-    """Clear the caches of recursive algorithms and of parsed texts, to measure derivations."""
+    """Clear the caches of derived costs and of parsed texts, so that the time of derivations can be measured."""
     _solved.clear()
     _shared.cache_clear()
     parser.clear_fragments()
 
 
 def _text(algorithm: s.Algorithm) -> object:
-    """Return the identity of an algorithm: its name, its file, and the facts under which it is derived."""
+    """Return a key of an algorithm: its name, the path and text of its file, and its `where`."""
     source = algorithm.span.source
     return algorithm.name, str(source.path), source.text, tuple(printer.format_fact(fact) for fact in algorithm.where)
 
 
 @lru_cache(maxsize=MAX_MODULES)
 def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cost]:
-    """Derive bounds with guards taken never or always, whichever is less, or more; empty with recursion or a grid."""
+    """Derive bounds with the cheaper outcome of each guard in the lower one, and the dearer one in the upper one.
+
+    Empty for a recursive algorithm and on a grid.
+    """
     if algorithm.grid or is_recursive(module, algorithm):
         return {}
     with suppress(TooComplexError, RecursionError), limit_effort(MAX_TERM_PRODUCTS):
@@ -106,7 +109,7 @@ def derive_metric(module: Module, algorithm: s.Algorithm, metric: str) -> Costs:
 
 
 def _accesses_as_executed(module: Module, algorithm: s.Algorithm) -> Costs:
-    """Derive the accesses; an element that `+=` updates is read and written, as in runs."""
+    """Derive the accesses; `+=` counts as a read and a write of its element, as in runs."""
     steps: tuple[DerivationStep, ...] = ()
     try:
         cost, steps = derive_accesses(module, algorithm, updates=2)
@@ -121,11 +124,11 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
     if algorithm.grid:
         return _derive_on_grid(module, algorithm)
 
-    def derived(coarse: bool) -> tuple[Derivation, Result]:
+    def derive_body(coarse: bool) -> tuple[Derivation, Result]:
         statements = _shared(module, coarse, model) if recursive else Derivation(module, coarse, model)
         return statements, statements.algorithm(algorithm)
 
-    outcome = _within_budget(derived, RECURSION_FACTOR if recursive else 1)
+    outcome = _within_budget(derive_body, RECURSION_FACTOR if recursive else 1)
     if isinstance(outcome, str):
         outcome = Derivation(module, True, model), (unknown_cost(outcome, algorithm.span), ())
     statements, (tally, steps) = outcome
@@ -204,12 +207,15 @@ def _costs(
 
 @lru_cache(maxsize=MAX_MODULES)
 def _shared(module: Module, coarse: bool, model: CostModel) -> Derivation:
-    """Return the derivation of a module's algorithms; a recursion with several callers is solved once."""
+    """Return the one derivation of a module that all callers share, so that each recursion is solved once."""
     return Derivation(module, coarse, model)
 
 
 def _within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
-    """Derive exactly; if that grows too large, with bounds of guards; if that does too, return the reason."""
+    """Call `derived` with guards counted, then, if that is too complex, with guards bounded; return its result.
+
+    If both are too complex, return the reason.
+    """
     reason = ""
     for coarse in (False, True):
         try:
@@ -223,10 +229,10 @@ def _within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
 
 
 def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:
-    """Add the results of the recurrence to a cost; the outermost call adds 1 if calls count."""
+    """Add the bounds and values of its recurrence to a cost; the outermost call adds 1 if the metric counts calls."""
     facts = declared_scope(statements.module, algorithm).facts
     if cost.upper is not None and any(facts.positive(gap - cost.upper) for gap in (ZERO, cost.lower or ZERO)):
-        # Both bounds follow from the assumptions of its calls, which no run satisfies then.
+        # Both bounds follow from the assumptions of its calls, so that no run satisfies these.
         reason = f"the bounds of `{algorithm.name}` contradict each other: no run satisfies what its calls assume"
         return cost_of(cost.metric, UnknownAmount(reason, algorithm.span), frozenset(cost.declared), algorithm)
     metric, model = cost.metric, statements.model
@@ -256,15 +262,15 @@ def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
 
 
 def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, scope: Scope) -> None:
-    """Check that free symbols are parameters, 0 <= lower <= upper and 1 <= span <= work.
+    """Check that free symbols are parameters, and at a few small sizes 0 <= lower <= upper and 1 <= span <= work.
 
-    Inequalities are checked at a few small sizes: a contradiction anywhere is a defect.
+    Raises InvariantError.
     """
     symbols = {*costs.parameters, *costs_symbols(costs)}
     for cost in (*costs.metrics.values(), *costs.flops_by_kind.values()):
         for value in (cost.lower, cost.upper):
             if value is not None and not value.names <= symbols:
-                raise InvariantError(f"{cost.metric} of {costs.algorithm} holds {sorted(value.names - symbols)}")
+                raise InvariantError(f"{cost.metric} of {costs.algorithm} contains {sorted(value.names - symbols)}")
     if _may_refuse(algorithm, module):
         return
     least = module.signatures[algorithm].at_least
@@ -276,7 +282,7 @@ def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, sco
 
 
 def _may_refuse(algorithm: s.Algorithm, module: Module) -> bool:
-    """Test whether a callee, a declared cost, an `assume` or an exact division may stop runs within the `where`."""
+    """Test whether runs that satisfy the `where` may stop at a call, declared cost, `assume` or exact division."""
     return any(s.find(algorithm.body, s.Assume, s.Costs)) or any(
         (isinstance(node, s.Binary) and node.op == "/") or (isinstance(node, s.Call) and node in module.targets)
         for node in s.nodes(algorithm.body)
@@ -310,7 +316,7 @@ def _enclose_forms(cost: Cost, point: Mapping[str, int]) -> Interval:
 
 
 def costs_symbols(costs: Costs) -> frozenset[str]:
-    """Return the symbols of declared costs, such as the f of an extern that costs f flops; `--at` gives them too."""
+    """Return the symbols of declared costs, such as the f of an extern that costs f flops; `--at` sets their values."""
     if not any(cost.declared for cost in costs):
         return frozenset()
     names: frozenset[str] = frozenset()

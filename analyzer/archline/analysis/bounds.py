@@ -20,21 +20,21 @@ from archline.records import field, record, replace
 
 Side = Literal["lower", "upper"]
 Source = Literal["cases", "recurrence", "metric", "plan", "footprint"]
-"""The origin of a bound: guards on sizes, a solved recurrence, other metrics, a plan of a cache, a loop's lines."""
+"""The origin of a bound: guards on sizes, a recurrence, other metrics, an allocation plan, the footprint of a loop."""
 Shown = Literal["page", "values", "growth"]
-"""The use of a bound: a page shows it, it only sharpens values and proofs, or only claims on growth read it."""
+"""The use of a bound: pages show it; it only sharpens values and proofs; or only claims on growth read it."""
 OTHERWISE = "otherwise"
 Written = Callable[[], tuple[s.Fact, ...]]
-"""Gives conditions as facts."""
+"""A function that returns conditions as facts."""
 
 
 @record(eq=False)
 class Region:
-    """Sizes and caches where all `needs` are at least 0.
+    """The sizes and caches for which every expression of `needs` is at least 0.
 
-    With `cases`, which hold the facts of each case in the symbols of the derivation, it is a part of the sizes, and
-    other regions have the rest; without, it is a condition on the cache. `written` gives the conditions as facts, none
-    for the last part of the sizes.
+    A region with `cases` is one part of a partition of the sizes; `cases` are the facts of each of its cases, in the
+    symbols of the derivation. A region without `cases` is a condition on the cache. `written` returns the conditions
+    as facts; it returns none for the last part of a partition, which has all remaining sizes.
     """
 
     needs: tuple[Poly, ...] = ()
@@ -58,7 +58,7 @@ class Region:
 
     @property
     def head(self) -> str:
-        """The conditions as text in front of a form."""
+        """The label and a colon, to print in front of a formula; empty without conditions."""
         return f"{self.label}: " if self.when else ""
 
     def is_implied(self, facts: Facts) -> bool:
@@ -75,7 +75,7 @@ EVERYWHERE = Region()
 
 @record(eq=False)
 class Residency:
-    """A decision to hold lines of an array for references at `places` in the program; `held` and `fetched` are lines.
+    """A decision to hold lines of an array for references at `places`; `held` and `fetched` are numbers of lines.
 
     Lines are held from one iteration of `loop` to the next, or all through the run if it is None, except in the inner
     loops for which they are `given_up`; `held` is 0 if a line is fetched at every access. Lines lie `along` a dimension
@@ -93,15 +93,15 @@ class Residency:
 
 
 Smooth = Callable[[], tuple[list[list[Poly]], Poly] | None]
-"""Gives alternative lists of needs and an upper bound, without rounding; one list suffices. None without a bound."""
+"""A function that returns lists of needs, one of which suffices, and an upper bound without rounding, or None."""
 
 
 @record(eq=False)
 class Bound:
-    """A cost is at least, or at most, a value in a region.
+    """A lower or an upper bound on a cost: its `value` in the region `where`.
 
-    `by` names the loop that a lower bound looks at. `smooth` gives an upper bound that is larger, without rounding,
-    `keeping` the residencies that an upper bound rests on.
+    `by` names the loop whose footprint gives a lower bound. `smooth` returns a larger upper bound without rounding;
+    `keeping` returns the residencies of the allocation plan that gives an upper bound.
     """
 
     side: Side
@@ -115,11 +115,11 @@ class Bound:
 
     @cached_property
     def kept(self) -> tuple[Residency, ...]:
-        """The references that are kept in the cache."""
+        """The residencies of the allocation plan that gives the bound."""
         return self.keeping()
 
     def map_value(self, form: Callable[[Poly], Poly]) -> Bound:
-        """The bound of a cost that rises with this one."""
+        """Return the bound that this one gives for a nondecreasing function `form` of the cost."""
         return replace(self, value=form(self.value), smooth=partial(_map_smooth, self.smooth, form))
 
 
@@ -130,7 +130,7 @@ def _map_smooth(smooth: Smooth, form: Callable[[Poly], Poly]) -> tuple[list[list
 
 @record(eq=False)
 class Piece:
-    """A part of the sizes, with the bounds there: upper ones for large caches first, those without conditions last."""
+    """A part of the sizes with its bounds: `uppers` for large caches first, the one that holds for all caches last."""
 
     where: Region
     lowers: tuple[Bound, ...]
@@ -173,12 +173,15 @@ def build_piece(where: Region, lower: Poly, upper: Poly, source: Source = "cases
 
 
 def partition_sizes(bounds: Sequence[Bound], lower: Poly, upper: Poly) -> tuple[Piece, ...]:
-    """Split the sizes by bounds by cases; without any, one piece has `lower`, `upper` and all other bounds."""
+    """Make a piece for each region of the bounds by cases; without any, one of all sizes with `lower` and `upper`.
+
+    The remaining bounds are added to every piece.
+    """
     by_cases = [bound for bound in bounds if bound.where.cases] or build_piece(EVERYWHERE, lower, upper).bounds
     further = [bound for bound in bounds if not bound.where.cases]
 
-    def list_side(side: Side, some: Sequence[Bound], region: Region | None = None) -> list[Bound]:
-        return [bound for bound in some if bound.side == side and region in (None, bound.where)]
+    def list_side(side: Side, candidates: Sequence[Bound], region: Region | None = None) -> list[Bound]:
+        return [bound for bound in candidates if bound.side == side and region in (None, bound.where)]
 
     return tuple(
         Piece(

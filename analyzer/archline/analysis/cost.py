@@ -32,21 +32,22 @@ Status = Literal["exact", "bounded", "declared", "unknown"]
 
 
 IntervalAt = Callable[[Point], Interval]
-"""An enclosure of the count at sizes."""
+"""A function from sizes to an interval that encloses the count."""
 LeastAt = Callable[[Point], Fraction]
+"""A function from sizes to a lower bound on the count."""
 Explanation = Callable[[], "Recurrence | None"]
-"""The recurrence with its solution and proofs; None if there is none."""
+"""A function that returns the recurrence with its solution and proofs; None if there is none."""
 
 
 FEW_LINES = 64
-"""Growth of io by a recurrence assumes FEW_LINES lines; a tall cache with fewer lines has Z < FEW_LINES^2."""
+"""The lines that a recurrence for the growth of io assumes; a tall cache with fewer lines has Z < FEW_LINES^2."""
 Orders = Callable[[Sequence[s.Fact]], "tuple[Growth, ...] | str"]
-"""The upper growths of a cost under facts, by conditions, or the reason that they are unknown."""
+"""A function from facts to the upper growths of a cost, one for each condition, or the reason why none is known."""
 
 
 @record
 class HblTerm:
-    """A bound for any order: `iterations` fetch Omega(iterations/(L*Z^power)) lines, at every size and Z >= L >= 1."""
+    """A bound for any schedule: io is Omega(iterations/(L*Z^power)), at all sizes with Z >= L >= 1."""
 
     iterations: Poly
     power: Fraction
@@ -54,10 +55,10 @@ class HblTerm:
 
 @record(eq=False)
 class AnyScheduleBound:
-    """A lower bound on io for any order of the iterations: the lines `touched`, and `floors`; `at` evaluates it.
+    """A lower bound on io for any schedule: the number of lines `touched`, and the HBL bounds `floors`.
 
-    `at` takes sizes, Z and L. With `some`, at least one line is touched at all sizes. `reason` explains missing floors;
-    `plain` is at most `touched`, and easier to compare.
+    `at` evaluates it at sizes, Z and L. `some` is true if a run touches at least one line at all sizes. `reason` says
+    why `floors` is empty; `plain` is a simpler expression that is at most `touched`, used in comparisons.
     """
 
     touched: Poly
@@ -70,10 +71,10 @@ class AnyScheduleBound:
 
 @record(eq=False)
 class TouchedRegion:
-    """A part of an array that each call touches in full, if the extents in `large` have these minimum values.
+    """A part of an array that each call touches in full, if each extent in `large` is at least the number with it.
 
-    The box is given by the first entry and the last one in each dimension; with `half`, "lower" or "upper", the part is
-    the half of the box on that side of its diagonal, which is included.
+    `box` has the first and the last entry in each dimension. If `half` is "lower" or "upper", the part is that half of
+    the box, with the diagonal.
     """
 
     array: str
@@ -84,9 +85,10 @@ class TouchedRegion:
 
 @record(eq=False)
 class ReachedRegion:
-    """The regions that a call of a recursion by indices reaches: the first and the last entry in each dimension.
+    """The parts of arrays that a call can touch, in a recursion by indices.
 
-    `most` bounds its io if FEW_LINES lines fit, in its indices; None without a bound.
+    `parts` has arrays with the first and the last entry in each dimension. `most` is an upper bound on the io of the
+    call in its indices, if the cache has FEW_LINES lines; None without a bound.
     """
 
     algorithm: str
@@ -100,13 +102,13 @@ class Cost:
 
     `lower` and `upper` are None exactly if the status is "unknown"; then `reason` and `span` give the cause.
     A "declared" cost assumes the costs of `declared` (externs, `costs` statements); it is as exact as they are.
-    `bounds` are all others: of both sides by cases of the sizes, if that reads better; upper ones under conditions on
-    the cache, which may hold together, large caches first; and lower ones by loops. `orders` gives its upper growths
-    under facts. `orderless` is a lower bound for any order of the same iterations.
-    `interval_at` encloses the count at sizes by recurrences or other metrics, sharper than bounds;
-    `least_at` gives the minimum only, far sooner. `explain` gives the recurrence of a recursive algorithm's bounds,
-    written when asked for, `reached` the regions that its calls reach by indices, and `touched` the regions that they
-    touch in full. `recursion` is the recurrence that it satisfies.
+    `bounds` are all other bounds: lower and upper ones by cases of the sizes, if that reads better; upper ones under
+    conditions on the cache, large caches first, where several may hold; and lower ones by loops.
+    `orders` returns upper growths under facts. `orderless` is a lower bound for any schedule of the same iterations.
+    `interval_at` encloses the count at given sizes, from recurrences or other metrics, which are sharper than `lower`
+    and `upper`; `least_at` returns the minimum alone, much faster. For a recursive algorithm `explain` returns the
+    recurrence of the bounds, `reached` the parts of arrays that its calls can touch, by indices;
+    `touched` are the parts that each call touches in full, and `recursion` is the recurrence that the cost satisfies.
     `at_most` holds costs that it never exceeds, `at_least` costs that never exceed it: `enclose_cost` uses them.
     """
 
@@ -146,7 +148,7 @@ class Cost:
 
     @property
     def facts_by_piece(self) -> Iterator[tuple[Piece, Facts | None]]:
-        """Each piece with the facts of each of its cases; None for one that has all sizes."""
+        """Pairs of a piece and the facts of one of its cases, or None for a piece that has all sizes."""
         return ((piece, case) for piece in self.pieces for case in piece.where.cases or (None,))
 
     @cached_property
@@ -166,7 +168,7 @@ class Cost:
 
     @property
     def valued(self) -> bool:
-        """Whether it has values at sizes: a recurrence has values even without a form."""
+        """Whether the cost has values at given sizes: a recurrence has values even if it has no closed form."""
         return self.interval_at is not None or (self.lower is not None and self.upper is not None)
 
     @property
@@ -185,12 +187,11 @@ def cost_of(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.
 
 
 def enclose_cost(cost: Cost, point: Point) -> Interval:
-    """Evaluate the sharpest bounds at a point: of forms, values, and related metrics. Raises EvaluationError."""
+    """Evaluate the sharpest bounds at a point: of formulas, recurrences and related metrics. Raises EvaluationError."""
     forms = partial(_forms_at, cost)
-    # Values may take too many steps, or have a call without sizes: the forms are left. An exact form is the value.
-    functions = (
-        (forms,) if cost.interval_at is None else (cost.interval_at,) if cost.exact else (cost.interval_at, forms)
-    )
+    # A recurrence may take too many steps, or have a call without sizes; then formulas remain. An exact one suffices.
+    known = () if cost.interval_at is None else (cost.interval_at,)
+    functions = known if known and cost.exact else (*known, forms)
     intervals = list(_evaluate_all(functions, point)) or [forms(point)]
     below, above = ([partial(enclose_cost, limit) for limit in limits] for limits in (cost.at_least, cost.at_most))
     lower = max(interval.lower for interval in (*intervals, *_evaluate_all(below, point)))
@@ -198,16 +199,16 @@ def enclose_cost(cost: Cost, point: Point) -> Interval:
 
 
 def _evaluate_all(functions: Iterable[IntervalAt], point: Point) -> Iterator[Interval]:
-    """Evaluate the bounds that have values at a point."""
+    """Yield the values of functions at a point; functions without a value there are skipped."""
     for function in functions:
         with suppress(EvaluationError):
             yield function(point)
 
 
 def _forms_at(cost: Cost, point: Point) -> Interval:
-    """Evaluate the sharpest of the forms that pages show and that hold at a point. Raises EvaluationError."""
+    """Evaluate the sharpest of the formulas that pages show and that hold at a point. Raises EvaluationError."""
     if cost.lower is None or cost.upper is None:
-        raise EvaluationError(cost.reason or "it is not derived")
+        raise EvaluationError(cost.reason or "the cost is unknown")
     lower = upper = evaluate(cost.lower, point)
     if not cost.exact:
         upper = evaluate(cost.upper, point)
@@ -219,17 +220,17 @@ def _forms_at(cost: Cost, point: Point) -> Interval:
 
 
 def enclose_count(cost: Cost, point: Point) -> Interval:
-    """Evaluate the sharpest bounds at a point; bounds on a count are rounded to the integers between them, if any.
+    """Evaluate the sharpest bounds at a point; bounds on an integer count are rounded inwards if one lies between them.
 
-    Raises EvaluationError also if the bounds contradict each other: no run of the program at these sizes ends.
+    Raises EvaluationError also if the bounds contradict each other: then no run of the program at these sizes ends.
     """
     interval = enclose_cost(cost, point)
     lower, upper = interval.lower, interval.upper
     counted = cost.status == "bounded" and cost.metric.partition("(")[0] in (*WHOLE_METRICS, "time")
-    none = counted and ceil(lower) > floor(upper)
-    if lower > upper or (none and cost.interval_at is not None):
-        raise EvaluationError(f"no run of these sizes ends: it would be at least {lower} and at most {upper}")
-    return Interval(Fraction(ceil(lower)), Fraction(floor(upper))) if counted and not none else interval
+    none_between = counted and ceil(lower) > floor(upper)
+    if lower > upper or (none_between and cost.interval_at is not None):
+        raise EvaluationError(f"no run of these sizes ends: its cost would be at least {lower} and at most {upper}")
+    return Interval(Fraction(ceil(lower)), Fraction(floor(upper))) if counted and not none_between else interval
 
 
 def map_cost(
@@ -238,9 +239,9 @@ def map_cost(
     upper: Callable[[Poly], Poly],
     interval: Callable[[Point, Interval], Interval],
 ) -> Cost:
-    """Derive a cost whose bounds follow from the bounds of another one: its forms, and its values at sizes.
+    """Derive a cost from another one by nondecreasing functions: of the formulas of its bounds, and of its `ends`.
 
-    The regions of bounds and the assumptions stay; the growth and the derivation do not.
+    The regions of bounds and the assumptions are kept; growths, recurrences and related costs are dropped.
     """
     known, least = cost.interval_at, cost.least_at
     return replace(
@@ -264,8 +265,9 @@ class Costs:
     """The derived costs of an algorithm, the 1 of the outermost call included.
 
     `parameters` are the symbols that costs may contain, in the order of the algorithm, `may_vanish` the symbols that
-    may be 0; `assumptions` are the facts of the costs (`where` and `assume`), as text; `flops_by_kind` splits flops
-    into add, mul, and so on; `derivation` holds the steps; `index_range` are two indices that begin and end a range.
+    may be 0; `assumptions` are the assumed facts (`where` and `assume`) as text; `flops_by_kind` splits flops by add,
+    mul and other kinds; `derivation` has the cost of each statement; `index_range` has two indices that begin and end a
+    range.
     """
 
     algorithm: str
@@ -288,7 +290,7 @@ class Costs:
         return Formula(self.tree(value))
 
     def restrict_to(self, region: Region) -> Costs:
-        """Restrict the costs to a region, where sizes may be positive that may vanish elsewhere."""
+        """Restrict the costs to a region: symbols that are positive there are removed from `may_vanish`."""
         if not region.cases or not self.may_vanish:
             return self
 
@@ -298,8 +300,8 @@ class Costs:
         indices = self.index_range
         if indices is not None and is_positive(indices.distance):
             indices = replace(indices, least=max(1, indices.least))
-        left = frozenset(name for name in self.may_vanish if not is_positive(Poly.symbol(name)))
-        return replace(self, may_vanish=left, index_range=indices)
+        may_vanish = frozenset(name for name in self.may_vanish if not is_positive(Poly.symbol(name)))
+        return replace(self, may_vanish=may_vanish, index_range=indices)
 
     def __getitem__(self, metric: str) -> Cost:
         return self.metrics[metric]

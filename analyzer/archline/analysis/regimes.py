@@ -1,7 +1,7 @@
 """Split an expression that contains conditions on sizes into bounds by regimes: one for each outcome of the conditions.
 
-If an integer e is at least 1, max(0, e) - max(0, e - 1) is 1, else 0. The costs of branches that the sizes choose,
-and of recursive algorithms in their callers, contain such differences.
+For an integer e, max(0, e) - max(0, e - 1) is 1 if e is at least 1, else 0. Such differences occur in the costs of
+branches that the sizes choose, and in those of calls of recursive algorithms.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MIRRORED = {">=": "<=", ">": "<", "==": "=="}
 
 @record
 class _Part:
-    """Bounds under the condition that all `conditions` are at least 0, and the facts that are known there."""
+    """Bounds where all `conditions` are at least 0, with the facts `known` there and the `names` of the sizes."""
 
     lower: Poly
     upper: Poly
@@ -37,14 +37,14 @@ class _Part:
 
     @property
     def condition(self) -> Poly | None:
-        """The shortest integer e for which a bound contains max(0, e) - max(0, e - 1)."""
+        """The shortest integer e at which a split simplifies a bound; None if there is none."""
         arguments = {
             atom.argument
             for bound in (self.lower, self.upper)
             for atom in bound.atoms()
             if isinstance(atom, a.PositivePart) and self._is_plain(atom) and self._decides(bound, atom.argument)
         }
-        return min(arguments, key=lambda each: (len(each.key), each.key), default=None)
+        return min(arguments, key=lambda argument: (len(argument.key), argument.key), default=None)
 
     def _is_plain(self, atom: Atom) -> bool:
         """Test whether an atom is built from sizes by sums and comparisons."""
@@ -53,9 +53,10 @@ class _Part:
         return isinstance(atom, a.PositivePart) and all(map(self._is_plain, atom.argument.atoms()))
 
     def _decides(self, bound: Poly, condition: Poly) -> bool:
-        """Test whether a bound is c*(max(0, e) - max(0, e - 1)) and a rest, or has fewer maxima in both parts together.
+        """Test whether a split at e = `condition` simplifies a bound.
 
-        max(0, e) is the difference if e is at most 1.
+        It does if the bound is c*(max(0, e) - max(0, e - 1)) and a rest, or if both parts together have fewer maxima.
+        If e is at most 1, max(0, e) alone is the difference.
         """
         if _factor(bound, condition):
             return True
@@ -68,20 +69,20 @@ class _Part:
         return sum(counts) < whole
 
     def split(self, condition: Poly) -> Iterator[_Part]:
-        """Yield the parts where an integer is at most 0, and where it is at least 1, if they are possible."""
+        """Yield the parts where an integer `condition` is at most 0, and at least 1, but for those without sizes."""
         signs = (-condition, condition - 1)
         learned = [self.known.learn([(value,)]) for value in signs]
-        for holds, (now, value) in enumerate(zip(learned, signs, strict=True)):
-            if now is not None:
+        for holds, (side, value) in enumerate(zip(learned, signs, strict=True)):
+            if side is not None:
                 lower, upper = (
-                    now.facts.simplify(_decided(bound, condition, bool(holds))) for bound in (self.lower, self.upper)
+                    side.facts.simplify(_decided(bound, condition, bool(holds))) for bound in (self.lower, self.upper)
                 )
                 conditions = self.conditions if None in learned else (*self.conditions, value)
-                yield _Part(lower, upper, now, self.names, conditions)
+                yield _Part(lower, upper, side, self.names, conditions)
 
 
 def with_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost:
-    """Split a cost by cases, if it has none and its bounds contain conditions on the sizes, which have these names."""
+    """Split the bounds of a cost by the conditions on the sizes `names` in them; a cost with cases stays unchanged."""
     if cost.by_case or cost.lower is None or cost.upper is None or facts.rewrites:
         return cost
     pending, parts = [_Part(cost.lower, cost.upper, Knowledge(facts), names)], list[_Part]()
@@ -101,7 +102,7 @@ def with_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost:
 
 
 def _build_piece(part: _Part, conditions: tuple[Poly, ...], last: bool) -> Piece:
-    """Make the piece of a part, with one symbol for equal sizes; the last piece has no written conditions."""
+    """Make the piece of a part, with one symbol for sizes that are equal there; the last piece has no conditions."""
     lower, upper = part.lower, part.upper
     for value in conditions:
         alone = [name for name in part.names if value.coefficients(Symbol(name)).get(1) in (ONE, -ONE)]
@@ -113,18 +114,18 @@ def _build_piece(part: _Part, conditions: tuple[Poly, ...], last: bool) -> Piece
 
 
 def comparisons(conditions: Sequence[Poly]) -> tuple[s.Expr, ...]:
-    """Write comparisons that all values are at least 0, without comparisons that the rest imply."""
+    """Build comparisons that state that all `conditions` are at least 0, without comparisons that the rest imply."""
     return _written(_needed(conditions))
 
 
 def _written(conditions: Sequence[Poly]) -> tuple[s.Expr, ...]:
-    """Write a comparison for each integer that is at least 0, and one for two that are 0 together."""
+    """Build a comparison for each integer that is at least 0; c and -c together become the equation of c with 0."""
     once = [condition for place, condition in enumerate(conditions) if -condition not in conditions[:place]]
     return tuple(_comparison(condition, "==" if -condition in conditions else ">=") for condition in once)
 
 
 def _needed(conditions: Sequence[Poly], facts: Facts = NOTHING) -> list[Poly]:
-    """List the conditions, each that an expression is at least 0, without conditions that follow from the rest."""
+    """Drop those of `conditions`, expressions that are at least 0, for which this follows from the rest."""
     remaining = list(dict.fromkeys(conditions))
     for condition in conditions:
         rest = [candidate for candidate in remaining if candidate != condition]
@@ -134,7 +135,7 @@ def _needed(conditions: Sequence[Poly], facts: Facts = NOTHING) -> list[Poly]:
 
 
 def _follows(facts: Facts, known: Sequence[Poly], value: Poly) -> bool:
-    """Test whether a value is at least 0 if the known values are."""
+    """Test whether a value is at least 0 if all `known` ones are."""
     for name in sorted(value.names.union(*(condition.names for condition in known)) - facts.bounds.keys()):
         facts = facts.with_symbol(name)
     learned = Knowledge(facts).learn([tuple(known)])
@@ -142,7 +143,7 @@ def _follows(facts: Facts, known: Sequence[Poly], value: Poly) -> bool:
 
 
 def _comparison(value: Poly, relation: str) -> s.Expr:
-    """Write `n > m` for an integer n - m - 1 that is at least 0, `n <= 2*m` for 2*m - n; or an equation."""
+    """Build the comparison of a value with 0: `n > m` for n - m - 1 >= 0, `n <= 2*m` for 2*m - n >= 0."""
     value = value.scaled(1 / a.compute_content(value))
     above = value.positive_terms()
     below = above - value
@@ -163,7 +164,7 @@ def _maxima(value: Poly) -> int:
 
 
 def _factor(value: Poly, condition: Poly) -> Poly:
-    """Return the c of a value c*(max(0, e) - max(0, e - 1)) and a rest without them; 0 for any other value."""
+    """Return c if a value is c*(max(0, e) - max(0, e - 1)) and a rest without these maxima; 0 otherwise."""
     above, below = (value.coefficients(a.PositivePart(argument)) for argument in (condition, condition - 1))
     if not a.is_integral(condition) or not {0, 1} >= set(above) | set(below) or 1 not in above or 1 not in below:
         return ZERO
@@ -171,7 +172,7 @@ def _factor(value: Poly, condition: Poly) -> Poly:
 
 
 def _decided(value: Poly, condition: Poly, holds: bool) -> Poly:
-    """Return the value where an integer is at least 1, or at most 0."""
+    """Simplify a value by an integer `condition` that is at least 1 if it `holds`, else at most 0."""
     # A maximum inside another one may leave the larger of both.
     for argument in (condition - 1, condition):
         value = value.with_atom(a.PositivePart(argument), argument if holds else ZERO)

@@ -24,20 +24,20 @@ from archline.records import record
 
 MAX_WIDTH = 12
 WIDTH_OF_ONE = 40
-"""Number of smallest values that are tried of a single size; of each of several sizes at most MAX_WIDTH."""
+"""The number of smallest values that are tried for a single size; for each of several sizes at most MAX_WIDTH."""
 MAX_CANDIDATES = 20_000
 MAX_POINTS = 400
 MAX_NEAR = 200
-"""Number of sizes near constants of a program that are tried."""
+"""The maximum number of points near constants of a program that are tried."""
 USUAL = ((8, 16, 1024), (8, 64, 2**15), (4, 4, 1), (2, 2, 1), (1, 1, 1))
-"""Words of a line, sizes, and words of a cache, the usual ones first."""
+"""Triples of L, the value of all sizes, and Z; the most usual ones first."""
 SCALES = (16, 30, 64, 100, 256, 1000, 4096, 10**4, 2**16, 10**6, 2**24, 10**8)
 
 CHECK_SCALES = (1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 17, 24, 32, 33, 64, 65)
 MAX_SMALL_SIZE, MAX_SMALL_POINTS = 8, 24
-"""Short runs have sizes up to this, and at most this number of runs are tried."""
+"""The largest size of a short run, and the maximum number of short runs."""
 MAX_FREE = 5
-"""All small sizes are tried up to this number of sizes."""
+"""The maximum number of sizes for which all choices of small values are tried."""
 
 
 def points(
@@ -48,10 +48,10 @@ def points(
     branches: bool = True,
     constants: Iterable[int] = (),
 ) -> Iterator[Point]:
-    """Yield sizes that satisfy the `where`, more facts, and the rules of offsets: all small ones, then larger ones.
+    """Yield sizes that satisfy the `where`, `facts`, and the rules of offsets: all small ones, then larger ones.
 
-    In between are sizes near the constants of the program and usual sizes. With `branches` declared costs in every
-    branch are counts at the sizes.
+    In between are sizes near `constants` and those of the program, and usual sizes. With `branches`, declared costs
+    in all branches are nonnegative at the sizes.
     """
     signature = scope.module.signatures[algorithm]
     facts = (*express_facts_in_sizes(algorithm), *facts, *assumed(algorithm))
@@ -68,38 +68,38 @@ def points(
     starts = [search.least.get(name, 0) for name in names]
     declared = [amount for _, amount, _ in declared_costs(scope.module, algorithm.body)]
 
-    def runs(point: Point) -> bool:
-        # A negative cost stops a run, or is in a branch that these sizes may not take.
+    def has_valid_costs(point: Point) -> bool:
+        # A run stops at a negative cost, unless it is in a branch that is not taken at these sizes.
         return not branches or all(_is_count(amount, point) for amount in declared)
 
-    def of(drawn: Iterable[tuple[int, ...]]) -> Iterator[Point]:
+    def make_points(drawn: Iterable[tuple[int, ...]]) -> Iterator[Point]:
         # Indices have either sign.
         signs = [(1, -1) if name in signature.indices else (1,) for name in names]
         for values in drawn:
-            ways = (dict.fromkeys(sign * value for sign in both) for both, value in zip(signs, values, strict=True))
-            yield from ({**given, **dict(zip(names, signed, strict=True))} for signed in product(*ways))
+            choices = (dict.fromkeys(sign * value for sign in both) for both, value in zip(signs, values, strict=True))
+            yield from ({**given, **dict(zip(names, signed, strict=True))} for signed in product(*choices))
 
-    near = of(_near(starts, {*constants, *constants_of(algorithm, *find_reachable(scope.module, algorithm))}))
-    large = of(chain.from_iterable(_at_scale(starts, scale) for scale in SCALES) if starts else ())
-    few = islice(filter(search.allows, of(_small(starts))), MAX_POINTS)
-    ways = [few, islice(filter(search.allows, near), MAX_NEAR), _usual(search), search.points(large)]
+    near = make_points(_near(starts, {*constants, *constants_of(algorithm, *find_reachable(scope.module, algorithm))}))
+    large = make_points(chain.from_iterable(_at_scale(starts, scale) for scale in SCALES) if starts else ())
+    few = islice(filter(search.allows, make_points(_small(starts))), MAX_POINTS)
+    sources = [few, islice(filter(search.allows, near), MAX_NEAR), _usual(search), search.points(large)]
     if {"Z", "L"} & s.names(facts):
         # If facts are about the cache, usual sizes come first; else the smallest.
-        ways.insert(0, ways.pop(2))
-    yield from filter(runs, chain.from_iterable(ways))
+        sources.insert(0, sources.pop(2))
+    yield from filter(has_valid_costs, chain.from_iterable(sources))
 
 
 def search_of(algorithm: s.Algorithm, scope: Scope, names: Sequence[str], facts: Iterable[s.Fact]) -> SizeSearch:
-    """Build the search for sizes and parameters of the machine that satisfy facts and allow arrays of offsets."""
+    """Build the search for values of `names` that satisfy facts and for which arrays of offsets can exist."""
     least = {**dict.fromkeys(MACHINE_SYMBOLS, 1), **scope.module.signatures[algorithm].at_least}
     rules = [(rule.low.names | rule.high.names, rule) for rule in offsets_rules(scope)]
     return SizeSearch(names, tuple(facts), least, tests=rules)
 
 
 def _usual(search: SizeSearch) -> Iterator[Point]:
-    """Yield sizes near the usual ones, then small ones; around each choice one of the sizes is larger, also by 1.
+    """Yield the usual sizes, then small ones; after each choice, choices with one of the sizes enlarged.
 
-    If facts require a large size, all sizes are large in the last choice.
+    If facts require a size above the usual ones, all sizes have it in the last choice.
     """
 
     def draw(
@@ -131,9 +131,9 @@ def constants_of(*programs: s.Node) -> frozenset[int]:
 
 
 def _near(starts: list[int], constants: Set[int]) -> Iterator[tuple[int, ...]]:
-    """Yield sizes at which a case of a program may begin: constants and their neighbours, small multiples and products.
+    """Yield sizes at which a case of a program may begin: constants, small multiples, products, and their neighbours.
 
-    First one size has the value and the rest are minimal, or all are equal; then each is one of the first few values.
+    First one size or all sizes have such a value, and the rest are minimal; then each size is one of the first values.
     """
     bases = sorted(constant for constant in constants if 2 < constant <= SCALES[-1])
     multiples = [base * multiplier for base in bases for multiplier in (2, 3, *bases)]
@@ -145,19 +145,19 @@ def _near(starts: list[int], constants: Set[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _at_scale(starts: list[int], scale: int) -> Iterator[tuple[int, ...]]:
-    """Yield sizes with one large and the rest minimal, or all alike."""
+    """Yield sizes with one at `scale` and the rest minimal, then sizes that are all at `scale`."""
     for place in range(len(starts)):
         yield (*starts[:place], max(starts[place], scale), *starts[place + 1 :])
     yield tuple(max(start, scale) for start in starts)
 
 
 def assumed(algorithm: s.Algorithm) -> list[s.Fact]:
-    """List the facts that every run satisfies besides the `where`: each `assume` outside of branches and loops."""
+    """List the facts of each `assume` outside of branches and loops, which every run satisfies."""
     return [fact for statement in algorithm.body if isinstance(statement, s.Assume) for fact in statement.facts]
 
 
 def _is_count(amount: s.Expr, point: Point) -> bool:
-    """Test whether a declared cost is at least 0; True if the sizes do not decide it."""
+    """Test whether a declared cost is at least 0; True if it has no value at these sizes."""
     try:
         return evaluate_static(amount, point) >= 0
     except EvaluationError:
@@ -173,7 +173,7 @@ class OffsetsRule:
     high: Poly
 
     def __call__(self, point: Mapping[str, int | Fraction]) -> bool:
-        """Test whether it holds at a point; True if a size is missing there."""
+        """Test whether the relation holds at a point; True if a size is missing there."""
         try:
             return evaluate(self.low, point) <= evaluate(self.high, point)
         except EvaluationError:
@@ -196,7 +196,7 @@ def offsets_rules(scope: Scope) -> list[OffsetsRule]:
 # Checks
 @lru_cache(maxsize=64)
 def check_sizes(module: Module, algorithm: s.Algorithm, indices: bool = True) -> tuple[Point, ...]:
-    """List sizes that the `where` allows, the smallest first; equal ones come before different ones.
+    """List sizes that the `where` allows: points with fewer distinct values first, among these the smallest.
 
     With `indices` they have values of `index` parameters too; on a grid P is the product of the extents.
     """
@@ -220,10 +220,10 @@ def grid_facts(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
 
 
 def small_sizes(module: Module, algorithm: s.Algorithm, indices: bool = False) -> tuple[Point, ...]:
-    """List the sizes of short runs."""
-    every = check_sizes(module, algorithm, indices)
-    small = tuple(point for point in every if max(point.values(), default=0) <= MAX_SMALL_SIZE)
-    return small[:MAX_SMALL_POINTS] or every[:1]
+    """List the sizes of short runs, or the first point if no short run is allowed."""
+    candidates = check_sizes(module, algorithm, indices)
+    small = tuple(point for point in candidates if max(point.values(), default=0) <= MAX_SMALL_SIZE)
+    return small[:MAX_SMALL_POINTS] or candidates[:1]
 
 
 def _ladder(count: int) -> Iterator[tuple[int, ...]]:

@@ -17,11 +17,11 @@ from archline.language import syntax as s
 from archline.language.metrics import WHOLE_METRICS
 
 CHUNK = 2**14
-"""Number of points whose values fit in a processor's cache, and that are evaluated together."""
+"""The number of points that are evaluated together; their values fit in a processor's cache."""
 
 
 class NoBoundError(EvaluationError):
-    """The point at `place` has no bound."""
+    """The point with index `place` has no bound."""
 
     def __init__(self, reason: str, place: int) -> None:
         super().__init__(reason)
@@ -38,14 +38,14 @@ def upper_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: M
 
 
 def lower_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None = None) -> Integers:
-    """Evaluate the lower bound at points, as `upper_at` the upper one; rounded up if the cost counts."""
+    """Evaluate the lower bound at points, as `upper_at` does the upper one; bounds on counts are rounded up."""
     return _at(cost, points, length, missing, _greatest)
 
 
 def _at(
     cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None, end: Callable[..., Integers]
 ) -> Integers:
-    # Points of one magnitude stay together, so that few chunks need numbers of any length.
+    # Points of one magnitude stay together, so that few chunks need integers above 64 bits.
     order = _by_magnitude(points, length)
     parts, sums = [], Sums()
     for start in range(0, length, CHUNK):
@@ -66,10 +66,10 @@ def _at(
 
 
 def _by_magnitude(points: Mapping[str, Integers], length: int) -> Integers:
-    """Return the indices of the points, points with small numbers first."""
+    """Return the indices of the points by total bit length of their values, in rising order."""
     digits = np.zeros(length, np.uint16)
     for name, values in points.items():
-        # Z occurs only in comparisons of conditions, not in products.
+        # Z occurs in comparisons alone, not in products that would need more bits.
         if name != "Z":
             digits += _digits(values)
     return np.argsort(digits, kind="stable")
@@ -106,7 +106,7 @@ def _least(cost: Cost, vectors: Vectors, length: int, missing: Marks | None) -> 
 
 
 def _least_of_related(cost: Cost, vectors: Vectors, length: int, missing: Marks | None = None) -> Integers:
-    """Evaluate the upper bound, or the minimum of the costs that it never exceeds if that is smaller."""
+    """Evaluate the minimum of the upper bounds of a cost and of the costs that it never exceeds."""
     assert cost.upper is not None
     best = _rounded(cost.upper, not _counts(cost), vectors, length, missing)
     for limit in cost.at_most:
@@ -118,7 +118,7 @@ def _least_of_related(cost: Cost, vectors: Vectors, length: int, missing: Marks 
 
 
 def _greatest(cost: Cost, vectors: Vectors, length: int, missing: Marks | None = None) -> Integers:
-    """Evaluate the lower bound, or the maximum of the costs that never exceed it if that is larger."""
+    """Evaluate the maximum of the lower bounds of a cost and of the costs that never exceed it."""
     assert cost.lower is not None
     best = _rounded(cost.lower, _counts(cost), vectors, length, missing)
     for limit in cost.at_least:
@@ -129,7 +129,7 @@ def _greatest(cost: Cost, vectors: Vectors, length: int, missing: Marks | None =
 
 
 def _counts(cost: Cost) -> bool:
-    """Test whether a count lies between its bounds, which may be fractions."""
+    """Test whether a cost is an integer count between bounds, which may be fractions."""
     return cost.metric in WHOLE_METRICS and cost.status == "bounded"
 
 
@@ -139,7 +139,7 @@ def _rounded(bound: Poly, up: bool, vectors: Vectors, length: int, missing: Mark
 
 
 def broken(facts: Iterable[s.Fact], points: Mapping[str, Integers], length: int) -> tuple[s.Fact, int] | None:
-    """Find a fact that is false at a point, and the index of that point; None if all hold."""
+    """Find the first fact that is false at a point, and the index of that point; None if all hold."""
     for fact in facts:
         names = s.names(fact)
         if not names <= points.keys() or not length:
@@ -151,7 +151,7 @@ def broken(facts: Iterable[s.Fact], points: Mapping[str, Integers], length: int)
 
 
 def broken_at(fact: s.Fact, points: Mapping[str, Integers], length: int) -> Marks:
-    """Mark the points at which a fact is false; their names must be exactly those of the fact."""
+    """Mark the points at which a fact is false; `points` must have exactly the names in the fact."""
     match fact:
         case s.Binary(op=op, left=first, right=second) if op in _SIGNS:
             left, right = _polynomial(first), _polynomial(second)
@@ -201,7 +201,7 @@ def _polynomial(expr: s.Expr) -> Poly | None:
 
 
 def _known(values: Column, needed: Marks, missing: Marks | None = None) -> Integers:
-    """Return the values; a needed one without a value is marked as `missing`. Raises NoBoundError without marks."""
+    """Return the values; needed ones that do not exist are marked as `missing`, or raise NoBoundError without marks."""
     if values.missing is not None and (values.missing & needed).any():
         _lack(values.missing & needed, "the bound has no exact value", missing)
     return values.values

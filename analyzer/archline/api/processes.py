@@ -19,6 +19,7 @@ from archline.api import result_cache
 from archline.costs.rules import DEFECT
 from archline.language.diagnostics import ArchlineError, Diagnostic, describe_defect
 from archline.language.source import record_reads
+from archline.lazy_modules import load_module
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -81,7 +82,7 @@ def results(work: Callable[[T], R], tasks: Sequence[T], jobs: int | None = None)
     if jobs <= 1:
         return [work(task) for task in tasks]
     # Forked processes then need not import it again.
-    from archline.api import algorithms  # noqa: F401
+    load_module("archline.api.algorithms")
 
     pool = ProcessPoolExecutor(jobs, initializer=_end_with_parent)
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 
 from archline.costs import rules
@@ -16,6 +15,7 @@ from archline.language.loader import stdlib_modules
 from archline.language.parser import parse_headers, parse_program
 from archline.language.printer import format_program
 from archline.language.source import is_path, read_source
+from archline.lazy_modules import load_module
 from archline.report.library import LibraryEntry
 from archline.resources import resource
 
@@ -27,7 +27,7 @@ def all_rules() -> dict[str, Rule]:
     """Return every rule by code, from all modules that define one."""
     for file in sorted(_PACKAGE.rglob("*.py")):
         if _DEFINITION.search(file.read_text(encoding="utf-8")):
-            import_module(".".join(("archline", *file.relative_to(_PACKAGE).with_suffix("").parts)))
+            load_module(".".join(("archline", *file.relative_to(_PACKAGE).with_suffix("").parts)))
     return known_rules()
 
 

@@ -1,7 +1,7 @@
-"""Check whether a certificate of f = O(g) proves it, and whether a counterexample refutes it.
+"""Check whether a certificate proves f = O(g), and whether a counterexample refutes it.
 
-PROOFS of BOUNDS are products of inequalities of monomials, and distinctions of cases. DIFFERENCES show which terms are
-left of a sum with negative terms once positive terms have covered those, exactly.
+The PROOF of a BOUND is a product of inequalities of monomials, or distinguishes cases. A DIFFERENCE lists terms that
+remain of a sum after its positive terms have covered all negative ones.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Differences:
             self._check_once(index)
 
     def remaining(self, terms: t.Sum) -> list[t.Term] | None:
-        """Return terms that a sum is at least a constant times; None if unproved, as when it may be negative."""
+        """Return the terms that a difference keeps of a sum, a lower bound up to a constant; None if there is none."""
         return next((self._check_once(index) for index, known in enumerate(self._sums) if known == terms), None)
 
     def _check_once(self, index: int) -> list[t.Term] | None:
@@ -67,7 +67,7 @@ class Differences:
         for term in terms:
             self.bounds.require_nonnegative(term)
         keeps = [t.read(entry) for entry in data["keeps"]]
-        require(all(term in terms and terms[term].sign > 0 for term in keeps), "a term is not one of the positive ones")
+        require(all(term in terms and terms[term].sign > 0 for term in keeps), "a term in `keeps` is not positive")
         if "least" in data:
             self._check_shift(data, terms, keeps)
             return keeps
@@ -77,24 +77,24 @@ class Differences:
                 self._check_cover(cover, rest, terms)
         for term, value in terms.items():
             remainder = rest[term].sign
-            require(value.sign > 0 or remainder >= 0, "a negative term is not covered whole")
-            require(value.sign < 0 or remainder >= 0, "a positive term covers more than itself")
+            require(value.sign > 0 or remainder >= 0, "a negative term is not fully covered")
+            require(value.sign < 0 or remainder >= 0, "a positive term covers more than its coefficient allows")
         for term in keeps:
-            require(rest[term].sign > 0, "nothing is left of a term")
+            require(rest[term].sign > 0, "nothing remains of a term in `keeps`")
         return keeps
 
     def _check_shift(self, data: Data, terms: t.Sum, keeps: Sequence[t.Term]) -> None:
-        """Check that no coefficient is negative with factors as minimum plus more, once the share is subtracted."""
+        """Check the sum less a share of `keeps`: with factors as minimum plus excess, no coefficient is negative."""
         share = read(data["share"])
         require(share.sign > 0 or not keeps, "the share is not positive")
         minima: dict[t.Factor, Number] = {}
         for index, bound in enumerate(data["least"]):
             with track_place("least", index):
                 small, large, factor = t.read(bound["small"]), t.read(bound["large"]), read(bound["factor"])
-                require(factor.sign > 0 and small == _NOTHING and large.alone is not None, "it is not a least value")
+                require(factor.sign > 0 and small == _NOTHING and large.alone is not None, "not a minimum of a factor")
                 require(
                     self._is_valid_rule(small, large, factor, bound["because"]),
-                    "the least value is not what its rule shows",
+                    "its rule does not prove the minimum",
                 )
                 ((factor_, _),) = large.powers
                 minima[factor_] = _ONE / factor
@@ -105,25 +105,25 @@ class Differences:
         require(all(value.sign > 0 for value in shifted.values()), "a coefficient is negative")
 
     def _check_cover(self, data: Data, rest: t.Sum, terms: t.Sum) -> None:
-        """Check amount*term <= factor*amount*into, of a negative and a positive term."""
+        """Check amount*term <= factor*amount*into, by which the positive term `into` covers the negative one `term`."""
         term, into = t.read(data["term"]), t.read(data["into"])
         amount, factor = read(data["amount"]), read(data["factor"])
         require(amount.sign > 0 and factor.sign > 0, "an amount is not positive")
-        require(term in terms and terms[term].sign < 0, "the term is not one of the negative ones")
-        require(into in terms and terms[into].sign > 0, "the term to cover with is not one of the positive ones")
+        require(term in terms and terms[term].sign < 0, "the covered term is not a negative term of the sum")
+        require(into in terms and terms[into].sign > 0, "the covering term is not a positive term of the sum")
         product, logarithm = into, make_rational(0)
         for index, use in enumerate(data["uses"]):
             with track_place("uses", index):
                 ratio, by, log = self._check_use(use, term)
                 product *= ratio**by
                 logarithm += log * by
-        require(product == term, "the inequalities do not multiply up to it")
+        require(product == term, "the inequalities do not imply the cover")
         require(logarithm <= log2(factor), "the factor is too small")
         rest[term] += amount
         rest[into] -= factor * amount
 
     def _check_use(self, data: Data, covered: t.Term) -> tuple[t.Term, Number, Number]:
-        """Return small/large, the power it is raised to, and log2 of its upper bound."""
+        """Check an inequality small <= factor*large; return small/large, the power to raise it to, and log2(factor)."""
         small, large = t.read(data["small"]), t.read(data["large"])
         factor, times = read(data["factor"]), read(data["times"])
         require(times.sign >= 0 and factor.sign > 0, "a multiplier is negative")
@@ -134,11 +134,11 @@ class Differences:
             positive = self.bounds.lower(factor_.expr) is not None
             zero_covered = any(x == factor_ and by.sign > 0 for x, by in covered.powers)
             require(positive or zero_covered, "a factor that may be zero is cancelled")
-        require(self._is_valid_rule(small, large, factor, data["because"]), "the inequality is not what its rule shows")
+        require(self._is_valid_rule(small, large, factor, data["because"]), "its rule does not prove the inequality")
         return small * large ** make_rational(-1), times, log2(factor)
 
     def _is_valid_rule(self, small: t.Term, large: t.Term, factor: Number, because: Data) -> bool:
-        """Test whether small <= factor*large by a rule."""
+        """Test whether the rule in `because` proves small <= factor*large."""
         is_one, of, above = small == _NOTHING, small.alone, large.alone
         match because["rule"], of, above:
             case "size", _, s.Name():
@@ -168,20 +168,20 @@ class Differences:
                 return False
 
     def _iterate_minima(self, name: str, because: Data) -> Iterator[Number]:
-        """Iterate over lower bounds of a size: 1, and those of a fact."""
+        """Iterate over lower bounds of a size: 1, and constants from the fact in `because`."""
         yield _ONE
         for comparison in self.comparisons(because["fact"]) if "fact" in because else ():
             single = t.find_single_term(comparison.large)
             if single is not None and single[0] == t.read({name: "1"}) and _NOTHING in comparison.small:
                 yield comparison.small[_NOTHING] / single[1]
 
-    def _list_coefficients(self, rule: str, of: s.Expr, term: t.Term) -> list[Number]:
-        """Return the coefficients of the arguments of a function that are multiples of a term."""
-        match rule, of:
+    def _list_coefficients(self, rule: str, call: s.Expr, term: t.Term) -> list[Number]:
+        """Return the positive coefficients c of all arguments c*term of a function `call`."""
+        match rule, call:
             case (("min" | "max" | "floor" | "ceil"), s.Call(function=function, arguments=parts)) if function == rule:
                 arguments: tuple[s.Expr, ...] = parts
             case "floor", s.Binary(op="//"):
-                arguments = (t.make_quotient(of),)
+                arguments = (t.make_quotient(call),)
             case "remainder", s.Binary(op="%", left=left, right=right) if self.bounds.nonnegative(left):
                 arguments = (left, right)
             case _:
@@ -209,7 +209,7 @@ class Differences:
         return single[1] >= _ONE and all(by.sign > 0 and self._at_least_one(x.expr) for x, by in single[0].powers)
 
     def comparisons(self, index: object) -> list[Comparison]:
-        """Return the comparisons of a fact whose required parts are positive; reject sides that may have no value."""
+        """Return the comparisons of a fact whose required parts are positive. Raises RejectedError."""
         comparisons = self._facts.comparisons(index)
         for comparison in comparisons:
             for side in comparison.sides:
@@ -226,9 +226,9 @@ class Differences:
 
 
 Data: TypeAlias = Mapping[str, Any]
-# small <= C*large for some C.
+# Monomials (small, large) with small <= C*large for some constant C.
 Inequality: TypeAlias = tuple[Monomial, Monomial]
-_ZERO, _ONE, _INVERSE = make_rational(0), make_rational(1), make_rational(-1)
+_ZERO, _INVERSE = make_rational(0), make_rational(-1)
 
 
 class Proofs:
@@ -239,7 +239,7 @@ class Proofs:
         self._facts: dict[int, list[tuple[Form, Form]]] = {}
 
     def bound(self, data: Data) -> tuple[frozenset[Monomial], frozenset[Monomial]]:
-        """Check a BOUND: the smallest of the left monomials is at most a constant times the largest right one."""
+        """Check a BOUND: the minimum of the left monomials is O(the maximum of the right ones). Return both sides."""
         left, right = (frozenset(map(fm.read_monomial, data[side])) for side in ("smallest_of", "largest_of"))
         with track_place("proof"):
             self._check_proof(data["proof"], left, right, ())
@@ -266,27 +266,27 @@ class Proofs:
             weights = _ZERO
             for entry, text in data[side]:
                 monomial, weight = fm.read_monomial(entry), read(text)
-                require(monomial in allowed, f"a monomial on the {side} is not one of those bounded")
+                require(monomial in allowed, f"a monomial on the {side} is not in the bound")
                 require(weight.sign >= 0, f"a weight on the {side} is negative")
                 weights, total = weights + weight, total * monomial ** (weight * sign)
             require((weights - _ONE).is_zero, f"the weights on the {side} do not add up to 1")
-        require((total * self._multiply_uses(data["uses"], cases)) == fm.ONE, "the two sides are not equal")
+        require((total * self._multiply_uses(data["uses"], cases)) == fm.ONE, "the inequalities do not imply the bound")
 
     def _multiply_uses(self, data: Sequence[Data], cases: tuple[Sequence[Inequality], ...]) -> Monomial:
-        """Return the product of small/large, each to its power, which is at most a constant."""
+        """Check inequalities, and return the product of small/large, each to its power: at most a constant."""
         total = fm.ONE
         for index, use in enumerate(data):
             with track_place("uses", index):
                 (small, large), times = _read_inequality(use), read(use["times"])
                 require(times.sign >= 0, "a multiplier is negative")
-                require(self._is_valid_rule(small, large, use, cases), "the inequality is not what its rule shows")
+                require(self._is_valid_rule(small, large, use, cases), "its rule does not prove the inequality")
                 total *= (small * large**_INVERSE) ** times
         return total
 
     def _is_valid_rule(
         self, small: Monomial, large: Monomial, use: Data, cases: tuple[Sequence[Inequality], ...]
     ) -> bool:
-        """Test whether small <= C*large by a rule."""
+        """Test whether the rule in the `because` of a use proves small <= C*large for some C."""
         because = use["because"]
         match because["rule"]:
             case "size":
@@ -318,23 +318,23 @@ class Proofs:
     def _is_valid_logarithm_rule(
         self, rule: str, small: Monomial, large: Monomial, because: Data, shown: Monomial
     ) -> bool:
-        """Test an inequality of logarithms; `shown` is at least a positive constant."""
-        of, by = fm.find_log_argument(small), read(because.get("power", "0"))
-        if of is None:
+        """Test whether a rule proves an inequality of logarithms; `shown` is at least a positive constant."""
+        argument, by = fm.find_log_argument(small), read(because.get("power", "0"))
+        if argument is None:
             return False
         match rule:
             case "log below power":
-                return by.sign > 0 and large == of**by and shown == of
+                return by.sign > 0 and large == argument**by and shown == argument
             case "log of bounded":
-                return large == fm.ONE and shown == of**_INVERSE
+                return large == fm.ONE and shown == argument**_INVERSE
             case _:
                 pass
         above = fm.find_log_argument(large)
-        return above is not None and by.sign >= 0 and shown == above**by * of**_INVERSE
+        return above is not None and by.sign >= 0 and shown == above**by * argument**_INVERSE
 
     # Facts and cases
     def _bound_fact(self, index: int) -> list[tuple[Form, Form]]:
-        """Return lower bounds of the small sides and upper bounds of the large sides of the comparisons of a fact."""
+        """Return for each comparison of a fact a lower bound of its small side and an upper bound of its large side."""
         if index not in self._facts:
             self._facts[index] = [
                 pair for fact in self._differences.comparisons(index) for pair in self._bound_comparison(fact)
@@ -359,11 +359,11 @@ class Proofs:
                 )
             case _:
                 exhaustive = False
-        require(exhaustive, "the cases are not all there are")
+        require(exhaustive, "the cases are not exhaustive")
 
 
 def _is_exhaustive(alternatives: Sequence[set[Inequality]], cases: Sequence[Sequence[Inequality]]) -> bool:
-    """Test whether for each alternative some case assumes nothing else; one of the alternatives holds."""
+    """Test whether each of the alternatives, as one holds at any point, includes all that some case assumes."""
     return all(any(alternative.issuperset(case) for case in cases) for alternative in alternatives)
 
 
@@ -380,7 +380,7 @@ FORMAT = 1
 
 @record
 class Checked:
-    """The result of a check: accepted, or rejected for a reason at a place, such as `bounds[0].proof.uses[1]`."""
+    """The result of a check: accepted, or rejected for a reason at a position, such as `bounds[0].proof.uses[1]`."""
 
     accepted: bool
     reason: str = ""
@@ -409,12 +409,12 @@ def _run_check(run: Callable[[], None]) -> Checked:
     except ArchlineError as problem:
         return Checked(False, f"an expression cannot be read: {problem.diagnostics[0].message}")
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as problem:
-        return Checked(False, f"it is not of the format: {type(problem).__name__}: {problem}")
+        return Checked(False, f"the format is wrong: {type(problem).__name__}: {problem}")
     return Checked(True)
 
 
 def _check(data: Mapping[str, Any]) -> None:
-    require(data["format"] == FORMAT, "the format is not known")
+    require(data["format"] == FORMAT, "the version of the format is unknown")
     f, g = parse_expression(data["f"]), parse_expression(data["g"])
     facts = Facts(data["facts"])
     if "multiple" in data:
@@ -422,7 +422,7 @@ def _check(data: Mapping[str, Any]) -> None:
             multiple = read(data["multiple"])
             require(multiple.sign > 0, "the constant is not positive")
             scaled = {term: value * multiple for term, value in t.expand(g).items()}
-            require(t.expand(f) == scaled, "the one is not that multiple of the other")
+            require(t.expand(f) == scaled, "f is not that multiple of g")
         return
     cache = {"L", "Z"} <= s.names((f, g, *facts.facts))
     differences = Differences(data["differences"], facts, cache)
@@ -443,7 +443,7 @@ def _check(data: Mapping[str, Any]) -> None:
         for lower_clause in smallest or ():
             require(
                 any((left <= upper_clause and right <= lower_clause for left, right in bounds)),
-                f"nothing bounds {_format_clause('min', upper_clause)} by {_format_clause('max', lower_clause)}",
+                f"no bound proves {_format_clause('min', upper_clause)} = O({_format_clause('max', lower_clause)})",
             )
 
 

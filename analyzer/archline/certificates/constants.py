@@ -1,7 +1,7 @@
 """Compute with exact constants: quotients of polynomials in logarithms of primes and roots, with rational coefficients.
 
-Two constants are equal if their difference cancels formally; signs are decided by enclosures. What neither decides is
-rejected, so that a wrong answer is impossible.
+Two constants are equal if their difference cancels formally; enclosures decide signs. If neither decides a question,
+RejectedError is raised, so that a wrong answer is impossible.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from archline.records import record
 
 
 class RejectedError(Exception):
-    """A certificate is not accepted: the reason, and the place, from the outermost entry in."""
+    """A certificate is rejected for a `reason` at `place`, the path of entries in the data, the outermost one first."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -37,7 +37,7 @@ def require(condition: bool, reason: str) -> None:
 
 @contextmanager
 def track_place(*place: str | int) -> Iterator[None]:
-    """Add the entries of a certificate that are checked inside to the place of a RejectedError."""
+    """Prepend entries of a certificate to the place of a RejectedError that is raised inside the `with` block."""
     try:
         yield
     except RejectedError as problem:
@@ -56,7 +56,7 @@ _ONE: Terms = (((), Fraction(1)),)
 
 @record
 class Number:
-    """A real number, above/below. `make_rational` makes one, `evaluate_constant` reads one."""
+    """A real number above/below, made by `make_rational` or `evaluate_constant`."""
 
     above: Terms
     below: Terms = _ONE
@@ -83,7 +83,7 @@ class Number:
 
     @property
     def is_zero(self) -> bool:
-        """Whether it cancels formally; True is certain."""
+        """Whether the number cancels formally, so that it is certainly 0; other numbers may be 0 too."""
         return not self.above
 
     @property
@@ -105,7 +105,7 @@ class Number:
 
     @property
     def fraction(self) -> Fraction | None:
-        """The value if it is rational by form, else None."""
+        """The value if the form of the number is rational, else None."""
         if self.is_zero:
             return Fraction(0)
         return self.above[0][1] if self.below == _ONE and len(self.above) == 1 and not self.above[0][0] else None
@@ -121,12 +121,12 @@ class Number:
 
 
 def make_rational(value: Fraction | int) -> Number:
-    """Return a rational number."""
+    """Convert a rational number to a Number."""
     return Number((((), Fraction(value)),)) if value else Number(())
 
 
 def evaluate_constant(expr: s.Expr) -> Number:
-    """Return the value of an expression without names; log2 is the logarithm itself. Raises RejectedError."""
+    """Return the value of an expression without names; log2(x) is not log2(2 + x) here. Raises RejectedError."""
     match expr:
         case s.Integer(value=value) if value.bit_length() <= _MAX_BITS:
             return make_rational(value)
@@ -152,7 +152,7 @@ def evaluate_constant(expr: s.Expr) -> Number:
 
 @cache
 def read(text: str) -> Number:
-    """Return a constant of a certificate."""
+    """Parse a constant of a certificate. Raises RejectedError."""
     return evaluate_constant(parse_expression(text))
 
 
@@ -178,7 +178,7 @@ def floor(value: Number) -> Number:
         return make_rational(math.floor(fraction))
     whole = value.enclosure(_PRECISIONS[-1]).floor().unique_fmpz()
     if whole is None:
-        raise RejectedError("a constant cannot be rounded")
+        raise RejectedError("the rounding of a constant is not decided")
     return make_rational(int(whole))
 
 
@@ -197,7 +197,7 @@ def _apply_function(function: str, values: list[Number]) -> Number:
 
 
 def power(base: Number, exponent: Number) -> Number:
-    """Return a power; roots and irrational powers of positive numbers only. Raises RejectedError."""
+    """Return a power. Raises RejectedError for a root or an irrational power of a number that is not positive."""
     by = exponent.fraction
     if by is not None and by.denominator == 1:
         return _whole_power(base, by.numerator)
@@ -221,7 +221,7 @@ def power(base: Number, exponent: Number) -> Number:
 
 
 def _exponentiate_logarithms(value: Number) -> Number | None:
-    """Return 2^value for a sum of rational multiples of logarithms of integers, a product of powers; else None."""
+    """Return 2^value as a product of powers if the value is linear in logarithms of integers, else None."""
     result = make_rational(1)
     if value.below != _ONE:
         return None
@@ -265,7 +265,7 @@ def _make_generator_power(generator: Generator, times: int = 1) -> Number:
 
 
 def _factor_integer(value: int) -> list[tuple[int, int]]:
-    """Return small primes and a rest, with exponents. The rest may be composite: incomplete, but sound."""
+    """Return factors of an integer with exponents: small primes and a rest that may be composite, which is sound."""
     factors = [(int(p), int(k)) for p, k in fmpz(value).factor(trial_limit=10_000)] if value > 1 else []
     return [(p, k) for p, k in factors if p > 1]
 
@@ -295,7 +295,7 @@ def _product(a: Terms, b: Terms) -> Terms:
 
 
 def _multiply_powers(left: Powers, right: Powers) -> tuple[Powers, Fraction]:
-    """Return the product of powers of generators, and the rational number that p^(1/q) to the power q leaves."""
+    """Return the product of powers of generators, and a rational factor for powers of roots such as (p^(1/q))^q."""
     total, extra = dict(left), Fraction(1)
     for generator, times in right:
         total[generator] = total.get(generator, 0) + times
@@ -310,7 +310,7 @@ def _multiply_powers(left: Powers, right: Powers) -> tuple[Powers, Fraction]:
 
 
 def _make_quotient(above: Terms, below: Terms) -> Number:
-    """Return above/below; a divisor of one term is multiplied into the numerator."""
+    """Return above/below in a standard form; the inverse of a divisor of one term is multiplied into the numerator."""
     if len(below) == 1:
         ((powers, value),) = below
         inverse = tuple((generator, -times) for generator, times in powers)
@@ -342,4 +342,4 @@ def _enclose_generator(generator: Generator) -> arb:
         case ("^", Number() as base, Number() as exponent):
             return base.enclosure(ctx.prec) ** exponent.enclosure(ctx.prec)
         case _:
-            raise AssertionError("no other generator is made")
+            raise AssertionError("unknown generator")

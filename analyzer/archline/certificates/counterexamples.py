@@ -1,6 +1,6 @@
-"""Check counterexamples: their values, and the growth of f/g along their curves, are computed again.
+"""Check counterexamples, by computing their values and the growth of f/g along their curves again.
 
-Sizes of points may be as large as 2^(2^1024): values there are exact, or enclosed.
+Sizes of points may be as large as 2^(2^1024); values there are exact or enclosed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts
 from archline.numbers import arb, ctx, fmpz
 
-# An arb is an interval that holds the value; its precision is the caller's.
+# An arb is an interval that contains the value, at the precision of the caller.
 Value: TypeAlias = Fraction | arb
 Point: TypeAlias = Mapping[str, Value]
 _MAX_BITS = 300_000
@@ -31,7 +31,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Value]] = {
 
 
 def evaluate(expr: s.Expr, point: Point, shift: int = 2) -> Value:
-    """Return the value at a point; log2(w) is log2(shift + w), or log2(w) for a constant w. Raises RejectedError."""
+    """Return the value at a point; log2(w) means log2(shift + w), or log2(w) for a constant w. Raises RejectedError."""
     match expr:
         case s.Integer(value=value):
             return Fraction(value)
@@ -49,11 +49,11 @@ def evaluate(expr: s.Expr, point: Point, shift: int = 2) -> Value:
         case s.Call(function=function, arguments=(inner,)):
             return _apply_function(function, evaluate(inner, point, shift), shift if s.names(inner) else 0)
         case _:
-            raise RejectedError(f"`{format_expression(expr)}` has no value here")
+            raise RejectedError(f"`{format_expression(expr)}` has no value at these sizes")
 
 
 def convert_to_ball(value: Value) -> arb:
-    """Return the value as an interval."""
+    """Convert a value to an interval."""
     return value if isinstance(value, arb) else arb(fmpz(value.numerator)) / fmpz(value.denominator)
 
 
@@ -74,7 +74,7 @@ def _apply_operator(op: str, left: Value, right: Value) -> Value:
     if op == "/" and is_at_most(right, Fraction(0)) is not False and is_at_most(Fraction(0), right) is not False:
         raise RejectedError("a division by zero")
     if op not in _ARITHMETIC:
-        raise RejectedError(f"`{op}` has no value")
+        raise RejectedError(f"the operator `{op}` is not supported")
     a, b = (left, right) if _has_short_rationals(left, right) else (convert_to_ball(left), convert_to_ball(right))
     return _ARITHMETIC[op](a, b)
 
@@ -123,7 +123,7 @@ def _apply_function(function: str, value: Value, shift: int) -> Value:
         case "log2" | "log":
             shifted = _apply_operator("+", value, Fraction(shift))
             if is_at_most(shifted, Fraction(0)) is not False:
-                raise RejectedError("a logarithm of what is not positive")
+                raise RejectedError("a logarithm of a number that is not positive")
             if function == "log2" and isinstance(shifted, Fraction) and shifted.denominator == 1:
                 exponent = shifted.numerator.bit_length() - 1
                 if shifted == 1 << exponent:
@@ -138,8 +138,8 @@ def _select_extreme(function: str, values: list[Value]) -> Value:
     if len(rational) == len(values):
         return max(rational) if function == "max" else min(rational)
     result, *rest = map(convert_to_ball, values)
-    for ball_ in rest:
-        result = result.max(ball_) if function == "max" else result.min(ball_)
+    for ball in rest:
+        result = result.max(ball) if function == "max" else result.min(ball)
     return result
 
 
@@ -197,11 +197,11 @@ def _is_power(value: Value, base: Value) -> bool | None:
 
 Data: TypeAlias = Mapping[str, Any]
 _PRECISION = 4000
-# Values of T on a curve that are checked besides the samples; the nearer ones if values far out cancel.
+# Values of T on a curve that are checked in addition to the samples; the near ones if f or g cancel at the far ones.
 _FAR_TIMES = tuple(Fraction(1 << exponent) for exponent in (256, 512, 1024))
 _NEAR_TIMES = tuple(map(Fraction, (256, 1024, 2048)))
 _ZERO = Fraction(0)
-# Values are given to six digits.
+# Values in counterexamples have six digits.
 _RELATIVE_TOLERANCE = Fraction(1, 10_000)
 _MAX_TEXT = 2000
 # The ratio of the logarithms of the computed and the claimed growth is between this and its inverse.
@@ -209,11 +209,11 @@ _MIN_GROWTH_SHARE = arb(3) / 4
 
 
 class _CancelledError(RejectedError):
-    """A value far out is too close to 0 to be known."""
+    """The sign of f or g is undecided at a far point, as terms nearly cancel."""
 
 
 class Counterexample:
-    """A question f = O(g), for checks of points and of curves. A curve is checked far out, which does not prove all."""
+    """The question f = O(g) under facts. Points are checked exactly, curves only at some far points."""
 
     def __init__(self, f: str, g: str, facts: Sequence[str]) -> None:
         self._f, self._g = parse_expression(f), parse_expression(g)
@@ -221,13 +221,13 @@ class Counterexample:
         self._names = s.names((self._f, self._g, *self._facts))
 
     def check(self, data: Data) -> None:
-        """Reject a counterexample that does not show that f is not O(g)."""
+        """Raise RejectedError unless the counterexample `data` shows that f is not O(g)."""
         with ctx.workprec(_PRECISION):
             if data["kind"] == "point":
                 with track_place("at"):
                     f, g = self._values(self._read_point(data["at"]))
                 self._require_same(data, {"f": f, "g": g})
-                require(_is_positive(f) and is_at_most(g, _ZERO) is True, "f > 0 >= g does not hold there")
+                require(_is_positive(f) and is_at_most(g, _ZERO) is True, "f > 0 >= g does not hold at this point")
             else:
                 self._check_curve(data)
 
@@ -238,7 +238,7 @@ class Counterexample:
                 f, g = self._values(self._read_point(sample["at"]))
                 require(_is_positive(f), "f is not positive")
                 if is_at_most(g, _ZERO) is True:
-                    # A point that is a counterexample by itself.
+                    # This point alone is a counterexample.
                     self._require_same(sample, {"f": f, "g": g})
                     return
                 ratio = convert_to_ball(f) / convert_to_ball(g)
@@ -252,7 +252,7 @@ class Counterexample:
                 self._check_along(data, _NEAR_TIMES, certain=True)
 
     def _check_along(self, data: Data, times: Sequence[Fraction], *, certain: bool) -> None:
-        """Check that on the curve itself f/g grows about as `ratio` does, which grows, or that f > 0 >= g."""
+        """Check at `times` on the curve that f/g grows about as the claimed `ratio`, which increases, or f > 0 >= g."""
         curve = {name: parse_expression(text) for name, text in data["curve"].items()}
         growth = parse_expression(data["ratio"])
         ratios, expected = [], []
@@ -268,11 +268,11 @@ class Counterexample:
             require(signs == (1, 1), "f or g is not positive on the curve")
             ratios.append(convert_to_ball(values[0]) / convert_to_ball(values[1]))
             expected.append(evaluate(growth, {"T": time}, shift=0))
-        require(_is_increasing(expected), "the growth that is claimed is none")
+        require(_is_increasing(expected), "the claimed growth of f/g does not increase")
         for index in (1, 2):
             claimed = (convert_to_ball(expected[index]) / convert_to_ball(expected[index - 1])).log()
             share = (ratios[index] / ratios[index - 1]).log() / claimed
-            require(share > _MIN_GROWTH_SHARE and share < 1 / _MIN_GROWTH_SHARE, "f/g does not grow as it is said to")
+            require(share > _MIN_GROWTH_SHARE and share < 1 / _MIN_GROWTH_SHARE, "f/g does not grow as claimed")
 
     def _read_point(self, sizes: Mapping[str, str]) -> Point:
         require(all(len(text) < _MAX_TEXT for text in sizes.values()), "a size is too long")
@@ -283,14 +283,14 @@ class Counterexample:
         return point
 
     def _require_allowed(self, point: Point, *, certain: bool) -> None:
-        """Reject sizes that are missing or below 1, or break a fact; if `certain`, also sizes that may break a fact."""
+        """Raise RejectedError if a size is missing or below 1, or a fact is false; if `certain`, also if one may be."""
         require(point.keys() >= self._names, "a size is missing")
         claims = [is_at_most(Fraction(1), size) for size in point.values()]
         if {"L", "Z"} <= self._names:
             claims.append(is_at_most(point["L"], point["Z"]))
         allowed = (True,) if certain else (True, None)
-        require(all(claim in allowed for claim in claims), "a size is less than 1, or Z less than L")
-        require(all(evaluate_fact(fact, point) in allowed for fact in self._facts), "a fact does not hold")
+        require(all(claim in allowed for claim in claims), "a size is less than 1, or Z is less than L")
+        require(all(evaluate_fact(fact, point) in allowed for fact in self._facts), "a fact is false at this point")
 
     def _values(self, point: Point) -> tuple[Value, Value]:
         return evaluate(self._f, point), evaluate(self._g, point)
@@ -305,7 +305,7 @@ def _is_increasing(values: Sequence[Value]) -> bool:
 
 
 def _sign(value: Value) -> int | None:
-    """Return 1 if positive, 0 if not positive, None if undecided."""
+    """Return 1 if the value is positive, 0 if it is not, None if that is undecided."""
     below = is_at_most(value, _ZERO)
     return None if below is None else int(not below)
 
@@ -315,7 +315,7 @@ def _is_positive(value: Value) -> bool:
 
 
 def _is_close(text: str, value: Value) -> bool:
-    """Test whether a number as text, such as `1.5e+20` or `2^1.5e+20`, is near the value."""
+    """Test whether a number in a text, such as `1.5e+20` or `2^1.5e+20`, is close to the value."""
     if len(text) > _MAX_TEXT:
         raise RejectedError("a value is too long")
     if text.startswith("2^"):

@@ -1,4 +1,4 @@
-"""Represent the bounds up to constant factors: largest of smallest, or smallest of largest, of monomials."""
+"""Represent bounds up to constant factors: a max of mins of monomials (upper), or a min of maxima (lower)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_CLAUSES, _MAX_MONOMIALS = 2000, 50_000
 
 @record
 class Atom:
-    """A size, log2(2 + `of`), or a power; every atom is at least 1. The `exponent` is the logarithm of a power."""
+    """A size, a logarithm log2(2 + `of`), or a power with logarithm `exponent`; every atom is at least 1."""
 
     text: str
     of: Monomial | None = None
@@ -25,13 +25,13 @@ class Atom:
 
     @property
     def base(self) -> str:
-        """The text of the atom as the base of a power."""
+        """The text of the atom as the base of a power, in parentheses if it is a power itself."""
         return f"({self.text})" if "^" in self.text else self.text
 
 
 @record
 class Monomial:
-    """A product of atoms with powers other than 0, in the order of the atoms' texts."""
+    """A product of powers of atoms, sorted by the atoms' texts; no exponent is 0."""
 
     powers: tuple[tuple[Atom, Number], ...] = ()
 
@@ -39,14 +39,14 @@ class Monomial:
         total = dict(self.powers)
         for atom, times in other.powers:
             total[atom] = total[atom] + times if atom in total else times
-        powers_ = (pair for pair in total.items() if not pair[1].is_zero)
-        return Monomial(tuple(sorted(powers_, key=lambda pair: pair[0].text)))
+        nonzero_powers = (pair for pair in total.items() if not pair[1].is_zero)
+        return Monomial(tuple(sorted(nonzero_powers, key=lambda pair: pair[0].text)))
 
     def __pow__(self, by: Number) -> Monomial:
         return Monomial() if by.is_zero else Monomial(tuple((atom, times * by) for atom, times in self.powers))
 
     def __str__(self) -> str:
-        """Return a text for people, and to sort by."""
+        """Return a text, for messages and as a sort key."""
         parts = (
             atom.text if by == make_rational(1) else f"{atom.base}^{_format_exponent(by)}" for atom, by in self.powers
         )
@@ -54,13 +54,13 @@ class Monomial:
 
     @property
     def at_least_one(self) -> bool:
-        """Whether no power is negative."""
+        """Whether all exponents are positive, so that the monomial is at least 1."""
         return all(times.sign > 0 for _, times in self.powers)
 
 
 ONE = Monomial()
 Clause: TypeAlias = frozenset[Monomial]
-# Largest of smallest for an upper bound, smallest of largest for a lower one.
+# A max of mins of monomials for an upper bound, a min of maxima for a lower one.
 Form: TypeAlias = frozenset[Clause]
 
 
@@ -70,12 +70,12 @@ def make_form(monomial: Monomial) -> Form:
 
 
 def combine_outer(*parts: Form) -> Form:
-    """Return the largest of upper bounds, or the smallest of lower bounds."""
+    """Return the max of upper bounds, or the min of lower bounds."""
     return _remove_redundant({clause for part in parts for clause in part})
 
 
 def combine_inner(*parts: Form) -> Form:
-    """Return the smallest of upper bounds, or the largest of lower bounds."""
+    """Return the min of upper bounds, or the max of lower bounds."""
     return reduce(lambda a, b: _combine_pairs(a, b, lambda x, y: x | y), parts)
 
 
@@ -85,7 +85,7 @@ def multiply(a: Form, b: Form) -> Form:
 
 
 def raise_form(bound: Form, by: Number) -> Form:
-    """Return a power of a form; a negative power exchanges upper and lower bounds."""
+    """Return a power of a form; a negative one turns an upper bound into a lower one, and the reverse."""
     return frozenset(frozenset(factor**by for factor in clause) for clause in bound)
 
 
@@ -96,7 +96,7 @@ def _combine_pairs(a: Form, b: Form, pair: Callable[[Clause, Clause], Clause]) -
 
 
 def _remove_redundant(clauses: set[Clause]) -> Form:
-    """Return the clauses that contain no other clause, as one that does is bounded by it. Raises RejectedError."""
+    """Remove clauses that contain another clause, which bounds them. Raises RejectedError if there are too many."""
     if len(clauses) > _MAX_CLAUSES:
         raise RejectedError("the expression has too many clauses to check")
     minimal: list[Clause] = []
@@ -108,19 +108,19 @@ def _remove_redundant(clauses: set[Clause]) -> Form:
 
 # Logarithms
 def make_size(name: str) -> Monomial:
-    """Return a size as a monomial."""
+    """Make the monomial of a size."""
     return make_monomial(Atom(name))
 
 
 def make_exponential(name: str) -> Monomial:
-    """Return 2^size as a monomial."""
+    """Make the monomial 2^size."""
     return make_monomial(Atom(f"2^{name}", exponent=make_size(name)))
 
 
 def raise_to_monomial(base: Atom | None, by: Monomial) -> Monomial:
-    """Raise a size, a logarithm or 2 to a product of sizes, 2^n and logarithms that grows, all exactly as written.
+    """Raise an atom, or 2 (`base` None), exactly to a growing product of sizes, powers 2^n and logarithms.
 
-    2^(x*log2(n)), which is (2 + n)^x, is n^x up to a constant where x is n or log2(n). Raises RejectedError.
+    2^(x*log2(n)) is (2 + n)^x, and n^x up to a constant if x is n or log2(n). Raises RejectedError.
     """
     if base is None and _is_size(by):
         return make_exponential(str(by))
@@ -132,21 +132,22 @@ def raise_to_monomial(base: Atom | None, by: Monomial) -> Monomial:
             return raise_to_monomial(atom.of.powers[0][0], rest)
     if base is None:
         return make_monomial(Atom(f"2^({by})", exponent=by))
-    # The logarithm of a power of a size, which may be 1, is known from below where the exponent is of that size alone.
+    # A size may be 1: the logarithm of its power has a lower bound only if the exponent is of that size alone.
     sure = base.of is not None or set(depths or ()) == {base.text}
     return make_monomial(
         Atom(f"{base.text}^({by})", exponent=by * expand_log(make_monomial(base))[0] if sure else None)
     )
 
 
-def _is_size(of: Monomial) -> bool:
-    return len(of.powers) == 1 and str(of).isidentifier()
+def _is_size(monomial: Monomial) -> bool:
+    return len(monomial.powers) == 1 and str(monomial).isidentifier()
 
 
 def is_below_power(small: Atom, large: Atom, power: Number) -> bool:
-    """Test whether small <= C*large^power: the quotient of their logarithms grows with each size in it, and in `small`.
+    """Test whether small <= C*large^power is proved, in one of two ways.
 
-    Alternatively, one power is at most another of the same base.
+    Either log(large)/log(small) grows with each size in it, among them all sizes in `small`; or both are powers of one
+    base, `power` >= 1, and the exponent of `small` is at most that of `large`.
     """
     if large.exponent is None or power.sign <= 0:
         return False
@@ -167,10 +168,13 @@ def _is_growing(powers: Mapping[int, Number]) -> bool:
     return powers[min(powers)].sign > 0
 
 
-def _find_depth_powers(of: Monomial) -> dict[str, dict[int, Number]] | None:
-    """Return by size the powers of 2^n (-1), n (0), log2(n) (1), ...; None if there is another atom."""
+def _find_depth_powers(monomial: Monomial) -> dict[str, dict[int, Number]] | None:
+    """Return for each size n its exponents in a monomial, by depth: 2^n (-1), n (0), log2(n) (1) and so on.
+
+    None if there is another atom.
+    """
     powers: dict[str, dict[int, Number]] = {}
-    for atom, by in of.powers:
+    for atom, by in monomial.powers:
         depth = 0
         while atom.of is not None and len(atom.of.powers) == 1:
             depth, atom = depth + 1, atom.of.powers[0][0]
@@ -182,12 +186,12 @@ def _find_depth_powers(of: Monomial) -> dict[str, dict[int, Number]] | None:
 
 
 def is_exponential(monomial: Monomial) -> bool:
-    """Test whether the monomial is 2^size."""
+    """Test whether the monomial is a single power whose exponent varies, such as 2^n."""
     return any("^" in atom.text and atom.of is None and monomial == make_monomial(atom) for atom, _ in monomial.powers)
 
 
 def find_log_argument(log: Monomial) -> Monomial | None:
-    """Return the argument of a logarithm, up to a constant factor: a size n of 2^n, as n <= log2(2 + 2^n) <= 2*n."""
+    """Return the argument of a logarithm, else None; a size n counts as that of 2^n, as n <= log2(2 + 2^n) <= 2*n."""
     if len(log.powers) != 1:
         return None
     ((atom, by),) = log.powers
@@ -197,7 +201,7 @@ def find_log_argument(log: Monomial) -> Monomial | None:
 
 
 def make_monomial(atom: Atom) -> Monomial:
-    """Return an atom as a monomial."""
+    """Make the monomial of an atom."""
     return Monomial(((atom, make_rational(1)),))
 
 
@@ -214,27 +218,27 @@ def lower_log(bound: Form) -> Form:
     return _remove_redundant({frozenset(log for factor in clause for log in expand_log(factor)) for clause in bound})
 
 
-def expand_log(of: Monomial) -> list[Monomial]:
-    """Return monomials whose largest is log2(2 + w), up to constants."""
-    if not of.powers or all(by.sign < 0 for _, by in of.powers):
+def expand_log(monomial: Monomial) -> list[Monomial]:
+    """Return monomials whose maximum is log2(2 + w) up to constant factors, for a monomial w."""
+    if not monomial.powers or all(by.sign < 0 for _, by in monomial.powers):
         return [ONE]
-    if of.at_least_one:
-        return [atom.exponent or _make_log(make_monomial(atom)) for atom, _ in of.powers]
-    first = of.powers[0][1]
-    return [_make_log(of ** (make_rational(1) / (first if first.sign > 0 else -first)))]
+    if monomial.at_least_one:
+        return [atom.exponent or _make_log(make_monomial(atom)) for atom, _ in monomial.powers]
+    first = monomial.powers[0][1]
+    return [_make_log(monomial ** (make_rational(1) / (first if first.sign > 0 else -first)))]
 
 
-def _make_log(of: Monomial) -> Monomial:
-    return make_monomial(Atom(f"log2({of})", of))
+def _make_log(argument: Monomial) -> Monomial:
+    return make_monomial(Atom(f"log2({argument})", argument))
 
 
 def _format_exponent(by: Number) -> str:
     return str(by) if str(by).isdigit() else f"({by})"
 
 
-# What a certificate writes
+# Reading of certificates
 def read_monomial(data: Mapping[str, str]) -> Monomial:
-    """Return a MONOMIAL of a certificate."""
+    """Read a MONOMIAL of a certificate. Raises RejectedError."""
     return reduce(Monomial.__mul__, (_read_atom(text) ** read(by) for text, by in data.items()), ONE)
 
 

@@ -1,4 +1,4 @@
-"""Expand an expression to a sum of products of factors, exactly (all but arithmetic is a factor), and read facts."""
+"""Expand expressions exactly to sums of products of factors, which are all parts but arithmetic, and read facts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ONE, HALF = make_rational(1), make_rational(Fraction(1, 2))
 
 @record
 class Factor:
-    """A part of an expression that stays whole; two factors are equal if their keys are."""
+    """A part of an expression that is not expanded; two factors are equal if their keys are."""
 
     key: object
     expr: s.Expr = field(compare=False, repr=False)
@@ -29,7 +29,7 @@ class Factor:
 
 @record
 class Term:
-    """A product of factors with powers other than 0."""
+    """A product of powers of factors; no exponent is 0."""
 
     powers: frozenset[tuple[Factor, Number]] = frozenset()
 
@@ -44,7 +44,7 @@ class Term:
 
     @property
     def alone(self) -> s.Expr | None:
-        """The expression of a factor that is the whole term."""
+        """The expression of the term if it is a single factor, else None."""
         if len(self.powers) == 1:
             ((factor, times),) = self.powers
             if times == ONE:
@@ -52,7 +52,7 @@ class Term:
         return None
 
     def power_of(self, name: str) -> Fraction:
-        """Return the rational power of a size that is the whole term; 0 for another term."""
+        """Return the exponent if the term is a rational power of the size `name`; 0 for other terms."""
         if len(self.powers) == 1:
             ((factor, times),) = self.powers
             if factor.key == name:
@@ -64,7 +64,7 @@ Sum: TypeAlias = dict[Term, Number]
 
 
 def add_terms(parts: Iterable[tuple[Term, Number]]) -> Sum:
-    """Return a sum with like terms added. Raises RejectedError if it is too long."""
+    """Add up the coefficients of equal terms. Raises RejectedError if the sum is too long."""
     result: Sum = {}
     for term, value in parts:
         result[term] = result[term] + value if term in result else value
@@ -74,19 +74,19 @@ def add_terms(parts: Iterable[tuple[Term, Number]]) -> Sum:
 
 
 def add_sums(a: Sum, b: Sum, sign: int = 1) -> Sum:
-    """Return the sum of two sums, or the difference with the sign -1."""
+    """Return the sum a + sign*b."""
     return add_terms([*a.items(), *((term, value * make_rational(sign)) for term, value in b.items())])
 
 
 def multiply_sums(a: Sum, b: Sum) -> Sum:
-    """Return a*b. Raises RejectedError if it is too long."""
+    """Return the product of two sums. Raises RejectedError if it is too long."""
     if len(a) * len(b) > _MAX_TERMS:
         raise RejectedError("a sum is too long to check")
     return add_terms((x * y, c * d) for x, c in a.items() for y, d in b.items())
 
 
 def shift_factors(term: Term, value: Number, least: Mapping[Factor, Number]) -> Sum:
-    """Expand a term with each factor as its minimum plus more; the result has the excesses as factors."""
+    """Expand value*term with minimum + excess for each factor in `least`; the factor then stands for the excess."""
     result = {Term(): value}
     for factor, by in term.powers:
         factor_power = Term(frozenset([(factor, by)]))
@@ -95,9 +95,9 @@ def shift_factors(term: Term, value: Number, least: Mapping[Factor, Number]) -> 
             continue
         whole = by.fraction
         if whole is None or whole.denominator != 1 or not 0 < whole <= MAX_POWER:
-            raise RejectedError("a factor to such a power cannot be written as a sum")
-        sum_ = {Term(): least[factor], Term(frozenset([(factor, ONE)])): ONE}
-        result = reduce(multiply_sums, [sum_] * int(whole), result)
+            raise RejectedError("the power of a factor with a minimum is not a small natural number")
+        shifted = {Term(): least[factor], Term(frozenset([(factor, ONE)])): ONE}
+        result = reduce(multiply_sums, [shifted] * int(whole), result)
     return result
 
 
@@ -107,7 +107,7 @@ def find_single_term(value: Sum) -> tuple[Term, Number] | None:
 
 
 def expand(expr: s.Expr) -> Sum:
-    """Return the sum of an expression, at every point where all its parts have a value. Raises RejectedError."""
+    """Expand an expression to a sum, equal to it where all its parts have values. Raises RejectedError."""
     if not s.names(expr):
         with suppress(RejectedError):
             return add_terms([(Term(), evaluate_constant(expr))])
@@ -123,9 +123,9 @@ def expand(expr: s.Expr) -> Sum:
         case s.Binary(op="^", left=left, right=right) if not s.names(right):
             return _expand_power(left, evaluate_constant(right))
         case s.Binary(op="^", left=left, right=right) if not s.names(left) and (
-            found := _expand_exponential(left, right)
+            expanded := _expand_exponential(left, right)
         ):
-            return found
+            return expanded
         case s.Call(function="sqrt", arguments=(inner,)):
             return _expand_power(inner, HALF)
         case s.Call(function="abs", arguments=(inner,)) if _is_positive(expand(inner)):
@@ -135,7 +135,7 @@ def expand(expr: s.Expr) -> Sum:
 
 
 def _expand_exponential(base: s.Expr, exponent: s.Expr) -> Sum | None:
-    """Return b^(c*n + d) as b^d times the power c*log2(b) of 2^n; None if the exponent is not such a sum."""
+    """Return b^(c*n + d) as b^d*(2^n)^(c*log2(b)); None if the exponent is not such a sum of sizes."""
     value, result, coefficient = evaluate_constant(base), Term(), ONE
     if value.sign <= 0:
         return None
@@ -201,7 +201,7 @@ def make_quotient(expr: s.Binary) -> s.Expr:
 
 
 def read(data: Mapping[str, str]) -> Term:
-    """Return a TERM of a certificate."""
+    """Read a TERM of a certificate. Raises RejectedError."""
     return reduce(Term.__mul__, (_read(text) ** constant_text(by) for text, by in data.items()), Term())
 
 
@@ -220,7 +220,7 @@ def _read(text: str) -> Term:
 
 @record
 class Comparison:
-    """A comparison small <= large, each term on the side where it is positive; `sides` are those of the text."""
+    """A comparison small <= large, each term on the side where it is positive; `sides` are those of the fact."""
 
     small: Sum
     large: Sum
@@ -230,7 +230,7 @@ class Comparison:
 
 
 class Facts:
-    """The facts of a certificate, read when they are used."""
+    """The facts of a certificate; their comparisons are derived when first used."""
 
     def __init__(self, texts: list[str]) -> None:
         self._texts = texts
@@ -241,7 +241,7 @@ class Facts:
         """The facts as syntax trees."""
         parsed = [parse_fact_list(text) for text in self._texts]
         if any(len(facts) != 1 for facts in parsed):
-            raise RejectedError("a fact is not one fact")
+            raise RejectedError("each entry of `facts` must be one fact")
         return [fact for (fact,) in parsed]
 
     def comparisons(self, index: object) -> list[Comparison]:
@@ -276,7 +276,7 @@ def _make_comparison(small: s.Expr, large: s.Expr, positive: tuple[s.Expr, ...] 
 
 
 def _separate_signs(gap: Sum, sides: tuple[s.Expr, ...], positive: tuple[s.Expr, ...] = ()) -> Comparison:
-    """Return the comparison 0 <= gap, with each term on the side where it is positive."""
+    """Return the comparison 0 <= gap with its negative terms on the left side and its positive ones on the right."""
     return Comparison(
         {term: -value for term, value in gap.items() if value.sign < 0},
         {term: value for term, value in gap.items() if value.sign > 0},

@@ -9,7 +9,7 @@ from archline.algebra.polynomial import Poly
 from archline.algebra.reals import Constant, OutOfReachError
 from archline.analysis.cost import Cost, Costs
 from archline.claims.communication_bounds import MEMORY, CommunicationBounds, LowerBound
-from archline.claims.growth_of_cost import growth_of_cost
+from archline.cost_growth.growth_of_cost import growth_of_cost
 from archline.expr import build as b
 from archline.expr.text import Formula, format_conjunction
 from archline.expr.tree import substitute_names

@@ -19,10 +19,10 @@ from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ONE, Atom, Poly
 from archline.analysis.cost import Cost, Costs, enclose_cost
-from archline.claims.growth import growth_pieces, in_other_forms, over_range, pieces_of_time, unconditional_facts
-from archline.claims.growth_of_cost import growth_of_cost, solved_recurrence, theta
 from archline.claims.io_growth import IoClaim
 from archline.claims.verdicts import PROVED, ClaimQuery, Verdict, guards
+from archline.cost_growth.growth_of_cost import growth_of_cost, solved_recurrence, theta
+from archline.cost_growth.pieces import growth_pieces, in_other_forms, over_range, pieces_of_time, unconditional_facts
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_fact, join_with_mark

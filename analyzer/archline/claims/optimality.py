@@ -16,15 +16,20 @@ from itertools import chain, islice, product
 
 from archline.algebra.effort import OUT_OF_TIME, is_out_of_time
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO
 from archline.algebra.printing import to_tree
 from archline.analysis.bounds import Bound
 from archline.analysis.cost import AnyScheduleBound, Cost, Costs
 from archline.analysis.sampling import assumed
-from archline.claims.growth import growth_of_recurrence, in_any_cache
-from archline.claims.growth_forms import at_most
-from archline.claims.growth_of_cost import TALL_CACHE, growth_of
-from archline.claims.io_growth import above_one, io_growth_lower_bound, per_line, power_of_words
+from archline.cost_growth.any_schedule import (
+    above_one,
+    io_growth_lower_bound,
+    per_line,
+    power_of_words,
+    sum_hbl_iterations,
+)
+from archline.cost_growth.forms import at_most
+from archline.cost_growth.growth_of_cost import TALL_CACHE, growth_of
+from archline.cost_growth.pieces import growth_of_recurrence, in_any_cache
 from archline.expr import build as b
 from archline.expr.text import Formula, join_phrases
 from archline.growth.growths import is_number, make_order_formula
@@ -106,8 +111,7 @@ def _terms_below(
     costs: Costs, bound: AnyScheduleBound, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
 ) -> Iterator[Formula]:
     """Yield the HBL bounds of bodies as formulas, except ones that only count compulsory misses."""
-    for power in sorted({floor.power for floor in bound.floors if floor.power}):
-        count = sum((floor.iterations for floor in bound.floors if floor.power == power), ZERO)
+    for power, count in sum_hbl_iterations(bound).items():
         yield Formula(per_line(growth_of(costs, count, sizes, facts, known) or costs.tree(count), power))
 
 

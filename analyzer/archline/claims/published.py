@@ -14,7 +14,7 @@ from typing import Any
 
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
-from archline.claims.io_growth import above_one, io_growth_lower_bound
+from archline.cost_growth.any_schedule import above_one, io_growth_lower_bound
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression

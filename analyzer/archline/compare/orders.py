@@ -20,8 +20,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.prove.prover import never_negative
 from archline.analysis.cost import Cost, Costs, cost_text
-from archline.claims.growth import facts_of_case
 from archline.compare.sizes import MAX_SIZES, InSymbols, OpenError, Point, SizedCost, Sizes
+from archline.cost_growth.pieces import facts_of_case
 from archline.energy.formulas import bound_value, fold, names_in
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.tree import rewrite_parts, substitute_in_fact

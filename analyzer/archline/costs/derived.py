@@ -21,9 +21,9 @@ from archline.claims import by_cases
 from archline.claims import published as published_work
 from archline.claims.decide import decide_claims
 from archline.claims.growth_claims import growth_text, shown_growth
-from archline.claims.growth_of_cost import growth_of_cost
 from archline.claims.optimality import OptimalityResult, optimality_regimes
 from archline.claims.verdicts import Verdict
+from archline.cost_growth.growth_of_cost import growth_of_cost
 from archline.costs import rules, sizes
 from archline.execution.run_rules import IMPOSSIBLE_DATA
 from archline.expr import build as b

@@ -7,10 +7,10 @@ from functools import cached_property
 from archline.analysis.cache.chosen_regimes import select_regimes
 from archline.analysis.cost import Cost, Costs
 from archline.claims.growth_claims import growth_text, shown_growth
-from archline.claims.growth_forms import is_at_least
-from archline.claims.growth_of_cost import growth_of as growth_in_sizes
-from archline.claims.growth_of_cost import growth_of_cost as growth_of
-from archline.claims.io_growth import above_one, io_growth_lower_bound, per_line
+from archline.cost_growth.any_schedule import above_one, io_growth_lower_bound, per_line, sum_hbl_iterations
+from archline.cost_growth.forms import is_at_least
+from archline.cost_growth.growth_of_cost import growth_of as growth_in_sizes
+from archline.cost_growth.growth_of_cost import growth_of_cost as growth_of
 from archline.costs.derived import DerivedCosts
 from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import Ends, SymbolicMetric
@@ -97,10 +97,9 @@ class InSizes:
         if lower is None:
             # A bound that holds from sizes of 2 on is no claim about all sizes.
             return io_growth_lower_bound(self.costs, cost, facts) if not above_one(lower_bound, sizes, facts) else None
-        floors = {floor.power: floor.iterations for floor in lower_bound.floors if floor.power}
         counts = (
             (growth_in_sizes(self.costs, iterations, sizes, self.where, facts), power)
-            for power, iterations in floors.items()
+            for power, iterations in sum_hbl_iterations(lower_bound).items()
         )
         return b.sum_terms(
             (False, term) for term in (lower, *(per_line(count, power) for count, power in counts if count))

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from archline.analysis.analyse import derive
-from archline.claims.growth import growth_pieces
+from archline.cost_growth.pieces import growth_pieces
 from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.sizes import Given, read_settings

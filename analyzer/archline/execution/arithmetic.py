@@ -1,8 +1,8 @@
-"""Arithmetic of generated code is defined here: on reals by IEEE 754, on ints with a check.
+"""Define the arithmetic of generated code: on reals by IEEE 754, on ints with a check for overflow.
 
 Nothing raises: 1/0 is inf and sqrt(-1) is nan; an int beyond 64 bits is `NO_INT`, which the caller reports.
-`PLAIN_FUNCTIONS` and `COMPILED_FUNCTIONS` hold the functions that differ between the two ways of running, under the
-same names.
+`PLAIN_FUNCTIONS` and `COMPILED_FUNCTIONS` hold, under the same names, the functions that differ between plain Python
+and compiled code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from archline.execution.slots import INT_LIMIT, NO_INT
 
 # Arithmetic on reals
 def nearest_real(value: float) -> float:
-    """Return the nearest real; for an int that is too large, inf with its sign."""
+    """Convert a number to the nearest float; an int that is too large becomes inf with its sign."""
     try:
         return float(value)
     except OverflowError:
@@ -85,7 +85,7 @@ PLAIN_FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-# The compiled twins: numba's own functions follow IEEE 754 and do not raise.
+# For compiled code: numba's functions follow IEEE 754 and do not raise.
 COMPILED_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "divide": helper(lambda a, b: a / b),
     "power": helper(lambda a, b: math.pow(a, b)),

@@ -1,4 +1,4 @@
-"""Arguments are checked here against an algorithm's parameters, and put in memory."""
+"""Check the arguments of a run against an algorithm's parameters, and assign them addresses in memory."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from archline.records import record
 class BoundArguments:
     """Arguments of a run, checked and placed in memory.
 
-    On a grid the arrays of `local` parameters have a first axis of P, and `placements` are positions in each
-    processor's private memory, which starts with `own_words` words; all other arrays share a memory of `words`.
-    `scalars` and `arrays` by parameter; `facts` of offsets (total, longest gap) and index arrays (a bound above all).
+    `scalars`, `arrays` and `placements` are by parameter; `facts` has (total, longest gap) of offsets arrays and
+    (maximum + 1,) of index arrays; `symbols` are the values of cost symbols. On a grid the arrays of `local` parameters
+    have a first axis of P, and their placements are in the private memory of each processor, which begins with
+    `own_words` words for these; all other arrays share a memory of `words`.
     """
 
     scalars: Mapping[str, int | float | str]
@@ -39,7 +40,7 @@ class BoundArguments:
     local: frozenset[str] = frozenset()
 
     def loaded(self, rank: int | None = None) -> dict[str, NDArray[Any]]:
-        """Return the arrays in the shared memory, or those of a processor."""
+        """Return the arrays in the shared memory, or with a rank the local arrays of that processor."""
         if rank is None:
             return {name: array for name, array in self.arrays.items() if name not in self.local}
         return {name: self.arrays[name][rank] for name in self.local}
@@ -94,7 +95,7 @@ def _check_names(module: Module, algorithm: s.Algorithm, arguments: Mapping[str,
         if name in parameters or name in symbols:
             continue
         if name in sizes:
-            hint = f"`{name}` follows from the arrays"
+            hint = f"`{name}` is determined by the arrays"
         else:
             hint = did_you_mean(str(name), [*parameters, *symbols]) or _describe_parameters(algorithm)
         raise error(rules.UNKNOWN_ARGUMENT, f"`{algorithm.name}` has no parameter `{name}`", hint=hint)
@@ -114,7 +115,7 @@ def _describe_parameters(algorithm: s.Algorithm) -> str:
 
 
 def _make_type_error(parameter: s.Parameter, what: str) -> Exception:
-    message = f"`{parameter.name}` is `{format_type(parameter.type)}`, and was given {what}"
+    message = f"`{parameter.name}` is `{format_type(parameter.type)}`, but was given {what}"
     return error(rules.ARGUMENT_TYPE, message, span=parameter.span)
 
 
@@ -125,7 +126,7 @@ def _convert_scalar(parameter: s.Parameter, value: Any) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float if real else int):
         what = f"{value!r}" if isinstance(value, int | float | complex | str) else f"a {type(value).__name__}"
         if isinstance(parameter.type, s.SizeType | s.IndexType):
-            message = f"`{parameter.name}` is a whole number, and was given {what}"
+            message = f"`{parameter.name}` is a whole number, but was given {what}"
             raise error(rules.BAD_SIZE, message, span=parameter.span)
         raise _make_type_error(parameter, what)
     if real:
@@ -145,7 +146,7 @@ def _convert_symbol(name: str, value: Any) -> int | Fraction:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | Fraction) or value < 0:
-        raise error(rules.BAD_SIZE, f"the cost symbol `{name}` is a number >= 0, not {value!r}")
+        raise error(rules.BAD_SIZE, f"the cost symbol `{name}` must be a number >= 0, not {value!r}")
     return value
 
 
@@ -159,11 +160,11 @@ def _convert_array(parameter: s.Parameter, value: Any, element: str, rank: int) 
     if source.dtype.kind not in kinds and source.size:
         raise _make_type_error(parameter, f"an array of {source.dtype}")
     if source.ndim != rank:
-        message = f"`{parameter.name}` has {format_count(rank, 'dimension')}, and was given {source.ndim}"
+        message = f"`{parameter.name}` has {format_count(rank, 'dimension')}, but was given {source.ndim}"
         raise error(rules.ARGUMENT_SHAPE, message, span=parameter.span)
     if element != "int":
         array = source.astype(np.float64)
-        # Arithmetic does not make the NaN that marks unset elements; data must not bring it in either.
+        # A NaN in the data may have the pattern that marks unset elements, which arithmetic never produces.
         array[np.isnan(array)] = np.nan
         return array
     if source.size and (int(source.max()) > INT_LIMIT or int(source.min()) < -INT_LIMIT):
@@ -175,7 +176,7 @@ def _check_offsets(parameter: s.Parameter, array: NDArray[Any]) -> tuple[int, in
     """Return the total and longest gap of offsets, which start at 0 and do not decrease."""
     name = parameter.name
     if len(array) < 1:
-        problem = f"`{name}` is empty; offsets have an entry more than segments"
+        problem = f"`{name}` is empty; offsets have one entry more than there are segments"
     elif array[0] != 0:
         problem = f"`{name}` starts at {array[0]}, not at 0"
     else:

@@ -1,4 +1,4 @@
-"""Data for runs are generated here: random arguments of given sizes, and sparse matrices for kernels."""
+"""Generate the arguments of runs: random data of given sizes, and sparse matrices as kernels take them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Arrays = dict[str, NDArray[Any]]
 
 @record(slots=True)
 class _Form:
-    """The parameters that take the matrix: offsets, one array of indices or two, the values."""
+    """The parameters that hold a sparse matrix: offsets, one or two arrays of indices, and the values."""
 
     name: str
     offsets: s.OffsetsType
@@ -73,20 +73,20 @@ def _find_form(algorithm: s.Algorithm) -> _Form:
         if len(indices) == 1 or blocks:
             return _Form(parameter.name, parameter.type, tuple(indices), values)
     message = (
-        f"`{algorithm.name}` takes no sparse matrix: its parameters are none of the forms by rows, columns, blocks"
+        f"`{algorithm.name}` takes no sparse matrix: none is stored in its parameters by rows, by columns or in blocks"
     )
     raise error(rules.NOT_A_KERNEL, message, span=algorithm.name_span)
 
 
 def _is_by_rows(algorithm: s.Algorithm, form: _Form, index: s.IndexArrayType) -> bool:
-    """Whether segments are rows: then the result has an entry for each segment, else one for each index."""
+    """Test whether segments are rows: if a result has an entry for each segment, and not for each index."""
     count, below = structural_key(form.offsets.count), structural_key(index.below)
     for parameter in algorithm.parameters:
         if parameter.mode != "in" and isinstance(parameter.type, s.ArrayType) and count != below:
             extents = [structural_key(entry) for entry in parameter.type.shape]
             if (count in extents) != (below in extents):
                 return count in extents
-    # The shape does not decide for a square matrix; the name of the offsets may.
+    # For a square matrix the extents do not decide it; the name of the offsets may.
     return not form.name.lower().startswith("col")
 
 
@@ -127,7 +127,7 @@ def _convert_to_blocks(
 
 
 def _is_by_quadrants(algorithm: s.Algorithm, form: _Form) -> bool:
-    """Whether entries are in Z-Morton order: if the side of a block is a power of 2, since the kernel halves it."""
+    """Test whether entries are in Z-Morton order: where the size of a block is a power of 2, as kernels halve it."""
     side = structural_key(form.indices[0][1].below)
     for fact in algorithm.where:
         match fact:
@@ -139,7 +139,7 @@ def _is_by_quadrants(algorithm: s.Algorithm, form: _Form) -> bool:
 
 
 def _find_side(count: s.Expr) -> s.Expr:
-    """Return the name of the side of a square number of blocks, nb in `nb^2` and `nb*nb`."""
+    """Return nb of a number of blocks `nb^2` or `nb*nb`, and other expressions unchanged."""
     match count:
         case s.Binary(op="^", left=s.Name() as side, right=s.Integer(value=2)):
             return side
@@ -188,14 +188,14 @@ def bind_matrix(
     )
     for name, value in matrix_sizes.items():
         if name in given_sizes and given_sizes[name] != value:
-            message = f"`{name}` is {value} by the matrix, and was given as {given_sizes[name]}"
+            message = f"the matrix has `{name}` = {value}, but {given_sizes[name]} was given"
             raise error(rules.BAD_SIZE, message, span=algorithm.name_span)
     point = check_sizes(module, algorithm, {**given_sizes, **matrix_sizes})
     return _fill_arguments(module, algorithm, point, arrays, np.random.default_rng(seed), zero_results=True)
 
 
 def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> dict[str, int]:
-    """Return values for all sizes and indices of an algorithm, and P on a grid, checked.
+    """Check the values of all sizes and indices of an algorithm, and of P on a grid; return them as ints.
 
     Raises ArchlineError (AL524, AL506, AL530).
     """
@@ -219,11 +219,11 @@ def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]
     for name in names:
         value = sizes[name]
         if isinstance(value, bool) or value != int(value):
-            raise error(rules.BAD_SIZE, f"`{name}` is a whole number, not {value}", span=span)
+            raise error(rules.BAD_SIZE, f"`{name}` must be a whole number, not {value}", span=span)
         point[name] = int(value)
-        least = signature.at_least.get(name)
-        if least is not None and point[name] < least:
-            raise error(rules.BAD_SIZE, f"`{name}` is {value}, and must be at least {least}", span=span)
+        minimum = signature.at_least.get(name)
+        if minimum is not None and point[name] < minimum:
+            raise error(rules.BAD_SIZE, f"`{name}` is {value}, and must be at least {minimum}", span=span)
     for fact in algorithm.where:
         if evaluate_fact(fact, point) is False:
             raise error(rules.WHERE, f"`where {format_fact(fact)}` is false at these sizes", span=fact.span)
@@ -231,7 +231,7 @@ def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]
 
 
 def add_processor_count(algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Add P to the sizes of a run on a grid, if the extents of the axes determine it."""
+    """Add P to the sizes of a run on a grid, if sizes determine the extents of all axes."""
     if "P" in sizes or any("P" in s.names(axis.extent) for axis in algorithm.grid):
         return sizes
     try:
@@ -242,8 +242,8 @@ def add_processor_count(algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> Map
 
 def make_processors_error(algorithm: s.Algorithm) -> ArchlineError:
     """Return the error about P without a value."""
-    message = f"`{algorithm.name}` runs on P processors, and P has no value"
-    return error(rules.GRID, message, span=algorithm.name_span, hint="give it, such as `--at P=8`")
+    message = f"`{algorithm.name}` runs on P processors, but P has no value"
+    return error(rules.GRID, message, span=algorithm.name_span, hint="give it a value, such as `--at P=8`")
 
 
 def _fill_arguments(
@@ -302,7 +302,7 @@ def _evaluate_shape(shape: tuple[s.Expr, ...], point: Mapping[str, int]) -> tupl
 
 
 def _check_memory(algorithm: s.Algorithm, point: Mapping[str, int]) -> None:
-    """Refuse sizes whose arrays, with the copies that a run makes, would not fit."""
+    """Raise ArchlineError (AL519) if the arrays, with the copies that a run makes, would not fit memory."""
     words = 0
     for parameter in algorithm.parameters:
         match parameter.type:
@@ -350,7 +350,7 @@ def _make_indices(
     if below < 1:
         if math.prod(shape) == 0:
             return np.zeros(shape, np.int64)
-        message = f"`{parameter.name}` has entries, and none is below {below}"
+        message = f"`{parameter.name}` has entries, but no index is below {below}"
         raise error(rules.IMPOSSIBLE_DATA, message, span=parameter.span)
     return source.integers(below, size=shape)
 
@@ -374,18 +374,18 @@ def _make_offsets(
 
 
 def _spread_out(amount: int, room: NDArray[np.int64], source: np.random.Generator) -> NDArray[np.int64]:
-    """Split `amount` in random parts, none above its room; the sum of the rooms is at least the amount."""
+    """Split `amount` in random parts, each at most its entry of `room`, which has at least `amount` in all."""
     if amount == 0:
         return np.zeros(len(room), np.int64)
     capped = np.minimum(room, amount)
-    # The generator draws without replacement from fewer than 10^9 places.
+    # The generator accepts totals below 10^9 only.
     if int(capped.sum()) < 10**9:
         return source.multivariate_hypergeometric(capped, amount, method="marginals")
     parts = np.zeros(len(room), np.int64)
     while amount:
-        open_ = np.flatnonzero(capped > parts)
-        share = max(amount // len(open_), 1)
-        chosen = open_ if amount >= len(open_) else source.permutation(open_)[:amount]
+        unfilled = np.flatnonzero(capped > parts)
+        share = max(amount // len(unfilled), 1)
+        chosen = unfilled if amount >= len(unfilled) else source.permutation(unfilled)[:amount]
         added = np.minimum(capped[chosen] - parts[chosen], share)
         parts[chosen] += added
         amount -= int(added.sum())

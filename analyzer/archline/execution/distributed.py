@@ -1,4 +1,4 @@
-"""Run an algorithm on the processors of a grid, and collect its costs: all of them simulated here, or one (`mpi`)."""
+"""Run an algorithm on the processors of a grid and collect its costs: simulate all processors, or run one (`mpi`)."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ from archline.language.diagnostics import error
 from archline.records import record, replace
 
 START_WORDS = 1 << 16
-"""The words of a processor's memory in compiled runs at first."""
+"""The words of memory with which a processor of a compiled run starts."""
 
 
 @record(eq=False, slots=True)
 class ProcessorResult:
-    """The result of one processor: its counts, its path, its return value, and the local arrays that it wrote."""
+    """The result of one processor: its counts, its critical path, its return value, and its `local` arrays by name."""
 
     counts: RunCounts
     path: CriticalPath
@@ -60,7 +60,7 @@ class ProcessorResult:
 
 
 def find_grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any) -> tuple[int, ...]:
-    """Return the extents of a grid's axes. Raises ArchlineError (AL530) if P is missing, or does not fit."""
+    """Return the extents of a grid's axes. Raises ArchlineError (AL530) if P is missing, or not their product."""
     point = dict(sizes)
     if processors is not None:
         point["P"] = processors
@@ -78,16 +78,16 @@ def find_grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors
         shape.append(extent)
     if processors is not None and math.prod(shape) != processors:
         axes = " x ".join(map(str, shape))
-        message = f"the grid has {axes} = {math.prod(shape)} processors, and P is {processors}"
+        message = f"the grid has {axes} = {math.prod(shape)} processors, but P is {processors}"
         raise error(rules.GRID, message, span=algorithm.name_span)
     return tuple(shape)
 
 
 @record(eq=False, slots=True)
 class PreparedGrid:
-    """Processors ready to start, all of the grid or those of this process, and the global arrays they share.
+    """The processors that this process runs, ready to start, and the global arrays that they share.
 
-    `written` and `readers` are those of `grid.Processor`, `links` and `places` are about the whole grid.
+    `written` and `readers` are as in `grid.Processor`; `links` and `places` cover the whole grid.
     """
 
     shared: Memory
@@ -105,7 +105,7 @@ def launch_on_grid(
     attempt: Callable[[RunPlan, Room | None, int | None], Run | Room | None],
     steps: int | None = None,
 ) -> Run:
-    """Launch a run on a grid like one on a processor: the fuel limits each processor in plain Python at first."""
+    """Run on a grid by `launch_attempts`; at first as plain Python with a limit of steps for each processor."""
     fuel = max(PLAIN_STEPS // math.prod(shape), 1000)
     return launch_attempts(plan, compiled, attempt, Room(START_WORDS), fuel, steps)
 
@@ -144,11 +144,11 @@ def make_grid_result(
     seconds: float,
     traced: tuple[PathPiece, ...] = (),
 ) -> Run:
-    """Return the result of a run, by either engine: each metric at the end of its longest path."""
+    """Return the result of a run, on simulated or real processors: each metric along its longest path."""
     two_levels = any(axis.within is not None for axis in plan.algorithm.grid)
-    shown = {name: place for place, name in enumerate(METRICS) if two_levels or not name.startswith("node_")}
+    shown = {name: index for index, name in enumerate(METRICS) if two_levels or not name.startswith("node_")}
     counts, paths = [processor.counts for processor in processors], [processor.path for processor in processors]
-    path = {name: max(processor_path.values[place] for processor_path in paths) for name, place in shown.items()}
+    longest = {name: max(path.values[index] for path in paths) for name, index in shown.items()}
     outputs = {
         parameter.name: np.stack([processor.outputs[parameter.name] for processor in processors])
         if parameter.local
@@ -158,18 +158,18 @@ def make_grid_result(
     }
     return Run(
         RunCounts(
-            flops=path["flops"],
+            flops=longest["flops"],
             flops_by_kind={},
-            work=path["work"],
-            span=path["work"],
-            accesses=max(parameter.accesses for parameter in counts),
-            reads=max(parameter.reads for parameter in counts),
-            writes=max(parameter.writes for parameter in counts),
-            memory=max(parameter.memory for parameter in counts),
-            communication={name: path[name] for name in path if name not in ("flops", "work")},
+            work=longest["work"],
+            span=longest["work"],
+            accesses=max(count.accesses for count in counts),
+            reads=max(count.reads for count in counts),
+            writes=max(count.writes for count in counts),
+            memory=max(count.memory for count in counts),
+            communication={name: longest[name] for name in longest if name not in ("flops", "work")},
             node_memory=_find_node_memory(ready.links.nodes, counts) if two_levels else None,
-            own={name: max(parameter.own[place] for parameter in paths) for name, place in shown.items()},
-            total={name: sum(parameter.own[place] for parameter in paths) for name, place in shown.items()},
+            own={name: max(path.own[index] for path in paths) for name, index in shown.items()},
+            total={name: sum(path.own[index] for path in paths) for name, index in shown.items()},
             time=_find_longest_time(paths),
         ),
         outputs,
@@ -195,7 +195,10 @@ def _find_node_memory(nodes: Sequence[int], counts: Sequence[RunCounts]) -> int:
 
 
 def _find_longest_time(paths: Sequence[CriticalPath]) -> tuple[Fraction, Fraction] | None:
-    """Return the time of the path that takes longest, and that of all metrics in sequence; None without prices."""
+    """Return the time of the slowest path, and the sum of the times of each metric's longest path.
+
+    None without prices.
+    """
     prices = paths[0].prices
     if not prices.ticks:
         return None
@@ -206,7 +209,7 @@ def _find_longest_time(paths: Sequence[CriticalPath]) -> tuple[Fraction, Fractio
 def prepare_processors(
     plan: RunPlan, shape: tuple[int, ...], room: Room | None, fuel: int | None, here: Iterable[int]
 ) -> PreparedGrid:
-    """Prepare processors of some ranks with their memories. Raises ArchlineError (AL519) if those do not fit."""
+    """Prepare the processors of ranks `here` with their memories. Raises ArchlineError (AL519) if these do not fit."""
     links = Links(_number_nodes(plan.algorithm, shape), _find_largest_message(plan))
     prices = _convert_prices(plan, links)
     forms, values = entry_arguments(plan)
@@ -236,7 +239,7 @@ def prepare_processors(
 
 
 def _convert_prices(plan: RunPlan, links: Links) -> Prices:
-    """Return the price of each metric on a critical path; the cores of a node share its link to other nodes."""
+    """Return the price of each metric on a critical path; cores share their node's link, so its price is multiplied."""
     if not plan.prices:
         return FREE
     cores = Fraction(len(links.nodes), len(set(links.nodes)))
@@ -245,7 +248,7 @@ def _convert_prices(plan: RunPlan, links: Links) -> Prices:
 
 
 def _find_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(at) for at in np.unravel_index(rank, shape))
+    return tuple(int(coordinate) for coordinate in np.unravel_index(rank, shape))
 
 
 def _make_memory(plan: RunPlan, built: Engine, room: Room | None, fuel: int | None, rank: int | None) -> Memory:
@@ -256,14 +259,17 @@ def _make_memory(plan: RunPlan, built: Engine, room: Room | None, fuel: int | No
 
 
 def run_in_stack(ready: PreparedGrid, work: Callable[[], Result]) -> Result:
-    """Run processors with room for deep recursion. Raises ArchlineError (AL519) if memory runs out."""
+    """Run `work` with a stack for deep recursion. Raises ArchlineError (AL519) if memory runs out."""
     with allow_deep_recursion():
         first = ready.running[0]
         return in_large_stack(work, first.memory.state, recursive=bool(first.code.layout.measures))
 
 
 def plan_restart(stops: Sequence[Stop], room: Room | None) -> Room | None:
-    """Return the room of a new attempt, from the reasons of stops. Raises the first failure if all are failures."""
+    """Return the room for a new attempt: more if memory was full, None if it was another limit.
+
+    Raises the first failure if all stops are failures.
+    """
     failures = [stop for stop in stops if isinstance(stop, Exception)]
     if len(failures) == len(stops):
         raise failures[0]
@@ -278,8 +284,8 @@ def _find_largest_message(plan: RunPlan) -> int | None:
 
 def _number_nodes(algorithm: s.Algorithm, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the node of each processor: processors that differ only on axes within a node share one."""
-    apart = [extent if axis.within is None else 1 for axis, extent in zip(algorithm.grid, shape, strict=True)]
-    numbers = np.arange(math.prod(apart)).reshape(apart)
+    nodes = [extent if axis.within is None else 1 for axis, extent in zip(algorithm.grid, shape, strict=True)]
+    numbers = np.arange(math.prod(nodes)).reshape(nodes)
     return tuple(int(node) for node in np.broadcast_to(numbers, shape).ravel())
 
 

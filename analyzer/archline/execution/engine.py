@@ -1,4 +1,4 @@
-"""Generated programs are made callable, and cached: as plain Python, or compiled by numba."""
+"""Make the generated programs callable, as plain Python or compiled by numba, and cache them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CACHE: WeakKeyDictionary[Module, dict[_Key, Engine]]
 
 @dataclass(eq=False)
 class Engine:
-    """A program that runs on `mem` and the arguments of its entry."""
+    """A program that can be called: its global `names`, and the functions that were registered for its externs."""
 
     program: GeneratedProgram
     names: dict[str, Any]
@@ -35,7 +35,7 @@ class Engine:
         return self.names[self.program.entry](*arguments)
 
     def compile(self, arguments: tuple[Any, ...]) -> float:
-        """Compile for arguments with such types, if that has not been done; return the seconds it took."""
+        """Compile for the types of `arguments`, if that has not been done; return the seconds that it took."""
         import numba
 
         started = time.perf_counter()
@@ -48,7 +48,7 @@ _CACHE = WeakKeyDictionary()
 
 
 def find_engine(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], options: Options) -> Engine:
-    """Return the engine of an algorithm for arguments of given forms. Raises ArchlineError as generation does."""
+    """Return the engine of an algorithm for arrays of given forms. Raises ArchlineError as `generate_program` does."""
     engines = _CACHE.setdefault(module, {})
     key = (algorithm, forms, options)
     result = engines.get(key)
@@ -72,12 +72,12 @@ def _build(program: GeneratedProgram) -> Engine:
     _define_functions(kernels, names)
     if program.options.compiled:
         for name in program.functions.keys() - program.generators:
-            # Registers that iterations share get a shadow for races.
+            # To detect races, code allocates a shadow for registers that parallel iterations share.
             names[name] = jit(names[name], allocates=program.options.races)
-    # Processors of a grid run as plain Python, on the memory of compiled code if their kernels need that.
-    around = names | (ON_GRID if program.options.compiled else {})
-    _define_functions([program.functions[name] for name in program.generators], around)
-    return Engine(program, around, externs)
+    # Processors of a grid are generators in plain Python; if kernels are compiled, they use the memory of these.
+    globals_ = names | (ON_GRID if program.options.compiled else {})
+    _define_functions([program.functions[name] for name in program.generators], globals_)
+    return Engine(program, globals_, externs)
 
 
 def _define_functions(functions: list[str], names: dict[str, Any]) -> None:
@@ -85,9 +85,9 @@ def _define_functions(functions: list[str], names: dict[str, Any]) -> None:
 
 
 def report(program: GeneratedProgram, state: Any, processor: str = "") -> ArchlineError:
-    """Return the error about a run that stopped: why, where, and with which values; on which processor of a grid."""
+    """Return the error for a run that stopped, from the site and the values in its state; it names `processor`."""
     site = program.site(int(state[SITE]))
-    values = [int(state[VALUES + place]) for place in range(5)]
+    values = [int(state[VALUES + index]) for index in range(5)]
     if site.rule is rules.RACE:
         second = program.site(int(state[OTHER_SITE]))
         message = (

@@ -1,4 +1,4 @@
-"""Python functions are registered here, which give externs their values."""
+"""Register the Python functions that give externs their values in runs."""
 
 from __future__ import annotations
 

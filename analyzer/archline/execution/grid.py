@@ -1,7 +1,7 @@
-"""Processors of a grid are objects that generated code uses: coordinates, groups, buffers in a private memory.
+"""Represent the processors of a grid as generated code sees them: coordinates, groups, buffers in a private memory.
 
 A processor's program is a generator that yields a `Step` for each statement that communicates, and is sent the words
-that the step received. The engine that runs it (`simulated`, `mpi`) moves the words; nothing here does.
+that the step received. The engine that runs it (`simulated`, `mpi`) transfers the words between processors.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from archline.execution.stops import fail
 from archline.records import record
 
 Words = Any
-"""The words of a message: a list in plain Python, where None is unset, or 64-bit patterns."""
+"""The words of a message: a list with None for unset words in plain Python, an array of 64-bit patterns if compiled."""
 Place = tuple[int, int, tuple[int, ...], tuple[int, ...]]
-"""A buffer in memory: 1 for reals, base, extents, strides as in `Placement.addresses`."""
+"""A buffer in memory: 1 for reals (0: ints), base, extents, strides as in `placement.list_addresses`."""
 Tag = tuple[int, int, tuple[int, ...]]
-"""The step of a call that a message belongs to: the call's number, the statement's, the iteration of the loops around
-an exchange. (Sends and receives pair in order, in any iteration.)
+"""Pairs messages: a hash of the call, the number of the statement, and the iteration of the loops around an exchange.
+(For `send` and `receive`, which pair in order, the iteration does not count.)
 """
 
 
 @record(slots=True)
 class Step:
-    """One step of a processor: the words it sends and their receiver, and the sender and number of received words.
+    """One step of a processor: it sends `payload` to rank `to`, and receives `words` words from rank `source`.
 
-    A message to or from oneself is one too. `words` is None if a step receives a message without a buffer. `called` is
-    the number of the call, in the algorithm that runs, which the step is part of; None for its own steps.
+    Ranks are None without such a message; they may be the processor's own. `words` is None for a message without a
+    buffer. `called` is the number of the call in the outermost algorithm which the step is part of; None for steps of
+    that algorithm itself.
     """
 
     tag: Tag
@@ -51,8 +52,8 @@ class Step:
 class Processor:
     """One processor: its rank, its memory, the global arrays, and which of their elements were written.
 
-    `written` has the site that output each element of the global arrays (0: none), `readers` the reader of each (-1:
-    nobody, -2: several), `called` the number of the call, in the algorithm that runs, that was entered last.
+    `written` has the site of the `output` that wrote each element of the global arrays (0: none), `readers` the rank
+    that read each (-1: none, -2: several); `called` is the number of the call in the outermost algorithm entered last.
     """
 
     rank: int
@@ -71,7 +72,7 @@ class Processor:
 
     @cached_property
     def counts(self) -> Any:
-        """The state, as `reals` is."""
+        """The state array, fast to index from Python."""
         return memoryview(self.state) if self.compiled else self.state
 
     @cached_property
@@ -85,11 +86,11 @@ class Processor:
         return UNSET_REAL if real else NO_INT
 
     def misses(self, words: Words, real: int) -> bool:
-        """Whether any word is unset."""
+        """Test whether any word is unset."""
         return bool((words == self.unset(real)).any()) if self.compiled else None in words
 
     def read(self, place: Place, site: int) -> Words:
-        """Return the words of a buffer in row-major order. Stops at the site if one is unset."""
+        """Return the words of a buffer in row-major order. Stops the run at `site` if a word is unset."""
         words = fetch_words(self.arrays[1], find_addresses(place))
         if self.misses(words, place[0]):
             fail(self.state, site)
@@ -100,7 +101,7 @@ class Processor:
         put_words(self.arrays[1], find_addresses(place), words)
 
     def reserve(self, top: int, words: int) -> int:
-        """Return the top of the stack above this many more words, for which there is room."""
+        """Reserve words above `top` of the stack and return its new top. Stops the run if memory is full."""
         memory = self.arrays[1]
         if top + words > len(memory):
             if self.compiled or top + words > self.state[CAPACITY]:
@@ -110,14 +111,14 @@ class Processor:
 
 
 def fetch_words(memory: Any, addresses: Any) -> Words:
-    """Return the words at a slice or at each of some addresses: perhaps a view of the memory, if it is an array."""
+    """Return the words at a slice or a list of addresses; of an array perhaps as a view."""
     if isinstance(memory, list) and not isinstance(addresses, slice):
         return [memory[address] for address in addresses]
     return memory[addresses]
 
 
 def put_words(memory: Any, addresses: Any, words: Words) -> None:
-    """Write words to a slice, or to each of some addresses."""
+    """Write words to a slice or a list of addresses."""
     if isinstance(memory, list) and not isinstance(addresses, slice):
         for address, word in zip(addresses, words, strict=True):
             memory[address] = word
@@ -151,8 +152,8 @@ def _is_contiguous(extents: Sequence[int], strides: Sequence[int]) -> bool:
 class ProcessorGroup:
     """The processors that take part in one call, as seen from one of its members.
 
-    `ranks` holds their numbers in the shape of the grid, `coordinates` is the position of this processor in it, and
-    `context` identifies this call: a hash, which is the same on all processors, since ints are hashed so.
+    `ranks` holds their ranks in the shape of the grid, `coordinates` is the position of this processor in it, and
+    `context` identifies this call: a hash of ints, which is the same on all processors.
     """
 
     processor: Processor
@@ -170,8 +171,8 @@ class ProcessorGroup:
         """Return the group of call `number`, along some axes; with `flat`, in row-major order on one axis."""
         ranks, coordinates = self._select_axes(axes)
         if flat:
-            where = int(np.ravel_multi_index(coordinates, ranks.shape)) if axes else 0
-            ranks, coordinates = ranks.reshape(-1), (where,)
+            position = int(np.ravel_multi_index(coordinates, ranks.shape)) if axes else 0
+            ranks, coordinates = ranks.reshape(-1), (position,)
         called = number if self.called is None else self.called
         self.processor.called = called
         return ProcessorGroup(self.processor, ranks, coordinates, _hash_call(self.context, number, iteration), called)
@@ -185,23 +186,23 @@ class ProcessorGroup:
         return self._parts[axes]
 
     def split(self, axis: int, parts: int, site: int) -> ProcessorGroup:
-        """Return the group with one axis as two: the group's, then the rest of the axis."""
+        """Return the group with an axis of extent e split in two, of `parts` and e/parts. Stops if that is inexact."""
         extent = self.ranks.shape[axis]
         if parts < 1 or extent % parts:
             fail(self.processor.state, site, extent, parts)
         shape = (*self.ranks.shape[:axis], parts, extent // parts, *self.ranks.shape[axis + 1 :])
-        where = divmod(self.coordinates[axis], extent // parts)
-        coordinates = (*self.coordinates[:axis], *where, *self.coordinates[axis + 1 :])
+        position = divmod(self.coordinates[axis], extent // parts)
+        coordinates = (*self.coordinates[:axis], *position, *self.coordinates[axis + 1 :])
         return ProcessorGroup(self.processor, self.ranks.reshape(shape), coordinates, self.context, self.called)
 
     def partner(self, coordinates: tuple[int, ...], axes: tuple[int, ...], site: int) -> int:
-        """Return the rank at coordinates on some axes, and at one's own coordinates on the rest."""
-        at = list(self.coordinates)
+        """Return the rank at `coordinates` on `axes`, and at this processor's coordinates on the other axes."""
+        position = list(self.coordinates)
         for axis, coordinate in zip(axes, coordinates, strict=True):
             if not 0 <= coordinate < self.ranks.shape[axis]:
                 fail(self.processor.state, site, coordinate, self.ranks.shape[axis])
-            at[axis] = coordinate
-        return int(self.ranks[tuple(at)])
+            position[axis] = coordinate
+        return int(self.ranks[tuple(position)])
 
     def step(
         self,
@@ -213,13 +214,13 @@ class ProcessorGroup:
         words: int | None,
         site: int,
     ) -> Step:
-        """Return a step of statement `number`; the words it sends are read now."""
+        """Return the step of communication statement `number`, with a copy of the words that it sends."""
         payload = None if to is None or sent is None else self.processor.read(sent, site)
         return Step((self.context, number, iteration), to, payload, source, words, site, self.called)
 
     # Buffers of calls
     def flat(self, place: Place, top: int) -> tuple[int, int, int]:
-        """Return a buffer, or a copy of it, as base and stride of a vector, and the top of the stack."""
+        """Return base and stride of a buffer as a vector, and the top of the stack, where one with gaps is copied."""
         _, base, extents, strides = place
         if len(strides) == len(extents) and _is_contiguous(extents, strides):
             return base, 1, top
@@ -230,7 +231,7 @@ class ProcessorGroup:
         return top, 1, above
 
     def unflat(self, place: Place, base: int) -> None:
-        """Copy a buffer back to its origin, if it is a copy."""
+        """Copy the vector at `base` back to its buffer, if `flat` copied it."""
         if base != place[1]:
             memory = self.processor.arrays[1]
             self.processor.write(place, memory[base : base + math.prod(place[2])])
@@ -239,30 +240,30 @@ class ProcessorGroup:
     def load(self, target: Place, source: Place, site: int) -> None:
         """Load part of a global array into memory."""
         processor = self.processor
-        where = find_addresses(source)
-        words = fetch_words(processor.shared[1], where)
+        addresses = find_addresses(source)
+        words = fetch_words(processor.shared[1], addresses)
         if processor.misses(words, source[0]):
             fail(processor.state, site)
-        self.note(where)
+        self.note(addresses)
         processor.write(target, words)
 
     def note(self, addresses: Any) -> None:
-        """Note that elements of global arrays are read here."""
+        """Record this processor as a reader of elements of the global arrays."""
         processor = self.processor
         before = processor.readers[addresses]
         processor.readers[addresses] = np.where((before == -1) | (before == processor.rank), processor.rank, -2)
 
     def store(self, target: Place, source: Place, site: int, twice: int) -> None:
-        """Store a buffer in a global array, each of whose elements is written once."""
+        """Store a buffer in a global array. Stops at site `twice` if an element has been stored before."""
         processor = self.processor
         words = processor.read(source, site)
-        where = find_addresses(target)
-        if processor.written[where].any():
+        addresses = find_addresses(target)
+        if processor.written[addresses].any():
             fail(processor.state, twice)
-        processor.written[where] = twice
-        put_words(processor.shared[1], where, words)
+        processor.written[addresses] = twice
+        put_words(processor.shared[1], addresses, words)
 
 
 def _hash_call(context: int, number: int, iteration: tuple[int, ...]) -> int:
-    """Return a number that identifies a call, the same on all processors; Python's hashes of -1 and -2 are equal."""
+    """Return a hash of a call that is equal on all processors; counters are made >= 0, as hash(-1) == hash(-2)."""
     return hash((context, number, tuple(2 * counter if counter >= 0 else -2 * counter - 1 for counter in iteration)))

@@ -1,10 +1,10 @@
-"""Kernels have one source and two speeds: plain Python functions over flat arrays, compiled by numba if installed.
+"""Run the kernels, plain Python functions over flat arrays, compiled by numba if that is installed.
 
-Everything here keeps numba lazy: importing this module costs nothing, and the first call of a kernel pays for the
-import and the compilation. The same function runs uncompiled if numba is missing (the `fast` extra) or inside a block
-that interprets kernels. So that both runs mean the same, kernels keep to a small common language: integers, `while` and
-`for` over `range` or a buffer, indexing, and the helpers below for bits. Buffers are numpy arrays for compiled code and
-lists for plain Python, which indexes lists several times faster and whose integers do not overflow.
+numba is imported late: importing this module costs nothing, and the first call of a kernel takes the time of the import
+and the compilation. A kernel runs uncompiled if numba (the extra `fast`) is missing, or inside `run_interpreted`. So
+that results are the same, kernels keep to a small common language: integers, `while` and `for` over `range` or a
+buffer, indexing, and the helpers below for bits. Buffers are numpy arrays for compiled code and lists for plain Python,
+which indexes lists several times faster and whose integers do not overflow.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Buffer: TypeAlias = MutableSequence[int]
 
 _JIT_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-# Kernels and most generated code allocate nothing, so their buffers need no reference counts (numba's runtime, "nrt"):
-# a call of a helper would else count each buffer that it takes, atomically. It is a sixth of the time of stack
+# Kernels and most generated code allocate nothing, so their buffers need no reference counts (numba's runtime, "nrt"),
+# which a call of a helper would update atomically for each buffer. They would take a sixth of the time of stack
 # distances, and a third of that of LRU simulated during a run.
 _KERNEL: dict[str, Any] = {**_JIT_OPTIONS, "_nrt": False}
 
@@ -42,7 +42,7 @@ def _numba_installed() -> bool:
 
 
 def compiled_available() -> bool:
-    """Whether kernels called now run compiled: numba is installed, outside of blocks that interpret them."""
+    """Test whether kernels called now run compiled: numba is installed, and no `run_interpreted` is active."""
     return _numba_installed() and not _interpreted.get()
 
 
@@ -57,16 +57,16 @@ def run_interpreted() -> Iterator[None]:
 
 
 def jit(function: Function, *, allocates: bool = True) -> Function:
-    """Compile a function by numba (it releases the GIL, divides as numpy does), or return it if that is off.
+    """Return a function compiled by numba (it releases the GIL and divides as numpy does), or itself if that is off.
 
-    Nothing is compiled until the first call with given argument types. The result is not cached on disk: generated code
-    has no file to be cached next to.
+    Nothing is compiled until the first call with given argument types. The result is not cached on disk, as generated
+    code has no file. `allocates` allows arrays to be created in it.
     """
     return _compile(function, on_disk=False, allocates=allocates) if compiled_available() else function
 
 
 def kernel(function: Function) -> Function:
-    """Decorate a module's own kernel: compiled on first call, except in blocks that interpret kernels.
+    """Decorate a kernel of a module: it is compiled on its first call, except inside `run_interpreted`.
 
     A kernel allocates nothing. The machine code is cached on disk if numba finds a place for it, and is stale once the
     kernel's file changes; so helpers and constants that a kernel uses are in the file of the kernel.
@@ -111,7 +111,7 @@ def highest_bit(word: int) -> int:
 
 @functools.cache
 def _register_bits() -> None:
-    """Teach numba, which has no builtin for them, to turn the two bit functions into single instructions."""
+    """Register `popcount` and `highest_bit` with numba, which has no builtins for them, as single instructions."""
     extending = import_module("numba.extending")
     types = import_module("numba.core.types")
 
@@ -156,12 +156,12 @@ def make_buffer(length: int, value: int, dtype: DTypeLike) -> Buffer:
 
 
 def buffer_of(array: NDArray[Any]) -> Buffer:
-    """Return a 1-D array as the kernels of this mode want it: itself when compiled, else its elements as a list."""
+    """Return a 1-D array as a buffer for kernels: itself if they are compiled, else its elements as a list."""
     return cast(Buffer, array if compiled_available() else array.tolist())
 
 
 def array_of(buffer: Buffer, dtype: type[Integer]) -> NDArray[Integer]:
-    """Return a buffer as a numpy array: shared when compiled, converted from plain Python's list."""
+    """Return a buffer as a numpy array: itself if kernels are compiled, else a copy of the list."""
     import numpy as np
 
     return np.asarray(buffer, dtype)

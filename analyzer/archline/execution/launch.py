@@ -1,4 +1,4 @@
-"""Run a bound program as plain Python, or compiled, with buffers that grow until they suffice."""
+"""Run a program on bound arguments as plain Python or compiled; compiled runs start again if buffers were too small."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from archline.records import record, replace
 
 Result = TypeVar("Result")
 PLAIN_STEPS = 300_000
-"""Plain Python does this many iterations and calls before a run is compiled instead."""
+"""Iterations and calls that plain Python may execute before a run is compiled instead."""
 PLAIN_WORDS = 1_000_000
 SPARE_WORDS = 1 << 22
 MAX_DECLARED = 2**40 - 1
@@ -76,7 +76,7 @@ class RunPlan:
     progress: bool | None
     prices: tuple[Fraction, ...] = ()
     traced: str | None = None
-    """The metric, or the time, whose longest path is kept in pieces, on a grid."""
+    """On a grid, the metric (or "time") whose longest path is recorded; None for no recording."""
 
 
 @record(slots=True)
@@ -109,10 +109,11 @@ def launch_attempts(
     fuel: int | None,
     steps: int | None = None,
 ) -> Result:
-    """Run to the end, or raise ArchlineError: as plain Python, or compiled with as much room as that needs.
+    """Run to the end, or raise ArchlineError: as plain Python, or compiled with as much room as needed.
 
-    `attempt(plan, room, fuel)` runs once: plain without room. It returns more room if that was too little, and None if
-    the fuel, or the range of compiled ints, was. Plain Python comes first if `fuel` is given.
+    `attempt(plan, room, fuel)` runs once: compiled, or as plain Python if `room` is None. It returns a larger room if
+    that was too little, None if the fuel or the range of compiled ints was. Plain Python is tried first if `fuel` is
+    given; `steps` limits a run that is not compiled at all.
     """
     if compiled_available() and compiled is not False:
         if compiled is None and fuel is not None:
@@ -124,6 +125,7 @@ def launch_attempts(
         while isinstance(outcome, Room):
             outcome = attempt(with_room, outcome, None)
             if isinstance(outcome, Room):
+                # A new room has eight times what was too little, so at least an eighth of it is used.
                 word = 8 + (4 * SHADOW if plan.options.races else 0)
                 refuse_excess(
                     outcome.words * word // 8 + 5 * outcome.tasks // 8 + 3 * outcome.events, available_bytes()
@@ -138,7 +140,7 @@ def launch_attempts(
 
 @contextmanager
 def allow_deep_recursion() -> Iterator[None]:
-    """Let Python recurse as deeply as runs may. Raises ArchlineError (AL519) if memory runs out."""
+    """Raise Python's recursion limit above that of runs. Raises ArchlineError (AL519) if memory runs out."""
     limit = sys.getrecursionlimit()
     try:
         sys.setrecursionlimit(limit + 2 * MAX_DEPTH)
@@ -171,12 +173,12 @@ def _try_plain(plan: RunPlan, fuel: int | None) -> FinishedRun | None:
 
 def _make_memory_error(words: int) -> Exception:
     free = format_bytes(available_bytes())
-    message = f"the run's arrays grow beyond {words:,} words, and only {free} of memory are free"
+    message = f"the run's arrays grow beyond {words:,} words, but only {free} of memory is free"
     return error(rules.NO_MEMORY, message)
 
 
 def _try_compiled(plan: RunPlan, room: Room) -> FinishedRun | Room | None:
-    """Run compiled. Return more room if that was too little, None if integers left the range of compiled code."""
+    """Run compiled. Return a larger room if that was too little, None if integers left the range of compiled code."""
     forms, values = entry_arguments(plan)
     built = find_engine(plan.module, plan.algorithm, forms, plan.options)
     memory = compiled_memory(plan.algorithm, plan.bound, built.program, room)
@@ -226,12 +228,12 @@ def _check_trace(memory: Memory) -> None:
     count = int(memory.state[TRACE])
     if count > len(trace):
         needed, free = count * trace.itemsize, available_bytes()
-        message = f"the trace of {count:,} accesses needs {format_bytes(needed)}, and {format_bytes(free)} are free"
+        message = f"the trace of {count:,} accesses needs {format_bytes(needed)}, but only {format_bytes(free)} is free"
         raise error(rules.NO_MEMORY, message, hint="choose smaller sizes, or run without a cache")
 
 
 def entry_arguments(plan: RunPlan) -> tuple[tuple[str, ...], list[Any]]:
-    """Return the forms of the entry's arrays, and the arguments of its function."""
+    """Return the forms of the entry's arrays and operators, and the arguments of its generated function."""
     forms: list[str] = []
     values: list[Any] = []
     for parameter in plan.algorithm.parameters:
@@ -277,9 +279,9 @@ def collect_sizes(plan: RunPlan) -> dict[str, int]:
 
 
 def fill_state(plan: RunPlan, built: Engine, memory: Memory) -> dict[str, int]:
-    """Set the line, the symbols of declared costs, and the amount that each extern adds to the span.
+    """Set the line size, the symbols of declared costs, and the amount that each extern adds to the span.
 
-    Returns the declared flops of each extern, and its other counted metrics under `extern metric`.
+    Returns the declared amount of each extern in each metric, under the key `extern metric`.
     """
     memory.state[LINE] = plan.line
     layout = built.program.layout
@@ -300,7 +302,7 @@ def fill_state(plan: RunPlan, built: Engine, memory: Memory) -> dict[str, int]:
 def _require_value(point: dict[str, Any], name: str) -> Any:
     if name not in point:
         hint = "give a cache" if name == "Z" else f"give it a value, such as {name}=1"
-        raise error(rules.MISSING_ARGUMENT, f"declared costs are in `{name}`, which has no value", hint=hint)
+        raise error(rules.MISSING_ARGUMENT, f"declared costs depend on `{name}`, which has no value", hint=hint)
     return point[name]
 
 
@@ -312,13 +314,13 @@ def _evaluate_amount(extern: s.Extern, amount: s.Expr, metric: str, point: dict[
     except EvaluationError as problem:
         raise error(rules.COST_AMOUNT, str(problem), span=amount.span) from None
     if not isinstance(value, int | Fraction) or value != int(value) or not 0 <= value <= MAX_DECLARED:
-        message = f"`{extern.name}` costs {value} {metric}, which is not a whole number of them"
+        message = f"`{extern.name}` declares {value} {metric}, which is not a whole number from 0 to 2^40 - 1"
         raise error(rules.COST_AMOUNT, message, span=amount.span)
     return int(value)
 
 
 def block_costs(cost: Counter[str], amounts: Mapping[str, int]) -> tuple[int, int]:
-    """Return the flops and the work of one execution of a block; `amounts` are the declared ones of externs."""
+    """Return the flops and the work of one execution of a block; `amounts` are the declared ones as in `fill_state`."""
     work = cost[WORK]
     flops = 0
     for kind, times in cost.items():
@@ -344,14 +346,14 @@ def counts_of(finished: FinishedRun) -> RunCounts:
         times = int(state[program.layout.first_counter + number])
         for kind, amount in cost.items():
             totals[kind] += amount * times
-    # The outermost call counts one.
+    # The outermost call counts as one unit of work.
     work = totals.pop(WORK, 0) + 1
     steps = {step.kind: totals.pop(step.kind, 0) for step in STEPS}
     steps[CALL.kind] += 1
     reads, writes = totals.pop(READS, 0), totals.pop(WRITES, 0)
     declared = dict.fromkeys(SET_APART, 0.0)
-    for place, metric in enumerate(SET_APART):
-        declared[metric] += float(finished.memory.arrays[MEM_DECLARED][place])
+    for index, metric in enumerate(SET_APART):
+        declared[metric] += float(finished.memory.arrays[MEM_DECLARED][index])
     for name in program.layout.used_externs:
         calls = totals.pop(f"{EXTERN} {name}", 0)
         for key, amount in finished.amounts.items():

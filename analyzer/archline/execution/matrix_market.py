@@ -1,6 +1,6 @@
-"""Matrix Market files (Boisvert, Pozo, Remington, NISTIR 5935) are read strictly.
+"""Read the Matrix Market files (Boisvert, Pozo, Remington, NISTIR 5935), with each deviation reported as an error.
 
-The text is read in pieces of a few megabytes. numpy parses and checks a piece as a whole; only a piece that it rejects
+The text is read in chunks of a few megabytes. numpy parses and checks a chunk as a whole; only a chunk that it rejects
 is read line by line, to name the line and its mistake.
 """
 
@@ -30,7 +30,7 @@ Progress = Callable[[int, int], None]
 _PIECE = 4 * 1024 * 1024
 _LONGEST_LINE = 64 * 1024
 MAX_HEADER = 4 * 1024 * 1024
-# Peak use for an entry of a coordinate file: three words of it, read, sorted and copied.
+# Peak memory for an entry of a coordinate file: three words, which are read, sorted and copied.
 _BYTES_AN_ENTRY = 96
 _INDEX = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
@@ -45,8 +45,8 @@ def read_matrix(path: str | os.PathLike[str], progress: Progress | None = None) 
     """Read a Matrix Market file, plain or gzipped (recognised by its first bytes, not by its name).
 
     Pattern entries are 1.0. Symmetric and skew-symmetric files are expanded; duplicates are summed; stored zeros are
-    kept, except in dense (`array`) files, where only nonzeros are. `progress` is called with the number of entries read
-    so far and that announced. Nothing is allocated because of the size line alone.
+    kept, except in dense (`array`) files, where only nonzeros are. `progress` is called with the numbers of entries
+    read so far and announced. Memory grows with the entries that are read, not with the size line.
 
     Raises ArchlineError (AL420 to AL433) with the line if there is one.
     """
@@ -70,7 +70,7 @@ def _open(path: Path, fail: Callable[..., NoReturn]) -> BinaryIO:
     except FileNotFoundError:
         fail(rules.UNREADABLE_MATRIX, f"there is no file `{path}`")
     except ValueError as problem:
-        fail(rules.UNREADABLE_MATRIX, f"the path is not one: {problem}")
+        fail(rules.UNREADABLE_MATRIX, f"the path is invalid: {problem}")
     if stat.S_ISDIR(mode):
         fail(rules.UNREADABLE_MATRIX, f"`{path}` is a directory", hint="name a `.mtx` file in it")
     # Reading a pipe or a device might never end.
@@ -100,7 +100,7 @@ class _Header:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The words on a line of an entry."""
+        """The names of the words on a line with an entry."""
         if self.dense:
             return ("value",)
         return ("row", "col") if self.field == "pattern" else ("row", "col", "value")
@@ -163,13 +163,13 @@ class _Reader:
         if text is None:
             self.fail(rules.EMPTY_MATRIX_FILE, "the file is empty")
         words = text.removeprefix("\ufeff").lower().split()
-        hint = "it is `%%MatrixMarket matrix coordinate real general`, or the like"
+        hint = "it must be like `%%MatrixMarket matrix coordinate real general`"
         if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
-            self.fail(rules.WRONG_BANNER, "the first line is not that of a Matrix Market file", line=1, hint=hint)
+            self.fail(rules.WRONG_BANNER, "the first line is not the banner of a Matrix Market file", line=1, hint=hint)
         for word, allowed in zip(words[2:], (_FORMATS, _FIELDS, _SYMMETRIES), strict=True):
             if word not in allowed:
                 names = ", ".join(f"`{name}`" for name in allowed)
-                hint = did_you_mean(word, allowed) or f"it is one of {names}"
+                hint = did_you_mean(word, allowed) or f"it must be one of {names}"
                 self.fail(rules.WRONG_BANNER, f"unknown word `{word[:40]}` in the first line", line=1, hint=hint)
         kind, field, symmetry = words[2:]
         if field == "complex" or symmetry == "hermitian":
@@ -177,7 +177,7 @@ class _Reader:
         if kind == "array" and (symmetry != "general" or field == "pattern"):
             self.fail(rules.UNSUPPORTED_MATRIX, f"`array {field} {symmetry}` is not supported", line=1)
         if (field, symmetry) == ("pattern", "skew-symmetric"):
-            self.fail(rules.WRONG_BANNER, "a pattern has no signs, so it is not skew-symmetric", line=1)
+            self.fail(rules.WRONG_BANNER, "a pattern matrix has no signs, so it cannot be skew-symmetric", line=1)
         return kind, field, symmetry
 
     def sizes(self, stream: BinaryIO, kind: str, field: str, symmetry: str) -> _Header:
@@ -195,12 +195,12 @@ class _Reader:
         if len(words) != len(names) or not all(re.fullmatch(r"[+-]?\d+", word, re.ASCII) for word in words):
             message = f"the size line is not {len(names)} integers: {', '.join(names)}"
             self.fail(rules.WRONG_SIZE_LINE, message, line=self.line)
-        for word, name, least in zip(words, names, (1, 1, 0), strict=False):
-            if word.startswith("-") or int(word[:19]) < least:
-                message = f"{word[:40]} {name}; there is at least {least}"
+        for word, name, minimum in zip(words, names, (1, 1, 0), strict=False):
+            if word.startswith("-") or int(word[:19]) < minimum:
+                message = f"{word[:40]} {name} are announced; there must be at least {minimum}"
                 self.fail(rules.WRONG_SIZE_LINE, message, line=self.line)
             if len(word) > 19:
-                message = f"{name} are announced by a number of {len(word)} digits"
+                message = f"the number of {name} has {len(word)} digits"
                 self.fail(rules.MATRIX_TOO_LARGE, message, line=self.line)
         n, m, *rest = (int(word) for word in words)
         if symmetry != "general" and n != m:
@@ -221,7 +221,7 @@ class _Reader:
                 line = self.line + data.count(b"\n") + 1
                 self.fail(rules.WRONG_ENTRY, f"the line is longer than {_LONGEST_LINE} bytes", line=line)
             piece = self.piece(header, data + tail, left)
-            # A few compressed bytes can hold blank lines without end.
+            # A few compressed bytes can expand to endless blank lines.
             if not len(piece[2]) and len(data) == _PIECE:
                 self.fail(rules.WRONG_ENTRY, "4 MiB without an entry", line=self.line)
             left -= len(piece[2])
@@ -243,7 +243,7 @@ class _Reader:
         return arrays
 
     def parse_by_line(self, header: _Header, text: str, left: int) -> tuple[Integers, Integers, Reals]:
-        """Parse a piece line by line: raise the first line's error, or accept entries that numpy rejects."""
+        """Parse a piece line by line: raise an error for the first wrong line, or accept what numpy rejects."""
         rows: list[int] = []
         cols: list[int] = []
         values: list[float] = []
@@ -252,7 +252,7 @@ class _Reader:
             if not words:
                 continue
             if len(values) == left:
-                message = f"an entry after the {header.entries} that the size line announces"
+                message = f"an entry follows after the {header.entries} that the size line announces"
                 self.fail(rules.TOO_MANY_ENTRIES, message, line=line)
             if len(words) != len(header.columns):
                 names = ", ".join({"col": "column"}.get(name, name) for name in header.columns)
@@ -293,8 +293,8 @@ class _Reader:
 
     def check_triangle(self, symmetry: str, row: int, col: int, line: int) -> None:
         if symmetry != "general" and (row < col or (row == col and symmetry == "skew-symmetric")):
-            place = "on" if row == col else "above"
-            message = f"entry ({row + 1}, {col + 1}) is {place} the diagonal of a {symmetry} matrix"
+            where = "on" if row == col else "above"
+            message = f"entry ({row + 1}, {col + 1}) is {where} the diagonal of a {symmetry} matrix"
             self.fail(rules.WRONG_TRIANGLE, message, line=line, hint="such a file stores the lower triangle")
 
 
@@ -304,7 +304,7 @@ def _shorten_word(word: str) -> str:
 
 
 def _parse(header: _Header, text: str, left: int) -> tuple[Integers, Integers, Reals] | None:
-    """Return the entries of a piece by numpy, checked as arrays; None for any mistake."""
+    """Parse and check a piece as arrays by numpy; None for any mistake."""
     if not text.strip():
         none = np.zeros(0, dtype=np.int64)
         return none, none, np.zeros(0)

@@ -1,4 +1,4 @@
-"""Rules about Matrix Market files and sparse formats are defined here (AL420 to AL449)."""
+"""Define the rules about Matrix Market files and sparse formats (AL420 to AL449)."""
 
 from archline.language.diagnostics import Rule
 
@@ -39,7 +39,7 @@ WRONG_BANNER = Rule(
 )
 UNSUPPORTED_MATRIX = Rule(
     "AL425",
-    "kind of matrix that is not supported",
+    "unsupported kind of matrix",
     """
     Programs compute with reals. Complex and hermitian matrices are not read, and of the dense ones (`array`)
     only `real general` and `integer general`.

@@ -1,4 +1,4 @@
-"""The arrays that a program runs on are made and filled here, for one run."""
+"""Make and fill the arrays on which a program runs, for one run."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def format_bytes(count: int) -> str:
 _PLAIN_WORD_BYTES = 64
 _ENDLESS = 2**62
 _START = 1 << 20
-# Beyond it, numbers that count words twice do not fit 32 bits.
+# Trace entries, of up to twice the words, fit 32 bits up to this.
 MAX_NARROW = 2**31 - 1
 
 
 @record(eq=False, slots=True)
 class Memory:
-    """The memory of a run: `arrays` is the `mem` of generated code; `state` is its array `K`."""
+    """The memory of a run: `arrays` is the tuple `mem` of generated code, `state` the array `K` in it (see `slots`)."""
 
     arrays: tuple[Any, ...]
     state: Any
@@ -55,14 +55,14 @@ class Memory:
 
 @record(slots=True)
 class Room:
-    """The limits of compiled code: words of arrays, tasks, and entries of the event log."""
+    """The sizes of the buffers of compiled code: words of arrays, tasks, and entries of the event log."""
 
     words: int
     tasks: int = _START
     events: int = _START
 
     def larger(self, tasks: bool) -> Room:
-        """Return a room of eight times the tasks, or the words."""
+        """Return a room with eight times the tasks, or else with eight times the words."""
         if tasks:
             return Room(self.words, self.tasks * 8, self.events)
         return Room(self.words * 8, self.tasks, self.events)
@@ -71,7 +71,7 @@ class Room:
 def plain_memory(
     algorithm: s.Algorithm, bound: BoundArguments, program: GeneratedProgram, fuel: int | None, rank: int | None = None
 ) -> Memory:
-    """Return lists, which grow with the run; `None` is an unset word. With a rank, the memory of that processor."""
+    """Return a memory of lists, which grow with the run; `None` is an unset word. `rank` selects a processor's."""
     free = available_bytes()
     size = bound.words if rank is None else bound.own_words
     shadow_factor = SHADOW + 1 if program.options.races else 1
@@ -89,7 +89,7 @@ def plain_memory(
 def compiled_memory(
     algorithm: s.Algorithm, bound: BoundArguments, program: GeneratedProgram, room: Room, rank: int | None = None
 ) -> Memory:
-    """Return numpy arrays of fixed length; untouched pages take no memory. With a rank, that processor's."""
+    """Return a memory of numpy arrays of fixed length; untouched pages take none. `rank` selects a processor's."""
     free = available_bytes()
     options = program.options
     size = bound.words if rank is None else bound.own_words
@@ -117,7 +117,7 @@ def compiled_memory(
 def refuse_excess(needed: int, free: int) -> None:
     """Refuse a run that needs more bytes than are free. Raises ArchlineError (AL519)."""
     if needed > free:
-        message = f"the run needs about {format_bytes(needed)} of memory, and {format_bytes(free)} are free"
+        message = f"the run needs about {format_bytes(needed)} of memory, but only {format_bytes(free)} is free"
         raise error(rules.NO_MEMORY, message, hint="choose smaller sizes")
 
 
@@ -158,7 +158,7 @@ def _allocate_or_refuse(make: Callable[[], Any], size: int, free: int) -> Any:
 
 
 def _allocate_largest(size: int, dtype: Any) -> Any:
-    """Return an array of about this many bytes, or as many as the system grants."""
+    """Return an array of about `size` bytes, or of half as many as often as the system refuses."""
     length = size // np.dtype(dtype).itemsize
     while True:
         try:

@@ -1,9 +1,9 @@
-"""Processors of a grid are ranks of MPI here: a process each, real messages, the results and counts of `simulated`.
+"""Run the processors of a grid as ranks of MPI: one process each; results and counts are those of `simulated`.
 
 A message carries its words, its tag and the path of its sender; the receiver keeps messages that arrive before it asks
-for them. Ranks meet when all have ended, and when one has stopped or has waited for long: each shares its state and its
-counts of messages sent and taken with all, so that all conclude the same: the run is over, failed, starts again, or
-continues. Waiting is polling with short sleeps, so that many ranks share a core.
+for them. Ranks meet when all have ended, and when one has stopped or has waited for long: each shares its state and the
+numbers of messages that it has sent and taken with all others, so that all draw the same conclusion: the run is over,
+failed, starts again, or continues. Waiting is polling with short sleeps, so that many ranks can share a core.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ from archline.language.diagnostics import ArchlineError, error, format_count
 from archline.records import record
 
 SHORTEST, LONGEST = 1e-5, 2e-3
-"""Seconds between two polls for a message: at first, and after many without one."""
+"""Seconds between two polls for a message: at first, and at most after many in vain."""
 
 
 # Messages
 State = Step | Stop | None
-"""The state of a rank: the step whose message it waits for, the reason of its stop, or None at its end."""
+"""The state of a rank: the step for whose message it waits, the reason why it stopped, or None if it has ended."""
 
 
 @record
 class Status:
-    """A rank's state; the numbers of letters it has sent and taken; unused letters: (sender, origin)."""
+    """The state of a rank, the numbers of letters sent and taken, and its unused letters: (sender, origin)."""
 
     state: State
     sent: int
@@ -70,7 +70,7 @@ class Status:
 
 
 class _MetError(Exception):
-    """The ranks met while one waits, and do not continue."""
+    """The ranks met while this one was waiting, and the run does not continue."""
 
     def __init__(self, statuses: Sequence[Status]) -> None:
         super().__init__()
@@ -78,15 +78,15 @@ class _MetError(Exception):
 
 
 Key = tuple[int, Tag | int | str]
-"""The key of a message of MPI: its attempt, and the tag of a letter, the number of a meeting, or a name at the end."""
+"""The key of a message: the attempt, and the tag of a letter, the number of a meeting, or the name of a result."""
 
 
 @dataclass(eq=False)
 class Mail:
-    """The messages of a process, over all of its runs.
+    """Sends and receives the messages of this process, in all of its runs.
 
-    Attempts, and the meetings of each, are numbered alike on all ranks; `called` are the meetings that another rank
-    calls.
+    Attempts, and the meetings in each, have the same numbers on all ranks. `called` are the meetings to which another
+    rank has called; `arrived` has messages not yet asked for by key and sender.
     """
 
     mpi: Any
@@ -108,13 +108,13 @@ class Mail:
         return int(self.comm.size)
 
     def begin_attempt(self) -> None:
-        """Forget the letters of earlier attempts."""
+        """Begin the next attempt of a run, and drop the letters of earlier ones."""
         self.attempt += 1
         self.meeting = 1
         self.arrived = {key: letters for key, letters in self.arrived.items() if key[0][0] >= self.attempt}
 
     def post(self, tag: Tag, receiver: int, letter: Letter) -> None:
-        """Send a letter without waiting; one to oneself stays here."""
+        """Send a letter without waiting; one to this rank itself counts as arrived."""
         key = (self.attempt, tag)
         if receiver == self.rank:
             self._store_arrival(key, receiver, letter)
@@ -123,7 +123,7 @@ class Mail:
             self.send(receiver, key, letter)
 
     def send(self, receiver: int, key: Key, thing: object) -> None:
-        """Send without waiting; the message is kept until it has left."""
+        """Send without waiting; the request is kept until the message has left."""
         self._leaving = [request for request in self._leaving if not request.Test()]
         self._leaving.append(self.comm.isend((key, thing), receiver))
 
@@ -136,7 +136,7 @@ class Mail:
         self.arrived.setdefault((key, sender), deque()).append(thing)
 
     def take(self) -> bool:
-        """Take in one message that has arrived; return whether there was one."""
+        """Receive one message if any has arrived; return whether one had."""
         status = self.mpi.Status()
         message = self.comm.improbe(status=status)
         if message is None:
@@ -150,7 +150,7 @@ class Mail:
         return True
 
     def wait(self, ready: Callable[[], Any], seconds: float = float("inf")) -> Any:
-        """Wait until `ready` finds something, and return that; None after `seconds`."""
+        """Poll until `ready()` is not None, and return its value; None after `seconds`."""
         delay, since = SHORTEST, time.monotonic()
         while (result := ready()) is None:
             if self.take():
@@ -163,7 +163,7 @@ class Mail:
         return result
 
     def find(self, key: Key, sender: int) -> Any:
-        """Return the first message of a key from a rank, if it has arrived."""
+        """Remove the first message with a key from a rank, and return it; None if it has not arrived."""
         things = self.arrived.get((key, sender))
         if things is None:
             return None
@@ -173,15 +173,15 @@ class Mail:
         return thing
 
     def await_all(self, key: Key, own: Any) -> list[Any]:
-        """Return the things that all ranks share, with this rank's own."""
+        """Wait for what all other ranks share under a key; return it by rank, with `own` for this rank."""
         return [own if rank == self.rank else self.wait(partial(self.find, key, rank)) for rank in range(self.size)]
 
     def meet(self, state: State) -> list[Status] | None:
-        """Share a state, which calls running ranks unless it is the end; return all states if final, else None.
+        """Share a state with all ranks, and return their statuses if these are final, else None.
 
-        States are final if no letter was under way: messages from a rank arrive in order, so all that it has sent has
-        been taken when its status is. So all processors have gone to their last possible step, and failures are the
-        same every time. States are also final if a rank wants to start again.
+        A state other than the end calls running ranks to the meeting. Statuses are final if no letter is under way
+        (messages from a rank arrive in order, so its letters have been taken before its status), as then no processor
+        can go on, and failures are reproducible. They are also final if a rank wants to start again.
         """
         unused = [
             (sender, letter[2])
@@ -194,13 +194,13 @@ class Mail:
         status = Status(state, self.sent, self.taken, tuple(unused))
         self.share(key, status)
         statuses: list[Status] = self.await_all(key, status)
-        anew = any(isinstance(shared.state, int) for shared in statuses)
+        restarts = any(isinstance(shared.state, int) for shared in statuses)
         settled = sum(shared.sent for shared in statuses) == sum(shared.taken for shared in statuses)
-        return statuses if anew or settled else None
+        return statuses if restarts or settled else None
 
 
 def make_sendable(problem: Exception) -> Exception:
-    """Return the exception, or its text if it cannot be pickled."""
+    """Return the exception, or a RuntimeError with its text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(problem))
     except Exception:
@@ -222,7 +222,10 @@ def open_mail() -> Mail:
 # Runs
 @record(eq=False)
 class EndedProcessor:
-    """A processor that ended: its result, the elements of the global arrays that it read, and those it wrote."""
+    """A processor that ended: its result, and the addresses of global elements that it read and wrote.
+
+    `sites` and `words` have the site of the `output` and the value of each written element.
+    """
 
     processor: ProcessorResult
     read: NDArray[np.int64]
@@ -235,16 +238,16 @@ class EndedProcessor:
 def make_rank_attempt(
     shape: tuple[int, ...], timeout: float
 ) -> Callable[[RunPlan, Room | None, int | None], Run | Room | None]:
-    """Return a function that attempts a run on the ranks of MPI; all return the result that rank 0 makes.
+    """Return a function that attempts a run on the ranks of MPI; all ranks return the result that rank 0 makes.
 
-    After `timeout` seconds of waiting a rank calls the rest to see whether all wait. Raises ArchlineError (AL536,
+    After `timeout` seconds of waiting a rank calls a meeting, to see whether all wait. Raises ArchlineError (AL536,
     AL537) without MPI, or if the numbers of ranks and processors differ.
     """
     here = open_mail()
     count = int(np.prod(shape))
     if here.size != count:
-        message = f"the grid has {format_count(count, 'processor')}, and MPI {format_count(here.size, 'rank')}"
-        raise error(rules.RANKS, message, hint=f"start it by `mpiexec -n {count}`")
+        message = f"the grid has {format_count(count, 'processor')}, but MPI has {format_count(here.size, 'rank')}"
+        raise error(rules.RANKS, message, hint=f"start it with `mpiexec -n {count}`")
 
     def attempt(plan: RunPlan, room: Room | None, fuel: int | None) -> Run | Room | None:
         here.begin_attempt()
@@ -269,7 +272,7 @@ def make_rank_attempt(
 
 
 def _run(ready: PreparedGrid, here: Mail, plan: RunPlan, timeout: float) -> EndedProcessor | Stop:
-    """Run the processor of this rank until it ends or stops. Raises _MetError if all ranks stop at a meeting."""
+    """Run the processor of this rank until it ends or stops. Raises _MetError if a meeting ends the run."""
     running = ready.running[0]
     started = time.perf_counter()
     try:
@@ -284,7 +287,7 @@ def _run(ready: PreparedGrid, here: Mail, plan: RunPlan, timeout: float) -> Ende
 
 
 def _advance_processor(running: Running, ready: PreparedGrid, here: Mail, timeout: float) -> None:
-    """Advance from step to step to the end."""
+    """Advance the processor from step to step until it ends."""
     answer: Words | None = None
     while True:
         try:
@@ -300,7 +303,7 @@ def _advance_processor(running: Running, ready: PreparedGrid, here: Mail, timeou
 
 
 def _await_letter(step: Step, source: int, here: Mail, timeout: float) -> Letter:
-    """Return the letter that a step waits for. Raises _MetError if the ranks meet meanwhile and do not continue."""
+    """Wait for the letter that a step receives, and return it. Raises _MetError if a meeting ends the run."""
     key = (here.attempt, step.tag)
 
     def letter_or_call() -> Letter | bool | None:
@@ -317,7 +320,7 @@ def _await_letter(step: Step, source: int, here: Mail, timeout: float) -> Letter
 
 
 def _resolve_failure(statuses: Sequence[Status], ready: PreparedGrid | None, room: Room | None) -> Room | None:
-    """Return the room in which stopped ranks start again. Raises the failure if they do not."""
+    """Return the room of a new attempt (None: another limit), if ranks stopped for it; else raise the failure."""
     stops = [status.state for status in statuses if isinstance(status.state, Exception | int)]
     if stops:
         return plan_restart(stops, room)
@@ -330,7 +333,7 @@ def _resolve_failure(statuses: Sequence[Status], ready: PreparedGrid | None, roo
 
 
 def _share_result(outcome: EndedProcessor, ready: PreparedGrid, plan: RunPlan, here: Mail) -> Run:
-    """Return the result that rank 0 makes from all ends."""
+    """Send the outcome to rank 0, which merges those of all ranks and sends the result to all; return that."""
     ends, key = (here.attempt, "ended"), (here.attempt, "result")
     result: Run | Exception
     if here.rank > 0:
@@ -348,7 +351,10 @@ def _share_result(outcome: EndedProcessor, ready: PreparedGrid, plan: RunPlan, h
 
 
 def _merge_ranks(ranks: Sequence[EndedProcessor], ready: PreparedGrid, plan: RunPlan) -> Run:
-    """Merge a run: the global arrays with the words of each rank. Raises ArchlineError (AL535) for elements twice."""
+    """Merge the outcomes of all ranks, and their words in the global arrays.
+
+    Raises ArchlineError (AL535) if two ranks wrote one element.
+    """
     written = np.zeros(plan.bound.words, np.bool_)
     reads = np.zeros(plan.bound.words, np.int64)
     for rank, ended_rank in enumerate(ranks):

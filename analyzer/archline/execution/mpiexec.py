@@ -1,6 +1,6 @@
 """Start the ranks of a run under MPI: with the `mpiexec` next to Python, in separate processes.
 
-A folder for the time of the run holds the program with its data and, at the end, the result or the error.
+A temporary folder holds the program with its data and, at the end, the result or the error.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ RANK = "import sys, archline.language.loader; from archline.execution.run import
 """The program of a rank: all rules of the language are loaded before a module that names some is read."""
 JOB, OUTCOME = "job", "outcome"
 MAX_SHOWN = 12
-"""An error shows this many of the last lines that ranks printed."""
+"""The number of last lines printed by ranks that an error shows."""
 
 
 def find_rank() -> int | None:
-    """Return the rank of this process, if it was started under MPI."""
+    """Return the rank of this process, None if it was not started under MPI."""
     rank = os.environ.get("PMI_RANK")
     return None if rank is None else int(rank)
 
@@ -38,9 +38,9 @@ def find_rank() -> int | None:
 def run_on_ranks(
     count: int, module: Module, algorithm: s.Algorithm, arguments: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Run:
-    """Run on as many ranks, started here; `options` are those of `execute`.
+    """Run on `count` ranks, which are started here; `options` are those of `run.execute`.
 
-    Raises ArchlineError as a run does, and without MPI (AL536), if a function of an extern cannot be sent to other
+    Raises ArchlineError as a run does; also without MPI (AL536), if the function of an extern cannot be sent to other
     processes (AL538), or if the ranks end without a result (AL539).
     """
     starter = _find_starter()
@@ -61,7 +61,7 @@ def run_on_ranks(
         )
         outcome = Path(folder, OUTCOME)
         if not outcome.exists():
-            last = "\n".join(done.stderr.splitlines()[-MAX_SHOWN:]) or "and printed nothing"
+            last = "\n".join(done.stderr.splitlines()[-MAX_SHOWN:]) or "they printed nothing"
             raise error(rules.RANK_LOST, f"the ranks ended without a result (exit code {done.returncode}): {last}")
         sys.stderr.write(done.stderr)
         result = pickle.loads(outcome.read_bytes())
@@ -83,7 +83,7 @@ def _find_starter() -> Path:
 
 
 def _check_sendable(externs: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """Check that other processes find functions by their names. Raises ArchlineError (AL538)."""
+    """Return the functions, if other processes can import them by name. Raises ArchlineError (AL538)."""
     for name, function in externs.items():
         try:
             pickle.dumps(function)
@@ -92,6 +92,6 @@ def _check_sendable(externs: dict[str, Callable[..., Any]]) -> dict[str, Callabl
             importable = False
         if not importable:
             message = f"the function registered for the extern `{name}` is not available in other processes"
-            hint = "put it into a module at its top level, or start the program itself by `mpiexec`"
+            hint = "define it at the top level of a module, or start the program itself with `mpiexec`"
             raise error(rules.ENGINE, message, hint=hint)
     return externs

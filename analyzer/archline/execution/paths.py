@@ -1,9 +1,10 @@
-"""The costs of paths through a program of many processors are followed here (docs/reference/cost-rules.md,
-"Communication").
+"""Track the costs of the longest paths through a run on many processors.
 
-After a step each metric is the larger of the processor's own value and the values that its senders had when they began
-the step that sent to it, plus its own share of the step: the larger of its sent and its received amount. So is the
-time, if prices are given: the sum of the metrics, each times its price, along one path.
+The rules are in docs/reference/cost-rules.md, "Communication".
+
+After a step each metric is the maximum of the processor's value and the values that its senders had when they began the
+step that sent to it, plus its own share of the step: the larger of its sent and its received amount. The time, if
+prices are given, follows the same rule: it is the sum of price times amount over the metrics along one path.
 """
 
 from __future__ import annotations
@@ -16,25 +17,25 @@ from fractions import Fraction
 from archline.records import record
 
 METRICS = ("flops", "work", "words", "messages", "node_words", "node_messages")
-"""The metrics of paths; the first two are computed between steps, the rest are shares of steps."""
+"""The metrics of paths: the first two grow by computation between steps, the others by the steps."""
 Values = tuple[int, ...]
 
 
 @record(slots=True)
 class Prices:
-    """The time of a unit of each metric, in ticks (`scale` are a second); empty without prices."""
+    """The time of a unit of each metric in ticks (a second has `scale` ticks); `ticks` is empty without prices."""
 
     ticks: tuple[int, ...] = ()
     scale: int = 1
 
     @staticmethod
     def of(seconds: Sequence[Fraction]) -> Prices:
-        """Return exact prices in seconds."""
+        """Return prices that represent the given seconds for a unit of each metric exactly."""
         scale = math.lcm(*(price.denominator for price in seconds))
         return Prices(tuple(int(price * scale) for price in seconds), scale)
 
     def seconds(self, values: Sequence[int]) -> Fraction:
-        """Return the time of amounts of each metric, in sequence."""
+        """Return the sum of the times of amounts of each metric, in seconds."""
         return Fraction(sum(map(int.__mul__, self.ticks, values)), self.scale)
 
 
@@ -43,7 +44,7 @@ FREE = Prices()
 
 @record(slots=True)
 class Links:
-    """The node of each processor, and the words of the largest message (None: any)."""
+    """The node of each processor, and the maximum words of a message (None: no limit)."""
 
     nodes: Sequence[int]
     largest: int | None = None
@@ -62,9 +63,9 @@ NO_BUFFER = -1
 
 @dataclass(eq=False)
 class CriticalPath:
-    """The costs of the longest paths to the position of one processor, and its own amounts.
+    """The costs of the longest paths to the present step of one processor, and the amounts of the processor itself.
 
-    The last of the `values`, after those of METRICS, is the time of the path that takes longest.
+    `values` has the longest path in each of METRICS, then the time of the slowest path; `own` has the amounts.
     """
 
     prices: Prices = FREE
@@ -72,22 +73,22 @@ class CriticalPath:
     own: list[int] = field(default_factory=lambda: [0] * len(METRICS))
 
     def reach(self, site: int, called: int | None, to: int | None, source: int | None) -> None:
-        """Begin a step at a site, within the call of a number, to and from partners; computation comes before."""
+        """Record the site, the call and the partners of the step that begins; called before `compute`."""
 
     def compute(self, flops: int, work: int) -> Values:
-        """Bring the path up to the flops and the work that the processor has done by now: a step begins."""
-        for place, done in enumerate((flops, work)):
-            self._add(place, done - self.own[place])
+        """Add the computation since the last step; `flops` and `work` are totals. Return the values."""
+        for index, done in enumerate((flops, work)):
+            self._add(index, done - self.own[index])
         return tuple(self.values)
 
     def follow(self, sender: Values) -> None:
-        """Follow a message: the path of its sender may be the longer one."""
+        """Take the maximum with the values of the sender of a message, in each metric."""
         self.values = [max(value, sent) for value, sent in zip(self.values, sender, strict=True)]
 
     def share(self, sent: Values, received: Values) -> None:
-        """Add the sent and received amounts of the step."""
-        for place, (out, back) in enumerate(zip(sent, received, strict=True), 2):
-            self._add(place, max(out, back))
+        """Add the larger of the sent and the received amount of a step, in each metric."""
+        for index, (out, back) in enumerate(zip(sent, received, strict=True), 2):
+            self._add(index, max(out, back))
 
     def _add(self, place: int, amount: int) -> None:
         self.values[place] += amount

@@ -1,4 +1,4 @@
-"""Arrays are placed in the memory of words: rows on line boundaries, no shared lines (docs/reference/cost-rules.md)."""
+"""Place the arrays in a memory of words: rows begin with lines, arrays share none (docs/reference/cost-rules.md)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from archline.execution.slots import NO_INT
 from archline.records import record
 
 MORTON = (0, 0, 1, 0, 0, 1)
-"""The strides of a whole matrix in Z-Morton order, from which addresses are computed."""
+"""The strides of a whole matrix in Z-Morton order, in the form of `list_addresses`."""
 
 
 @record(eq=False)
 class Placement:
     """The position of an array: words `base..base + words`. `strides` are None for Z-Morton order.
 
-    `unit` is the dimension that is contiguous; with one entry in a row another stride may be 1 too.
+    `unit` is the contiguous dimension; if it has the extent 1, another stride may be 1 too.
     """
 
     base: int
@@ -35,13 +35,13 @@ class Placement:
 
     @property
     def form(self) -> str:
-        """The form of the array, as `ArrayValue.form` of the generated code."""
+        """A character for each dimension: 1 if contiguous, s if strided, z in Z-Morton order; as `ArrayValue.form`."""
         if self.strides is None:
             return "zz"
         return "".join("1" if dimension == self.unit else "s" for dimension in range(len(self.shape)))
 
     def atoms(self) -> tuple[int, ...]:
-        """Return the arguments of a generated function for the array."""
+        """Return the arguments that stand for the array in calls of generated functions."""
         if self.strides is None:
             return (self.base, *self.shape, *MORTON)
         strided = [stride for dimension, stride in enumerate(self.strides) if dimension != self.unit]
@@ -56,19 +56,20 @@ class Placement:
 def list_addresses(base: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[np.int64]:
     """Return the address of every element in row-major order.
 
-    In Z-Morton order the strides are the row and the column of the first element, then those in rows and in columns.
+    In Z-Morton order `strides` has the row and the column of the first element, then for each dimension the step in
+    rows, then for each the step in columns.
     """
     rank = len(extents)
-    at = np.indices(extents, dtype=np.int64).reshape(rank, -1)
-    by = np.array(strides, np.int64)
+    subscripts = np.indices(extents, dtype=np.int64).reshape(rank, -1)
+    steps = np.array(strides, np.int64)
     if len(strides) == rank:
-        return base + by @ at
-    rows, columns = by[2 : 2 + rank] @ at, by[2 + rank :] @ at
-    return base + 2 * _spread_bits(by[0] + rows) + _spread_bits(by[1] + columns)
+        return base + steps @ subscripts
+    rows, columns = steps[2 : 2 + rank] @ subscripts, steps[2 + rank :] @ subscripts
+    return base + 2 * _spread_bits(steps[0] + rows) + _spread_bits(steps[1] + columns)
 
 
 def _spread_bits(index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Put bit k of every index at place 2*k, as `runtime.spread` does for one."""
+    """Move bit k of every index to bit 2*k, as `runtime.spread` does for one."""
     for shift, mask in (
         (16, 0x0000FFFF0000FFFF),
         (8, 0x00FF00FF00FF00FF),
@@ -81,7 +82,7 @@ def _spread_bits(index: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def place_array(base: int, shape: tuple[int, ...], layout: str, line: int) -> Placement:
-    """Place an array at a line boundary."""
+    """Place an array at `base`, with rows (or columns, or the Z-Morton square) rounded up to lines."""
     if layout == "zmorton" and len(shape) == 2:
         return Placement(base, _round_to_lines(enclosing_square(*shape), line), shape, None)
     column_major = layout == "colmajor" and len(shape) > 1

@@ -1,4 +1,4 @@
-"""A run that takes longer than two seconds shows its progress; compiled code gets a large stack."""
+"""Show the progress of runs that take longer than two seconds, and run compiled code with a large stack."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGE_STACK = 1 << 30
 
 
 def is_progress_shown(progress: bool | None) -> bool:
-    """Whether to show progress: as asked, or if standard error is a terminal."""
+    """Test whether to show progress: as `progress` says, or for None if standard error is a terminal."""
     return sys.stderr.isatty() if progress is None else progress
 
 
@@ -53,7 +53,7 @@ def _watch_steps(name: str, state: Any, done: threading.Event) -> None:
 
 
 def in_large_stack(work: Callable[[], Result], state: Any, recursive: bool) -> Result:
-    """Run work in a thread whose stack holds deep recursion. An interrupt asks the work to stop, and waits for it."""
+    """Run work in a thread with a stack for recursion. An interrupt sets the fuel in `state` to stop it, and waits."""
     outcome: list[Result] = []
     failure: list[BaseException] = []
 

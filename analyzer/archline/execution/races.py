@@ -1,13 +1,13 @@
-"""Determinacy races are found on the serial execution by SP-bags (Feng and Leiserson, SPAA 1997).
+"""Find the determinacy races of a program in its serial execution, by SP-bags (Feng and Leiserson, SPAA 1997).
 
 A task is a spawned call or one iteration of a parallel loop; the program itself is task 0. At any moment each task that
 began is in one bag: an S-bag, of tasks whose accesses so far precede the running one, or a P-bag, of tasks that are
-parallel to it. Bags are disjoint sets, and the root of a set determines its kind. Every element has in its shadow the
-last task that wrote it, a task that read it and one that accessed it atomically: as in the paper, a parallel reader is
-kept rather than replaced, since a later writer is parallel to it if to any reader. The same is true of atomic accesses,
-which conflict with reads and writes but not with each other.
+parallel to it. Bags are disjoint sets, and the root of a set determines its kind. The shadow of an element has the last
+task that wrote it, a task that read it and one that accessed it atomically. As in the paper, a reader that is parallel
+to the running task is not replaced, since a later writer that is parallel to any reader is parallel to it. The same is
+true of atomic accesses, which conflict with reads and writes but not with each other.
 
-Entries of the shadow are task + 1 and a site, 0 for no such access.
+An entry of the shadow is task + 1 (0 for no access) and the site of the access.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def plain_shadow() -> Words:
 
 @helper
 def compiled_shadow() -> Words:
-    """Return the same as `plain_shadow`, for compiled code."""
+    """Return the shadow of a shared register for compiled code."""
     return np.zeros(SHADOW, np.int32)  # type: ignore[return-value]
 
 
@@ -60,7 +60,7 @@ def plain_new_task(mem: Any) -> int:
 
 @helper
 def compiled_new_task(mem: Any) -> int:
-    """Make a task like `plain_new_task`, in a table of fixed length."""
+    """Make a task like `plain_new_task`, in a table of fixed length; stop the run if that is full."""
     state = mem[MEM_STATE]
     state[TASKS] += 1
     task = state[TASKS]
@@ -93,7 +93,7 @@ def into_serial(mem: Any, bag: int, task: int) -> int:
 
 @helper
 def report_race(state: Words, shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
-    """Report a race if the access of an entry of the shadow is parallel to the running task."""
+    """Stop the run at `site` if the access in an entry of the shadow is parallel to the running task."""
     accessor = shadow[entry]
     if accessor > 0 and accessor != task + 1 and bags[find_root(parents, accessor - 1)] == PARALLEL:
         state[OTHER_SITE] = shadow[entry + 1]
@@ -102,7 +102,7 @@ def report_race(state: Words, shadow: Words, parents: Words, bags: Words, entry:
 
 @helper
 def remember_access(shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
-    """Remember the running task, unless the remembered one is parallel to it."""
+    """Set an entry of the shadow to the running task, unless the task in it is parallel to that."""
     accessor = shadow[entry]
     if accessor != task + 1 and (accessor == 0 or bags[find_root(parents, accessor - 1)] == SERIAL):
         shadow[entry] = task + 1
@@ -111,7 +111,7 @@ def remember_access(shadow: Words, parents: Words, bags: Words, entry: int, task
 
 @helper
 def race_read(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
-    """Check and remember that the running task reads an element."""
+    """Stop the run if a read by the running task is a race, else record it in the shadow."""
     entry = SHADOW * address
     report_race(state, shadow, parents, bags, entry + WRITER, task, site)
     report_race(state, shadow, parents, bags, entry + ATOMIC, task, site)
@@ -120,7 +120,7 @@ def race_read(state: Words, shadow: Words, parents: Words, bags: Words, address:
 
 @helper
 def race_write(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
-    """Check and remember that the running task writes an element."""
+    """Stop the run if a write by the running task is a race, else record it in the shadow."""
     entry = SHADOW * address
     report_race(state, shadow, parents, bags, entry + WRITER, task, site)
     report_race(state, shadow, parents, bags, entry + READER, task, site)
@@ -131,7 +131,7 @@ def race_write(state: Words, shadow: Words, parents: Words, bags: Words, address
 
 @helper
 def race_atomic(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
-    """Check and remember that the running task updates an element atomically."""
+    """Stop the run if an atomic update by the running task is a race, else record it in the shadow."""
     entry = SHADOW * address
     report_race(state, shadow, parents, bags, entry + WRITER, task, site)
     report_race(state, shadow, parents, bags, entry + READER, task, site)

@@ -1,4 +1,4 @@
-"""Results of a run are counts, outputs and traces; the cache is given with its data."""
+"""Define the results of a run (counts, outputs, trace) and the cache that is simulated in it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 TIMEOUT = 5.0
-"""A rank of MPI waits this many seconds before it checks whether all ranks wait."""
+"""The seconds for which a rank of MPI waits before it checks whether all ranks wait."""
 
 
 @record(slots=True)
@@ -40,14 +40,14 @@ class RunCounts:
     """The counts of one run, by the rules of docs/reference/cost-rules.md.
 
     `flops_by_kind` has the kinds add, sub, mul, div, pow, compare, min, max, the names of intrinsics, and declared.
-    `io` and `writebacks` are lines, `bytes` those of all such lines; None without a cache. `memory` is the maximum of
-    words of arrays alive together. `steps` are the rest of the work: iterations, tests, calls, and operations on ints.
-    `declared` sums the declared costs of other metrics than flops, work and span.
+    `io` and `writebacks` are numbers of lines, `bytes` the size of all these lines; None without a cache. `memory` is
+    the maximum number of words in arrays that are alive together. `steps` is the other work by kind: iterations, tests,
+    calls, and operations on ints. `declared` has the declared costs in metrics other than flops, work and span.
 
-    On a grid flops, work and `communication` (words, messages, node_words, node_messages) are those of the longest path
-    through the processors, each separately, span is the work, accesses and memory are the maximum of a processor; `own`
-    is the maximum that one processor did itself, `total` the sum over all. `time`, if prices are given, is that of the
-    path that takes longest, in seconds, and that of the longest path in each metric in sequence.
+    On a grid flops, work and each metric of `communication` (words, messages, node_words, node_messages) are those of
+    its longest path through the processors; the span is the work; accesses and memory are the maximum over processors.
+    `own` has the maximum of what one processor did itself, `total` the sum over all. `time`, if prices are given, is
+    that of the slowest path in seconds, and the sum of the times of the longest path in each metric.
     """
 
     flops: int
@@ -93,7 +93,7 @@ class RunCounts:
         return self.communication.get("node_messages")
 
     def counted(self, metric: MetricDefinition) -> int:
-        """Return a metric of the registry that is a sum over events, without declared costs of its own."""
+        """Return the count of a metric that is a sum over events, without costs that are declared in it."""
         assert metric.counts is not None
         assert metric.composition is Composition.SUM
         events = [(Event(kind, real=True), count) for kind, count in self.flops_by_kind.items()]
@@ -103,7 +103,7 @@ class RunCounts:
 
 @record(eq=False, slots=True)
 class Trace:
-    """The accesses in order: the line of each, and 1 if it writes."""
+    """The accesses of a run in order: their lines, and 1 for each that writes."""
 
     lines: NDArray[np.integer[Any]]
     writes: NDArray[np.uint8]
@@ -114,10 +114,10 @@ class Run:
     """The result of one run: `outputs` are the `out` and `inout` arrays after it, `value` its return value.
 
     An element of an `out` array that was never assigned is nan, or -2^63 in an int array. `sizes` are the sizes and
-    indices that the arguments bound. `trace` and `events` are kept if asked for. `seconds` are those of the run itself,
-    `compile_seconds` and `cache_seconds` those of compiling it and of simulating the cache. `replicated` marks that
-    several processors of a grid read one element of a global array. `path` is the longest path on a grid, in the metric
-    that was asked for.
+    indices that the arguments bound. `trace` and `events` are None if not asked for. `seconds` is the time of the run
+    itself, `compile_seconds` and `cache_seconds` that of compiling it and of simulating the cache. `replicated` is True
+    if several processors of a grid read one element of a global array. `path` is the longest path on a grid in the
+    metric that was asked for.
     """
 
     counts: RunCounts
@@ -136,7 +136,7 @@ class Run:
 
 @record
 class MatrixView:
-    """The matrix of a run: rows, columns, nonzeros, maxima in a row and in a column; its block size, if blocked."""
+    """The matrix of a run: rows, columns, nonzeros, their maxima in a row and in a column; the block size, if any."""
 
     path: str
     n: int

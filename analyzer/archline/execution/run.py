@@ -1,4 +1,4 @@
-"""An algorithm is run on data here: its results, and its counts by the cost rules of docs/reference/cost-rules.md."""
+"""Run an algorithm on data, which gives its results and its counts by the rules of docs/reference/cost-rules.md."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def execute(
     """Run an algorithm on arguments, given by parameter name as numpy arrays (or nested lists) and numbers.
 
     The given arrays are not changed; cost symbols of externs are given among the arguments too. `line` is the number of
-    words in a line, that of the cache if one is given. `trace` keeps the access trace, `events` the log of strands with
-    it; `races` looks for determinacy races if the program has parallel loops or spawns. `compiled` forces or forbids
+    words in a line, that of the cache if one is given. `trace` keeps the access trace, `events` also the log of
+    strands; `races` detects determinacy races if the program has parallel loops or spawns. `compiled` forces or forbids
     compilation by numba; None starts as plain Python and compiles a run that turns out to be long. `progress` forces or
     forbids messages on standard error.
 
@@ -67,9 +67,9 @@ def execute(
     `timeout` seconds checks whether all ranks wait. A run as plain Python, on one processor or simulated ones, stops
     (AL528) after `steps` steps of a processor.
 
-    With `prices`, the seconds of a unit of each metric of `paths.METRICS`, the time of the path that takes longest is
-    followed on a grid too. `path` is a metric of paths, or "time" (with prices), whose longest path is kept in pieces,
-    on simulated processors.
+    `prices` are the seconds for a unit of each metric in `paths.METRICS`; with them the time of the slowest path on a
+    grid is computed. `path` is such a metric, or "time" (with prices), whose longest path is returned, on
+    simulated processors.
 
     Raises ArchlineError: for bad arguments (AL520 to AL525), for failures in the run (AL501 to AL516, AL530 to AL535),
     for programs that cannot be run (AL517 to AL519, AL536 to AL539).
@@ -88,7 +88,12 @@ def execute(
         return _make_result(plan, launch_run(plan, compiled, steps), trace)
     if tracing:
         message = f"`{algorithm.name}` runs on a grid of processors, whose io is not counted"
-        raise error(rules.BAD_CACHE, message, span=algorithm.name_span, hint="run what it calls with a cache")
+        raise error(
+            rules.BAD_CACHE,
+            message,
+            span=algorithm.name_span,
+            hint="run an algorithm that its processors call with a cache",
+        )
     shape = find_grid_shape(algorithm, collect_sizes(plan), bound.symbols.get("P"))
     _check_local(plan, math.prod(shape))
     if engine == "simulated":
@@ -100,15 +105,15 @@ def execute(
 
 
 MAX_TRIED = 1_000_000
-"""A trial run stops after this many steps of a processor: a loop may have 2^31 iterations before a fault."""
+"""The number of steps after which a trial run stops: a loop may have 2^31 iterations before an error."""
 
 
 def try_run(
     module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int], steps: int = MAX_TRIED
 ) -> Run | Diagnostic | None:
-    """Run as plain Python on generated data; return the result, or the error that stopped it; None without such data.
+    """Run as plain Python on generated data; return the result, or the error that stopped it.
 
-    Indices without a value are 0, and cost symbols 1.
+    None if no data of such sizes can be generated. Indices without a value are 0, and cost symbols 1.
     """
     values = {**dict.fromkeys(module.signatures[algorithm].indices, 0), **sizes}
     try:
@@ -124,7 +129,7 @@ def try_run(
 
 def _check_engine(algorithm: s.Algorithm, engine: str) -> None:
     if engine not in ("simulated", "mpi"):
-        raise error(rules.ENGINE, f'there is no engine "{engine}"; there are "simulated" and "mpi"')
+        raise error(rules.ENGINE, f'there is no engine "{engine}"; choose "simulated" or "mpi"')
     if engine == "mpi" and not algorithm.grid:
         message = f"`{algorithm.name}` runs on one processor"
         hint = "the engine `mpi` is for algorithms `on grid(...)`"
@@ -135,10 +140,10 @@ def _check_path(algorithm: s.Algorithm, engine: str, path: str | None) -> None:
     if path is None:
         return
     if not algorithm.grid:
-        message = f"`{algorithm.name}` runs on one processor: there is no path through several"
+        message = f"`{algorithm.name}` runs on one processor, so no path leads through several"
         raise error(rules.ENGINE, message, span=algorithm.name_span)
     if engine != "simulated":
-        message = "the critical path is followed on simulated processors only"
+        message = "the critical path is recorded on simulated processors only"
         raise error(rules.ENGINE, message, hint="its costs are the same as on ranks of MPI: leave out `engine`")
 
 
@@ -146,7 +151,7 @@ def _check_local(plan: RunPlan, processors: int) -> None:
     for parameter in plan.algorithm.parameters:
         if parameter.local and len(plan.bound.arrays[parameter.name]) != processors:
             parts = len(plan.bound.arrays[parameter.name])
-            message = f"`{parameter.name}` has a first axis of {parts}, and there are {processors} processors"
+            message = f"the first axis of `{parameter.name}` has length {parts}, but there are {processors} processors"
             raise error(rules.ARGUMENT_SHAPE, message, span=parameter.span)
 
 
@@ -154,13 +159,13 @@ def _check_cache(cache: Cache | None, line: int) -> int:
     words = {"L": line} if cache is None else {"L": cache.L, "Z": cache.Z}
     for name, value in words.items():
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise error(rules.BAD_CACHE, f"{name} is {value!r}, and must be a whole number of words, 1 at least")
+            raise error(rules.BAD_CACHE, f"{name} is {value!r}, but must be a whole number of words, at least 1")
     if cache is None:
         return int(line)
     if cache.lines < 1:
         raise error(rules.BAD_CACHE, f"a cache of Z = {cache.Z} words holds no line of L = {cache.L} words")
     if cache.policy not in ("optimal", "lru"):
-        raise error(rules.BAD_CACHE, f'there is no policy "{cache.policy}"; there are "optimal" and "lru"')
+        raise error(rules.BAD_CACHE, f'there is no policy "{cache.policy}"; choose "optimal" or "lru"')
     return int(cache.L)
 
 
@@ -198,7 +203,7 @@ def _trace(finished: FinishedRun, line: int) -> Trace:
     count = len(entries) if isinstance(entries, list) else int(finished.memory.state[TRACE])
     packed: NDArray[Any] = np.asarray(entries[:count], None if len(entries) else np.int64)
     writes = (packed & 1).astype(np.uint8)
-    # An entry is 2 * address + 1 for a write, so its line is the entry divided by 2 * line.
+    # An entry is 2 * address, plus 1 for a write, so that the entry divided by 2 * line is the line of the access.
     if line & (line - 1) == 0:
         return Trace(packed >> line.bit_length(), writes)
     return Trace(packed // (2 * line), writes)
@@ -213,7 +218,7 @@ def _make_log(finished: FinishedRun, plan: RunPlan) -> StrandLog:
 
 
 def run_rank(folder: str) -> None:
-    """Run one rank, and write the outcome on rank 0."""
+    """Run one rank from the job in a folder; rank 0 writes the outcome to it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     module, algorithm, arguments, options, externs = pickle.loads(Path(folder, JOB).read_bytes())
     for name, function in externs.items():

@@ -1,4 +1,4 @@
-"""Rules about runs of a program are defined here (AL501 to AL549); those that the analysis uses too are imported."""
+"""Define the rules about runs of a program (AL501 to AL549); those that the analysis shares are imported."""
 
 from archline.language.call_rules import TOO_MANY_ITERATIONS as TOO_MANY_ITERATIONS
 from archline.language.conditions import BAD_SIZE as BAD_SIZE
@@ -17,19 +17,19 @@ from archline.language.diagnostics import Rule
 ASSUMPTION = Rule(
     "AL509",
     "`assume` is false",
-    "The analysis uses what `assume` says as a fact, so the executor checks it each time it passes. It costs nothing.",
+    "The analysis takes an `assume` as a fact, so the executor checks it wherever it passes. The check has no cost.",
 )
 TOO_DEEP_RECURSION = Rule(
     "AL511",
     "recursion too deep",
-    "The run has more active calls than the executor keeps. Sketches that recurse by halves stay far below the limit.",
+    "The run has more active calls than the executor allows. Sketches that halve a size stay far below the limit.",
 )
 OFFSETS = Rule(
     "AL512",
     "broken offsets",
     """
     `offsets[n] into nz longest nr` is an int array of n + 1 entries: the first is 0, none is less than the one before,
-    the last is nz, and neighbours differ by nr at most.
+    the last is nz, and neighbours differ by at most nr.
     """,
 )
 INDICES = Rule(
@@ -41,8 +41,8 @@ OVERFLOW = Rule(
     "AL514",
     "integer beyond 64 bits",
     """
-    `int` data, sizes and indices that a run computes must fit 64 bits (the least value of all is not used: it marks
-    unset elements). Symbolic results have no such limit.
+    `int` data, sizes and indices that a run computes must fit 64 bits (except -2^63, which
+    marks unset elements). Symbolic results have no such limit.
     """,
 )
 RACE = Rule(
@@ -50,8 +50,8 @@ RACE = Rule(
     "determinacy race",
     """
     Two accesses that nothing orders touch one element, at least one writes, and they are not both `atomic`: two
-    iterations of a `parallel for`, or a spawned call and what follows it up to the `sync`. The run goes serially, so
-    its result is that of one of the possible orders; another order may give another. Found by SP-bags
+    iterations of a `parallel for`, or a spawned call and what follows it up to the `sync`. The run is serial, so its
+    result is that of one possible order; another order may give a different one. Found by SP-bags
     (Feng and Leiserson, SPAA 1997), which reports a race on the given data if and only if there is one.
 
     ```
@@ -69,7 +69,7 @@ NO_MEMORY = Rule(
     "AL519",
     "run does not fit memory",
     """
-    The arrays, the access trace or the table of who touched what would need more memory than the machine has. Choose
+    The arrays, the access trace or the record of accesses for races would need more memory than is available. Choose
     smaller sizes, or leave the trace out: no `--cache`, or one with `--policy lru`.
     """,
 )
@@ -91,14 +91,14 @@ ARGUMENT_SHAPE = Rule(
     "AL523",
     "argument of the wrong shape",
     """
-    An array has as many dimensions as its parameter's type, and extents that agree with the other arguments. That of a
-    `local` parameter has the processors of the grid as its first axis.
+    An array has as many dimensions as its parameter's type, and extents that agree with the other arguments. An array
+    of a `local` parameter has the processors of the grid as its first axis.
     """,
 )
 BAD_CACHE = Rule(
     "AL525",
     "cache without a line",
-    "A cache of Z words with lines of L words holds Z // L lines, and needs one at least. L is at least 1.",
+    "A cache of Z words with lines of L words holds Z // L lines, which must be at least one. L is at least 1.",
 )
 IMPOSSIBLE_DATA = Rule(
     "AL526",
@@ -110,9 +110,9 @@ IMPOSSIBLE_DATA = Rule(
 )
 NOT_A_KERNEL = Rule(
     "AL527",
-    "no sparse form among the parameters",
+    "no sparse matrix among the parameters",
     """
-    A matrix feeds an algorithm whose parameters are a form of sparse matrix: by rows `offsets[n] into nz longest nr`
+    A sparse matrix is passed to an algorithm whose parameters store one: by rows `offsets[n] into nz longest nr`
     with `index[nz] below m` and `real[nz]`; by columns `offsets[m] into nz longest nc` with `index[nz] below n`; by
     blocks of b x b `offsets[nb^2] into nz longest nmax` with two arrays `index[nz] below b`, and `b: size`.
     """,
@@ -129,8 +129,8 @@ PARTNER = Rule(
     "AL531",
     "partner outside the grid",
     """
-    A processor sends to and receives from coordinates within the extents of the axes: on a torus write `% g`, at a wall
-    guard the message by `when`.
+    A processor sends to and receives from coordinates within the extents of the axes: on a torus write `% g`, at a
+    boundary guard the message with `when`.
 
     ```
     exchange x to (i + 1) into y from (i - 1)        # write: to ((i + 1) % g), or `when i + 1 < g`
@@ -139,7 +139,7 @@ PARTNER = Rule(
 )
 MESSAGE_SIZE = Rule(
     "AL532",
-    "message of another size than its buffer",
+    "message whose size is not that of its buffer",
     "A message has as many words as the buffer that receives it.",
 )
 DEADLOCK = Rule(
@@ -160,7 +160,7 @@ OUTPUT_TWICE = Rule(
     "AL535",
     "element output twice",
     """
-    Each element of a global array is written by `output` once: guard it where several processors hold the same.
+    Each element of a global array is written by `output` once: guard it where several processors hold an element.
 
     ```
     output C[i*b ..+ b, j*b ..+ b] = z when k == 0
@@ -169,10 +169,10 @@ OUTPUT_TWICE = Rule(
 )
 NO_MPI = Rule(
     "AL536",
-    "MPI that is not there",
+    "MPI not found",
     """
     `--engine mpi` needs the extra `mpi`: `pip install 'archline[mpi]'` brings mpi4py and MPICH. The ranks are started
-    by the `mpiexec` next to Python; with another MPI, start archline under the `mpiexec` of that one.
+    by the `mpiexec` next to Python; to use another MPI, start archline itself under its `mpiexec`.
     """,
 )
 RANKS = Rule(
@@ -185,12 +185,12 @@ ENGINE = Rule(
     "engine that does not fit the algorithm",
     """
     Algorithms `on grid` run on simulated processors (`--engine simulated`, the default) or on ranks of MPI (`--engine
-    mpi`). Others run on one processor, and what runs on ranks must be known to each: a function that is registered for
-    an extern lies in a module that they can import.
+    mpi`). Others run on one processor. Functions that are registered for externs must be in modules that the ranks can
+    import.
     """,
 )
 RANK_LOST = Rule(
     "AL539",
     "ranks that ended without a result",
-    "A process was killed, by hand or for want of memory, or MPI could not start; the message has its last lines.",
+    "A process was killed, by a user or for lack of memory, or MPI could not start; the message has its last lines.",
 )

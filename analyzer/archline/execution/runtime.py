@@ -1,7 +1,7 @@
-"""Generated code calls the functions of this module: memory, events, facts about integers and integer data.
+"""Define the functions that generated code calls: memory, events, facts about integers and integer arrays.
 
-The same functions serve plain Python and, through numba, compiled code; if the two must differ, each has its own under
-one name.
+Most functions serve both plain Python and, through numba, compiled code; where the two must differ, each has a function
+of its own, and generated code calls it by the same name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def ceil_log2(count: int) -> int:
 
 @helper
 def spread(index: int) -> int:
-    """Put bit k of the index (below 2^31) at place 2*k."""
+    """Move bit k of the index (below 2^31) to bit 2*k."""
     index = (index | (index << 16)) & 0x0000FFFF0000FFFF
     index = (index | (index << 8)) & 0x00FF00FF00FF00FF
     index = (index | (index << 4)) & 0x0F0F0F0F0F0F0F0F
@@ -42,7 +42,7 @@ def spread(index: int) -> int:
 
 @helper
 def enclosing_square(rows: int, columns: int) -> int:
-    """Return the words of the smallest square of power-of-2 side around rows x columns; 0 if either is 0."""
+    """Return s^2 for the least power of 2 with s >= rows and s >= columns; 0 if either is 0."""
     if rows == 0 or columns == 0:
         return 0
     side = 1
@@ -54,7 +54,7 @@ def enclosing_square(rows: int, columns: int) -> int:
 # Facts
 @helper
 def is_power(value: int, base: int) -> bool:
-    """Whether value = base^k for an integer k >= 0."""
+    """Test whether value = base^k for an integer k >= 0."""
     if base < 2 or value < 1:
         return value == 1
     while value % base == 0:
@@ -64,7 +64,7 @@ def is_power(value: int, base: int) -> bool:
 
 @helper
 def compiled_floor_sqrt(value: int) -> int:
-    """Return the largest integer whose square is at most value >= 0, for 64 bits."""
+    """Return floor(sqrt(value)) for value >= 0 in 64 bits."""
     root = int(math.sqrt(float(value)))
     while root * root > value:
         root -= 1
@@ -75,14 +75,14 @@ def compiled_floor_sqrt(value: int) -> int:
 
 
 def plain_sqrt(value: int) -> int:
-    """Return the square root of a square; -1 for any other number."""
+    """Return the square root of a square number; -1 for other numbers."""
     root = math.isqrt(value) if value >= 0 else 0
     return root if root * root == value else -1
 
 
 @helper
 def compiled_sqrt(value: int) -> int:
-    """Return the same as `plain_sqrt`, for 64 bits."""
+    """Return the square root of a square number in 64 bits; -1 for other numbers."""
     if value < 0:
         return -1
     root = compiled_floor_sqrt(value)
@@ -91,7 +91,7 @@ def compiled_sqrt(value: int) -> int:
 
 @helper
 def exact_log2(value: int) -> int:
-    """Return log2 of a power of 2; -1 for any other number."""
+    """Return log2 of a power of 2; -1 for other numbers."""
     if value < 1 or value & (value - 1) != 0:
         return -1
     return ceil_log2(value)
@@ -106,10 +106,10 @@ def common_divisor(left: int, right: int) -> int:
     return left
 
 
-# Facts about arrays of integers: -1 where the array breaks the rule, with place and value in the state.
+# Facts about arrays of integers: if one breaks a rule, the run stops with the position and the value in the state.
 @helper
 def offsets_total(ints: Words, state: Words, site: int, base: int, entries: int, stride: int, unset: Any) -> int:
-    """Return the last of nondecreasing offsets from 0; stop at `site` for others."""
+    """Return the last of `entries` offsets; stop at `site` unless they start at 0 and do not decrease."""
     before = 0
     for k in range(entries):
         value = ints[base + k * stride]
@@ -153,7 +153,10 @@ def index_bound(ints: Words, state: Words, site: int, base: int, entries: int, s
 
 # Memory
 def plain_allocate(mem: Any, base: int, words: int, alive: int, real: int) -> None:
-    """Make the words from `base` an unset local array; plain memory grows as needed."""
+    """Make words of memory from `base` on unset, for a local array; lists grow as needed.
+
+    `alive` is the number of words in arrays that are alive then, for the peak.
+    """
     memory, state = mem[0], mem[2]
     if base + words > state[CAPACITY]:
         fail(state, SITE_FULL, 0, base + words)
@@ -183,8 +186,8 @@ def compiled_allocate(mem: Any, base: int, words: int, alive: int, real: int) ->
     if alive > state[PEAK]:
         state[PEAK] = alive
     if len(shadow) > 0:
-        for place in range(SHADOW * base, SHADOW * (base + words)):
-            shadow[place] = 0
+        for index in range(SHADOW * base, SHADOW * (base + words)):
+            shadow[index] = 0
 
 
 def grid_allocate(mem: Any, base: int, words: int, alive: int, real: int) -> None:
@@ -204,7 +207,7 @@ def plain_event(mem: Any, kind: int, position: int, value: int) -> None:
 
 @helper
 def compiled_event(mem: Any, kind: int, position: int, value: int) -> None:
-    """Append an event like `plain_event`, in a log of fixed length; the count goes on if it is full."""
+    """Append an event to a log of fixed length; events are still counted when it is full."""
     log, state = mem[4], mem[2]
     at = 3 * state[EVENTS]
     if at + 3 <= len(log):
@@ -262,7 +265,7 @@ _COMPILED_FUNCTIONS = {
 
 
 ON_GRID: dict[str, Callable[..., Any]] = {**arithmetic.PLAIN_FUNCTIONS, "allocate": grid_allocate}
-"""Processors of a grid call these in place of compiled functions."""
+"""Functions that processors of a grid, which are plain Python, call instead of compiled ones."""
 
 
 def make_namespace(compiled: bool) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Processors are simulated here: each runs until it waits for a message, in the order of their numbers; reproducibly.
+"""Simulate the processors of a grid in one process: in a fixed order, each runs until it waits for a message.
 
-Sending never waits. Messages between two processors with the same tag arrive in the order they were sent.
+Sending never waits. Messages between two processors with the same tag arrive in the order in which they were sent.
 """
 
 from __future__ import annotations
@@ -29,21 +29,22 @@ from archline.records import record
 
 Program = Generator[Step, "Words | None", Any]
 Origin = tuple[int, int, int]
-"""The origin of a message: the site, the call (-1: none) and the number of the step."""
+"""The origin of a message: the site, the call (-1: none) and the number of its statement."""
 Letter = tuple["Words | None", Values, Origin]
-"""A message on its way: its words, its sender's path when the step began, its origin."""
+"""A message under way: its words, the values of its sender's path when the step began, its origin."""
 Address = tuple[Tag, int, int]
 """A message's tag, sender and receiver."""
 Stop = Exception | int
-"""Why a processor stopped: a failure, or the site of a limit that a new run must raise."""
+"""Why a processor stopped: an error, or the site of a limit (SITE_FULL and so on), which a new run may raise."""
 MAX_LISTED = 4
 
 
 @dataclass(eq=False)
 class Running:
-    """One processor: its program on its memory, and the costs of the path so far; `value` is its return value.
+    """A processor that runs: its program, memory, critical path, and at the end its return value.
 
-    `amounts` are the declared ones of externs, `weights` the flops and the work of one execution of each block.
+    `amounts` are the declared costs as of `launch.fill_state`, `weights` the flops and the work of an execution of each
+    block.
     """
 
     processor: Processor
@@ -60,7 +61,7 @@ class Running:
         return self.processor.rank
 
     def spent(self) -> Values:
-        """Bring the path up to the present costs of the processor, and return its values."""
+        """Add the computation since the last step to the critical path, and return its values."""
         first = self.code.layout.first_counter
         counters = np.asarray(self.memory.state[first : first + len(self.weights)], np.int64)
         flops, work = counters @ self.weights
@@ -75,9 +76,9 @@ class Running:
 
 @record(slots=True)
 class Locations:
-    """Positions for messages about processors: the span of a site in the text, and the coordinates of a rank.
+    """Spans of sites and coordinates of ranks, for errors about processors.
 
-    `algorithm` is the one that runs, `calls` has its calls by number.
+    `algorithm` is the outermost one, `calls` has its calls by number.
     """
 
     span: Callable[[int], Span]
@@ -86,12 +87,15 @@ class Locations:
     calls: Mapping[int, s.Node]
 
     def named(self, rank: int) -> str:
-        """Return a name: `processor (1, 0)`."""
-        at = self.coordinates(rank)
-        return f"processor {at[0]}" if len(at) == 1 else f"processor ({', '.join(map(str, at))})"
+        """Return the name of a rank in messages, such as `processor (1, 0)`."""
+        position = self.coordinates(rank)
+        return f"processor {position[0]}" if len(position) == 1 else f"processor ({', '.join(map(str, position))})"
 
     def place(self, span: Span, called: int | None) -> tuple[Span, str]:
-        """Return the span at which a failure is shown, and its text: for a file of the library, the user's call."""
+        """Return the span to show for a failure at `span` in a call, and a text that names the call or the line.
+
+        In a file other than that of the call, it is the span of the call that is shown.
+        """
         call = self.calls.get(-1 if called is None else called)
         if call is None or any(node.span == span for node in s.nodes(self.algorithm.body)):
             return span, ""
@@ -102,13 +106,13 @@ class Locations:
     def failure(
         self, rule: Rule, message: str, span: Span, called: int | None, hint: str | None = None
     ) -> ArchlineError:
-        """Return the error about a failure at a span, in the call of a number."""
+        """Return the error for a failure at a span, in the call with number `called`."""
         shown, where = self.place(span, called)
         return error(rule, message + where, span=shown, hint=hint)
 
 
 def begin_step(running: Running, step: Step, links: Links) -> tuple[Letter | None, Values]:
-    """Return the letter that a step sends, and the share of it."""
+    """Return the letter that a step sends (None: none), and its amounts in the metrics of `paths.METRICS`."""
     running.path.reach(step.site, step.called, step.to, step.source)
     values = running.spent()
     if step.to is None:
@@ -121,7 +125,7 @@ def begin_step(running: Running, step: Step, links: Links) -> tuple[Letter | Non
 def end_step(
     running: Running, step: Step, letter: Letter | None, sent: Values, links: Links, places: Locations
 ) -> Words | None:
-    """Return the words that a step received. Raises ArchlineError (AL532) if their number differs from the buffer's."""
+    """Return the words that a step received. Raises ArchlineError (AL532) if the buffer has another size."""
     if letter is None or step.source is None:
         running.path.share(sent, NOTHING)
         return None
@@ -143,7 +147,7 @@ def _describe_words(count: int | None) -> str:
 
 
 def find_stop(running: Running, problem: StoppedError | ArchlineError, places: Locations) -> Stop:
-    """Return the reason why a processor stopped."""
+    """Return why a processor stopped: the error to report, or the site of a limit."""
     if isinstance(problem, ArchlineError):
         return problem
     state, where = running.memory.state, places.named(running.rank)
@@ -157,7 +161,7 @@ def find_stop(running: Running, problem: StoppedError | ArchlineError, places: L
 
 
 def make_deadlock_error(waiting: Mapping[int, Step], places: Locations) -> Exception:
-    """Return the error (AL533) if every processor has ended or is in this step, whose message nobody sends."""
+    """Return the error (AL533) about processors that all wait; `waiting` maps their ranks to their steps."""
     listed = []
     for rank, step in sorted(waiting.items())[:MAX_LISTED]:
         assert step.source is not None
@@ -179,15 +183,15 @@ def make_lost_error(sender: int, receiver: int, origin: Origin, places: Location
 
 
 def _explain_pairing(number: int) -> str | None:
-    """Explain which `send` and `receive` pair; an exchange pairs with itself."""
+    """Return a hint on which `send` and `receive` pair; None for the number of an exchange."""
     k = number // 2
     return None if number % 2 else f"in the text, `send` {k} of an algorithm pairs with its `receive` {k}"
 
 
 def simulate(processors: Sequence[Running], links: Links, places: Locations) -> list[Stop]:
-    """Run all processors until none can continue; return the reasons of stops, in the order of their numbers.
+    """Run all processors until none can continue; return why processors stopped, in the order of ranks.
 
-    Raises ArchlineError (AL533, AL534) if none stopped, and messages are missing or left over.
+    Raises ArchlineError if none stopped, but all wait (AL533) or a message was not received (AL534).
     """
     return _Simulation(processors, links, places).run()
 

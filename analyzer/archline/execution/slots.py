@@ -1,8 +1,8 @@
-"""The memory that generated code runs on has the arrays and slots of this module.
+"""Define the arrays and slots of the memory on which generated code runs.
 
-Every generated function takes the tuple `mem` of flat arrays, in the order of the constants MEM_*. Words are in `R` as
-reals and in `I` as integers, which are two views of one memory; address // L is a line. `K` holds 64-bit integers: the
-slots below, then those that depend on the program, then one counter for each block of straight-line code.
+Every generated function takes the tuple `mem` of flat arrays, in the order of the constants MEM_*. `R` and `I` are
+two views of the words of memory, as reals and as integers; the line of an address is address // L. `K` holds 64-bit
+integers: the slots below, then those that depend on the program, then one counter for each block of straight-line code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MEM_DECLARED = 8
 MEM_LATEST = 9
 
 STEPS = 0
-"""Iterations and calls so far: progress, and the amount that the fuel limits."""
+"""Iterations and calls so far, which progress shows and the fuel limits."""
 FUEL = 1
 """The number of steps after which the run stops; 0 asks it to stop now."""
 TRACE = 2
@@ -27,13 +27,13 @@ TRACE = 2
 SPAN = 3
 """The span of the call that returned last."""
 PEAK = 4
-"""Maximum of words of arrays alive together."""
+"""The maximum number of words in arrays that are alive together."""
 DEPTH = 5
 """Active calls of recursive algorithms."""
 SITE = 6
 """Why the run stopped: an index into the program's sites."""
 VALUES = 7
-"""First of six values that the report of the site shows."""
+"""The first of five values that the message of the site shows."""
 CALL = 13
 """The site of the call that is being made; once the run has stopped, of the call whose contract was broken, or 0."""
 LINE = 14
@@ -51,9 +51,9 @@ SYMBOL_K = 21
 CAPACITY = 22
 """The maximum words that plain memory may grow to."""
 LINE_BY = 23
-"""The divisor of an address where LRU is simulated during the run: the words of a line, or their logarithm."""
+"""The divisor of an address, if LRU is simulated during the run: the words of a line, or their log2 for a shift."""
 MAX_LINES = 24
-"""The lines that its cache holds; below, those it holds now, fetched and wrote back, and its place in the ring."""
+"""The capacity of its cache in lines; then its lines now, fetched and written back, and its position in the ring."""
 HELD = 25
 FETCHED = 26
 WRITTEN_BACK = 27
@@ -66,7 +66,7 @@ SYMBOLS = {"P": SYMBOL_P, "Z": SYMBOL_Z, "L": SYMBOL_L, "K": SYMBOL_K}
 SITE_FUEL = 1
 """The fuel is used up: a long run, or one that was interrupted."""
 SITE_WIDE = 2
-"""A size, index or product left the range that compiled code computes in; plain Python can go on."""
+"""A size, index or product left the range of compiled code; plain Python can run it."""
 SITE_FULL = 3
 """The memory, the event log or the table of tasks is full; it can be enlarged."""
 FIRST_SITE = 4
@@ -80,6 +80,6 @@ UNSET_REAL = 0x7FF4_A5A5_5A5A_0001
 NAME_LIMIT = 2**31
 """Sizes and indices below this are multiplied unchecked by compiled code."""
 MAX_DEPTH = 100_000
-"""Active recursive calls at which the run stops."""
+"""The number of active recursive calls at which the run stops."""
 SHADOW = 6
-"""Words of shadow an element: task and site of its last writer, of a reader, and of an atomic access."""
+"""Words of shadow for each element: task and site of its last writer, of a reader, and of an atomic access."""

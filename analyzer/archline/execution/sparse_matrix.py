@@ -1,4 +1,4 @@
-"""A sparse matrix has several forms in which programs take it: by rows (CSR), by columns (CSC), by blocks."""
+"""Represent a sparse matrix, and convert it to the forms that programs take: by rows, by columns, by blocks."""
 
 from __future__ import annotations
 
@@ -66,16 +66,16 @@ class SparseMatrix:
         return _count_offsets(self.cols, self.m), self.rows[order], self.values[order]
 
     def blocks(self, b: int, *, square: bool = False, zmorton: bool = False) -> BlockedMatrix:
-        """Return the matrix in b x b blocks, padded with nothing to whole blocks.
+        """Return the matrix in b x b blocks; the last blocks may reach beyond the matrix.
 
-        `square` takes ceil(max(n, m)/b) blocks both ways. Entries of a block are in row-major order, or with `zmorton`
-        by quadrants, recursively: upper left, upper right, lower left, lower right, the order of Buluc, Fineman, Frigo,
-        Gilbert, Leiserson, SPAA 2009.
+        With `square` there are ceil(max(n, m)/b) blocks in each direction. Entries of a block are in row-major order,
+        or with `zmorton` by quadrants, recursively: upper left, upper right, lower left, lower right, the order of
+        Buluc, Fineman, Frigo, Gilbert, Leiserson, SPAA 2009.
 
         Raises ArchlineError: AL434 for a block size that is not usable, AL433 if the offsets of the blocks do not fit
         memory.
         """
-        # With more bits the place of an entry in Z-Morton order would not fit 64.
+        # For larger blocks the position of an entry in Z-Morton order would not fit 64 bits.
         if not 1 <= b <= 1 << 31:
             raise error(rules.WRONG_BLOCK_SIZE, f"the block size {b} is not in 1 to 2^31")
         if zmorton and b & (b - 1):
@@ -86,7 +86,7 @@ class SparseMatrix:
             block_rows = block_cols = max(block_rows, block_cols)
         needed = 8 * (block_rows * block_cols + 1) + 80 * self.nz
         what = f"a matrix of {block_rows} x {block_cols} blocks"
-        refuse_beyond_memory(needed, what, hint="take larger blocks")
+        refuse_beyond_memory(needed, what, hint="choose larger blocks")
         block = self.rows // b * block_cols + self.cols // b
         row, col = self.rows % b, self.cols % b
         within = (_interleave_bits(row, col, b),) if zmorton else (col, row)
@@ -149,7 +149,7 @@ def _format_size(count: int) -> str:
 
 
 def _find_longest(indices: Integers) -> int:
-    # By sorting, so that the memory taken depends on the entries and not on the sizes.
+    # Sorting needs memory for the entries only, not for the rows or columns.
     if not len(indices):
         return 0
     _, counts = np.unique(indices, return_counts=True)
@@ -157,14 +157,14 @@ def _find_longest(indices: Integers) -> int:
 
 
 def _count_offsets(segments: Integers, count: int) -> Integers:
-    """Return `int64[count + 1]`: the numbers of entries in earlier segments."""
+    """Return `int64[count + 1]`: for each segment the number of entries in earlier ones, and the number of all."""
     offsets = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(np.bincount(segments, minlength=count), out=offsets[1:])
     return offsets
 
 
 def _interleave_bits(row: Integers, col: Integers, b: int) -> Integers:
-    """Return the place of (row, col) in a b x b square by quadrants: their bits interleaved, the row's above."""
+    """Return positions in Z-Morton order: interleaved bits of row and column, with the row's bit the higher."""
     key = np.zeros(len(row), dtype=np.int64)
     for bit in range(b.bit_length() - 1):
         key |= ((col >> bit) & 1) << (2 * bit) | ((row >> bit) & 1) << (2 * bit + 1)

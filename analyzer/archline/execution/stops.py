@@ -1,4 +1,4 @@
-"""A run that stops early does so by recording a site and values in the state, and raises."""
+"""Stop a run early: `fail` records a site and values in the state, and raises StoppedError."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The longest path in one metric is traced in pieces: the steps and computations of the processors on it."""
+"""Record the longest path in one metric as pieces: the steps and computations of processors along it."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ TIME = "time"
 PLACES: Mapping[str, int] = {**{name: place for place, name in enumerate(METRICS)}, TIME: len(METRICS)}
 """The position of each metric among the values of a path; the time is after them."""
 Partners = tuple[int | None, int | None]
-"""The receiver and the sender of a step; None if the amounts in that direction do not count."""
+"""The receiver and the sender of a step; None where the amount in that direction is not the larger one."""
 Piece = tuple[Any, int, int, "int | None", "Partners | None", int]
-"""The piece before, the rank, the site and the call of the step, its partners (None: computed before it), the amount.
-"""
+"""The piece before, the rank, the site and the call of the step, its partners (None: a computation before it), and the
+amount."""
 
 
 @record(slots=True)
 class PathPiece:
-    """A part that one processor added to the longest path: a step, or a computation before it.
+    """A part that one processor contributes to the longest path: a step, or the computation before it.
 
-    `span` is the statement, `called` the statement of the algorithm that ran which it is part of, if that is another;
-    both are None after the last step. `to` and `source` are the partners of a step, if their messages count in it.
-    `amount` is in the unit of the metric, seconds for the time.
+    `span` is the statement of the step; if it is in a called algorithm, `called` is the call in the outermost one. Both
+    are None for the computation after the last step. `to` and `source` are the partners of a step, if their messages
+    determine its amount. `amount` is in the unit of the metric, seconds for the time.
     """
 
     coordinates: tuple[int, ...]
@@ -48,7 +48,7 @@ class _TracedValues(tuple[int, ...]):
 
 
 class TracedPath(CriticalPath):
-    """A critical path that keeps the pieces of the longest path in one metric, or in the time."""
+    """A critical path that records the pieces of the longest path in one metric, or in the time."""
 
     def __init__(self, prices: Prices, rank: int, metric: str) -> None:
         super().__init__(prices)
@@ -79,7 +79,7 @@ class TracedPath(CriticalPath):
         before = self.values[self._place]
         super().share(sent, received)
         to, source = self._partners
-        # The time weighs several metrics: there both partners count.
+        # The time depends on several metrics, so both partners are kept for it.
         out, back = (values[self._place - 2 : self._place - 1] if self._place < len(METRICS) else NOTHING
                      for values in (sent, received))  # fmt: skip
         self._note_piece((to if out >= back else None, source if back >= out else None), before)
@@ -93,7 +93,7 @@ class TracedPath(CriticalPath):
 def list_pieces(
     paths: Sequence[CriticalPath], metric: str, places: Locations, calls: Mapping[int, s.Node]
 ) -> tuple[PathPiece, ...]:
-    """Return the pieces of the longest path in the traced metric, from its beginning; `calls` by their numbers."""
+    """Return the pieces of the longest path in a metric, from its beginning; `calls` are by number."""
     place = PLACES[metric]
     longest = max(paths, key=lambda path: path.values[place])
     assert isinstance(longest, TracedPath)

@@ -1,4 +1,4 @@
-"""An amount holds the knowledge of one count: it is exact, bounded, or unknown with a reason."""
+"""Represent what is known about a count: its exact value, a lower and an upper bound, or why it is unknown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from archline.expr.tree import Span
 from archline.records import record
 
 MAX_ATOMS, MAX_TERMS = 12, 150
-"""Bounds with more terms are compared by length, not by proof."""
+"""Upper bounds with more atoms are not put in a minimum; those with more terms are not proved to be less."""
 
 
 @record
@@ -90,7 +90,7 @@ def maximum_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
 
 
 def either_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
-    """Return bounds for one of two amounts, selected by data: from the lesser to the greater."""
+    """Bound a count that is `left` or `right`, as data decides: from the lesser of the two to the greater."""
     if left == right:
         return left
     if isinstance(left, UnknownAmount):
@@ -101,12 +101,15 @@ def either_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
 
 
 def amount_up_to(amount: Amount) -> Amount:
-    """Return bounds from 0 to the amount."""
+    """Bound a count that lies anywhere between 0 and an amount."""
     return amount if isinstance(amount, UnknownAmount) else KnownAmount(ZERO, amount.upper)
 
 
 def tighter_amount(first: Amount, second: Amount, facts: Facts) -> Amount:
-    """Combine two bounds of one count; the upper one is that of `second` if neither is proved tighter."""
+    """Intersect the bounds `first` and `second` of one count.
+
+    The upper bound is the minimum of both; that of `second` if the one of `first` is too large for a minimum.
+    """
     if first == second or isinstance(second, UnknownAmount) or (isinstance(first, KnownAmount) and first.exact):
         return first
     if isinstance(first, UnknownAmount):

@@ -1,4 +1,4 @@
-"""Convert conditions on sizes and loop variables to constraints, which are nonnegative, and to 0/1 indicators."""
+"""Convert the conditions on sizes and loop variables to constraints (expressions >= 0) and to 0/1 indicators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Names = TypeVar("Names", bound=Scope)
 OPPOSITE = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "==", "==": "!="}
 MAYBE = KnownAmount(ZERO, ONE)
 IndicatorFilter = Callable[[Poly], bool]
-"""A predicate that accepts an indicator; others are replaced by the range from 0 to 1."""
+"""Tests whether an indicator is to be used; one that it rejects is bounded by 0 and 1 instead."""
 
 MAX_DEGREE = 16
 _MIRRORED = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "!=": "!=", "==": "=="}
@@ -50,7 +50,7 @@ def comparison_difference(comparison: s.Binary, scope: Scope) -> Poly | None:
 
 
 def nonnegative_values(op: str, difference: Poly) -> tuple[Poly, ...]:
-    """Return the values that are nonnegative if a difference compares with 0 by the operator; none for `!=`."""
+    """Return expressions that are all nonnegative if `difference op 0` holds; none for `!=`."""
     match op:
         case ">=":
             return (difference,)
@@ -67,37 +67,37 @@ def nonnegative_values(op: str, difference: Poly) -> tuple[Poly, ...]:
 
 
 def _smallest_step(difference: Poly) -> Poly:
-    """The least positive value of a difference, as facts compare rationals; 0 if it is not a rational."""
+    """The smallest positive value that a difference with rational coefficients can take; 0 if there may be none."""
     denominator = lcm(*(int(coefficient.q) for coefficient in difference.terms.values()))
     return (ONE / denominator) if a.is_integral(difference.scaled(denominator)) else ZERO
 
 
 def disjunctive_form(condition: s.Fact, scope: Scope) -> list[tuple[Poly, ...]]:
-    """Return alternatives; if the condition holds, all values of some alternative are nonnegative.
+    """Return alternatives, each a conjunction of expressions: if the condition holds, those of one are nonnegative.
 
-    Conditions on data, or without such values, impose nothing.
+    A condition on data, or one that cannot be written like this, gives one alternative without expressions.
     """
     match condition:
         case s.Unary(op="not", operand=s.Unary() | s.Binary() as operand):
             return disjunctive_form(negate_condition(operand), scope)
         case s.Binary(op="and", left=left, right=right):
-            return [(*one, *other) for one in disjunctive_form(left, scope) for other in disjunctive_form(right, scope)]
+            return [(*x, *y) for x in disjunctive_form(left, scope) for y in disjunctive_form(right, scope)]
         case s.Binary(op="or", left=left, right=right):
             return [*disjunctive_form(left, scope), *disjunctive_form(right, scope)]
-        case s.Binary(op=op) if op in OPPOSITE and (apart := comparison_difference(condition, scope)) is not None:
-            return [nonnegative_values(each, apart) for each in (("<", ">") if op == "!=" else (op,))]
+        case s.Binary(op=op) if op in OPPOSITE and (difference := comparison_difference(condition, scope)) is not None:
+            return [nonnegative_values(sign, difference) for sign in (("<", ">") if op == "!=" else (op,))]
         case _:
             return [()]
 
 
 def implied_constraints(condition: s.Fact, scope: Scope) -> tuple[Poly, ...]:
-    """Return values that are nonnegative whenever a condition holds."""
+    """Return expressions that are nonnegative whenever a condition holds."""
     first, *others = disjunctive_form(condition, scope)
     return tuple(value for value in first if all(value in alternative for alternative in others))
 
 
 def equivalent_constraints(condition: s.Fact, scope: Scope) -> tuple[Poly, ...] | None:
-    """Return integers that are all nonnegative exactly if a condition holds; None if there are none."""
+    """Return integer expressions that are all nonnegative exactly if a condition holds; None if none are known."""
     match condition:
         case s.Unary(op="not", operand=s.Unary() | s.Binary() as operand):
             return equivalent_constraints(negate_condition(operand), scope)
@@ -107,17 +107,21 @@ def equivalent_constraints(condition: s.Fact, scope: Scope) -> tuple[Poly, ...] 
                 return None
             if op == "and":
                 return (*first, *second)
-            return tuple(scope.facts.maximum(one, other) for one in first for other in second)
-        case s.Binary(op=op) if op in OPPOSITE and (apart := comparison_difference(condition, scope)) is not None:
-            if not a.is_integral(apart):
+            return tuple(scope.facts.maximum(x, y) for x in first for y in second)
+        case s.Binary(op=op) if op in OPPOSITE and (difference := comparison_difference(condition, scope)) is not None:
+            if not a.is_integral(difference):
                 return None
-            return (scope.facts.maximum(apart, -apart) - 1,) if op == "!=" else nonnegative_values(op, apart)
+            return (
+                (scope.facts.maximum(difference, -difference) - 1,)
+                if op == "!="
+                else nonnegative_values(op, difference)
+            )
         case _:
             return None
 
 
 def with_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
-    """Extend facts by a `where`, an `assume` or a condition that holds, if it is of use."""
+    """Extend facts by the constraints that `fact` implies: a `where`, an `assume` or a condition that holds."""
     for value in implied_constraints(fact, scope):
         facts = facts.with_nonnegative_in_any_order(value) if scope.on_grid else facts.with_nonnegative(value)
     return facts
@@ -134,7 +138,7 @@ def assuming_facts(scope: Names, *facts: s.Fact) -> Names:
 
 
 def scope_after(statement: s.Stmt, scope: Names) -> Names:
-    """Return the scope after a statement: a `let` names a value, an `assume` adds a fact."""
+    """Return the scope after a statement: a `let` binds a name to a value, an `assume` adds facts."""
     if statement.named and not scope.module.is_view(statement.named[1]):
         name, value = statement.named
         number = known_value(value, scope)
@@ -144,7 +148,10 @@ def scope_after(statement: s.Stmt, scope: Names) -> Names:
 
 # Indicators
 def condition_indicator(condition: s.Expr, scope: Scope, counted: IndicatorFilter = lambda _: True) -> Poly | None:
-    """Return 1 where a condition on sizes and indices holds, and 0 elsewhere; None if data decides."""
+    """Return an expression that is 1 where a condition holds and 0 elsewhere.
+
+    None if it depends on data, or if the filter `counted` rejects an indicator in it.
+    """
     bounds = indicator_bounds(condition, scope, counted)
     return bounds.lower if bounds.exact else None
 
@@ -162,7 +169,7 @@ def is_refuted(fact: s.Fact, scope: Scope) -> bool:
 
 
 def indicator_bounds(condition: s.Expr, scope: Scope, counted: IndicatorFilter = lambda _: True) -> KnownAmount:
-    """Bound the indicator of a condition; comparisons on data, or not `counted`, range from 0 to 1."""
+    """Bound the indicator of a condition; comparisons that depend on data or that `counted` rejects lie in 0 to 1."""
     match condition:
         case s.Unary(op="not", operand=operand):
             return _complement_amount(indicator_bounds(operand, scope, counted))
@@ -172,22 +179,22 @@ def indicator_bounds(condition: s.Expr, scope: Scope, counted: IndicatorFilter =
             neither = [s.Unary("not", side, span=side.span) for side in (left, right)]
             return _complement_amount(_conjunction_amount(neither[0], neither[1], scope, counted))
         case s.Binary(op=op) if op in OPPOSITE:
-            apart = comparison_difference(condition, scope)
+            difference = comparison_difference(condition, scope)
             # Indicators are built for integers; a logarithm or root may lie between them.
-            if apart is None or has_function(apart):
+            if difference is None or has_function(difference):
                 return MAYBE
-            value = scope.facts.simplify(_comparison_indicator(op, apart, scope.facts))
+            value = scope.facts.simplify(_comparison_indicator(op, difference, scope.facts))
             return exact_amount(value) if value.is_constant or counted(value) else MAYBE
         case _:
             return MAYBE
 
 
-def _complement_amount(found: KnownAmount) -> KnownAmount:
-    return KnownAmount(1 - found.upper, 1 - found.lower)
+def _complement_amount(indicator: KnownAmount) -> KnownAmount:
+    return KnownAmount(1 - indicator.upper, 1 - indicator.lower)
 
 
 def _conjunction_amount(left: s.Expr, right: s.Expr, scope: Scope, counted: IndicatorFilter) -> KnownAmount:
-    """Bound the indicator of `and`, omitting a side that the other one decides."""
+    """Bound the indicator of `left and right`; a side that is constant where the other one holds is that constant."""
     first, second = indicator_bounds(left, scope, counted), indicator_bounds(right, scope, counted)
     for outer, inner, condition in ((first, second, left), (second, first, right)):
         facts = with_fact(scope.facts, condition, scope)
@@ -197,10 +204,14 @@ def _conjunction_amount(left: s.Expr, right: s.Expr, scope: Scope, counted: Indi
     return KnownAmount(first.lower * second.lower, first.upper * second.upper)
 
 
-def is_summable(found: Poly, scope: Scope) -> bool:
-    """Test whether variables enter an indicator only through thresholds and quotients."""
+def is_summable(indicator: Poly, scope: Scope) -> bool:
+    """Test whether an indicator can be summed over variables (symbols that are not fixed).
+
+    They occur as themselves, or linearly in the e of max(0, e) and of floor(e/m).
+    """
     return all(
-        isinstance(atom, Symbol) or atom.names <= scope.fixed or _is_threshold(atom, scope) for atom in found.atoms()
+        isinstance(atom, Symbol) or atom.names <= scope.fixed or _is_threshold(atom, scope)
+        for atom in indicator.atoms()
     )
 
 
@@ -216,7 +227,7 @@ def _is_threshold(atom: Atom, scope: Scope) -> bool:
 
 
 def _comparison_indicator(op: str, difference: Poly, facts: Facts) -> Poly:
-    """The indicator that an integer difference compares with 0 by an operator."""
+    """Return the indicator of `difference op 0`, for an integer difference."""
     test = _remainder_test(difference, facts)
     if test is not None:
         below, mirrored, limit = test
@@ -226,7 +237,7 @@ def _comparison_indicator(op: str, difference: Poly, facts: Facts) -> Poly:
 
 
 def _nonnegativity_indicator(value: Poly, facts: Facts) -> Poly:
-    """The indicator that an integer is nonnegative; a polynomial in one integer is split at its sign changes.
+    """Return the indicator of `value >= 0`; a polynomial in one integer is split at its sign changes.
 
     floor(e/m) >= c compares e with c*m, and floor(e/m) <= c with (c + 1)*m.
     """
@@ -247,9 +258,10 @@ def _nonnegativity_indicator(value: Poly, facts: Facts) -> Poly:
 
 
 def _sign_changes(coefficients: list[int]) -> tuple[list[int], bool]:
-    """List the integers x at which c0 + c1*x + ... >= 0 differs from x - 1, and its truth before them.
+    """List the integers x where p(x) >= 0 is true and p(x - 1) >= 0 false, or the reverse; p = c0 + c1*x + ...
 
-    Between the changes of p(x + 1) - p(x) >= 0, which are found first, p is monotone.
+    The second value is the truth of p >= 0 below the first change. Between the sign changes of p(x + 1) - p(x),
+    which are found first, p is monotone.
     """
 
     def evaluate_at(x: int) -> int:
@@ -275,7 +287,7 @@ def _sign_changes(coefficients: list[int]) -> tuple[list[int], bool]:
 
 
 def _indicator_by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly) -> Poly:
-    """The indicator of a comparison with a limit, from that of being below an integer."""
+    """Return the indicator of `x op limit`, where `below(t)` is that of x < t for an integer t."""
     match op:
         case "<":
             return below(limit)
@@ -292,10 +304,11 @@ def _indicator_by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly
 
 
 def _remainder_test(difference: Poly, facts: Facts) -> tuple[Callable[[Poly], Poly], bool, Poly] | None:
-    """Recognise the difference e mod m - limit: return the indicator of e mod m below an integer, and the limit.
+    """Match `difference` with e mod m - limit: return the indicator of e mod m < t as a function of t, and the limit.
 
-    The flag marks limit - e mod m instead. e mod m is e - m*floor(e/m), and below t, 0 <= t <= m, exactly if
-    floor(e/m) - floor((e - t)/m) is 1 and not 0. If e is itself a floor, of u/d, one of u/(d*m) replaces both.
+    The flag between them is True if the difference is limit - e mod m instead. e mod m is e - m*floor(e/m); for
+    0 <= t <= m it is below t exactly if floor(e/m) - floor((e - t)/m) is 1, else that is 0. If e is floor(u/d),
+    floor(e/m) occurs as floor(u/(d*m)).
     """
     for atom in sorted(difference.atoms(), key=str):
         parts = difference.coefficients(atom)

@@ -1,4 +1,4 @@
-"""Read the header of an algorithm: its scope, its promised facts, and the differences and ranges of its indices."""
+"""Read the header of an algorithm: its scope, its `where` facts, and the differences and ranges of its indices."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ from archline.records import record, replace
 
 MAX_QUANTITIES = 4
 MAX_RANGE, MAX_CHOICES = 5, 64
+"""Values of one index that are listed, and combinations of those of all indices."""
 SPREADS = (3, 8, 24)
+"""Lengths of the intervals, from the least value of an index on, from which its value is drawn."""
 
 
 def declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
     """Build the scope at the start of an algorithm's body: its sizes, `where` facts and arrays.
 
-    Proofs are not shared with earlier scopes, so that answers do not depend on earlier questions.
+    Its facts share no cached proofs with earlier scopes, so that results do not depend on earlier derivations.
     """
     scope = _build_declared_scope(module, algorithm)
     return scope.with_facts(scope.facts.unproved())
@@ -46,14 +48,14 @@ def _build_declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
         facts = facts.with_symbol(name)
         values[name] = Poly.symbol(name)
     # Z comes last, so that facts about it are bounds of Z itself.
-    own = s.find_set_names(algorithm.body).union(parameter.name for parameter in algorithm.parameters)
+    redefined = s.find_set_names(algorithm.body).union(parameter.name for parameter in algorithm.parameters)
     for name in sorted(machine_symbols(signature), key=("P", "K", "L", "Z").index):
         facts = facts.with_symbol(name, (ONE,))
-        if name not in own:
+        if name not in redefined:
             values[name] = Poly.symbol(name)
     # On a grid P is a size like others.
-    least = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
-    facts = _with_divisibility(facts, (*algorithm.where, *find_exact_divisions(algorithm)), least)
+    minimums = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
+    facts = _with_divisibility(facts, (*algorithm.where, *find_exact_divisions(algorithm)), minimums)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
     scope = Scope(module, facts, values, fixed=frozenset(facts.bounds), on_grid=bool(algorithm.grid))
     processors = find_processors(algorithm)
@@ -65,6 +67,10 @@ def _build_declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
 
 
 def _with_divisibility(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
+    """Add what `where` says on equal sizes, powers of 2 and divisors; a size n with b | n is rewritten as b*(n/b).
+
+    `at_least` maps each size to its minimum.
+    """
     facts = _with_equalities(facts, where, at_least)
     later: list[tuple[str, Poly]] = []
     for fact in where:
@@ -90,7 +96,7 @@ def _with_divisibility(facts: Facts, where: tuple[s.Fact, ...], at_least: Mappin
                 continue
             case _:
                 continue
-        # If b divides n and n divides b, the divisor is itself written in terms of the size.
+        # If b divides n and n divides b, the divisor may itself be rewritten in terms of n.
         written = by.substitute(facts.rewrites)
         if name not in at_least or name in written.names or written == ONE:
             continue
@@ -99,16 +105,16 @@ def _with_divisibility(facts: Facts, where: tuple[s.Fact, ...], at_least: Mappin
         else:
             facts = facts.with_quotient(name, by, 1 if at_least[name] >= 1 else 0)
     for name, by in later:
-        # A size is written in terms of one divisor; its quotients by other divisors are known to be integers.
+        # A size is rewritten by one divisor only; its quotients by other divisors are recorded as integers.
         if len(facts.rewrites[name].terms) == 1 and facts.positive(by.substitute(facts.rewrites)):
             facts = facts.with_whole(Poly.symbol(name), by, min(at_least[name], 1))
     return facts
 
 
 def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
-    """Substitute sizes that are equal to a number or a product of other sizes: c == 1, c^2 == P.
+    """Replace sizes that equal a number or a product of other sizes by that: c == 1, P == c^2.
 
-    Cache parameters are never substituted for sizes, as counts do not depend on them.
+    Z and L never replace a size, as counts do not depend on them.
     """
     for fact in where:
         match fact:
@@ -180,9 +186,10 @@ def _binds_longest(module: Module, algorithm: s.Algorithm, name: str) -> bool:
 
 @record
 class Declaration:
-    """Properties of indices: `quantities` are linear and invariant under a common shift, `facts` are nonnegative.
+    """Properties of the indices of an algorithm.
 
-    `ranges` are the indices with few values.
+    `quantities` are linear expressions that do not change if all indices are shifted by one distance; `facts` are
+    expressions promised to be nonnegative; `ranges` maps each index with few possible values to these.
     """
 
     quantities: tuple[Poly, ...]
@@ -197,28 +204,28 @@ class Declaration:
         origins: Sequence[int] = (0,),
         spreads: Sequence[int] = SPREADS,
     ) -> dict[str, int] | None:
-        """Draw sizes and indices at random, near the least values that earlier choices allow.
+        """Draw sizes and indices at random, near the least values that the choices before allow; None if none fit.
 
-        Indices without a least value are placed at an origin, and sizes that far above their least value.
+        An index without a least value is one of `origins`; a size exceeds its least value by one of `origins`.
         """
 
         def draw(name: str, low: int | None, high: int | None) -> int:
             if name in self.ranges:
                 return random.choice(self.ranges[name])
-            far = random.choice(origins if name in sizes or low is None else spreads)
-            return (low or 0) + (far if name in sizes or low is None else int(random.random() ** 2 * far))
+            distance = random.choice(origins if name in sizes or low is None else spreads)
+            return (low or 0) + (distance if name in sizes or low is None else int(random.random() ** 2 * distance))
 
         return search.solve(draw)
 
 
 def index_declaration(algorithm: s.Algorithm, scope: Scope) -> Declaration:
-    """Read the properties of indices from the header and from conditions in the body."""
+    """Read the properties of indices from the header, and from sums and comparisons in the body."""
     promised = (
         disjunctions.split_into_conjunctions(value)
         for fact in algorithm.where
         for value in implied_constraints(fact, scope)
     )
-    facts = tuple(value for ways in promised if len(ways) == 1 for value in ways[0])
+    facts = tuple(value for alternatives in promised if len(alternatives) == 1 for value in alternatives[0])
     machine = machine_symbols(scope.module.signatures[algorithm])
     indices = frozenset(name for name in scope.fixed if name not in machine)
     return Declaration(_index_differences(algorithm, scope, indices), facts, _small_ranges(facts))
@@ -237,7 +244,7 @@ def _index_differences(algorithm: s.Algorithm, scope: Scope, indices: frozenset[
 
 
 def _linear_value(node: object, scope: Scope) -> Poly | None:
-    """The value of a sum, or the difference that a comparison tests."""
+    """Evaluate a sum or a difference, or the difference of the sides of a comparison; None for other nodes."""
     match node:
         case s.Binary(op="+" | "-"):
             return known_value(node, scope)
@@ -248,7 +255,7 @@ def _linear_value(node: object, scope: Scope) -> Poly | None:
 
 
 def _is_difference(value: Poly, indices: frozenset[str]) -> bool:
-    """Test whether a value is linear and invariant if all indices in it increase equally."""
+    """Test whether a value is linear in indices alone, with coefficients that add up to 0."""
     linear = all(
         len(monomial) == 1 and isinstance(monomial[0][0], Symbol) and monomial[0][1] == 1 for monomial in value.terms
     )
@@ -256,7 +263,7 @@ def _is_difference(value: Poly, indices: frozenset[str]) -> bool:
 
 
 def _small_ranges(facts: tuple[Poly, ...]) -> dict[str, range]:
-    """The indices that lie between two close numbers."""
+    """Map indices that lie between two numbers to their values, within MAX_RANGE and MAX_CHOICES."""
     low: dict[str, int] = {}
     high: dict[str, int] = {}
     for value in facts:

@@ -1,4 +1,4 @@
-"""Represent amounts of lines as products, whose factors are bounded and summed separately by loops."""
+"""Represent numbers of lines as products, whose factors are summed and maximised over loops separately."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from archline.numbers import fmpq
 from archline.records import record
 
 MAX_PEAK_PRODUCTS = 8_000
-"""The maximum number of term products for a maximum over a loop; larger ones grow from loop to loop."""
+"""Products of terms that bounding a maximum over a loop may take: larger results grow with every further loop."""
 _LINE = Poly.symbol("L")
 _FACTORS = tuple(fmpq(factor) ** sign for factor in (2, 4, 8) for sign in (1, -1))
 
 
 class UnboundedError(Exception):
-    """No bound in closed form was found."""
+    """No upper bound in closed form was found."""
 
 
 @record
@@ -41,21 +41,21 @@ class FactoredProduct:
 
     @property
     def uncapped(self) -> Poly:
-        """An upper bound on the product: each factor without the terms subtracted for sizes that are cut off."""
+        """An upper bound on the product: each factor without subtracted max(0, e), which cap it."""
         return polynomial.product(map(_without_caps, self.factors))
 
     def times(self, *more: Poly) -> FactoredProduct:
         return FactoredProduct((*self.factors, *more))
 
     def or_less(self, other: FactoredProduct, facts: Facts) -> FactoredProduct:
-        """Return the lesser of two products; common factors stay separate."""
+        """Return the minimum of two products, in which common factors stay separate."""
         common = list((Counter(self.factors) & Counter(other.factors)).elements())
         left, right = (Counter(side.factors) - Counter(common) for side in (self, other))
         lesser = facts.minimum(*(polynomial.product(side.elements()) for side in (left, right)))
         return FactoredProduct((*common, lesser))
 
     def _split(self, variable: str) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
-        """Split the factors into those without a variable and those with it."""
+        """Split the factors: first all that do not contain a variable, then all that do."""
         free = tuple(factor for factor in self.factors if variable not in factor.names)
         return free, tuple(factor for factor in self.factors if variable in factor.names)
 
@@ -71,9 +71,9 @@ class FactoredProduct:
         if total is None or variable in total.names:
             total = _geometric_sum_bound(polynomial.product(bound), variable, lo, hi, facts)
         if total is None or variable in total.names:
-            return FactoredProduct((*free, *(factored_maximum(each, variable, lo, hi, facts) for each in bound))).times(
-                hi - lo
-            )
+            return FactoredProduct(
+                (*free, *(factored_maximum(factor, variable, lo, hi, facts) for factor in bound))
+            ).times(hi - lo)
         return FactoredProduct((*free, total))
 
     def added(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> FactoredProduct:
@@ -84,7 +84,7 @@ class FactoredProduct:
         return FactoredProduct((*free, sum_over(polynomial.product(bound), variable, lo, hi, facts)))
 
     def added_over(self, chain: Chain) -> FactoredProduct | None:
-        """Sum exactly over all iterations of loops; None without a closed form, or if data decides a range."""
+        """Sum exactly over all iterations of loops; None without a closed form, or if a range depends on data."""
         if any(loop.trips != loop.hi - loop.lo for loop in chain):
             return None
         result = self
@@ -98,7 +98,7 @@ class FactoredProduct:
     def most(self, loop: Loop, facts: Facts) -> FactoredProduct:
         """Bound the maximum over a loop from above."""
         free, bound = self._split(loop.variable)
-        return FactoredProduct((*free, *(max_in_loop(each, loop, facts) for each in bound)))
+        return FactoredProduct((*free, *(max_in_loop(factor, loop, facts) for factor in bound)))
 
     def at_most(self, chain: Chain) -> FactoredProduct:
         """Bound the maximum over all loops from above."""
@@ -114,7 +114,7 @@ class FactoredProduct:
             if loop.trips == loop.hi - loop.lo:
                 result = result.bound_sum(loop.variable, loop.lo, loop.hi, loop.facts)
             else:
-                # The data decides the range, so that only bounds of its ends are known.
+                # The range depends on data, so that only bounds on its ends are known.
                 result = result.most(loop, loop.facts).times(loop.trips)
         return result
 
@@ -122,7 +122,10 @@ class FactoredProduct:
 def max_over_loops(
     exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain
 ) -> FactoredProduct:
-    """Bound the maximum over loops from above: of an exact amount, else of `count`. Raises UnboundedError."""
+    """Bound the maximum over loops from above: of `exact` if possible, else of `count()`.
+
+    Raises UnboundedError.
+    """
     try:
         largest = None if exact is None else exact.at_most(chain)
     except UnboundedError:
@@ -130,7 +133,7 @@ def max_over_loops(
     if exact is None or largest is None:
         return count().at_most(chain)
     if _grows_with_line(exact.value) and not _grows_with_line(largest.value):
-        # The difference of two floors was bounded by words.
+        # The bound of `exact` counts words, as that of floor(x/L) - floor(y/L) loses the division by L.
         with suppress(UnboundedError):
             return count().at_most(chain)
     return largest
@@ -139,7 +142,10 @@ def max_over_loops(
 def sum_over_loops(
     exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain
 ) -> FactoredProduct:
-    """Bound the sum over loops from above: of an exact amount, else of `count`. Raises UnboundedError."""
+    """Sum `exact` over loops; without it or a closed form, bound the sum of `count()` from above.
+
+    Raises UnboundedError.
+    """
     total = None if exact is None else exact.added_over(chain)
     return count().over(chain) if total is None else total
 
@@ -151,7 +157,7 @@ def _grows_with_line(value: Poly) -> bool:
 
 
 def _without_caps(value: Poly) -> Poly:
-    """Drop the subtracted max(0, e): b for b - max(0, b - n)."""
+    """Drop subtracted terms with max(0, e), such as that of b - max(0, b - n) = min(b, n)."""
     return Poly(
         {
             monomial: coefficient
@@ -164,7 +170,7 @@ def _without_caps(value: Poly) -> Poly:
 def _geometric_sum_bound(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
     """Bound the sum of min(x, y) from above if y grows or shrinks geometrically; None for other values.
 
-    The sum of y counts, or x for the few iterations in which y is largest, until y has shrunk by a factor of L.
+    It is the sum of all y, or x for the ceil(log2(L)) iterations with the largest y plus 1/L of the sum of all y.
     """
     for atom in value.atoms():
         if not isinstance(atom, a.PositivePart) or variable not in atom.names:
@@ -185,7 +191,7 @@ def _geometric_sum_bound(value: Poly, variable: str, lo: Poly, hi: Poly, facts: 
 
 
 def _geometric_ratio(value: Poly, variable: str) -> fmpq | None:
-    """The ratio of each value to the one before, if it is a constant factor of at least 2 or at most 1/2."""
+    """The ratio of the values in successive iterations, if it is one of 2, 4, 8 and their reciprocals; else None."""
     after = value.substitute({variable: Poly.symbol(variable) + 1})
     return next((factor for factor in _FACTORS if value and after == value.scaled(factor)), None)
 
@@ -210,7 +216,7 @@ def factored_maximum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Fact
 
 
 def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:
-    """Replace lengths of segments by their maximum, if the value increases with them."""
+    """Replace lengths of segments that `variable` selects by their maximum, if the value increases with them."""
     for gap in dict.fromkeys(_segment_gaps(value, variable)):
         name = f"{gap.key} "
         free = value.with_atom(gap, Poly.symbol(name))
@@ -222,7 +228,7 @@ def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:
 
 
 def _without_floors(value: Poly, variable: str) -> Poly:
-    """Replace floor(e/m) of segments by e/m, if that does not decrease the value."""
+    """Replace floor(e/m) by e/m where e holds the length of a segment and the value does not decrease by that."""
 
     def relax_floor(atom: Atom) -> Poly | None:
         alone = all(coefficient > 0 for term, coefficient in value.terms.items() if atom in dict(term))
@@ -234,7 +240,7 @@ def _without_floors(value: Poly, variable: str) -> Poly:
 
 
 def _segment_gaps(value: Poly, variable: str) -> Iterator[a.Gap]:
-    """Yield the segments of offsets that a loop variable selects, anywhere in a value."""
+    """Yield the lengths of segments (differences of offsets) that a variable selects, anywhere in a value."""
     return (atom for atom in value.atoms_within() if isinstance(atom, a.Gap) and variable in atom.names)
 
 

@@ -1,4 +1,4 @@
-"""Count the lines of arrays, rows and boxes, by layout."""
+"""Count the lines that arrays, intervals of rows and boxes of subscripts occupy, by layout."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from archline.ir.tree import Array, contiguous_dimension
 
 LINE, WORDS = Poly.symbol("L"), Poly.symbol("Z")
 ONE_LINE = WORDS - LINE
-"""The cache holds at least one line if this is nonnegative."""
+"""Nonnegative exactly if at least one line fits in the cache."""
 ClosedInterval = tuple[Poly, Poly]
-"""The first subscript and the last one."""
+"""The first and the last subscript."""
 
 
 def array_lines(array: Array) -> Poly:
-    """Count all lines of an array."""
+    """Count the lines of a whole array whose rows (or columns, if these are contiguous) begin with a line."""
     if array.layout == "zmorton":
         rows, columns = array.extents
         side = a.exponential(2, a.ceil_log2(a.maximum(rows, columns)))
@@ -37,10 +37,10 @@ def stack_lines(array: Array) -> Poly:
 def interval_lines(
     interval: ClosedInterval, facts: Facts, array: Array, whole: bool = True, counters: frozenset[str] | None = None
 ) -> Poly:
-    """Count the lines of w words in a row: ceil(w/L) from its start, else at most floor((w - 2)/L) + 2.
+    """Bound the lines of w words of a row from above: ceil(w/L) at its start, else floor((w - 2)/L) + 2.
 
-    If the interval begins at a multiple of b, for all values of `counters`, its distance from a line's start is at
-    most L minus the common divisor of b and L. Without `whole`, the count is w/L plus 1 or 2.
+    If the interval begins at a multiple of b for all values of `counters`, it begins at most L - gcd(b, L) words
+    after a line's start, which lowers the bound. If not `whole`, the bound is w/L plus 1 or 2, without rounding.
     """
     low, high = interval
     words = facts.positive_part(a.as_gaps(high - low + 1))
@@ -56,20 +56,20 @@ def interval_lines(
 
 
 def _common_divisor(value: Poly, counters: frozenset[str]) -> Poly:
-    """The divisor of a value for all values of counters: the number and the sizes common to all its terms."""
+    """Return a divisor of a value that holds for all values of `counters`: the factors that all of its terms share."""
     if not a.is_integral(value) or any(power < 0 for term in value.terms for _, power in term):
         return ONE
-    first, *others = ({atom: power for atom, power in term if not atom.names & counters} for term in value.terms)
-    for powers in others:
-        first = {atom: min(power, powers[atom]) for atom, power in first.items() if atom in powers}
-    return Poly({tuple(sorted(first.items(), key=lambda pair: pair[0].key)): a.compute_content(value)})
+    common, *rest = ({atom: power for atom, power in term if not atom.names & counters} for term in value.terms)
+    for powers in rest:
+        common = {atom: min(power, powers[atom]) for atom, power in common.items() if atom in powers}
+    return Poly({tuple(sorted(common.items(), key=lambda pair: pair[0].key)): a.compute_content(value)})
 
 
 def aligned_interval_lines(interval: ClosedInterval, facts: Facts, array: Array) -> Poly | None:
-    """Count the lines of an interval of a row from its alignment; at most 1 if it is empty.
+    """Count the lines of an interval exactly, as floor(last/L) - floor(first/L) + 1; 0 or 1 if it is empty.
 
-    None if its length may be negative, or lines are not those of rows; also for few words, whose sums would be
-    long.
+    None if its length may be negative, if rows do not begin with lines or entries share none, if it begins its row,
+    or if its length is a constant, for which sums would be long.
     """
     low, high = interval
     words = a.as_gaps(high - low + 1)
@@ -85,7 +85,7 @@ def box_lines(
     whole: bool = True,
     counters: frozenset[str] | None = None,
 ) -> FactoredProduct:
-    """Count the lines of a box of subscripts."""
+    """Bound the lines of a box of subscripts from above; options are those of `interval_lines`."""
     lines = FactoredProduct()
     for dimension, interval in enumerate(box):
         if dimension == contiguous_dimension(array):

@@ -1,4 +1,4 @@
-"""Lower an algorithm to a tree of its accesses in serial order: loops stay loops, calls are inlined."""
+"""Lower an algorithm to the loop tree of its accesses in serial order; calls are inlined."""
 
 from __future__ import annotations
 
@@ -37,51 +37,52 @@ from archline.language.model import Module
 MAX_ACCESSES = 400
 
 CounterRange = tuple[Poly, Poly, Poly, Poly, Facts, bool]
-"""The least counter, the greatest one plus 1, the maximum trip count, the loop variable's value, the facts inside,
-and whether every counter of the range has its iteration."""
+"""The least counter, the greatest one plus 1, the maximum trip count, the loop variable in terms of the counter,
+the facts inside, and whether an iteration is executed for every counter of the range."""
 
 ElementPlace = tuple[Array, tuple[Poly | None, ...]]
-"""An element of an array, determined by sizes and loop counters."""
+"""An array and the subscripts of an element in it, None where they depend on data."""
 
 
 class LoweringPolicy:
-    """Decides how a lowering treats calls, branches and loops; by default all are followed and recursion is refused."""
+    """Decides how a lowering treats calls, branches and loops: by default it follows all, and recursion is an error."""
 
     def array(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
         """Build the array of a parameter."""
         return Array(name, extents, layout)
 
     def statement(
-        self, program: Lowering, statement: s.Stmt, place: LoweringContext
+        self, program: Lowering, statement: s.Stmt, context: LoweringContext
     ) -> tuple[Iterable[Node], LoweringContext]:
         """Return the accesses of a statement, and the context after it."""
-        after = program.after(statement, place)
-        return program.statement(statement, place, after), after
+        after = program.after(statement, context)
+        return program.statement(statement, context, after), after
 
-    def reading(self, place: LoweringContext) -> Scope:
+    def reading(self, context: LoweringContext) -> Scope:
         """Return the scope in which the bounds of views are evaluated."""
-        return place.scope
+        return context.scope
 
-    def loop(self, place: LoweringContext, loop: s.Loop) -> LoweringContext:
-        """Return the context at the beginning of a loop."""
-        return place
+    def loop(self, context: LoweringContext, loop: s.Loop) -> LoweringContext:
+        """Return the context in which a loop is lowered."""
+        return context
 
-    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: LoweringContext) -> Iterator[Node]:
+    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
         """Return the accesses of an `if`."""
-        return program.branches(branches, place)
+        return program.branches(branches, context)
 
-    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
+    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, context: LoweringContext) -> Iterator[Node]:
         """Return the accesses of a call of an algorithm."""
         if find_component(program.module, target):
             raise UntracedError(f"io of recursion (`{target.name}`) is not derived in this version", call.span)
-        return program.inline_call(call, target, place)
+        return program.inline_call(call, target, context)
 
 
 @dataclass(eq=False)
 class Lowering:
     """Lowers an algorithm; a policy decides about calls and branches.
 
-    `names` counts the loops of each name; `made` are the local arrays found so far, with their largest extents.
+    `names` counts the loops with each variable name; `made` lists the local arrays declared so far, with their
+    maximum extents.
     """
 
     module: Module
@@ -92,7 +93,10 @@ class Lowering:
     _counters: dict[s.Stmt, str] = field(default_factory=dict)
 
     def trace(self, algorithm: s.Algorithm) -> tuple[Scope, tuple[Node, ...]]:
-        """Return the scope of an algorithm's body and its accesses, after `require_accesses`. Raises UntracedError."""
+        """Return the scope of an algorithm's body and its accesses. Raises UntracedError.
+
+        `require_accesses` must have accepted the algorithm.
+        """
         scope, views = self.given(algorithm)
         return scope, self.body_of(algorithm, scope, views)
 
@@ -103,7 +107,7 @@ class Lowering:
         for parameter in algorithm.parameters:
             shape, layout = shape_of(parameter.type)
             if shape is not None:
-                extents = tuple(max_extent(each, scope) for each in shape)
+                extents = tuple(max_extent(extent, scope) for extent in shape)
                 views[parameter.name] = whole_view(self.policy.array(parameter.name, extents, layout))
         return scope, views
 
@@ -113,107 +117,110 @@ class Lowering:
         return tuple(self.block(algorithm.body, LoweringContext(scope, views, algorithm=algorithm.name)))
 
     def fresh(self, name: str) -> str:
-        """Return a name that no other loop has."""
+        """Return `name`, with a number if another loop has it already."""
         self.names[name] = self.names.get(name, 0) + 1
         return name if self.names[name] == 1 else f"{name}'{self.names[name]}"
 
     # Statements
-    def block(self, body: tuple[s.Stmt, ...], place: LoweringContext) -> Iterator[Node]:
+    def block(self, body: tuple[s.Stmt, ...], context: LoweringContext) -> Iterator[Node]:
         """Yield the accesses of statements in order."""
         for statement in body:
-            nodes, after = self.policy.statement(self, statement, place)
+            nodes, after = self.policy.statement(self, statement, context)
             yield from nodes
-            place = after
+            context = after
 
-    def statement(self, statement: s.Stmt, place: LoweringContext, after: LoweringContext) -> Iterator[Node]:
+    def statement(self, statement: s.Stmt, context: LoweringContext, after: LoweringContext) -> Iterator[Node]:
         """Yield the accesses of a statement, given the contexts before and after it."""
         match statement:
             case s.Local(name=name, type=s.ArrayType(), value=s.Node() as value):
-                yield from self._lower_fill(after.views[name], value, place, statement)
+                yield from self._lower_fill(after.views[name], value, context, statement)
             case s.Assign(target=target, value=value) if self.module.is_view(target):
-                yield from self.reads(target, place)
-                yield from self._lower_fill(self.view(target, place), value, place, statement)
+                yield from self.reads(target, context)
+                yield from self._lower_fill(self.view(target, context), value, context, statement)
             case s.Simple():
-                yield from self._lower_simple(statement, place)
+                yield from self._lower_simple(statement, context)
             case s.Loop():
-                yield from self._lower_loop(statement, place)
+                yield from self._lower_loop(statement, context)
             case s.While():
-                yield from self._lower_while(statement, place)
+                yield from self._lower_while(statement, context)
             case s.If(branches=branches):
-                yield from self.policy.branches(self, branches, place)
+                yield from self.policy.branches(self, branches, context)
             case s.Split():
                 pass
 
-    def _lower_simple(self, statement: s.Simple, place: LoweringContext) -> Iterator[Node]:
-        """Yield the accesses of the expressions, then those of the written elements, merged with reads just before."""
-        again = statement.revisited
+    def _lower_simple(self, statement: s.Simple, context: LoweringContext) -> Iterator[Node]:
+        """Yield the reads of a statement, then its writes; a read of an element that is then written is one access."""
+        revisited = statement.revisited
         for part in statement.reads:
-            if part in again or part not in statement.writes:
-                yield from self.reads(part, place)
+            if part in revisited or part not in statement.writes:
+                yield from self.reads(part, context)
         for target in statement.writes:
             if isinstance(target, s.Element):
-                *before, access = self._lower_element(target, place)
+                *reads, access = self._lower_element(target, context)
                 assert isinstance(access, Access)
-                if target in again:
+                if target in revisited:
                     yield replace(access, written=True)
                 else:
-                    yield from before
+                    yield from reads
                     yield replace(access, times=2 if target in statement.updates else 1, written=True)
 
-    def after(self, statement: s.Stmt, place: LoweringContext) -> LoweringContext:
-        """Return the context after a statement, with its names, declarations, assignments and assumptions."""
-        before, place = place, place.after(statement)
+    def after(self, statement: s.Stmt, context: LoweringContext) -> LoweringContext:
+        """Return the context after a statement, with its declarations, assignments and assumptions."""
+        before, context = context, context.after(statement)
         match statement:
             case s.Let(name=name, value=value) if self.module.is_view(value):
-                return replace(place, views={**place.views, name: self.view(value, place)})
+                return replace(context, views={**context.views, name: self.view(value, context)})
             case s.Local(name=name, type=s.ArrayType(shape=shape, layout=layout)):
-                return self._declare_local(name, shape, layout, place)
+                return self._declare_local(name, shape, layout, context)
             case s.Local(name=name, value=value, when=when):
-                place = replace(place, scope=place.scope.without_value(name))
-                plain = value is not None and when is None and statement.integer
-                first = static_value_or_none(value, before.knowing) if value is not None and plain else None
-                return place if first is None else replace(place, integers={**place.integers, name: first})
-            case s.Assume() if not place.always:
-                return place
+                context = replace(context, scope=context.scope.without_value(name))
+                unconditional = value is not None and when is None and statement.integer
+                first = static_value_or_none(value, before.knowing) if value is not None and unconditional else None
+                return context if first is None else replace(context, integers={**context.integers, name: first})
+            case s.Assume() if not context.always:
+                return context
             case s.Simple() | s.Loop() | s.While() | s.If() | s.Split():
-                scope = scope_after(statement, place.scope)
-                return place if scope is place.scope else replace(place, scope=scope)
+                scope = scope_after(statement, context.scope)
+                return context if scope is context.scope else replace(context, scope=scope)
 
     def _declare_local(
-        self, name: str, shape: tuple[s.Expr, ...], layout: str, place: LoweringContext
+        self, name: str, shape: tuple[s.Expr, ...], layout: str, context: LoweringContext
     ) -> LoweringContext:
         """Return the context after the declaration of a local array."""
-        extents = tuple(max_extent(extent, place.scope) for extent in shape)
-        exact = all(is_exact(extent, place.scope) for extent in shape)
-        loops = frozenset(place.loops)
-        moves = _row_position_symbols(extents, place) & loops
-        varies = any(extent.names & loops for extent in extents) or any(local.within for local in place.locals)
-        within = loops if moves or varies or not exact else frozenset()
-        array = Array(name, extents, layout, True, place.stack, moves, within=within, beneath=place.locals, exact=exact)
+        extents = tuple(max_extent(extent, context.scope) for extent in shape)
+        exact = all(is_exact(extent, context.scope) for extent in shape)
+        loops = frozenset(context.loops)
+        moving = _row_position_symbols(extents, context) & loops
+        varies = any(extent.names & loops for extent in extents) or any(local.within for local in context.locals)
+        within = loops if moving or varies or not exact else frozenset()
+        array = Array(
+            name, extents, layout, True, context.stack, moving, within=within, beneath=context.locals, exact=exact
+        )
         self.made.append(array)
-        views = {**place.views, name: replace(whole_view(array), exact=exact)}
-        return replace(place, views=views, stack=place.stack + array_lines(array), locals=(*place.locals, array))
+        views = {**context.views, name: replace(whole_view(array), exact=exact)}
+        return replace(context, views=views, stack=context.stack + array_lines(array), locals=(*context.locals, array))
 
-    def _lower_fill(self, target: View, value: s.Expr, place: LoweringContext, node: s.Node) -> Iterator[Node]:
-        """Yield the loop nest over the elements of a view that is filled or copied to."""
-        yield from self.reads(value, place)
-        source = self.view(value, place) if self.module.is_view(value) else None
-        facts = place.scope.facts
-        opened: list[tuple[str, Poly]] = []
-        for extent_ in target.extents:
+    def _lower_fill(self, target: View, value: s.Expr, context: LoweringContext, node: s.Node) -> Iterator[Node]:
+        """Yield the loop nest over the elements of a view to which a number or another view is assigned."""
+        yield from self.reads(value, context)
+        source = self.view(value, context) if self.module.is_view(value) else None
+        facts = context.scope.facts
+        counts: list[tuple[str, Poly]] = []
+        for extent in target.extents:
             name = self.fresh("elements")
-            opened.append((name, facts.positive_part(extent_)))
-            facts = facts.with_symbol(name, (ZERO,), (extent_ - 1,))
-        subscripts = tuple(Poly.symbol(name) for name, _ in opened)
-        here, counters = replace(place, certain=place.certain and target.exact), frozenset(name for name, _ in opened)
+            counts.append((name, facts.positive_part(extent)))
+            facts = facts.with_symbol(name, (ZERO,), (extent - 1,))
+        subscripts = tuple(Poly.symbol(name) for name, _ in counts)
+        inner_context = replace(context, certain=context.certain and target.exact)
+        counters = frozenset(name for name, _ in counts)
         body: tuple[Node, ...] = ()
         for view in filter(None, (source, target)):
-            access = self._build_access(view, subscripts, node.span, here)
-            moves = any(access.place[dimension] is None for dimension, _ in view.axes)
-            body += (replace(access, written=view is target, steady=frozenset[str]() if moves else counters),)
-        around = place.scope.facts
+            access = self._build_access(view, subscripts, node.span, inner_context)
+            data_dependent = any(access.place[dimension] is None for dimension, _ in view.axes)
+            body += (replace(access, written=view is target, steady=frozenset[str]() if data_dependent else counters),)
+        around = context.scope.facts
         chain = []
-        for name, count in opened:
+        for name, count in counts:
             inner = around.with_symbol(name, (ZERO,), (count - 1,))
             chain.append((name, count, around, inner))
             around = inner
@@ -222,28 +229,30 @@ class Lowering:
         yield from body
 
     # Loops and branches
-    def _lower_loop(self, loop: s.Loop, place: LoweringContext) -> Iterator[Node]:
-        place = self.policy.loop(place, loop)
+    def _lower_loop(self, loop: s.Loop, context: LoweringContext) -> Iterator[Node]:
+        context = self.policy.loop(context, loop)
         for part in (loop.lo, loop.hi, loop.step):
             if part is not None:
-                yield from self.reads(part, place)
+                yield from self.reads(part, context)
         name = self._counters[loop] = self.fresh(loop.variable)
-        scope = place.scope
+        scope = context.scope
         lo, hi, trips, value, inside, certain = self._counter_range(replace(loop, variable=name), scope)
         inner = replace(scope.with_facts(inside), values={**scope.values, loop.variable: value})
-        body = tuple(self.block(loop.body, place.inside(inner, loop, name, certain)))
+        body = tuple(self.block(loop.body, context.inside(inner, loop, name, certain)))
         try:
             self.made[:] = [_widest_in_loop(array, name, lo, hi, scope.facts) for array in self.made]
         except UnboundedError:
-            raise UntracedError(f"how large local arrays get as `{loop.variable}` varies", loop.span) from None
+            raise UntracedError(
+                f"no upper bound was found on local arrays whose size varies with `{loop.variable}`", loop.span
+            ) from None
         if body:
             yield Loop(name, lo, hi, trips, scope.facts, inside, body, loop.span)
 
     def _counter_range(self, loop: s.Loop, scope: Scope) -> CounterRange:
-        """Return the range of the counter, the maximum trip count, the variable's value, and the facts inside."""
+        """Return the range of a loop's counter: exact, between offsets, or bounded. Raises UntracedError."""
         try:
-            range_ = static_range(loop, scope)
-            return range_.lo, range_.hi, range_.trips, range_.value, range_.inside, True
+            exact = static_range(loop, scope)
+            return exact.lo, exact.hi, exact.trips, exact.value, exact.inside, True
         except NotStaticError as problem:
             segment = None if loop.down or loop.step is not None else self._segment_range(loop, scope)
             if segment is not None:
@@ -257,7 +266,7 @@ class Lowering:
             return lo, hi, interval.trips.upper, lo + interval.last - counter if loop.down else counter, inside, False
 
     def _segment_range(self, loop: s.Loop, scope: Scope) -> CounterRange | None:
-        """Return a range between two entries of an offsets array, the second no less than the first; else None."""
+        """Return a range between entries of offsets arrays; None for others, or if it may have negative length."""
         reading = replace(scope, reads_offsets=True)
         lo, hi = known_value(loop.lo, reading), known_value(loop.hi, reading)
         if lo is None or hi is None:
@@ -268,109 +277,111 @@ class Lowering:
         inside = scope.facts.with_symbol(loop.variable, (lo,), (hi - 1,))
         return lo, hi, trips, Poly.symbol(loop.variable), inside, True
 
-    def _lower_while(self, loop: s.While, place: LoweringContext) -> Iterator[Node]:
+    def _lower_while(self, loop: s.While, context: LoweringContext) -> Iterator[Node]:
         try:
-            limit = floor_of_bound(static_value(loop.limit, place.scope), place.scope.facts)
+            limit = floor_of_bound(static_value(loop.limit, context.scope), context.scope.facts)
         except NotStaticError as problem:
             raise UntracedError(f"the bound of this while: {problem.reason}", loop.span) from None
         name = self._counters[loop] = self.fresh("while")
-        # The condition is tested once more than the body runs.
-        tested = int(next(self.reads(loop.condition, place), None) is not None)
-        trips = place.scope.facts.positive_part(limit) + tested
-        inside = place.scope.facts.with_symbol(name, (ZERO,), (trips - 1,))
-        inner = place.inside(place.scope.with_facts(inside), loop, name, False)
+        # The condition is evaluated once more than the body.
+        extra = int(next(self.reads(loop.condition, context), None) is not None)
+        trips = context.scope.facts.positive_part(limit) + extra
+        inside = context.scope.facts.with_symbol(name, (ZERO,), (trips - 1,))
+        inner = context.inside(context.scope.with_facts(inside), loop, name, False)
         body = (*self.reads(loop.condition, inner), *self.block(loop.body, inner))
         if body:
-            yield Loop(name, ZERO, trips, trips, place.scope.facts, inside, body, loop.span)
+            yield Loop(name, ZERO, trips, trips, context.scope.facts, inside, body, loop.span)
 
-    def branches(self, branches: tuple[s.Branch, ...], place: LoweringContext) -> Iterator[Node]:
+    def branches(self, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
         """Yield the accesses of all branches, each under its condition."""
-        # Conditions of a branch are not facts, as its loops are summed over all iterations, taken or not.
-        around = place
+        # Conditions are not facts in a branch, as its loops are summed over all iterations, also those that skip it.
+        before = context
         shared: frozenset[ElementPlace] | None = None
         for branch in branches:
             if branch.condition is None:
-                body = tuple(self.block(branch.body, place))
+                body = tuple(self.block(branch.body, context))
                 always = (
-                    (shared or frozenset()) & _assigned_elements(branch.body, body, around)
-                    if around.certain
+                    (shared or frozenset()) & _assigned_elements(branch.body, body, before)
+                    if before.certain
                     else frozenset()
                 )
-                yield from _mark_shared_writes(body, always, around)
+                yield from _mark_shared_writes(body, always, before)
                 return
-            yield from self.reads(branch.condition, place)
-            body = tuple(self.block(branch.body, place.under(equivalent_constraints(branch.condition, place.scope))))
-            assigned = _assigned_elements(branch.body, body, around)
+            yield from self.reads(branch.condition, context)
+            body = tuple(
+                self.block(branch.body, context.under(equivalent_constraints(branch.condition, context.scope)))
+            )
+            assigned = _assigned_elements(branch.body, body, before)
             shared = assigned if shared is None else shared & assigned
             yield from body
-            place = place.under(equivalent_constraints(negate_condition(branch.condition), place.scope))
+            context = context.under(equivalent_constraints(negate_condition(branch.condition), context.scope))
 
     # Expressions
-    def view(self, expr: s.Expr, place: LoweringContext) -> View:
+    def view(self, expr: s.Expr, context: LoweringContext) -> View:
         """Return the view that an expression denotes. Raises UntracedError."""
-        return view_of(self.module, expr, place.views, self.policy.reading(place))
+        return view_of(self.module, expr, context.views, self.policy.reading(context))
 
-    def reads(self, expr: s.Expr, place: LoweringContext) -> Iterator[Node]:
-        """Yield the reads of evaluating an expression, including called algorithms; of a view, those of its bounds."""
+    def reads(self, expr: s.Expr, context: LoweringContext) -> Iterator[Node]:
+        """Yield the reads that evaluate an expression, with calls of algorithms; for a view those of its bounds."""
         match expr:
             case s.Element() if self.module.is_view(expr):
-                yield from self._bounds_of(expr, place)
+                yield from self._bounds_of(expr, context)
             case s.Element():
-                yield from self._lower_element(expr, place)
+                yield from self._lower_element(expr, context)
             case s.Unary(operand=operand):
-                yield from self.reads(operand, place)
+                yield from self.reads(operand, context)
             case s.Binary(op=op, left=left, right=right):
-                yield from self.reads(left, place)
-                yield from self.reads(right, place.under(None) if op in ("and", "or") else place)
+                yield from self.reads(left, context)
+                yield from self.reads(right, context.under(None) if op in ("and", "or") else context)
             case s.Call(arguments=arguments):
                 for argument in arguments:
-                    yield from self.reads(argument, place)
+                    yield from self.reads(argument, context)
                 target = self.module.targets.get(expr)
                 if isinstance(target, s.Algorithm):
-                    yield from self.policy.call(self, expr, target, place)
+                    yield from self.policy.call(self, expr, target, context)
             case s.Reshape(base=base, shape=shape):
                 for part in (base, *shape):
-                    yield from self.reads(part, place)
+                    yield from self.reads(part, context)
             case s.Integer() | s.Real() | s.Name():
                 pass
 
-    def _bounds_of(self, view: s.Element, place: LoweringContext) -> Iterator[Node]:
+    def _bounds_of(self, view: s.Element, context: LoweringContext) -> Iterator[Node]:
         for subscript in view.subscripts:
             parts = (subscript.lo, subscript.hi, subscript.step) if isinstance(subscript, s.Slice) else (subscript,)
             for part in parts:
                 if part is not None:
-                    yield from self.reads(part, place)
+                    yield from self.reads(part, context)
 
-    def _lower_element(self, expr: s.Element, place: LoweringContext) -> Iterator[Node]:
+    def _lower_element(self, expr: s.Element, context: LoweringContext) -> Iterator[Node]:
         subscripts: list[Poly | None] = []
         for subscript in expr.subscripts:
             assert not isinstance(subscript, s.Slice)
-            yield from self.reads(subscript, place)
-            subscripts.append(static_value_or_none(subscript, place.knowing))
-        view = place.views[expr.array]
-        access = self._build_access(view, tuple(subscripts), expr.span, place)
+            yield from self.reads(subscript, context)
+            subscripts.append(static_value_or_none(subscript, context.knowing))
+        view = context.views[expr.array]
+        access = self._build_access(view, tuple(subscripts), expr.span, context)
         yield replace(
-            access, walk=self._find_walk(expr, subscripts, place), steady=self._find_steady(access, expr, place)
+            access, walk=self._find_walk(expr, subscripts, context), steady=self._find_steady(access, expr, context)
         )
 
-    def _find_steady(self, access: Access, expr: s.Element, place: LoweringContext) -> frozenset[str]:
-        """The innermost loops through which the data picks one place, as they change nothing that says which."""
-        axes = zip(place.views[expr.array].axes, expr.subscripts, strict=True)
-        picked = tuple(part for (dimension, _), part in axes if access.place[dimension] is None)
+    def _find_steady(self, access: Access, expr: s.Element, context: LoweringContext) -> frozenset[str]:
+        """Find the innermost loops that change no name on which a data-dependent element depends."""
+        axes = zip(context.views[expr.array].axes, expr.subscripts, strict=True)
+        dependent = tuple(part for (dimension, _), part in axes if access.place[dimension] is None)
         # Indices and offsets are never written to.
-        fixed, names = {*place.scope.below, *place.scope.segments}, s.names(picked) | {expr.array}
-        if any(part.array not in fixed for part in s.find(picked, s.Element)):
+        fixed, names = {*context.scope.below, *context.scope.segments}, s.names(dependent) | {expr.array}
+        if any(part.array not in fixed for part in s.find(dependent, s.Element)):
             return frozenset()
-        if None not in access.place or any(call in self.module.targets for call in s.find(picked, s.Call)):
+        if None not in access.place or any(call in self.module.targets for call in s.find(dependent, s.Call)):
             return frozenset()
-        loops = takewhile(lambda around: is_constant_in(names, around.loop), reversed(place.around))
+        loops = takewhile(lambda around: is_constant_in(names, around.loop), reversed(context.around))
         return frozenset(around.variable for around in loops)
 
     def _find_walk(
-        self, expr: s.Element, subscripts: Sequence[Poly | None], place: LoweringContext
+        self, expr: s.Element, subscripts: Sequence[Poly | None], context: LoweringContext
     ) -> MonotoneWalk | None:
-        """Describe the monotone walk of an element of a row that the data selects; None if there is none."""
-        view = place.views[expr.array]
+        """Describe the walk of an element whose subscript in a row depends on data but is monotone; else None."""
+        view = context.views[expr.array]
         (*rows, last) = range(len(subscripts))
         if view.array.layout == "colmajor" and rows:
             last, *rows = range(len(subscripts))
@@ -380,13 +391,13 @@ class Lowering:
             return None
         subscript = expr.subscripts[last]
         assert not isinstance(subscript, s.Slice)
-        fixed, values = place.scope.fixed, place.scope.values
-        stream = monotone_stream(expr.array, subscript, place.around, fixed, values)
-        rests = stream is None and place.rested is not None
-        if place.rested is not None and rests:
-            stream = monotone_stream(expr.array, subscript, (place.rested,), fixed, values)
+        fixed, values = context.scope.fixed, context.scope.values
+        stream = monotone_stream(expr.array, subscript, context.around, fixed, values)
+        rests = stream is None and context.rested is not None
+        if context.rested is not None and rests:
+            stream = monotone_stream(expr.array, subscript, (context.rested,), fixed, values)
         moved = {name for value in subscripts if value is not None for name in value.names}
-        names = [outer.variable for outer in place.around]
+        names = [outer.variable for outer in context.around]
         if stream is None or (not rests and moved & set(names[names.index(stream.around.variable) :])):
             return None
         bounds, start = None, view.starts[along]
@@ -398,38 +409,38 @@ class Lowering:
         return MonotoneWalk(loop, (expr.array, stream.terms), stream.shift, bounds, begin, rests)
 
     def _build_access(
-        self, view: View, subscripts: tuple[Poly | None, ...], span: Span, place: LoweringContext
+        self, view: View, subscripts: tuple[Poly | None, ...], span: Span, context: LoweringContext
     ) -> Access:
         self._count += 1
         if self._count > MAX_ACCESSES:
-            raise UntracedError(f"more than {MAX_ACCESSES} places of the program access arrays", span)
-        certain = place.certain and view.exact
-        return Access(view.array, view.place(subscripts), span, view.parts, certain=certain, when=place.when)
+            raise UntracedError(f"the program has more than {MAX_ACCESSES} accesses of arrays", span)
+        certain = context.certain and view.exact
+        return Access(view.array, view.place(subscripts), span, view.parts, certain=certain, when=context.when)
 
     # Calls
-    def passed(self, call: s.Call, target: s.Algorithm, place: LoweringContext) -> dict[str, View]:
+    def passed(self, call: s.Call, target: s.Algorithm, context: LoweringContext) -> dict[str, View]:
         """Return the views that a call passes, by parameter. Raises UntracedError."""
         return {
-            parameter.name: self.view(argument, place)
+            parameter.name: self.view(argument, context)
             for parameter, argument in zip(target.parameters, call.arguments, strict=True)
             if self.module.is_view(argument)
         }
 
-    def inline_call(self, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
+    def inline_call(self, call: s.Call, target: s.Algorithm, context: LoweringContext) -> Iterator[Node]:
         """Yield the accesses of the body of a called algorithm."""
-        views = self.passed(call, target, place)
-        scope, size_loops = bind_call(call, target, place, self.fresh)
-        loops = (*place.loops, *(loop.variable for loop in size_loops))
-        # Values that are passed do not change in the callee's loops, and only these count there.
+        views = self.passed(call, target, context)
+        scope, size_loops = bind_call(call, target, context, self.fresh)
+        loops = (*context.loops, *(loop.variable for loop in size_loops))
+        # Loops of the caller do not change the callee's parameters while it runs, so `around` has its own loops alone.
         inner = replace(
-            place,
+            context,
             scope=scope,
             views=views,
             loops=loops,
             algorithm=target.name,
-            depth=place.depth + 1,
+            depth=context.depth + 1,
             around=(),
-            certain=place.certain and not size_loops,
+            certain=context.certain and not size_loops,
             integers={},
             rested=None,
         )
@@ -438,40 +449,40 @@ class Lowering:
 
 
 def _assigned_elements(
-    statements: Sequence[s.Stmt], nodes: Sequence[Node], place: LoweringContext
+    statements: Sequence[s.Stmt], nodes: Sequence[Node], context: LoweringContext
 ) -> frozenset[ElementPlace]:
-    """The elements that statements of a branch assign whenever it is taken."""
+    """Find the elements that the statements of a branch itself, outside of loops and branches, assign."""
     written = (target for statement in statements if isinstance(statement, s.Simple) for target in statement.writes)
     targets = {
         target.span
         for target in written
-        if isinstance(target, s.Element) and target.array in place.views and place.views[target.array].exact
+        if isinstance(target, s.Element) and target.array in context.views and context.views[target.array].exact
     }
-    found = (node for node in nodes if isinstance(node, Access) and node.span in targets)
-    return frozenset((node.array, node.place) for node in found if None not in node.place)
+    writes = (node for node in nodes if isinstance(node, Access) and node.span in targets)
+    return frozenset((node.array, node.place) for node in writes if None not in node.place)
 
 
 def _mark_shared_writes(
-    nodes: Sequence[Node], elements: frozenset[ElementPlace], place: LoweringContext
+    nodes: Sequence[Node], elements: frozenset[ElementPlace], context: LoweringContext
 ) -> Iterator[Node]:
-    """Mark accesses in the last branch whose elements all branches assign, so that one always does."""
+    """Mark accesses of the last branch to `elements`, which every branch assigns: one access is certain."""
     for node in nodes:
         if isinstance(node, Access) and (node.array, node.place) in elements:
-            yield replace(node, shared=place.when)
+            yield replace(node, shared=context.when)
         else:
             yield node
 
 
-def _row_position_symbols(extents: tuple[Poly, ...], place: LoweringContext) -> frozenset[str]:
-    """The symbols that determine the rows of a local array: those of the stack below and of row lengths."""
-    names = place.stack.names
+def _row_position_symbols(extents: tuple[Poly, ...], context: LoweringContext) -> frozenset[str]:
+    """Find the symbols on which the positions of a local array's rows depend: in the stack below and in extents."""
+    names = context.stack.names
     if len(extents) > 1:
         names = names.union(*(extent.names for extent in extents))
     return names
 
 
 def _widest_in_loop(array: Array, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Array:
-    """Return the array with its largest extents over a loop. Raises UnboundedError."""
+    """Return the array with the maximum of each extent over a loop. Raises UnboundedError."""
     if not any(variable in extent.names for extent in array.extents):
         return array
     # The extent in a loop that is never entered may be negative.

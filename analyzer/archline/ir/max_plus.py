@@ -1,7 +1,7 @@
 """Compose the span of code with spawned calls as max-plus affine maps.
 
 Within one frame (an algorithm's body, or one iteration of a parallel loop) let s be the time of the serial
-part and p the time at which all pending calls would be joined, p >= s. A stretch of code maps
+part and p the time at which all pending calls would be joined, p >= s. A piece of code maps them to
 
     s' = max(s + advance, p + joined),    p' = max(s + finish, p + kept),
 
@@ -31,9 +31,9 @@ from archline.records import record
 
 @record
 class MaxPlusMap:
-    """A map of serial time and join time, as the module describes.
+    """The map of s and p (see the module) for a piece of code.
 
-    `certain` tells that a sync is always reached; if not, the delay by `joined` is optional.
+    `certain` is False if its sync may not be reached; then `joined` delays the serial part or does not.
     """
 
     advance: Amount
@@ -63,12 +63,12 @@ def spawned_map(start: Amount, whole: Amount) -> MaxPlusMap:
 
 
 def compose_maps(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
-    """Return the map of one stretch of code after another."""
+    """Return the map of `first` followed by `second`."""
     if second.serial and first.serial:
         return serial_map(add(first.advance, second.advance))
     advance = add(first.advance, second.advance)
     if first.finish == first.advance and first.joined is None:
-        # Nothing is pending: a sync has nothing to wait for, and what came before only shifts the rest.
+        # `first` leaves no call pending: its time is only added.
         finish = advance if second.finish == second.advance else add(first.advance, second.finish)
         return MaxPlusMap(advance, finish, second.joined, second.kept, second.certain)
     finish = add(first.advance, second.finish)
@@ -87,22 +87,22 @@ def compose_maps(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlus
     if finish == advance:
         finish = advance
     return MaxPlusMap(
-        advance, finish, joined, carried, any(path.certain for path in (first, second) if path.joined is not None)
+        advance, finish, joined, carried, any(part.certain for part in (first, second) if part.joined is not None)
     )
 
 
-def _delay_at_sync(path: MaxPlusMap, waited: Amount) -> Amount:
-    """The delay by waiting at a sync; from 0 if the sync may not be reached."""
-    return waited if path.certain else amount_up_to(waited)
+def _delay_at_sync(part: MaxPlusMap, waited: Amount) -> Amount:
+    """The delay at the sync of a map: `waited`, or bounds from 0 to that if the sync may not be reached."""
+    return waited if part.certain else amount_up_to(waited)
 
 
 def repeat_map(body: MaxPlusMap, count: Amount) -> MaxPlusMap:
-    """Return the map of a stretch of code that is executed a number of times in sequence."""
+    """Return the map of a piece of code that is executed `count` times in sequence."""
     advance = scale_amount(body.advance, count)
     if body.serial:
         return serial_map(advance)
     if body.finish != body.advance:
-        # Calls spawned in one iteration may run in parallel with the next one, or be waited for in it.
+        # Calls spawned in one iteration may run in parallel with the next one, or be joined in it.
         late = scale_amount(body.finish, count)
         if isinstance(advance, UnknownAmount) or isinstance(late, UnknownAmount):
             return serial_map(advance if isinstance(advance, UnknownAmount) else late)
@@ -114,7 +114,7 @@ def repeat_map(body: MaxPlusMap, count: Amount) -> MaxPlusMap:
 
 
 def choose_map(indicator: Poly, first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
-    """Return `first` where the indicator is 1, `second` where it is 0."""
+    """Return `first` where the indicator is 1, `second` where it is 0; delays at syncs are bounds for both."""
     if indicator.is_constant:
         return first if indicator else second
     advance = choose_by_indicator(indicator, first.advance, second.advance)
@@ -125,7 +125,7 @@ def choose_map(indicator: Poly, first: MaxPlusMap, second: MaxPlusMap, facts: Fa
 
 
 def either_map(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
-    """Return bounds for one of two maps, selected by data."""
+    """Bound a map that is `first` or `second`, as data decides."""
     advance = either_amount(first.advance, second.advance, facts)
     if first.serial and second.serial:
         return serial_map(advance)
@@ -135,7 +135,7 @@ def either_map(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMa
 
 
 def _merge_uncertain(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> tuple[Amount | None, Amount, bool]:
-    """Return joined, kept and certain of an alternative: a sync in only one arm may not be reached."""
+    """Bound `joined`, `kept` and `certain` of one of two maps; a sync that only one has may not be reached."""
     waiting = [amount for amount in (first.joined, second.joined) if amount is not None]
     if not waiting:
         return None, NOTHING, True

@@ -1,6 +1,6 @@
-"""Track contexts of the lowering: scopes, views traced back to arrays, and bindings of callees.
+"""Track contexts of the lowering: scopes, views as parts of arrays, and arguments of calls.
 
-Integer subscripts that are monotone in a loop pass each line of an array once.
+It also finds data-dependent subscripts that are monotone in a loop, which pass over each line of a row once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Terms = tuple[tuple[str, bool], ...]
 
 @record(eq=False)
 class EnclosingLoop:
-    """A loop of the program, its variable in the loop tree, and the facts where it begins."""
+    """A loop of the program, its variable in the loop tree, and the facts and the known integers where it begins."""
 
     loop: s.Stmt
     variable: str
@@ -38,9 +38,9 @@ class EnclosingLoop:
 
 @record
 class Stream:
-    """A subscript that `rises`, `falls` or `stays` throughout a loop: a sum of names and a number.
+    """A subscript, the sum of `terms` and `shift`, that is monotone in a loop: its `way` is rises, falls or stays.
 
-    `first` is its initial value; None if data decides.
+    `first` is its value when the loop begins, None if that depends on data.
     """
 
     around: EnclosingLoop
@@ -50,7 +50,7 @@ class Stream:
     first: Poly | None
 
     def within(self, extent: Poly) -> tuple[Poly, Poly]:
-        """Bound the subscript in an extent; the interval may be empty, but not less than empty."""
+        """Bound the subscript in a row of the given extent; the interval has a length >= 0."""
         low, high = ZERO, extent - 1
         if self.first is not None:
             ends = (low if self.way == "falls" else self.first), (high if self.way == "rises" else self.first)
@@ -64,8 +64,8 @@ def monotone_stream(
 ) -> Stream | None:
     """Find the outermost loop in which a subscript of a view is monotone; None if there is none.
 
-    A loop that recreates the view or its array does not count, as the subscript may restart. `fixed` are names
-    that no loop changes, `values` those of names that do not depend on data.
+    A loop that recreates the view or its array ends the search. `fixed` are names that no loop changes, `values`
+    the expressions of names that do not depend on data.
     """
     parts = list(signed_terms(subscript))
     names = tuple(sorted(part for part in parts if isinstance(part, tuple)))
@@ -73,26 +73,26 @@ def monotone_stream(
         return None
     result: tuple[EnclosingLoop, set[str]] | None = None
     for enclosing in reversed(around):
-        ways = {
+        directions = {
             way if added else OPPOSITE_DIRECTION.get(way, way)
             for name, added in names
             if name not in fixed
             for way in (_direction_of_change(name, enclosing.loop),)
         }
-        one_way = ways <= {"rises", "stays"} or ways <= {"falls", "stays"}
-        if not one_way or _direction_of_change(view, enclosing.loop) != "stays":
+        monotone = directions <= {"rises", "stays"} or directions <= {"falls", "stays"}
+        if not monotone or _direction_of_change(view, enclosing.loop) != "stays":
             break
-        result = enclosing, ways
+        result = enclosing, directions
     if result is None:
         return None
-    outermost, ways = result
-    (way,) = ways - {"stays"} or {"stays"}
+    outermost, directions = result
+    (way,) = directions - {"stays"} or {"stays"}
     shift = sum(part for part in parts if isinstance(part, int))
     return Stream(outermost, names, shift, way, _initial_value(names, shift, outermost, values))
 
 
 def _initial_value(names: Terms, shift: int, around: EnclosingLoop, values: Mapping[str, Poly]) -> Poly | None:
-    """The value of a subscript at the beginning of a loop; None if data decides."""
+    """Evaluate a subscript at the beginning of a loop; None if it depends on data."""
     first = ZERO + shift
     for name, added in names:
         value = values.get(name) if _direction_of_change(name, around.loop) == "stays" else None
@@ -104,13 +104,13 @@ def _initial_value(names: Terms, shift: int, around: EnclosingLoop, values: Mapp
 
 
 def assigned_names(node: s.Node) -> Iterator[str]:
-    """Yield the integers of the data that a statement assigns."""
+    """Yield the names of the data-dependent integers that a statement assigns."""
     # The names of a `let` and of a loop are not data-dependent integers.
     return (name for statement in s.find(node, s.Simple) if not statement.named for name in statement.sets)
 
 
 def signed_terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] | int | s.Expr]:
-    """Yield the names that a sum adds and subtracts, its numbers, and its other terms."""
+    """Yield the terms of a sum: names with True if added, False if subtracted; signed numbers; other expressions."""
     match expr:
         case s.Integer(value=value):
             yield value if added else -value
@@ -124,7 +124,7 @@ def signed_terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] 
 
 
 def _direction_of_change(name: str, loop: s.Stmt) -> str:
-    """Tell how a loop changes an integer: rises, falls, stays, or set."""
+    """Return how a loop changes an integer: "rises", "falls", "stays", or "set" for all else."""
     # A statement without a known increment may assign any value.
     steps = (statement.increment for statement in s.find(loop, s.Simple) if name in statement.sets)
     ways = {"set" if step is None else "rises" if step >= 0 else "falls" for step in steps}
@@ -135,7 +135,7 @@ def _direction_of_change(name: str, loop: s.Stmt) -> str:
 
 
 def is_constant_in(names: Iterable[str], loop: s.Stmt) -> bool:
-    """Whether a loop changes none of the names."""
+    """Test whether a loop changes none of the names."""
     return all(_direction_of_change(name, loop) == "stays" for name in names)
 
 
@@ -157,22 +157,22 @@ def _slice_view(expr: s.Element, base: View, shape: Sequence[s.Expr], scope: Sco
     axes: list[tuple[int, Poly]] = []
     extents: list[Poly] = []
     exact = base.exact
-    own_extents = iter(shape)
-    for piece, (dimension, step), extent_ in zip(expr.subscripts, base.axes, base.extents, strict=True):
-        begin = piece.lo if isinstance(piece, s.Slice) else piece
+    slice_extents = iter(shape)
+    for subscript, (dimension, step), base_extent in zip(expr.subscripts, base.axes, base.extents, strict=True):
+        begin = subscript.lo if isinstance(subscript, s.Slice) else subscript
         first = ZERO if begin is None else static_value_or_none(begin, scope)
         start = starts[dimension]
         starts[dimension] = None if start is None or first is None else start + step * first
-        if isinstance(piece, s.Slice):
-            stride = ONE if piece.step is None else static_value_or_none(piece.step, scope)
-            written = next(own_extents)
-            length = extent_
-            if piece.lo is not None or piece.hi is not None:
-                length, exact = max_extent(written, scope), exact and is_exact(written, scope)
+        if isinstance(subscript, s.Slice):
+            stride = ONE if subscript.step is None else static_value_or_none(subscript.step, scope)
+            slice_extent = next(slice_extents)
+            length = base_extent
+            if subscript.lo is not None or subscript.hi is not None:
+                length, exact = max_extent(slice_extent, scope), exact and is_exact(slice_extent, scope)
             if stride is None:
                 starts[dimension], stride = None, ONE
-            elif piece.step is not None and length is extent_:
-                length = a.ceil_div(extent_, stride)
+            elif subscript.step is not None and length is base_extent:
+                length = a.ceil_div(base_extent, stride)
             axes.append((dimension, step * stride))
             extents.append(length)
     return View(base.array, tuple(starts), tuple(axes), tuple(extents), exact)
@@ -210,7 +210,7 @@ def is_exact(expr: s.Expr, scope: Scope) -> bool:
 
 
 def static_value_or_none(expr: s.Expr, scope: Scope) -> Poly | None:
-    """Evaluate an expression; None if data decides it."""
+    """Evaluate an expression; None if it depends on data or is too complex."""
     try:
         return static_value(expr, scope)
     except (NotStaticError, TooComplexError):
@@ -218,7 +218,7 @@ def static_value_or_none(expr: s.Expr, scope: Scope) -> Poly | None:
 
 
 def shape_of(type: s.Type) -> tuple[tuple[s.Expr, ...] | None, str]:
-    """The extents of an array type and its layout; None and "" for other types."""
+    """Return the extents and the layout of an array type; None and "" for other types."""
     match type:
         case s.ArrayType(shape=shape, layout=layout):
             return shape, layout
@@ -239,11 +239,11 @@ def whole_view(array: Array) -> View:
 
 @record(eq=False)
 class LoweringContext:
-    """The context of a statement: names, enclosing loops, and the stack lines of local arrays below.
+    """The context of a statement: its names, the loops around it, and the lines of the local arrays on the stack.
 
-    If `certain`, every iteration of the loops executes the statement in which all of `when` are nonnegative.
-    `integers` are data-dependent variables whose values are known here. No integer was assigned since the loop
-    `rested` ended.
+    If `certain`, it is executed in every iteration of the loops in which all of `when` are nonnegative; else some may
+    skip it. `integers` maps data-dependent variables to their values where these are known. Since the loop `rested`
+    ended, no integer was assigned.
     """
 
     scope: Scope
@@ -261,7 +261,7 @@ class LoweringContext:
 
     @property
     def algorithm_top(self) -> bool:
-        """True outside of loops and calls in the algorithm that is followed."""
+        """True in the body of the lowered algorithm itself, outside of its loops and of inlined calls."""
         return not self.loops and not self.depth
 
     @property
@@ -271,7 +271,7 @@ class LoweringContext:
 
     @property
     def knowing(self) -> Scope:
-        """The scope with the known data-dependent integers."""
+        """The scope extended by the data-dependent integers whose values are known."""
         return replace(self.scope, values={**self.integers, **self.scope.values}) if self.integers else self.scope
 
     def inside(self, scope: Scope, loop: s.Loop | s.While, variable: str, certain: bool) -> LoweringContext:
@@ -282,7 +282,7 @@ class LoweringContext:
         return replace(inner.after(loop), rested=None)
 
     def after(self, statement: s.Stmt) -> LoweringContext:
-        """Return the context after a statement, or in a loop, without integers that it assigns."""
+        """Return the context after a statement, or in the body of a loop, without the integers that it assigns."""
         changed, rested = set(assigned_names(statement)), self.rested
         if statement.iterates:
             rested = EnclosingLoop(statement, "", self.scope.facts, self.integers)
@@ -294,7 +294,7 @@ class LoweringContext:
         return replace(self, integers=integers, rested=rested)
 
     def under(self, conditions: tuple[Poly, ...] | None) -> LoweringContext:
-        """Return the context under conditions; None for conditions on data."""
+        """Return the context in which all of `conditions` are nonnegative; None stands for a condition on data."""
         if conditions is None:
             return replace(self, certain=False)
         return replace(self, when=(*self.when, *conditions))
@@ -302,17 +302,20 @@ class LoweringContext:
 
 # Calls
 def bind_data_sizes(given: Sequence[Loop], body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Wrap a body in one-iteration loops whose counters are data-dependent sizes."""
+    """Wrap a body in the loops `given`, of one iteration each, whose counters stand for data-dependent sizes."""
     for loop in reversed(given if body else ()):
         body = (replace(loop, body=body),)
     return body
 
 
 def bind_call(
-    call: s.Call, target: s.Algorithm, place: LoweringContext, fresh: Callable[[str], str]
+    call: s.Call, target: s.Algorithm, context: LoweringContext, fresh: Callable[[str], str]
 ) -> tuple[Scope, tuple[Loop, ...]]:
-    """Return the scope of a callee, and loops for the sizes that data determines."""
-    module, outer = place.scope.module, place.scope
+    """Return the scope of a callee in terms of its caller, and one-iteration loops for data-dependent sizes.
+
+    Raises UntracedError.
+    """
+    module, outer = context.scope.module, context.scope
     callee = declared_scope(module, target)
     values = {name: outer.values[name] for name in MACHINE_SYMBOLS if name in outer.values}
     size_loops: list[Loop] = []
@@ -327,15 +330,15 @@ def bind_call(
     for parameter, argument in zip(target.parameters, call.arguments, strict=True):
         known = isinstance(argument, s.Name) and argument.id in outer.segments
         # An entry of an offsets array stands for one value in all iterations; other int arrays may change.
-        if parameter.name in callee.segments and place.loops and not known:
-            raise UntracedError("array offsets that may change between iterations", argument.span)
+        if parameter.name in callee.segments and context.loops and not known:
+            raise UntracedError("array offsets passed to a call in a loop may change between iterations", argument.span)
     segments = {name: _rename_segments(segment, call, values) for name, segment in callee.segments.items()}
     facts = size_loops[-1].inside if size_loops else outer.facts
     return replace(outer.with_facts(facts), values=values, below=below, segments=segments), tuple(size_loops)
 
 
 def _data_size_loop(name: str, call: s.Call, target: s.Algorithm, outer: Scope, fresh: Callable[[str], str]) -> Loop:
-    """Build a one-iteration loop whose counter is a data-dependent size."""
+    """Build a loop of one iteration whose counter is a data-dependent size, with its bounds. Raises UntracedError."""
     signature = outer.module.signatures[target]
     for binding in signature.sizes:
         if binding.name == name and binding.by is BoundBy.EXTENT:
@@ -343,15 +346,15 @@ def _data_size_loop(name: str, call: s.Call, target: s.Algorithm, outer: Scope, 
             interval = extent_range(shape[binding.dimension], outer)
             if interval is not None:
                 variable = fresh(name)
-                least = Poly.constant(signature.at_least.get(name, 1))
-                # If no size is allowed, the call is not made, and no fact may follow from it.
-                most = outer.facts.maximum(interval.upper, least)
-                inside = outer.facts.with_symbol(variable, (interval.lower, least), (most,))
-                return Loop(variable, interval.lower, most + 1, ONE, outer.facts, inside, (), call.span)
-    raise UntracedError(f"the data decides the size `{name}` of `{target.name}`", call.span)
+                minimum = Poly.constant(signature.at_least.get(name, 1))
+                # If the interval has no allowed size, the call is not made, and its facts must not contradict.
+                maximum = outer.facts.maximum(interval.upper, minimum)
+                inside = outer.facts.with_symbol(variable, (interval.lower, minimum), (maximum,))
+                return Loop(variable, interval.lower, maximum + 1, ONE, outer.facts, inside, (), call.span)
+    raise UntracedError(f"the size `{name}` of `{target.name}` depends on data", call.span)
 
 
 def _rename_segments(segments: a.Segments, call: s.Call, values: Mapping[str, Poly]) -> a.Segments:
-    """Rename the segments of a callee's offsets array for a call."""
-    moved = segments.rebuilt(tuple(part.substitute(values) for part in segments.parts))
-    return replace(moved, array=f"{segments.array} at {call.span}")
+    """Return the segments of a callee's offsets array in terms of its caller, under a name of their own."""
+    substituted = segments.rebuilt(tuple(part.substitute(values) for part in segments.parts))
+    return replace(substituted, array=f"{segments.array} at {call.span}")

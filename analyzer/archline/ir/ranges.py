@@ -1,4 +1,4 @@
-"""Sum and maximise amounts over the ranges of loops, which sizes or data determine."""
+"""Sum and maximise amounts over the ranges of loops, which are expressions in sizes or depend on data."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from archline.records import field, record, replace
 
 @record
 class IterationRange:
-    """The range lo <= variable < hi, with lo <= hi, of a loop; `value` is the loop variable.
+    """The iterations of a loop, lo <= counter < hi with lo <= hi.
 
-    `facts` hold around the loop.
+    `variable` names the counter, `value` is the loop variable as an expression in it; `facts` hold around the loop.
     """
 
     variable: str
@@ -45,7 +45,7 @@ class IterationRange:
     value: Poly
     facts: Facts
     span: Span
-    # Flops of several kinds, work and span often share their body's expression.
+    # Results, as the amounts of a body for flops of several kinds, work and span are often one expression.
     _done: dict[tuple[str, KnownAmount], Amount] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -55,7 +55,10 @@ class IterationRange:
 
     @property
     def counter(self) -> tuple[str, Poly] | None:
-        """The counter of iterations and its expression in the loop variable; None if they are the same."""
+        """The counter, and its value as an expression in which the same symbol stands for the loop variable.
+
+        None if counter and loop variable are equal.
+        """
         now = Poly.symbol(self.variable)
         parts = self.value.coefficients(next(iter(now.atoms())))
         if self.value == now or set(parts) - {0, 1}:
@@ -70,7 +73,7 @@ class IterationRange:
 
     @property
     def _nonempty(self) -> Facts:
-        """The facts of a nonempty range: if max(0, e) is the trip count, e is at least 1."""
+        """The facts around the loop if it has an iteration: the trip count is at least 1, and so is e of max(0, e)."""
         trips = self.trips
         for atom in self.trips.atoms():
             rest = self.trips - Poly.of_atom(atom)
@@ -83,17 +86,17 @@ class IterationRange:
         return self._accumulate(amount, sum_over, bounded_sum, self.facts, "sum")
 
     def largest(self, amount: Amount) -> Amount:
-        """The maximum over the iterations, 0 if there are none."""
+        """Return the maximum over the iterations, 0 if there are none."""
         largest = self.largest_of_some(amount)
         if isinstance(largest, UnknownAmount) or self.facts.positive(self.trips):
             return largest
-        some = self.facts.positive_part(self.trips) - self.facts.positive_part(self.trips - 1)
+        nonempty = self.facts.positive_part(self.trips) - self.facts.positive_part(self.trips - 1)
         if largest.exact:
-            return exact_amount(largest.lower * some)
-        return KnownAmount(largest.lower * some, largest.upper * some)
+            return exact_amount(largest.lower * nonempty)
+        return KnownAmount(largest.lower * nonempty, largest.upper * nonempty)
 
     def largest_of_some(self, amount: Amount) -> Amount:
-        """The maximum over the iterations, meaningless if there are none."""
+        """Return the maximum over the iterations; it has no meaning if there are none."""
         return self._accumulate(amount, max_over, bounded_max, self._nonempty, "maximum")
 
     def _accumulate(
@@ -109,7 +112,7 @@ class IterationRange:
                 return exact(value, self.variable, self.lo, self.hi, facts)
             except UnresolvedError:
                 bound = bounded(value, self.variable, self.lo, self.hi, facts, upper)
-                # A sum or maximum of nonnegative amounts is nonnegative, even if its lower bound is not.
+                # A sum or maximum of nonnegative amounts is nonnegative, even if the bound found is not.
                 return bound if upper or bound is None else facts.positive_part(bound)
             except TooComplexError as problem:
                 if must or isinstance(problem, OutOfBudgetError):
@@ -134,7 +137,7 @@ class IterationRange:
 
         if amount is NOTHING or isinstance(amount, UnknownAmount):
             return amount
-        # Flops of one kind and of all are mostly multiples of each other, and so are their sums and maxima.
+        # Counts of flops are mostly multiples of each other, and so are their sums and maxima.
         scale = a.compute_content(amount.lower) if amount.exact else fmpq(1)
         primitive = exact_amount(amount.lower.scaled(1 / scale)) if scale != 1 else amount
         result = self._done.get((what, primitive))
@@ -144,12 +147,12 @@ class IterationRange:
 
 
 def fork_depth(iterations: IterationRange) -> Amount:
-    """The levels of a binary tree of forks that starts t parallel iterations: ceil(log2 t)."""
+    """Return the depth ceil(log2 t) of the binary tree of forks that starts t parallel iterations."""
     return exact_amount(iterations.facts.simplify(a.ceil_log2(iterations.trips)))
 
 
 def static_range(loop: s.Loop, scope: Scope) -> IterationRange:
-    """Return the range of a loop between sizes, from 0 unless it ascends by one. Raises NotStaticError."""
+    """Return the range of a loop with known bounds, counted from 0 unless the step is 1. Raises NotStaticError."""
     facts = scope.facts
     lo = facts.simplify(static_value(loop.lo, scope))
     hi = facts.simplify(static_value(loop.hi, scope))
@@ -167,7 +170,7 @@ def static_range(loop: s.Loop, scope: Scope) -> IterationRange:
 
 
 def compose_iterations(body: MaxPlusMap, iterations: IterationRange) -> MaxPlusMap:
-    """Compose iterations in sequence; calls spawned in them may continue until a sync after the loop."""
+    """Return the map of all iterations of a body in sequence; spawned calls may run until a sync after the loop."""
     advance = iterations.sum(body.advance)
     if body.serial:
         return max_plus.serial_map(advance)
@@ -184,7 +187,7 @@ def compose_iterations(body: MaxPlusMap, iterations: IterationRange) -> MaxPlusM
 
 
 def _latest_spawn_end(body: MaxPlusMap, iterations: IterationRange, advance: Amount) -> Amount:
-    """The latest end of a call that an iteration spawned: the time of earlier iterations plus its own."""
+    """Return the latest end of a spawned call: the time of all iterations before it, plus `finish` of its own."""
     before = IterationRange(
         iterations.variable + "'",
         iterations.lo,
@@ -204,7 +207,7 @@ def _latest_spawn_end(body: MaxPlusMap, iterations: IterationRange, advance: Amo
 
 @record
 class DataRange:
-    """The trip count of a loop, and the least and the last value of its variable."""
+    """Bounds on the trip count of a loop; its variable lies between `first` and `last`."""
 
     trips: KnownAmount
     first: Poly
@@ -212,22 +215,26 @@ class DataRange:
 
 
 def data_range(loop: s.Loop, scope: Scope) -> DataRange | None:
-    """Return the range of a loop whose bounds are read from arrays; None if declarations say too little."""
+    """Bound the range of a loop whose ends depend on data, by declarations of the arrays that they are read from.
+
+    None if the declarations do not bound them, or if the step may not be positive.
+    """
     low, high = (loop.hi, loop.lo) if loop.down else (loop.lo, loop.hi)
     step = _positive_step(loop, scope)
-    lows, highs = int_range(low, scope), int_range(high, scope)
-    if step is None or lows is None or highs is None:
+    low_range, high_range = int_range(low, scope), int_range(high, scope)
+    if step is None or low_range is None or high_range is None:
         return None
-    # `downto` includes its end.
-    more = ONE if loop.down else ZERO
+    # The end of `downto` is included.
+    included = ONE if loop.down else ZERO
     facts = scope.facts
-    distance = _segment_distance(low, high, more, scope)
+    distance = _segment_distance(low, high, included, scope)
     if distance is None:
         distance = KnownAmount(
-            facts.positive_part(highs[0] - lows[1] + more), facts.positive_part(highs[1] - lows[0] + more)
+            facts.positive_part(high_range[0] - low_range[1] + included),
+            facts.positive_part(high_range[1] - low_range[0] + included),
         )
     trips = KnownAmount(a.ceil_div(distance.lower, step), a.ceil_div(distance.upper, step))
-    return DataRange(trips, lows[0], highs[1] - 1 + more)
+    return DataRange(trips, low_range[0], high_range[1] - 1 + included)
 
 
 def _positive_step(loop: s.Loop, scope: Scope) -> Poly | None:
@@ -238,7 +245,7 @@ def _positive_step(loop: s.Loop, scope: Scope) -> Poly | None:
 
 
 def _segment_distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope) -> KnownAmount | None:
-    """Bound max(0, high - low + more) between entries of offsets arrays; None if an index depends on data."""
+    """Bound max(0, high - low + more) for entries of offsets arrays; None if a difference of data values remains."""
     try:
         distance = _evaluate_cancelling(s.Binary("-", high, low, span=high.span), scope)
     except NotStaticError:
@@ -249,30 +256,30 @@ def _segment_distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope) -> Kn
 
 
 def _segment_of(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
-    """The offsets array of a segment `a[e]..a[e + 1]`, for any e; else None."""
+    """Return the segments of the offsets array a if the range is `a[e]..a[e + 1]` for any e, else None."""
     match low, high:
         case (
             s.Element(array=array, subscripts=(start,)),
-            s.Element(array=other, subscripts=(s.Binary(op="+", left=left, right=s.Integer(value=1)),)),
-        ) if array == other and structural_key(left) == structural_key(start):
+            s.Element(array=end_array, subscripts=(s.Binary(op="+", left=left, right=s.Integer(value=1)),)),
+        ) if array == end_array and structural_key(left) == structural_key(start):
             return scope.segments.get(array)
         case _:
             return None
 
 
 def is_nondecreasing(value: Poly, facts: Facts) -> bool:
-    """Test whether a value is `a[e + w] - a[e]` with w >= 0, plus a nonnegative value."""
+    """Test whether a value is proved nonnegative as `a[e + w] - a[e]` of offsets, w >= 0, plus a nonnegative value."""
     entries = [atom for atom in value.atoms() if isinstance(atom, a.Offset)]
     for high, low in permutations(entries, 2):
         rest = value - Poly.of_atom(high) + Poly.of_atom(low)
-        apart = high.segments == low.segments and facts.nonnegative(high.index - low.index)
-        if apart and not rest.atoms() & {high, low} and facts.nonnegative(rest):
+        ordered = high.segments == low.segments and facts.nonnegative(high.index - low.index)
+        if ordered and not rest.atoms() & {high, low} and facts.nonnegative(rest):
             return True
     return False
 
 
 def _evaluate_cancelling(difference: s.Expr, scope: Scope) -> Poly:
-    """Evaluate a difference of bounds, in which data-dependent integers may cancel."""
+    """Evaluate a difference in which data-dependent integers may cancel. Raises NotStaticError."""
     scope = replace(scope, reads_offsets=True)
     try:
         return static_value(difference, scope)
@@ -284,7 +291,10 @@ def _evaluate_cancelling(difference: s.Expr, scope: Scope) -> Poly:
 
 
 def extent_value(expr: s.Expr, scope: Scope) -> Poly:
-    """Evaluate a size, which may be a distance between entries of offsets arrays. Raises NotStaticError."""
+    """Evaluate an extent, which may be a distance of entries of offsets arrays (then at least 0).
+
+    Raises NotStaticError.
+    """
     value = a.as_gaps(_evaluate_cancelling(expr, scope))
     if not any(isinstance(atom, a.Offset | a.Gap) for atom in value.atoms()) or is_nondecreasing(value, scope.facts):
         return value
@@ -292,7 +302,7 @@ def extent_value(expr: s.Expr, scope: Scope) -> Poly:
 
 
 def extent_range(expr: s.Expr, scope: Scope) -> KnownAmount | None:
-    """Bound an extent, which is nonnegative in every run that continues; None if nothing is known."""
+    """Bound an extent from both sides, None if nothing is known; a negative extent would stop the run."""
     try:
         value = extent_value(expr, scope)
     except NotStaticError:
@@ -304,7 +314,10 @@ def extent_range(expr: s.Expr, scope: Scope) -> KnownAmount | None:
 
 
 def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
-    """Bound an integer by the declarations of the arrays that it is read from; None if nothing is known."""
+    """Return the least and the greatest value of an integer, by the declarations of the arrays that it is read from.
+
+    None if nothing is known.
+    """
     value = known_value(expr, scope)
     if value is not None:
         return value, value
@@ -327,12 +340,12 @@ def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
 
 
 def bound_over_loop(amount: Amount, loop: s.Loop, facts: Facts) -> Amount:
-    """Bound an amount for all values of a loop variable, which must not occur in a max, a floor or the like."""
+    """Bound an amount for all values of a loop variable; the result is unknown if no upper bound is found."""
     if isinstance(amount, UnknownAmount) or loop.variable not in amount.lower.names | amount.upper.names:
         return amount
     lower, upper = _bound_anywhere(amount.lower, loop, facts, False), _bound_anywhere(amount.upper, loop, facts, True)
     if upper is None:
-        return UnknownAmount(f"the body depends on `{loop.variable}`, whose values the data gives", loop.span)
+        return UnknownAmount(f"the body depends on `{loop.variable}`, whose values depend on data", loop.span)
     return KnownAmount(ZERO if lower is None else lower, upper)
 
 
@@ -343,5 +356,5 @@ def _bound_anywhere(value: Poly, loop: s.Loop, facts: Facts, upper: bool) -> Pol
 
 
 def fork_depth_by_data(trips: Amount) -> Amount:
-    """An upper bound ceil(log2 t) on the fork levels of a parallel loop with data-dependent trip count t."""
+    """Bound the fork depth of a parallel loop with a data-dependent trip count t: from 0 to ceil(log2 t)."""
     return trips if isinstance(trips, UnknownAmount) else KnownAmount(ZERO, a.ceil_log2(trips.upper))

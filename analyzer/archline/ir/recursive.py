@@ -1,9 +1,8 @@
-"""Lower bodies of recursive algorithms, in which calls and conditions stay; and find facts that all calls
-inherit.
+"""Lower bodies of recursive algorithms to trees that keep recursive calls and branches; find their inherited facts.
 
-`n is power of 2` is inherited if n is halved, `m >= n` if both are, and `n >= 64` is not. A fact that a call
-does not inherit holds only in the outermost call. Each call is proved from the facts and from the conditions
-of its path; if that fails, the fact is dropped, and so may be facts that depend on it.
+Inherited facts hold in every call: `n is power of 2` if n is halved, `m >= n` if both are; `n >= 64` does not and
+holds only in the outermost call. A fact is kept if it is proved for each call from all facts and from the
+conditions of the call's path; as dropping one may invalidate others, this is repeated until none is dropped.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from archline.ir.conditions import (
     condition_indicator,
     equivalent_constraints,
     negate_condition,
+    nonnegative_values,
 )
-from archline.ir.conditions import nonnegative_values as differences
 from archline.ir.lower import Lowering, LoweringPolicy
 from archline.ir.places import LoweringContext, bind_call, bind_data_sizes, static_value_or_none, whole_view
 from archline.ir.scope import Scope
@@ -52,9 +51,9 @@ from archline.records import record
 
 MAX_PATHS = 64
 NodePath = tuple[tuple[Poly, ...] | None, tuple[Node, ...]]
-"""Values that are nonnegative on a path (None if data or no values decide it), and the nodes on it."""
+"""Expressions that are all nonnegative where a path is taken (None if none are known), and the nodes on it."""
 MAX_SHARES = 6
-"""The maximum power of the base by which a call may divide a size."""
+"""The number of powers of the base, from 0 on, that are tried as divisors of a size."""
 
 
 class TooManyPathsError(Exception):
@@ -63,7 +62,7 @@ class TooManyPathsError(Exception):
 
 @record(eq=False)
 class RecursiveBody:
-    """The body of a call in the sizes of the algorithm, with its array arguments and local arrays."""
+    """A lowered body in the sizes of its algorithm; `given` are its array arguments, `made` its local arrays."""
 
     algorithm: s.Algorithm
     scope: Scope
@@ -82,7 +81,7 @@ def lower_recursive_body(module: Module, algorithm: s.Algorithm, policy: Lowerin
 
 @dataclass(eq=False)
 class OneLevel(LoweringPolicy):
-    """Lowers a recursive algorithm up to its calls, which stay calls; conditions around them stay too.
+    """Lowers one level of a recursion: recursive calls become RecursiveCall nodes, and branches Choice nodes.
 
     The rows of array parameters in `aligned` begin with a line; entries of arrays in `strided` are not adjacent.
     """
@@ -93,162 +92,168 @@ class OneLevel(LoweringPolicy):
     def array(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
         return Array(name, extents, layout, aligned=name in self.aligned, strided=name in self.strided)
 
-    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
-        """Keep a call of a recursive algorithm, and inline any other."""
+    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, context: LoweringContext) -> Iterator[Node]:
+        """Yield a RecursiveCall for a call of a recursive algorithm; inline any other call."""
         if not call_graph.find_component(program.module, target):
-            yield from program.inline_call(call, target, place)
+            yield from program.inline_call(call, target, context)
             return
-        scope, given = bind_call(call, target, place, program.fresh)
+        scope, size_loops = bind_call(call, target, context, program.fresh)
         sizes = {name: scope.values[name] for name in program.module.bindings[call]}
-        known = all(array.exact and not array.within and array.layout != "zmorton" for array in place.locals)
-        base = place.stack if known else None
+        fixed = all(array.exact and not array.within and array.layout != "zmorton" for array in context.locals)
+        base = context.stack if fixed else None
         yield from bind_data_sizes(
-            given, (RecursiveCall(target, sizes, program.passed(call, target, place), call.span, base),)
+            size_loops, (RecursiveCall(target, sizes, program.passed(call, target, context), call.span, base),)
         )
 
-    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: LoweringContext) -> Iterator[Node]:
-        """Keep branches of the algorithm's own body separate, as certain as the branch itself."""
-        if not place.algorithm_top and not any(
+    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
+        """Yield a Choice for branches of the algorithm itself, or with recursive calls; lower others as usual."""
+        if not context.algorithm_top and not any(
             call_graph.is_recursive(program.module, callee)
             for callee in call_graph.iterate_callees(program.module, branches)
         ):
-            yield from program.branches(branches, place)
+            yield from program.branches(branches, context)
             return
         arms: list[ChoiceBranch] = []
-        inner = place
+        current = context
         before: tuple[Poly, ...] | None = ()
         for branch in branches:
             if branch.condition is None:
-                arms.append(ChoiceBranch(ONE, ONE, None, tuple(program.block(branch.body, inner)), before))
+                arms.append(ChoiceBranch(ONE, ONE, None, tuple(program.block(branch.body, current)), before))
                 break
-            yield from program.reads(branch.condition, inner)
-            holds = condition_indicator(branch.condition, inner.scope)
-            held, left = inner, inner
-            if holds is None or not place.algorithm_top:
-                held = inner.under(equivalent_constraints(branch.condition, inner.scope))
-                left = inner.under(equivalent_constraints(negate_condition(branch.condition), inner.scope))
-            if holds is not None:
+            yield from program.reads(branch.condition, current)
+            indicator = condition_indicator(branch.condition, current.scope)
+            branch_context, next_context = current, current
+            if indicator is None or not context.algorithm_top:
+                branch_context = current.under(equivalent_constraints(branch.condition, current.scope))
+                next_context = current.under(equivalent_constraints(negate_condition(branch.condition), current.scope))
+            if indicator is not None:
                 # A branch is lowered under its condition, and the branches after it under the negation.
-                held = replace(held, scope=assuming_facts(held.scope, branch.condition))
-                left = replace(left, scope=assuming_facts(left.scope, negate_condition(branch.condition)))
-            possible = _possibility_indicator(branch.condition, inner.scope)
-            here = _conjoin_known(before, equivalent_constraints(branch.condition, inner.scope))
-            arms.append(ChoiceBranch(holds, possible, branch.condition, tuple(program.block(branch.body, held)), here))
-            before = _conjoin_known(before, equivalent_constraints(negate_condition(branch.condition), inner.scope))
-            inner = left
+                branch_context = replace(branch_context, scope=assuming_facts(branch_context.scope, branch.condition))
+                next_context = replace(
+                    next_context, scope=assuming_facts(next_context.scope, negate_condition(branch.condition))
+                )
+            possible = _possibility_indicator(branch.condition, current.scope)
+            known = _conjoin_known(before, equivalent_constraints(branch.condition, current.scope))
+            arms.append(
+                ChoiceBranch(
+                    indicator, possible, branch.condition, tuple(program.block(branch.body, branch_context)), known
+                )
+            )
+            before = _conjoin_known(before, equivalent_constraints(negate_condition(branch.condition), current.scope))
+            current = next_context
         yield Choice(tuple(arms))
 
 
 class MustLowering(LoweringPolicy):
-    """Lowers for lower bounds: all calls stay calls, and code that cannot be followed is omitted.
+    """Lowers for lower bounds: all calls become RecursiveCall nodes, and code that cannot be followed is omitted.
 
-    On each path through the branches of the body, all nodes are as certain as the path. Data-dependent integers
-    are symbols as long as no statement assigns them.
+    A node of a branch is certain on the paths that take the branch. Outside of loops each data-dependent value that is
+    assigned to an integer is a fresh symbol; a loop keeps those of integers that it does not assign.
     """
 
-    def reading(self, place: LoweringContext) -> Scope:
-        return replace(place.knowing, reads_offsets=True)
+    def reading(self, context: LoweringContext) -> Scope:
+        return replace(context.knowing, reads_offsets=True)
 
     def statement(
-        self, program: Lowering, statement: s.Stmt, place: LoweringContext
+        self, program: Lowering, statement: s.Stmt, context: LoweringContext
     ) -> tuple[Iterable[Node], LoweringContext]:
-        after = self._context_after(program, statement, place)
-        return _followed_nodes(program.statement(statement, place, after)), after
+        after = self._context_after(program, statement, context)
+        return _followed_nodes(program.statement(statement, context, after)), after
 
-    def _context_after(self, program: Lowering, statement: s.Stmt, place: LoweringContext) -> LoweringContext:
+    def _context_after(self, program: Lowering, statement: s.Stmt, context: LoweringContext) -> LoweringContext:
         try:
-            after = program.after(statement, place)
+            after = program.after(statement, context)
         except UntracedError:
-            return _with_unknown_view(program, statement, place.after(statement))
-        if not place.algorithm_top:
+            return _with_unknown_view(program, statement, context.after(statement))
+        if not context.algorithm_top:
             return after
-        named = {
-            name: _assigned_value(program, statement, name, place)
-            for name in _unknown_integers(statement, place, after)
+        assigned = {
+            name: _assigned_value(program, statement, name, context)
+            for name in _unknown_integers(statement, context, after)
         }
-        return replace(after, integers={**after.integers, **named})
+        return replace(after, integers={**after.integers, **assigned})
 
-    def loop(self, place: LoweringContext, loop: s.Loop) -> LoweringContext:
+    def loop(self, context: LoweringContext, loop: s.Loop) -> LoweringContext:
         """Treat integers that the loop does not assign as constants in it."""
-        values = {**place.after(loop).integers, **place.scope.values}
-        return replace(place, scope=replace(place.scope, values=values))
+        values = {**context.after(loop).integers, **context.scope.values}
+        return replace(context, scope=replace(context.scope, values=values))
 
-    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: LoweringContext) -> Iterator[Node]:
-        if not place.algorithm_top:
-            yield from program.branches(branches, place)
+    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
+        if not context.algorithm_top:
+            yield from program.branches(branches, context)
             return
         arms: list[ChoiceBranch] = []
         before: list[tuple[Poly, ...]] = [()]
-        read: tuple[Node, ...] = ()
+        reads: tuple[Node, ...] = ()
         for branch in branches:
             if branch.condition is None:
-                body = (*read, *program.block(branch.body, place))
+                body = (*reads, *program.block(branch.body, context))
                 arms += [ChoiceBranch(ONE, ONE, None, body, facts) for facts in before]
                 break
-            read = (*read, *program.reads(branch.condition, place))
-            held = replace(place, scope=assuming_facts(place.scope, branch.condition))
-            body = (*read, *program.block(branch.body, held))
+            reads = (*reads, *program.reads(branch.condition, context))
+            branch_context = replace(context, scope=assuming_facts(context.scope, branch.condition))
+            body = (*reads, *program.block(branch.body, branch_context))
             otherwise = negate_condition(branch.condition)
-            taken, left = (_alternatives_of(each, place.scope) for each in (branch.condition, otherwise))
+            taken, skipped = (_alternatives_of(side, context.scope) for side in (branch.condition, otherwise))
             arms += [ChoiceBranch(None, ONE, branch.condition, body, (*old, *new)) for old in before for new in taken]
-            before = [(*old, *new) for old in before for new in left]
-            place = replace(place, scope=assuming_facts(place.scope, otherwise))
+            before = [(*old, *new) for old in before for new in skipped]
+            context = replace(context, scope=assuming_facts(context.scope, otherwise))
         else:
-            arms += [ChoiceBranch(ONE, ONE, None, read, facts) for facts in before]
+            arms += [ChoiceBranch(ONE, ONE, None, reads, facts) for facts in before]
         yield Choice(tuple(arms))
 
-    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
-        if not place.certain or place.when:
+    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, context: LoweringContext) -> Iterator[Node]:
+        if not context.certain or context.when:
             return
         views = {}
         for parameter, argument in zip(target.parameters, call.arguments, strict=True):
             if program.module.is_view(argument):
                 try:
-                    views[parameter.name] = program.view(argument, place)
+                    views[parameter.name] = program.view(argument, context)
                 except UntracedError:
                     views[parameter.name] = _unknown_view(program, parameter.name, len(program.module.shapes[argument]))
         sizes, signature = {}, program.module.signatures[target]
         for name in (*signature.size_names, *signature.indices):
             bound = program.module.bindings[call][name]
-            size = None if bound is None else static_value_or_none(bound, place.knowing)
+            size = None if bound is None else static_value_or_none(bound, context.knowing)
             sizes[name] = _fresh_symbol(program, name) if size is None else size
         yield RecursiveCall(target, sizes, views, call.span)
 
 
 def _followed_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
-    """Yield the nodes up to the first that cannot be followed."""
+    """Yield the nodes before the first that cannot be followed."""
     with suppress(UntracedError):
         yield from nodes
 
 
-def _unknown_integers(statement: s.Stmt, place: LoweringContext, after: LoweringContext) -> set[str]:
-    """The integers to which a statement assigns data-dependent values."""
-    names = place.integers.keys() - after.integers.keys()
-    if statement.named and not place.scope.module.is_view(statement.named[1]):
+def _unknown_integers(statement: s.Stmt, context: LoweringContext, after: LoweringContext) -> set[str]:
+    """Find the integers to which a statement assigns values that are not known."""
+    names = context.integers.keys() - after.integers.keys()
+    if statement.named and not context.scope.module.is_view(statement.named[1]):
         names.add(statement.named[0])
     if statement.integer and s.list_evaluated(statement):
         names.add(statement.integer)
     return names - after.knowing.values.keys()
 
 
-def _assigned_value(program: Lowering, statement: s.Stmt, name: str, place: LoweringContext) -> Poly:
+def _assigned_value(program: Lowering, statement: s.Stmt, name: str, context: LoweringContext) -> Poly:
     if isinstance(statement, s.Assign) and statement.op in ("=", "+="):
-        value = static_value_or_none(statement.value, place.knowing)
+        value = static_value_or_none(statement.value, context.knowing)
         if value is not None:
-            return value + place.integers[name] if statement.op == "+=" else value
+            return value + context.integers[name] if statement.op == "+=" else value
     return _fresh_symbol(program, name)
 
 
-def _with_unknown_view(program: Lowering, statement: s.Stmt, place: LoweringContext) -> LoweringContext:
-    """Bind the name of a view, or of a local array, to an unknown view."""
+def _with_unknown_view(program: Lowering, statement: s.Stmt, context: LoweringContext) -> LoweringContext:
+    """Return the context in which the view or the local array that a statement declares is unknown."""
     if statement.named:
         shape = program.module.shapes[statement.named[1]]
     elif statement.array:
         shape = statement.array.shape
     else:
-        return place
+        return context
     views = {name: _unknown_view(program, name, len(shape)) for name in s.find_set_names(statement)}
-    return replace(place, views={**place.views, **views})
+    return replace(context, views={**context.views, **views})
 
 
 def _unknown_view(program: Lowering, name: str, dimensions: int) -> View:
@@ -261,19 +266,21 @@ def _fresh_symbol(program: Lowering, name: str) -> Poly:
 
 
 def _alternatives_of(condition: s.Expr, scope: Scope) -> list[tuple[Poly, ...]]:
-    """List alternative constraints of a condition: several if two sizes differ in either direction."""
+    """List the conjunctions of constraints that are alternatives of a condition: two for n != m, by their order."""
     return [
-        tuple(each)
-        for each in product(*(a.split_extremum(need, True) for need in equivalent_constraints(condition, scope) or ()))
+        tuple(constraints)
+        for constraints in product(
+            *(a.split_extremum(need, True) for need in equivalent_constraints(condition, scope) or ())
+        )
     ]
 
 
-def _conjoin_known(one: tuple[Poly, ...] | None, other: tuple[Poly, ...] | None) -> tuple[Poly, ...] | None:
-    return None if one is None or other is None else (*one, *other)
+def _conjoin_known(first: tuple[Poly, ...] | None, second: tuple[Poly, ...] | None) -> tuple[Poly, ...] | None:
+    return None if first is None or second is None else (*first, *second)
 
 
 def _possibility_indicator(condition: s.Expr, scope: Scope) -> Poly:
-    """An indicator that is 0 only where a condition cannot hold."""
+    """Return an indicator that is 0 only where a condition cannot hold, whatever the data."""
     exact = condition_indicator(condition, scope)
     if exact is not None:
         return exact
@@ -289,18 +296,18 @@ def enumerate_paths(nodes: Sequence[Node]) -> list[NodePath]:
     result: list[NodePath] = [((), ())]
     for node in nodes:
         inner = _paths_through(node) if isinstance(node, Choice) else [((), (node,))]
-        result = [(_conjoin_known(known, more), (*before, *way)) for known, before in result for more, way in inner]
+        result = [(_conjoin_known(known, more), (*before, *after)) for known, before in result for more, after in inner]
         if len(result) > MAX_PATHS:
             raise TooManyPathsError
     return result
 
 
 def _paths_through(choice: Choice) -> list[NodePath]:
-    """List the paths through each branch, and the one on which none is taken, without facts."""
+    """List the paths through each branch; without an `else` also the empty one, without constraints."""
     paths = [
-        (_conjoin_known(branch.known, known), way)
+        (_conjoin_known(branch.known, known), nodes)
         for branch in choice.branches
-        for known, way in enumerate_paths(branch.body)
+        for known, nodes in enumerate_paths(branch.body)
     ]
     return paths if choice.branches[-1].condition is None else [*paths, ((), ())]
 
@@ -326,7 +333,7 @@ def recursive_calls(nodes: Iterable[Node]) -> Iterator[RecursiveCall]:
 
 
 def has_contiguous_rows(view: View) -> bool:
-    """Test whether neighbours in a view's rows are neighbours in memory."""
+    """Test whether neighbours in a view's rows are neighbours in memory, or those of a matrix in Z-Morton order."""
     array = view.array
     if array.strided:
         return False
@@ -334,14 +341,14 @@ def has_contiguous_rows(view: View) -> bool:
         return True
     if array.layout == "zmorton":
         return len(view.axes) == 2
-    own = view.axes[0] if array.layout == "colmajor" and len(view.axes) > 1 else view.axes[-1]
-    return own == (contiguous_dimension(array), ONE)
+    along_row = view.axes[0] if array.layout == "colmajor" and len(view.axes) > 1 else view.axes[-1]
+    return along_row == (contiguous_dimension(array), ONE)
 
 
 def is_line_aligned(view: View) -> bool:
-    """Test whether a view's rows begin with lines, if those of its array do.
+    """Test whether the rows of a view are known to begin with a line.
 
-    In Z-Morton order only a whole array does; rows of a vector viewed as a matrix need not.
+    Those of a part of an array in Z-Morton order, or of a vector viewed as a matrix, are not.
     """
     array, along = view.array, contiguous_dimension(view.array)
     if array.layout == "zmorton":
@@ -350,43 +357,44 @@ def is_line_aligned(view: View) -> bool:
 
 
 def inherited_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -> tuple[s.Fact, ...]:
-    """Select the facts that all calls inherit from the outermost one; all facts without recursion."""
-    circle = find_component(module, algorithm)
-    if not circle:
+    """Select the facts that hold in every call if they hold in the outermost one; all facts without recursion."""
+    component = find_component(module, algorithm)
+    if not component:
         return tuple(facts)
     symbols = set(machine_symbols(module.signatures[algorithm]))
     if any(s.find(algorithm.body, s.Split)):
-        # The loop tree omits calls by a part of the processors, where P is their number: nothing is proved.
+        # The loop tree omits calls by a part of the processors, in which P is less: no fact on P is inherited.
         return tuple(fact for fact in facts if s.names(fact) <= symbols - {"P"})
     machine = [fact for fact in facts if s.names(fact) <= symbols]
-    left = [fact for fact in facts if fact not in machine]
-    if circle != (algorithm,):
-        # Other algorithms in the circle have sizes of their own.
+    candidates = [fact for fact in facts if fact not in machine]
+    if component != (algorithm,):
+        # Other algorithms of a mutual recursion have sizes of their own.
         return tuple(machine)
-    while left:
-        holding = _inductive_facts(*add_where(module, algorithm, tuple(left)), left)
-        if len(holding) == len(left):
+    while candidates:
+        inductive = _inductive_facts(*add_where(module, algorithm, tuple(candidates)), candidates)
+        if len(inductive) == len(candidates):
             break
-        left = holding
-    return tuple(fact for fact in facts if fact in machine or fact in left)
+        candidates = inductive
+    return tuple(fact for fact in facts if fact in machine or fact in candidates)
 
 
 def _inductive_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -> list[s.Fact]:
     """Select the facts that hold in each call if all of the facts hold in the caller."""
     try:
         level = lower_recursive_body(module, algorithm, OneLevel())
-        every = [(path or (), call) for path, nodes in enumerate_paths(level.nodes) for call in recursive_calls(nodes)]
+        calls = [(path or (), call) for path, nodes in enumerate_paths(level.nodes) for call in recursive_calls(nodes)]
     except (UntracedError, TooManyPathsError, TooComplexError, RecursionError):
         return []
-    own = [(path, call) for path, call in every if call.target is algorithm]
-    places = [
-        _CallFacts(level.scope, reduce(Facts.with_nonnegative, path, level.scope.facts), call) for path, call in own
+    sites = [
+        _CallFacts(level.scope, reduce(Facts.with_nonnegative, path, level.scope.facts), call)
+        for path, call in calls
+        if call.target is algorithm
     ]
-    return [fact for fact in facts if all(place.holds(fact) for place in places)]
+    return [fact for fact in facts if all(site.holds(fact) for site in sites)]
 
 
 class _CallFacts:
-    """A call with the facts at its place."""
+    """A recursive call with the facts that hold where it is made."""
 
     def __init__(self, scope: Scope, facts: Facts, call: RecursiveCall) -> None:
         self._scope, self._facts, self._sizes = scope, facts, call.sizes
@@ -395,16 +403,16 @@ class _CallFacts:
         """Test whether a fact holds for the sizes of the call."""
         if all(self._is_unchanged(name) for name in s.names(fact)):
             return True
-        there = replace(self._scope, facts=self._facts, values={**self._scope.values, **self._sizes})
+        callee_scope = replace(self._scope, facts=self._facts, values={**self._scope.values, **self._sizes})
         match fact:
             case s.IsPower(value=s.Name(id=name), base=s.Integer(value=base)):
                 return self._is_share(name, base)
             case s.Binary(op="and", left=left, right=right):
                 return self.holds(left) and self.holds(right)
             case s.Binary(op="<" | "<=" | ">" | ">=" | "==" as op) if (
-                apart := comparison_difference(fact, there)
+                difference := comparison_difference(fact, callee_scope)
             ) is not None:
-                return all(never_negative(value, self._facts) for value in differences(op, apart))
+                return all(never_negative(value, self._facts) for value in nonnegative_values(op, difference))
             case _:
                 return False
 
@@ -412,10 +420,10 @@ class _CallFacts:
         return name not in self._sizes or self._facts.simplify(self._sizes[name] - self._scope.values[name]) == ZERO
 
     def _is_share(self, name: str, base: int) -> bool:
-        """Test whether a size is that of the caller, possibly divided by a power of the base."""
-        whole, size = self._scope.values[name], self._sizes[name]
-        larger = self._facts.with_nonnegative(whole - base)
-        shares = (larger.simplify(size.scaled(base**power) - whole) for power in range(MAX_SHARES))
-        # A call of a size below 1 stops the run.
+        """Test whether a size is that of the caller divided by a power of the base, which may be 1."""
+        caller, size = self._scope.values[name], self._sizes[name]
+        larger = self._facts.with_nonnegative(caller - base)
+        remainders = (larger.simplify(size.scaled(base**power) - caller) for power in range(MAX_SHARES))
+        # For a caller of size 1 the size must not exceed 1; a call of a size below 1 stops the run.
         single = self._facts.restore(size).substitute({name: ONE})
-        return ZERO in shares and single.is_constant and single.constant_term <= 1
+        return ZERO in remainders and single.is_constant and single.constant_term <= 1

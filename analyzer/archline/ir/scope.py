@@ -1,4 +1,4 @@
-"""Resolve names at a place in an algorithm: sizes and indices as expressions, with the facts that hold there."""
+"""Evaluate the expressions at a point of an algorithm to polynomials in sizes, by `Scope` and the facts in it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ from archline.records import field, record, replace
 class Scope:
     """Names with static values, arrays with their declared properties, and facts.
 
-    `values` maps sizes, indices, loop variables and `let` integers to expressions; `below` gives the bound of
-    index arrays; `segments` describes offsets arrays, whose entries count as values if `reads_offsets`. `settled`
-    names data-dependent integers that are symbols here because an `assume` bounds them. `fixed` are the symbols
-    with one value throughout the body, other than loop variables. If `names_data`, every other data-dependent
-    integer is a symbol too, named by its text: valid for a difference of expressions that are evaluated at one
-    time. `element` is the kind of elements of `any` arrays, `on_grid` whether the algorithm has a grid of
-    processors. If `reads_decimals`, as in claims, decimal numerals are exact fractions; programs compute with them
-    in floating point.
+    `values` maps sizes, indices, loop variables and `let` integers to expressions; `below` maps index arrays to the
+    bound that all entries are below; `segments` describes offsets arrays, whose entries have values if
+    `reads_offsets`. `settled` names data-dependent integers that are symbols because an `assume` bounds them. `fixed`
+    are the symbols with one value throughout the body, so no loop variables. If `names_data`, every other
+    data-dependent integer is a symbol too, named by its text, which is valid only while its value does not change.
+    `element` is the kind of elements of `any` arrays, `on_grid` whether the algorithm has a grid of processors. If
+    `reads_decimals`, as in claims, decimal numerals are exact fractions; programs use floating point for them.
     """
 
     module: Module
@@ -47,7 +46,7 @@ class Scope:
     reads_decimals: bool = False
 
     def with_value(self, name: str, value: Poly) -> Self:
-        """Bind a name to a static value."""
+        """Bind a name to an expression."""
         return replace(self, values={**self.values, name: value})
 
     def without_value(self, name: str) -> Self:
@@ -93,9 +92,9 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
             return _evaluate_binary(op, left, right, expr, scope)
         case s.Call(function=function, arguments=arguments):
             return _evaluate_call(function, arguments, expr, scope)
-        case s.Element(array=array, subscripts=(place,)) if scope.reads_offsets and array in scope.segments:
-            assert not isinstance(place, s.Slice)
-            return a.offset(scope.segments[array], static_value(place, scope))
+        case s.Element(array=array, subscripts=(index,)) if scope.reads_offsets and array in scope.segments:
+            assert not isinstance(index, s.Slice)
+            return a.offset(scope.segments[array], static_value(index, scope))
         case s.Element() if scope.names_data:
             return data_symbol(expr)
         case s.Real(text=text) if scope.reads_decimals:
@@ -121,7 +120,7 @@ _DATA = "data "
 
 
 def data_symbol(expr: s.Expr) -> Poly:
-    """Return the symbol of a data-dependent integer; its name has a space, so that no size has it."""
+    """Return the symbol of a data-dependent integer; its name has a space, so that it is not the name of a size."""
     return Poly.symbol(_DATA + format_expression(expr))
 
 
@@ -160,7 +159,7 @@ def _apply_operation(op: str, x: Poly, y: Poly, expr: s.Expr, scope: Scope) -> P
         case "^":
             return _power(x, y, expr, scope.facts)
         case _:
-            raise NotStaticError(f"`{op}` is not arithmetic on sizes", expr)
+            raise NotStaticError(f"`{op}` is not an arithmetic operator on sizes", expr)
 
 
 def _power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
@@ -175,8 +174,10 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
             # (8^k)^(1/3) -> 2^k
             return a.exponential(2, level.scaled(power))
     elif base.is_constant and base.constant_term > 0:
-        above, below = (a.exponential(int(part), exponent) for part in (base.constant_term.p, base.constant_term.q))
-        return above * below**-1
+        numerator, denominator = (
+            a.exponential(int(part), exponent) for part in (base.constant_term.p, base.constant_term.q)
+        )
+        return numerator * denominator**-1
     match a.single_atom(exponent):
         case a.RealFunction(function="log2", argument=number) if number.is_constant and facts.positive(base):
             # n^log2(7) -> 7^log2(n)
@@ -184,7 +185,10 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
         case _:
             pass
     if exponent.is_constant:
-        raise NotStaticError("a power whose exponent is not a multiple of 1/2 of at least 0", expr)
+        raise NotStaticError(
+            "a power whose exponent is negative or not a multiple of 1/2, or a root of a base that may be negative",
+            expr,
+        )
     raise NotStaticError("a power with a symbolic base and exponent", expr)
 
 
@@ -201,8 +205,8 @@ def _evaluate_call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, s
             return reduce(facts.maximum, values)
         case "abs", [value]:
             return facts.positive_part(value).scaled(2) - value
-        case "gcd", [one, other] if all(a.is_integral(number) and facts.positive(number) for number in (one, other)):
-            return a.common_divisor(one, other)
+        case "gcd", [x, y] if all(a.is_integral(number) and facts.positive(number) for number in (x, y)):
+            return a.common_divisor(x, y)
         case "log2", [value]:
             return a.log2(value)
         case "sqrt", [value]:
@@ -226,7 +230,7 @@ def _square_root(value: Poly, facts: Facts) -> Poly:
 
 
 def _evaluate_rounded(function: str, arguments: tuple[s.Expr, ...], scope: Scope) -> Poly | None:
-    """Evaluate floor or ceil of a quotient of integers, or of log2 or sqrt of one; None for other arguments."""
+    """Evaluate floor or ceil of a quotient, a log2 or a square root; None for other arguments."""
     match arguments:
         case (s.Binary(op="/", left=left, right=right) as inner,):
             top, bottom = static_value(left, scope), static_value(right, scope)
@@ -251,21 +255,21 @@ def _evaluate_rounded(function: str, arguments: tuple[s.Expr, ...], scope: Scope
 
 
 def _rounded_log2(function: str, value: Poly, argument: s.Expr, scope: Scope) -> Poly:
-    """Evaluate floor(log2(e)) or ceil(log2(e)); of e = v/2^k it is that of v less k.
+    """Evaluate floor(log2(e)) or ceil(log2(e)); for e = v/2^k with an integer v it is that of log2(v), minus k.
 
-    Other fractions need to be above 1/2, as `ceil_log2` is 0 below 1; quotients of programs are integers.
+    In claims, other fractions must be above 1/2, as `ceil_log2` is 0 below 1; in programs quotients are integers.
     """
     denominator = int(a.compute_content(value).q)
     whole, halvings = value.scaled(denominator), denominator.bit_length() - 1
     if denominator != 1 << halvings or not a.is_integral(whole):
         if scope.reads_decimals and not scope.facts.positive(value.scaled(2) - 1):
-            raise NotStaticError("a rounded logarithm of what may be 1/2 or less", argument)
+            raise NotStaticError("a rounded logarithm of a value that may be 1/2 or less", argument)
         whole, halvings = _rounded_fraction(function, value), 0
     return (a.ceil_log2(whole) if function == "ceil" else a.ceil_log2(whole + 1) - 1) - halvings
 
 
 def _rounded_fraction(function: str, value: Poly) -> Poly:
-    """Round a value that is an integer divided by a number; others count as integers."""
+    """Round an integer expression divided by a number; return other values unchanged, as they count as integers."""
     denominator = Poly.constant(int(a.compute_content(value).q))
     whole = value * denominator
     if not a.is_integral(whole):
@@ -274,9 +278,10 @@ def _rounded_fraction(function: str, value: Poly) -> Poly:
 
 
 def floor_of_bound(value: Poly, facts: Facts) -> Poly:
-    """Evaluate floor(c + log2(e)) or floor(c + sqrt(e)) for integers c and e >= 1, as in bounds of a `while`.
+    """Evaluate the floor of the bound of a `while`: exactly for c + log2(e) and c + sqrt(e) with integers c and e.
 
-    Other values are bounded from above, term by term, if a log or root is the only factor of its term.
+    In other values each logarithm or root that is the only factor of its term is replaced by an integer bound, so
+    that the result is an upper bound.
     """
     for monomial, coefficient in value.terms.items():
         match monomial:
@@ -292,8 +297,8 @@ def floor_of_bound(value: Poly, facts: Facts) -> Poly:
 
 
 def _rounded_up(atom: Atom, value: Poly) -> Poly | None:
-    """Bound a log or root that is the only factor of its term by an integer, from the side of its sign."""
-    terms = [(m, c) for m, c in value.terms.items() if any(each == atom for each, _ in m)]
+    """Round a log or root up where its term is added, down where it is subtracted; None if it has other factors."""
+    terms = [(m, c) for m, c in value.terms.items() if any(factor == atom for factor, _ in m)]
     match atom, terms:
         case a.RealFunction(function="log2", argument=argument), [(((_, 1),), coefficient)]:
             return a.ceil_log2(argument) if coefficient > 0 else a.ceil_log2(argument + 1) - 1
@@ -304,5 +309,5 @@ def _rounded_up(atom: Atom, value: Poly) -> Poly | None:
 
 
 def has_function(value: Poly) -> bool:
-    """Test whether a logarithm or root occurs, which need not be an integer."""
+    """Test whether a value contains a logarithm or an unrounded root, so that it may not be an integer."""
     return any(isinstance(atom, a.RealFunction) and atom.function != "isqrt" for atom in value.atoms())

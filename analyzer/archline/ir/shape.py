@@ -1,7 +1,7 @@
-"""Compute shapes of loop nests, which are equal for nests that differ only in the names of counters.
+"""Compute shapes of loop nests: keys that are equal for nests which differ only in the names of counters.
 
-A shape is a hashable value of everything that io bounds depend on, with counters named by their depths. Two
-nests of one shape have the same bounds if no counter is left in these.
+A shape is a hashable value of everything that io bounds depend on, with counters named by their depths. Nests of
+equal shape have equal bounds, if the bounds contain no counters.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ def name_counters(chain: Chain, outside: int = 0) -> dict[str, Poly]:
 
 
 def loop_shape(loop: Loop, names: Names, base: Facts) -> Shape:
-    """The range of a loop, and the facts inside it that differ from `base`."""
+    """Return the shape of a loop without its body; facts on symbols that are those of `base` are left out."""
     ends = _rename_all((loop.lo, loop.hi, loop.trips, *loop.holds), names)
     return (*ends, _facts_shape(loop.facts, names, base), _facts_shape(loop.inside, names, base))
 
 
 @lru_cache(maxsize=32)
 def chain_shape(chain: Chain, base: Facts) -> Shape:
-    """The shape of a chain of loops, cached as many references share chains."""
+    """Return the shape of a chain of loops; cached, as many references share chains."""
     names = name_counters(chain)
     return tuple(loop_shape(loop, names, base) for loop in chain)
 
 
 def access_shape(access: Access, names: Names) -> Shape:
-    """The shape of an access; a walking access is equal only to itself."""
+    """Return the shape of an access; one with a walk equals no other access."""
     parts = tuple(None if part is None else _rename_all(part, names) for part in access.parts)
     shared = None if access.shared is None else _rename_all(access.shared, names)
     when = _rename_all(access.when, names)
@@ -56,7 +56,7 @@ def access_shape(access: Access, names: Names) -> Shape:
 
 
 def nest_shape(loop: Loop, outside: Chain, base: Facts) -> Shape:
-    """The shape of a loop with its body; the loops `outside` are not renamed."""
+    """Return the shape of a loop with its body; counters of the loops `outside` are not renamed."""
     return (*outside, _node_shape(loop, outside, len(outside), base))
 
 
@@ -66,7 +66,7 @@ def _node_shape(node: Node, chain: Chain, outside: int, base: Facts) -> Hashable
             return access_shape(node, name_counters(chain, outside))
         case Loop():
             inside = (*chain, node)
-            body = tuple(_node_shape(each, inside, outside, base) for each in node.body)
+            body = tuple(_node_shape(child, inside, outside, base) for child in node.body)
             return node.span, *loop_shape(node, name_counters(inside, outside), base), body
         case RecursiveCall() | Choice():
             return node
@@ -77,11 +77,11 @@ def _rename_all(values: Sequence[Poly | None], names: Names) -> tuple[Poly | Non
 
 
 def _facts_shape(facts: Facts, names: Names, base: Facts) -> Shape:
-    """The bounds that differ from those of `base`, and the facts about divisibility."""
+    """Return the bounds of symbols that differ from those of `base`, and the facts on divisibility and powers."""
     bounds = tuple(
         (names.get(name, name), _rename_all(bound.lower, names), _rename_all(bound.upper, names))
         for name, bound in facts.bounds.items()
         if base.bounds.get(name) is not bound
     )
-    rewrites, quotients = (tuple(each.items()) for each in (facts.rewrites, facts.quotients))
+    rewrites, quotients = (tuple(mapping.items()) for mapping in (facts.rewrites, facts.quotients))
     return bounds, rewrites, quotients, facts.powers

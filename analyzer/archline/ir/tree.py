@@ -1,7 +1,7 @@
 """Define the loop tree: the accesses of a program in serial order, from which all io bounds are derived.
 
-An element is given by one expression for each dimension of the array itself, through all views and calls; the
-expression is None if data determines it.
+Views and parameters of calls are resolved: an element has one subscript for each dimension of the array itself, an
+expression in sizes and counters, or None if it depends on data.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from archline.records import field, record, replace
 
 
 class UntracedError(Exception):
-    """The accesses cannot be followed; the error has a reason and a source span."""
+    """The accesses of a program cannot be followed; `reason` says why, `span` where."""
 
     def __init__(self, reason: str, span: Span) -> None:
         super().__init__(reason)
@@ -30,7 +30,8 @@ def require_accesses(module: Module, algorithm: s.Algorithm) -> None:
     for called in (algorithm, *find_reachable(module, algorithm)):
         if called.grid:
             raise UntracedError(
-                "io is derived for one processor, not a grid: take an algorithm that processors call", called.span
+                "io is derived for one processor, not for a grid: choose an algorithm that the processors call",
+                called.span,
             )
         for moving in s.find(called.body, s.Communication, s.Split):
             raise UntracedError("the costs of communication are not derived in this version", moving.span)
@@ -41,12 +42,12 @@ def require_accesses(module: Module, algorithm: s.Algorithm) -> None:
 
 @record(eq=False)
 class Array:
-    """An array: an argument, or a local one, which lies on the stack above `below` lines (an upper bound).
+    """An array: an argument, or a local one, which lies on the stack above at most `below` lines.
 
-    `moves` names the loop variables that determine where a local array begins. An argument of a recursive
+    `moves` names the loop variables on which the position of a local array depends. An argument of a recursive
     algorithm may be part of an array: if not `aligned`, its rows begin anywhere in a line; if `strided`, no two
-    entries share a line. Local arrays that occupy different lines in different iterations have the loops around
-    them in `within`; `beneath` are the local arrays below. If not `exact`, extents are upper bounds.
+    entries share a line. If a local array may occupy different lines in different iterations, `within` names the
+    loops around it; `beneath` lists the local arrays under it. If not `exact`, extents are upper bounds.
     """
 
     name: str
@@ -64,9 +65,10 @@ class Array:
 
 @record(eq=False)
 class View:
-    """A view of an array: `starts` in the array's dimensions, and `axes` with the dimension and step of each own one.
+    """A view of an array: `starts` has its first subscript in each dimension of the array.
 
-    If not `exact`, extents are upper bounds.
+    `axes` has, for each dimension of the view, the dimension of the array and the step along it. If not `exact`,
+    extents are upper bounds.
     """
 
     array: Array
@@ -76,7 +78,7 @@ class View:
     exact: bool = True
 
     def place(self, subscripts: tuple[Poly | None, ...]) -> tuple[Poly | None, ...]:
-        """Map the subscripts of an element of the view to the array."""
+        """Map the subscripts of an element of the view to those in the array; None for one that depends on data."""
         result = list(self.starts)
         for (dimension, step), subscript in zip(self.axes, subscripts, strict=True):
             start = result[dimension]
@@ -85,7 +87,7 @@ class View:
 
     @property
     def parts(self) -> tuple[tuple[Poly, Poly] | None, ...]:
-        """The first and the last subscript in each dimension of the array; None if that may be the whole dimension."""
+        """The first and the last subscript in each dimension of the array; None for the whole one or if not known."""
         intervals: list[tuple[Poly, Poly] | None] = [None] * len(self.starts)
         along = [dimension for dimension, _ in self.axes]
         for (dimension, step), extent in zip(self.axes, self.extents, strict=True):
@@ -97,10 +99,10 @@ class View:
 
 @record
 class MonotoneWalk:
-    """A subscript that moves one way along a row throughout a loop, which is given by its variable.
+    """A monotone movement along a row of a subscript that depends on data, in the loop with variable `loop`.
 
     Subscripts of equal `course` differ by their `shift`; all lie within `bounds`. The walk begins at `first`, if
-    known. If it `rests`, the access comes after the loop, at the walk's final subscript.
+    known. If it `rests`, the access comes after the loop, at the final subscript.
     """
 
     loop: str
@@ -113,12 +115,12 @@ class MonotoneWalk:
 
 @record(eq=False)
 class Access:
-    """One element read or `written`, or both (then `times` is 2), at each execution.
+    """The access of one element at each execution: a read, or if `written` a write; `times` is 2 for both.
 
-    An element that data selects is within `parts` of the array, where these are not None; it may move one way
-    along a row, as `walk` describes. If `certain`, every iteration of the loops around it executes it in which all
-    of `when` are nonnegative. If all branches assign the element, one of the branches does in every iteration in
-    which all of `shared` are nonnegative.
+    `place` has its subscripts, None for one that depends on data; these lie in the intervals `parts` that are not None,
+    and `walk` describes how they move along a row. If `certain`, it is executed in every iteration of the loops around
+    it in which all of `when` are nonnegative. If all branches of an `if` assign the element, one branch does in every
+    iteration in which all of `shared` are nonnegative. The loops `steady` do not change the element.
     """
 
     array: Array
@@ -135,9 +137,9 @@ class Access:
 
     @property
     def wherever(self) -> tuple[Poly, ...] | None:
-        """Conditions under which every iteration accesses the element, here or in another branch.
+        """Expressions such that each iteration in which they are nonnegative accesses the element, in some branch.
 
-        None if data decides.
+        None if that depends on data.
         """
         if self.shared is not None:
             return self.shared
@@ -146,9 +148,9 @@ class Access:
 
 @record(eq=False)
 class Loop:
-    """A loop of at most `trips` iterations, with `variable` from `lo` to `hi` - 1.
+    """A loop of at most `trips` iterations with lo <= variable < hi.
 
-    `facts` hold around it, `inside` in its body. In every iteration each of `holds` is nonnegative.
+    `facts` hold around it, `inside` in its body. All of `holds` are nonnegative in every iteration.
     """
 
     variable: str
@@ -185,17 +187,17 @@ class RecursiveCall:
 
 @record(eq=False)
 class Choice:
-    """An `if` with recursive calls: the first branch whose condition is 1 (None: data decides) is taken."""
+    """An `if`, with or without recursive calls in it: the first branch whose condition holds is taken."""
 
     branches: tuple[ChoiceBranch, ...]
 
 
 @record(eq=False)
 class ChoiceBranch:
-    """A branch of a choice: the indicator of its condition, and the condition (None for `else`).
+    """A branch of a choice, with its condition (None for `else`).
 
-    If data decides, `taken` is None, and `possible` is 0 where sizes exclude the condition. All of `known` are
-    nonnegative exactly where this branch is taken; None without such values.
+    `taken` is the indicator of the condition, None if it depends on data; `possible` is 0 only where sizes exclude the
+    condition. All of `known` are nonnegative where this branch is taken (`OneLevel`: only there); None if not known.
     """
 
     taken: Poly | None
@@ -207,7 +209,7 @@ class ChoiceBranch:
 
 Node = Access | Loop | RecursiveCall | Choice
 Chain = tuple[Loop, ...]
-"""The loops around a node, from the outermost in."""
+"""The loops around a node, the outermost first."""
 
 
 def iter_accesses(nodes: tuple[Node, ...], chain: Chain = ()) -> Iterator[tuple[Access, Chain]]:
@@ -220,7 +222,7 @@ def iter_accesses(nodes: tuple[Node, ...], chain: Chain = ()) -> Iterator[tuple[
 
 
 def writes_only(nodes: tuple[Node, ...]) -> Iterator[Node]:
-    """Yield the nodes without accesses that only read."""
+    """Yield the nodes with all accesses removed that only read."""
     for node in nodes:
         match node:
             case Access():
@@ -235,5 +237,5 @@ def writes_only(nodes: tuple[Node, ...]) -> Iterator[Node]:
 
 
 def contiguous_dimension(array: Array) -> int:
-    """The dimension along which neighbours share lines."""
+    """Return the dimension of an array along which neighbours are adjacent in memory."""
     return 0 if array.layout == "colmajor" else len(array.extents) - 1

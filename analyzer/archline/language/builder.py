@@ -1,4 +1,4 @@
-"""lark's tree becomes the syntax tree: a method for each grammar rule whose node is not just its parts in order."""
+"""Build the syntax tree from lark's, with a method for each grammar rule whose node is not just its parts in order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INTRINSICS = {
 """The intrinsic functions and the number of arguments of each; None: two or more."""
 
 NAMES_OF_TYPES = {"any", "operator", "size"}
-"""Words of types, which are only at places where no name can be: they can be names elsewhere."""
+"""Words of types that can be names too: they are words of types only at places where no name can be."""
 
 
 def _collect_reserved() -> frozenset[str]:
@@ -39,7 +39,7 @@ RESERVED = _collect_reserved()
 
 @v_args(meta=True)
 class TreeBuilder(Transformer_NonRecursive[Token, Any]):
-    """Builds nodes bottom-up. `offset` is added to line numbers: an item is parsed without the file around it."""
+    """Builds nodes bottom-up. `offset` is added to line numbers, as an item is parsed without the file around it."""
 
     def __init__(self, source: Source, offset: int) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         self._offset = offset
         self._depth: dict[s.Node, int] = {}
         self.sized: Span | None = None
-        """Where sizes of an algorithm are set, in something else than a claim."""
+        """The place of a cost with sizes, such as `work(f, n = 2*n)`, outside of claims, where it is a mistake."""
 
     # Positions and limits
     def _make_span(self, at: Meta | Token) -> Span:
@@ -291,7 +291,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return tuple(chain.from_iterable(children))
 
     def __default__(self, data: Any, children: list[Any], meta: Meta) -> Any:
-        """Build the node of any other rule, from its name and fields; it defines its `name`, or its `group`."""
+        """Build the node of any other rule: the rule names the class, and its children are the fields in order."""
         kind = getattr(s, "".join(word.capitalize() for word in data.split("_")))
         parts = (
             child

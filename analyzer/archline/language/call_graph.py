@@ -1,4 +1,4 @@
-"""The call graph of a module contains the calls of algorithms, and its components are algorithms in a circle."""
+"""The call graph of a module has its algorithms as nodes; algorithms that call each other are a component."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from archline.records import memoised
 
 T = TypeVar("T")
 MAX_MODULES = 16
-"""The number of graphs that are cached, the latest ones: a derivation asks at every call."""
+"""The number of call graphs that are cached, the latest ones: a derivation asks for them at every call."""
 MAX_KNOWN = 256
 """The number of cached sets of reachable algorithms, each as large as all callees."""
 
@@ -30,13 +30,13 @@ Components = tuple[tuple[s.Algorithm, ...], ...]
 
 
 def find_component(module: Module, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
-    """Return the algorithms in a circle with `algorithm`, itself first; empty if it is not recursive."""
-    circle = _find_graph(module).circle(algorithm)
-    if not circle:
+    """Return the algorithms that `algorithm` is mutually recursive with, itself first; empty if it is not recursive."""
+    component = _find_graph(module).circle(algorithm)
+    if not component:
         return ()
     return (
         algorithm,
-        *(item for item in find_reachable(module, algorithm) if item in circle and item is not algorithm),
+        *(item for item in find_reachable(module, algorithm) if item in component and item is not algorithm),
     )
 
 
@@ -71,7 +71,7 @@ def local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Local]:
 
 
 def callees_first(module: Module, algorithm: s.Algorithm) -> Components:
-    """Return the components that a call may execute, its own included: callees first."""
+    """Return the components that a call of `algorithm` may execute, its own included: callees first."""
     return find_components(_find_graph(module).callees, algorithm)
 
 
@@ -90,7 +90,7 @@ class _CallGraph:
 
     @memoised
     def callees(self, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
-        """Return the algorithms that one calls directly, each once, in order of appearance."""
+        """Return the algorithms that `algorithm` calls directly, each once, in order of appearance."""
         return tuple(dict.fromkeys(iterate_callees(self._module, algorithm)))
 
     def circle(self, algorithm: s.Algorithm) -> frozenset[s.Algorithm]:
@@ -105,20 +105,20 @@ class _CallGraph:
     def _find(self, algorithm: s.Algorithm) -> None:
         if algorithm in self._circle:
             return
-        for together in find_components(self._unresolved_callees, algorithm):
-            called = {target for member in together for target in self.callees(member)}
-            circle = frozenset(together) if called & set(together) else frozenset[s.Algorithm]()
+        for component in find_components(self._unresolved_callees, algorithm):
+            called = {target for member in component for target in self.callees(member)}
+            circle = frozenset(component) if called & set(component) else frozenset[s.Algorithm]()
             recursive = bool(circle) or any(self._recurses[callee] for callee in called)
-            self._circle |= dict.fromkeys(together, circle)
-            self._recurses |= dict.fromkeys(together, recursive)
+            self._circle |= dict.fromkeys(component, circle)
+            self._recurses |= dict.fromkeys(component, recursive)
 
     def _unresolved_callees(self, algorithm: s.Algorithm) -> Iterator[s.Algorithm]:
-        """Return the callees without a known component; those of a known algorithm are known."""
+        """Return the callees whose component is not known; if that of an algorithm is known, so are its callees'."""
         return (callee for callee in self.callees(algorithm) if callee not in self._circle)
 
 
 def traverse_reachable(callees: Callable[[T], Iterable[T]], start: T) -> dict[T, None]:
-    """Return the nodes that something leads to, directly or not, in order of discovery."""
+    """Return the nodes that can be reached from `start` in one step or more, in order of discovery."""
     discovered: dict[T, None] = {}
     pending = [start]
     while pending:
@@ -173,7 +173,10 @@ def iterate_callees(program: CallTargets, part: object) -> Iterator[s.Algorithm]
 
 
 def declared_costs(known: CallTargets, part: object) -> Iterator[tuple[s.Node, s.Expr, str]]:
-    """Yield each amount that a part of a program declares, or an extern that it calls: node, amount, metric."""
+    """Yield the amounts declared by the `costs` in a part of a program and by the externs that it calls.
+
+    Each is a triple of the node (`costs` or call), the amount and the metric.
+    """
     for costs in s.find(part, s.Costs):
         yield from ((costs, amount, metric) for amount, metric in costs.amounts)
     for call in s.find(part, s.Call):

@@ -216,8 +216,8 @@ TOO_MANY_ITERATIONS = Rule(
     "`at most` exceeded",
     """
     A `while` loop began more iterations than its `at most` allows. The bound is evaluated once, on entry. It is a
-    declared fact: where the data decides how often a loop goes round, the run that breaks it stops. Where the sizes
-    alone decide it, `check` and `cost` refuse a bound that some small sizes break.
+    declared fact: where the data decides the number of iterations, a run that exceeds it stops. Where the sizes alone
+    decide that number, `check` and `cost` refuse a bound that it exceeds at some small sizes.
 
     ```
     while i < n at most 3 times:     # n = 4; write: at most n times

@@ -38,9 +38,9 @@ NEVER_SET = Rule(
     "AL606",
     "output that is not set",
     """
-    At the sizes that the message names, no run sets the element of the `out` array, whatever the data: whoever reads
-    the result finds nothing there. Or a run stops there, as it reads the element before it is set. Costs are derived
-    all the same, of the program as it is written.
+    At the sizes that the message names, no run sets the element of the `out` array, whatever the data: the result has
+    no value there. Or a run stops there, as it reads the element before it is set. Costs are derived all the same, for
+    the program as it is written.
 
     ```
     for i in 1..n:           # write: for i in 0..n
@@ -99,7 +99,7 @@ NOT_DECREASING = Rule(
     """
     At every recursive call the `decreases` expressions must be at least 0 and lexicographically less than those of the
     active call of the same algorithm. Without `decreases`, some size must be smaller than in that call, or some index
-    another one.
+    different.
 
     ```
     algorithm f(x: inout real[n]):
@@ -128,4 +128,4 @@ GRID = Rule(
 OF_SIZES = frozenset(
     (OUT_OF_BOUNDS, SLICE_OUT_OF_BOUNDS, UNSET, SIZE_TOO_SMALL, SHAPE, WHERE, NOT_EXACT, BAD_STEP, BAD_SIZE, GRID)
 )
-"""The rules that sizes alone may break."""
+"""The rules that can be broken by sizes alone, whatever the data."""

@@ -123,7 +123,10 @@ def describe_defect(problem: Exception) -> str:
 
 @contextmanager
 def note_defects(defects: list[str] | None, about: str) -> Iterator[None]:
-    """Note a defect in the block, with its subject, if there is a list for that; raise any other exception."""
+    """Add a defect that occurs in the block to `defects`, after its subject `about`.
+
+    Without a list the exception is raised, and an ArchlineError always, which is not a defect.
+    """
     try:
         yield
     except Exception as problem:

@@ -16,7 +16,7 @@ WORD = 8
 
 
 class Composition(Enum):
-    """The composition of a metric over two parts of a program."""
+    """The way in which a metric's amounts of two parts of a program make that of both."""
 
     SUM = auto()
     """The sum, in sequence and in parallel."""
@@ -57,10 +57,10 @@ DECLARED = "declared"
 class MetricDefinition:
     """The properties of a metric.
 
-    `composition` and `counts` (the events that are 1 each) are given if a walk over the statements derives it,
+    `composition` and `counts` (the events that count 1 each) are given if a walk over the statements derives it,
     `composition` alone if it counts other things than events. `by_kind`: it is split into kinds of events. A declared
-    amount of it counts `within` other metrics too. `at_most` names one that it never exceeds, unless it is declared and
-    not within that. `letter` is its symbol in recurrences.
+    amount of it counts in the metrics `within` too. `at_most` names a metric that it never exceeds, unless it is
+    declared and that metric is not among `within`. `letter` is its symbol in recurrences.
 
     `declared`: `costs` and `ensures` may name it, `claimed`: claims may. `executed`: runs count it. `taken`: models of
     energy may take it. `whole`: it counts things, so that bounds at sizes are integers too, unless it is declared.
@@ -109,7 +109,7 @@ def _make_registry(*metrics: MetricDefinition) -> Mapping[str, MetricDefinition]
 
 METRICS = _make_registry(
     MetricDefinition(
-        "flops", "flop", "operations on reals; on one processor, where there are several",
+        "flops", "flop", "operations on reals; on a grid, of the longest path",
         Derived.ALWAYS, Composition.SUM, _is_real, by_kind=True, within=("work", "span", "other_flops"), at_most="work",
         letter="F",
         declared=True, claimed=True, executed=True, taken=True, whole=True,
@@ -138,7 +138,7 @@ METRICS = _make_registry(
         for name in _KINDS
     ),
     MetricDefinition(
-        "other_flops", "flop", "flops that are no addition, subtraction, multiplication or division",
+        "other_flops", "flop", "flops other than additions, subtractions, multiplications and divisions",
         Derived.ON_REQUEST, Composition.SUM,
         lambda event: event.real and not any(_is_of_kind(event, name) for name in _KINDS),
         within=("flops", "work", "span"), at_most="flops", letter="O", taken=True, whole=True,
@@ -156,11 +156,11 @@ METRICS = _make_registry(
         Derived.ALWAYS, letter="Q", declared=True, claimed=True, executed=True, taken=True, of_cache=True, whole=True,
     ),
     MetricDefinition(
-        "writebacks", "line", "lines written back to slow memory by a replacement with the fewest misses",
+        "writebacks", "line", "lines written back to slow memory by a replacement policy with the fewest misses",
         Derived.ON_REQUEST, executed=True, of_cache=True, whole=True,
     ),
     MetricDefinition(
-        "bytes", "B", "bytes fetched and written back, in words of 8 B, by a replacement that moves the fewest",
+        "bytes", "B", "bytes fetched and written back, in words of 8 B, by a replacement policy that moves the fewest",
         Derived.ON_REQUEST, executed=True, taken=True, of_cache=True, whole=True,
     ),
     MetricDefinition("traffic", "B", "bytes moved between slow and fast memory", taken=True),
@@ -203,7 +203,7 @@ def select_metrics(choice: Callable[[MetricDefinition], bool]) -> tuple[str, ...
 DECLARABLE = select_metrics(lambda metric: metric.declared)
 CLAIMABLE = select_metrics(lambda metric: metric.claimed or metric.derived is not Derived.NEVER)
 ON_MACHINE = select_metrics(lambda metric: metric.claimed and not metric.declared)
-"""Metrics that take a machine, and a model."""
+"""Metrics that are claimed of an algorithm on a machine, by a model."""
 EXECUTED = select_metrics(lambda metric: metric.executed)
 DERIVABLE = select_metrics(lambda metric: metric.derived is not Derived.NEVER)
 ON_REQUEST = select_metrics(lambda metric: metric.derived is Derived.ON_REQUEST)

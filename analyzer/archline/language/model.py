@@ -61,7 +61,7 @@ class BoundBy(Enum):
 
 @record
 class SizeBinding:
-    """The binding of the size `name`: by parameter number `parameter`, for EXTENT in dimension `dimension`."""
+    """The source of the size `name`: the argument number `parameter`, for EXTENT its extent number `dimension`."""
 
     name: str
     by: BoundBy
@@ -97,9 +97,9 @@ class Collective:
 
 @record(eq=False)
 class Need:
-    """A value, in the names of an algorithm, that all processors along some axes of its grid must have the same.
+    """A value, in the names of an algorithm, that must be equal on all processors along some axes of its grid.
 
-    `what` begins the message about processors that differ, which break the `rule`.
+    `rule` is broken by processors whose values differ; `what` begins the message about them.
     """
 
     value: Expr
@@ -110,7 +110,7 @@ class Need:
 
 @record(eq=False)
 class Agreement:
-    """Values that processors which call an algorithm must agree on, and the axes along which it communicates.
+    """The values on which the processors that call an algorithm must agree, and the axes along which it communicates.
 
     `data` is the first place where data decides which messages exist, `output` where it decides the output.
     """
@@ -129,7 +129,7 @@ class Module:
     `types` gives the type of every expression of every reachable algorithm, `targets` the callee of each call, `shapes`
     the extents of every expression that is a view (as expressions in the names of its scope), and `bindings`, for every
     call of an algorithm, the callee's sizes and index parameters as expressions of the caller (None if only the data
-    decides; P if the callee runs on part of the grid). `collectives` gives the calls that collective operations denote,
+    decides; and P if the callee runs on part of the grid). `collectives` has the calls that collective operations mean,
     `agreements` the values that must be the same on the processors of a grid, `shortfalls` for each call the sizes for
     which data may pass less than their lower limit.
     """

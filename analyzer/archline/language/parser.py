@@ -82,7 +82,7 @@ MAX_FRAGMENTS = 512
 
 
 def describe(token: Token, accepted: Collection[str], line: str, column: int) -> tuple[str, str | None]:
-    """Return a message and perhaps a hint for an unexpected token, from the terminals that would have been accepted.
+    """Return the message about an unexpected token and a hint or None, from the terminals `accepted` there.
 
     `line` is the code of its line, and `column` its place there, from 1.
     """
@@ -113,7 +113,7 @@ def _describe_expected(accepted: set[str]) -> str | None:
 
 def _suggest_fix(token: Token, accepted: set[str], before: str) -> str | None:
     if token.type == "COLON" and "AT" in accepted:
-        return "a `while` says how often it runs: `while lo < hi at most log2(n + 1) + 1 times:`"
+        return "a `while` bounds its iterations: `while lo < hi at most log2(n + 1) + 1 times:`"
     if token.type == "_NEWLINE" and "COLON" in accepted:
         return "a block header ends with `:`"
     if token.type == "_INDENT":
@@ -137,7 +137,7 @@ def make_parser(grammar: str, **options: Any) -> lark.Lark:
 
 
 def _find_tables_file(grammar: str, options: dict[str, Any]) -> Path:
-    """Return a file name for each grammar, version and set of options. Raises RuntimeError without a home folder."""
+    """Return the cache file of a grammar, its options and the versions. Raises RuntimeError without a home folder."""
     plain = sorted((name, value) for name, value in options.items() if isinstance(value, str | bool | list))
     parts = repr((grammar, plain, lark.__version__, sys.version_info[:2]))
     return cache_folder() / f"grammar-{sha256(parts.encode()).hexdigest()[:16]}.lark"
@@ -255,7 +255,7 @@ def _adapt_diagnostic(problem: Diagnostic) -> Diagnostic:
         return problem
     span = problem.span
     text = span.text.strip()
-    return Diagnostic(rules.UNEXPECTED, f"unexpected `{text}`" if text else "nothing is written here", span)
+    return Diagnostic(rules.UNEXPECTED, f"unexpected `{text}`" if text else "the text is empty", span)
 
 
 def _try_parse(source: Source, first: int, text: str, start: str = "start") -> Any:
@@ -264,8 +264,8 @@ def _try_parse(source: Source, first: int, text: str, start: str = "start") -> A
     try:
         tree = builder.transform(_load_grammar().parse(text, start=start))
         if builder.sized is not None:
-            hint = "work(f, n = 2*n) says so in a `claim`"
-            return Diagnostic(rules.UNEXPECTED, "no size is set here", builder.sized, hint=hint)
+            hint = "only a cost in a `claim` has sizes that are set, such as `work(f, n = 2*n)`"
+            return Diagnostic(rules.UNEXPECTED, "sizes cannot be set here", builder.sized, hint=hint)
         return tree
     except UnexpectedInput as problem:
         return _diagnose_syntax(source, first, text, problem)
@@ -301,9 +301,9 @@ def _parse_chunk(source: Source, first: int, lines: list[str]) -> tuple[s.Item |
 
 
 def _repair_statement(lines: list[str], at: int) -> bool:
-    """Replace the statement on a line, and the block of a header, by `pass`. False: not possible.
+    """Replace the statement on line `at`, with its block if it has one, by `pass`; return whether that was possible.
 
-    A clause of the header is dropped and a branch gets another condition: else the next ones would be mistakes.
+    A clause of the header is dropped, and a branch gets another condition: else what follows would be mistakes too.
     """
     if at <= 0 or at >= len(lines):
         return False
@@ -377,7 +377,7 @@ def _find_tabs(source: Source) -> tuple[Diagnostic, ...]:
 
 
 def _indentation_levels(source: Source, first: int, lines: Sequence[str]) -> Iterator[tuple[Span, int, list[int]]]:
-    """Yield the lines with code: their spans, indentation, and the indentations of the blocks open before each."""
+    """Yield each line with code: its span, its indentation, and the indentations of the blocks open before it."""
     stack = [0]
     for number, line in enumerate(lines, first):
         if line.strip() and not line.lstrip().startswith("#"):

@@ -1,4 +1,4 @@
-"""Tree to text: the canonical form of a program keeps every comment in its place (`archline fmt`)."""
+"""Programs are printed in canonical form, with every comment in its place (`archline fmt`)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class _Layout:
         return list(self._comments[start : self._next])
 
     def _write_comments(self, comments: Sequence[s.Comment], level: int, indents: Sequence[int]) -> None:
-        """Write comments that have separate lines, before a line of `level`: each in the deepest block it fits."""
+        """Write comments that have separate lines, before a line of `level`: each in the deepest block that fits."""
         for comment in comments:
             depth = level
             while depth + 1 < len(indents) and comment.column > indents[depth + 1]:

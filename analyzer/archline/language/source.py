@@ -18,7 +18,7 @@ MAX_BYTES = 256 * 1024
 Read = dict[Path, str | None]
 """The files that were looked for, and the text of each; None for a missing file."""
 Snapshot = Mapping[str, bytes]
-"""Files of an earlier state by their paths, which have a common beginning."""
+"""The contents of files of an earlier state, by paths with a common beginning."""
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _read: ContextVar[Read | None] = ContextVar("read", default=None)
 _snapshots: ContextVar[Mapping[str, Snapshot]] = ContextVar("snapshots", default=MappingProxyType({}))
@@ -46,7 +46,7 @@ def record_reads() -> Iterator[Read]:
 
 
 def note_read(path: Path, text: str | None) -> None:
-    """Note that a file is looked for, for the surrounding block that records reads."""
+    """Note the text of a file that is looked for (None if missing) in the reads that a surrounding block records."""
     read = _read.get()
     if read is not None:
         read[path] = text

@@ -113,7 +113,7 @@ class Simple(Statement):
 
     @property
     def increment(self) -> int | None:
-        """The number by which the statement moves the integer that it sets, if known."""
+        """The literal that the statement adds to the integer that it sets; None if it sets it in another way."""
         return None
 
     @property
@@ -123,7 +123,10 @@ class Simple(Statement):
 
     @property
     def revisited(self) -> tuple[Name | Element, ...]:
-        """The updates with accesses in between: all if it writes to several places, as it first reads, then writes."""
+        """The updates with other accesses between their read and their write.
+
+        These are all updates if the statement writes to several places, since it reads before it writes to any.
+        """
         return self.updates if len(self.writes) > 1 else ()
 
     @property
@@ -445,7 +448,7 @@ Item: TypeAlias = Use | Extern | Claim | Algorithm
 
 @record(eq=False)
 class Program:
-    """A parsed file. `broken` names the algorithms that had syntax errors and were repaired to go on."""
+    """A parsed file. `broken` names the algorithms with syntax errors, which were repaired to find further ones."""
 
     source: Source = field(repr=False)
     items: tuple[Item, ...]

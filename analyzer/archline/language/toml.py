@@ -17,10 +17,10 @@ _KEY = re.compile(r"\s*([\w.\"'-]+)\s*=\s*")
 
 
 class TomlPositions:
-    """The lines of tables and keys, by their path.
+    """The places of tables and keys in a TOML file, by their path.
 
-    The place of a key of an inline table is that of the table, the place of a table without a line that of its first
-    part. A table of a list, `[[NAME]]`, has its position after its name: `("row", "0")`.
+    A key of an inline table has the place of the table, and a table without a header that of its first part. A table
+    of a list, `[[NAME]]`, has its number after its name: `("row", "0")`.
     """
 
     def __init__(self, source: Source) -> None:
@@ -41,7 +41,7 @@ class TomlPositions:
                 self._starts.setdefault((*table, *_split_key(key[1])), (number, key.end()))
 
     def span(self, path: Sequence[str], inner: Span | None = None) -> Span | None:
-        """Return the place of a key's value or of a table; `inner` is a stretch of the key's text."""
+        """Return the place of a key's value or of a table; with `inner`, of this part of the value's string."""
         for length in range(len(path), 0, -1):
             start = self._starts.get(tuple(path[:length]))
             if start is not None:

@@ -9,7 +9,7 @@ from archline.expr.tree import Expr, Node, tree
 
 @tree
 class SizeType(Node):
-    """`size`: an integer >= 1 known to the analysis."""
+    """`size`: an integer known to the analysis, at least 1 or what a `where` allows."""
 
 
 @tree
@@ -26,7 +26,7 @@ class ScalarType(Node):
 
 @tree
 class OperatorType(Node):
-    """`operator`: + * min or max, which updates with it take as `x[i] op= y[i]`."""
+    """`operator`: one of + * min max, for updates `x[i] op= y[i]`."""
 
 
 @tree

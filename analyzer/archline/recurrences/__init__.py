@@ -4,7 +4,7 @@
 `Recurrence` is its form for display. `evaluate.ValueTable` computes values. `exact.search.search_bound` finds bounds
 that induction proves, `closed.levels.closed_form` solves recursions with one call a level, and
 `asymptotic.solve.solve` derives the growth of recurrences over real sizes. `analysis.metrics` calls these for costs,
-`claims` for growth, and the command `archline recurrence` for those that users write.
+`claims` for growth, and the command `archline recurrence` for recurrences that users write.
 """
 
 from archline.lazy_modules import load_on_use

@@ -1,4 +1,4 @@
-"""Evaluate a recurrence at given sizes by following its equations: exact wherever the sizes decide the cost."""
+"""Evaluate a recurrence exactly at given sizes by its equations, if the sizes determine the cost."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from archline.records import record
 from archline.recurrences.model import Equation, SizeFunction, find_calls, split_by_call
 
 Place = tuple[str, tuple[Number, ...]]
-"""A function, and numbers for its parameters."""
+"""A call with numbers: the name of the function, and the values of its parameters."""
 
 
 class OpenPlace(NamedTuple):
-    """A place being evaluated: rest + sum of factor*call at a point; `nested` calls are inside the rest."""
+    """A call being evaluated: its value is rest + sum of factor*call (`linear`); `nested` calls are inside the rest."""
 
     rest: Compute
     environment: Environment
@@ -28,11 +28,11 @@ class OpenPlace(NamedTuple):
     nested: tuple[Place, ...]
 
     def missing(self, known: Mapping[Place, Number]) -> list[Place]:
-        """Return the places whose values it needs and which are not known."""
+        """Return the calls whose values are needed and not in `known`."""
         return [place for place in (*[place for _, place in self.linear], *self.nested) if place not in known]
 
     def value(self, known: Mapping[Place, Number]) -> Number:
-        """Return the value, if those of all needed places are known."""
+        """Return the value; `known` must have the values of all needed calls."""
         total = self.rest(self.environment)
         for factor, place in self.linear:
             total += factor * known[place]
@@ -40,7 +40,7 @@ class OpenPlace(NamedTuple):
 
 
 _Call = tuple[str, tuple[Compute, ...]]
-"""The function that is called, and its arguments."""
+"""The name of the function that is called, and its compiled arguments."""
 
 
 def _evaluate_place(call: _Call, environment: Environment) -> Place:
@@ -52,7 +52,7 @@ DecisionTest = Callable[[Environment], bool]
 
 @record
 class _Case:
-    """An equation: the decisions that lead to it, each with its number, and the parts of its value."""
+    """A compiled equation: its decisions (number, test, outcome), and the parts of its value as in OpenPlace."""
 
     equation: Equation
     decisions: tuple[tuple[int, DecisionTest, bool], ...]
@@ -62,7 +62,7 @@ class _Case:
 
 
 class FunctionCases:
-    """The equations of one function; `called` gives the values of calls inside a max."""
+    """The compiled equations of one function; `called` returns the values of calls inside a max."""
 
     def __init__(self, function: SizeFunction, called: Apply | None = None) -> None:
         self.function = function
@@ -87,18 +87,18 @@ class FunctionCases:
         return call.function, tuple(map(self._compiler.of, call.arguments))
 
     def at(self, arguments: tuple[Number, ...]) -> tuple[Equation, dict[str, int | Fraction]]:
-        """Return the equation that applies, and the sizes, quotients and exponents by name. Raises EvaluationError."""
+        """Return the equation that applies and the values of sizes, quotients, exponents. Raises EvaluationError."""
         point = compute_coordinates(self.function, arguments)
         return self._find_case(self._compiler.environment(tuple(point.values()))).equation, point
 
     def frame(self, arguments: tuple[Number, ...], valid: Callable[[Place], bool]) -> OpenPlace:
-        """Return the value of the function as an expression of calls at places. Raises EvaluationError."""
+        """Return the value in terms of calls; calls inside a max must be `valid`. Raises EvaluationError."""
         if self._has_plain_sizes(arguments):
             environment = [*arguments, *self._blank]
         else:
             environment = self._compiler.environment(tuple(compute_coordinates(self.function, arguments).values()))
         case = self._find_case(environment)
-        # A call whose factor is 0 is under a guard that fails: its arguments may be no valid sizes.
+        # A call whose factor is 0 is under a guard that fails: its arguments may be invalid sizes.
         linear = tuple(
             [
                 (factor, _evaluate_place(call, environment))
@@ -110,7 +110,7 @@ class FunctionCases:
         return OpenPlace(case.rest, environment, linear, nested)
 
     def _has_plain_sizes(self, arguments: tuple[Number, ...]) -> bool:
-        """Test whether the arguments are sizes, as they mostly are, and no other symbols express them."""
+        """Test whether the arguments are allowed sizes, and need no quotients or exponents to be computed."""
         if self.function.facts.quotients:
             return False
         for number, least in zip(arguments, self._least, strict=True):
@@ -128,7 +128,7 @@ class FunctionCases:
         return True
 
     def _find_case(self, environment: Environment) -> _Case:
-        """Return the first case all of whose decisions have the right outcomes; each decision is evaluated once."""
+        """Return the first case whose decisions all have the outcomes of the case; each decision is evaluated once."""
         outcomes: dict[int, bool] = {}
         for case in self._cases:
             for number, holds, taken in case.decisions:
@@ -142,7 +142,7 @@ class FunctionCases:
 
 
 def compute_coordinates(function: SizeFunction, arguments: tuple[Number, ...]) -> dict[str, int | Fraction]:
-    """Return the sizes by name, and the quotients and exponents that express some. Raises EvaluationError."""
+    """Return the values of sizes, quotients and exponents by name. Raises EvaluationError for arguments not allowed."""
     point: dict[str, int | Fraction] = {}
     for name, value in zip(function.parameters, arguments, strict=True):
         if value.denominator != 1 or (name in function.least and value < function.least[name]):
@@ -157,7 +157,7 @@ MAX_CALLS = 200_000
 
 
 class ValueTable:
-    """Evaluates functions that are exact, each place once, without recursion in Python."""
+    """Evaluates functions whose values the sizes determine, each call once, without recursion in Python."""
 
     def __init__(self, functions: Mapping[str, SizeFunction]) -> None:
         self._functions = dict(functions)
@@ -165,16 +165,16 @@ class ValueTable:
         self._known: dict[Place, Number] = {}
 
     def learn(self, functions: Mapping[str, SizeFunction]) -> None:
-        """Add functions."""
+        """Add functions, or replace those of the same names."""
         self._functions |= functions
 
     def at(self, name: str, sizes: Mapping[str, int], most: int = MAX_CALLS) -> Fraction:
-        """Return the function at sizes. Raises EvaluationError if it has no value or needs more than `most` steps."""
+        """Return the value of a function. Raises EvaluationError if it has none or needs more than `most` steps."""
         parameters = self._functions[name].parameters
         if not sizes.keys() >= {*parameters}:
             raise EvaluationError("a size has no value")
-        asked = name, tuple(sizes[name_] for name_ in parameters)
-        pending: list[tuple[Place, OpenPlace | None]] = [(asked, None)]
+        outermost = name, tuple(sizes[parameter] for parameter in parameters)
+        pending: list[tuple[Place, OpenPlace | None]] = [(outermost, None)]
         open_: set[Place] = set()
         values, steps = self._known, 0
         while pending:
@@ -188,7 +188,7 @@ class ValueTable:
                 if steps > most:
                     raise EvaluationError("the recurrence takes too many steps at these sizes")
                 frame = self._find_cases(place[0]).frame(
-                    place[1], lambda place_: self._find_cases(place_[0]).is_valid(place_[1])
+                    place[1], lambda called: self._find_cases(called[0]).is_valid(called[1])
                 )
                 missing = frame.missing(values)
                 if missing:
@@ -198,7 +198,7 @@ class ValueTable:
                     continue
             open_.discard(place)
             values[place] = frame.value(values)
-        return Fraction(self._known[asked])
+        return Fraction(self._known[outermost])
 
     def _find_cases(self, name: str) -> FunctionCases:
         if name not in self._cases:
@@ -217,7 +217,7 @@ MAX_CACHED_POINTS = 5_000
 
 
 class _Compiled(dict[Poly, Compute]):
-    """Expressions in some symbols, each compiled once."""
+    """Compiled expressions in the symbols of one compiler, compiled when first requested."""
 
     def __init__(self, compiler: Compiler) -> None:
         super().__init__()
@@ -229,7 +229,7 @@ class _Compiled(dict[Poly, Compute]):
 
 
 class _Place:
-    """A point, and the values of expressions there."""
+    """A point, and the cached values of expressions there."""
 
     def __init__(self, compiled: _Compiled, environment: Environment) -> None:
         self.compiled, self._environment = compiled, environment
@@ -253,20 +253,20 @@ class PointTable:
         self._seen: dict[int, tuple[Point, _Place]] = {}
 
     def number(self, value: Poly, point: Point) -> Number:
-        """Return the value at a point, a Python integer if it is whole."""
+        """Return the value of an expression at a point, a Python integer if it is an integer."""
         place = self._find_place(point)
         return place.numbers([place.compiled[value]])[0]
 
     def table(self, values: Iterable[Poly], points: Sequence[Point]) -> list[list[Number]]:
-        """Return the values at each of several points."""
+        """Return the values of expressions at points: a row for each point."""
         values, places = list(values), list(map(self._find_place, points))
-        # Points are mostly in the same symbols.
+        # Most points have the same symbols, and so the same compiled expressions.
         compiled_by_id = {id(place.compiled): place.compiled for place in places}
         computes = {name: list(map(compiled.__getitem__, values)) for name, compiled in compiled_by_id.items()}
         return [place.numbers(computes[id(place.compiled)]) for place in places]
 
     def _find_place(self, point: Point) -> _Place:
-        # A few points are requested again and again; as they are kept, no other point can take the address of one.
+        # The same few points are requested often; as they are cached, no other point can have the address of one.
         cached = self._seen.get(id(point))
         if cached is None:
             if len(self._seen) >= MAX_CACHED_POINTS:

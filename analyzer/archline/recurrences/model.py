@@ -26,7 +26,7 @@ from archline.records import field, record
 class Decision:
     """An `if` on sizes and its outcome; `indicator` is 1 where the condition holds.
 
-    `condition` is that of the branch in the caller's terms: the definition of each `let` replaces its name.
+    `condition` is that of the branch in terms of the parameters: the definition of each `let` replaces its name.
     """
 
     branch: s.Branch
@@ -37,10 +37,10 @@ class Decision:
 
 @record(eq=False)
 class Equation:
-    """The value of a function in one case, in terms of itself at smaller sizes, which are `Applied` atoms.
+    """The value of a function in one case; its recursive calls are `Applied` atoms.
 
-    `data` names the integers in it that only the data gives: the function lies between its values for those. `known`
-    are values that the decisions make >= 0.
+    `data` names the integers in it that only the data determines: the function lies between the values for these.
+    `known` are expressions that the decisions imply to be >= 0.
     """
 
     decisions: tuple[Decision, ...]
@@ -51,7 +51,7 @@ class Equation:
 
     @cached_property
     def recursive(self) -> bool:
-        """Whether a call occurs."""
+        """Whether the value contains a call."""
         return bool(find_calls(self.value))
 
 
@@ -59,7 +59,7 @@ class Equation:
 class SizeFunction:
     """One metric of one algorithm, or a bound of it: parameters in order, facts about them, and equations.
 
-    `where` is the part of the facts that restricts the parameters.
+    `least` are the minimum values of the sizes, and `where` the facts of the header, which restrict the parameters.
     """
 
     name: str
@@ -72,7 +72,7 @@ class SizeFunction:
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The sizes that are not indices, and not written as powers or multiples of another."""
+        """The parameters that are sizes, not indices, and that no fact expresses as powers or multiples of others."""
         return tuple(name for name in self.least if name not in self.facts.rewrites)
 
     @cached_property
@@ -87,9 +87,9 @@ class SizeFunction:
 
     @cached_property
     def shared_exponents(self) -> tuple[str, ...]:
-        """The exponents of powers of 2 that calls have a part of, as 2^floor(k/2) for n = 2^k.
+        """The exponents k of sizes 2^k that calls split, as in 2^floor(k/2), if all sizes are such powers.
 
-        The function is then one of k as others are of their sizes.
+        The function is then a function of k, as other functions are of their sizes.
         """
         shared = []
         for power in self.facts.powers if not self.sizes else ():
@@ -101,7 +101,7 @@ class SizeFunction:
 
 @record(eq=False)
 class System:
-    """The functions by name. `exact`: each is one function of its sizes, and not a pair of bounds."""
+    """The functions of one metric by name. `exact`: they are the metric itself, not its lower and upper bounds."""
 
     metric: str
     functions: Mapping[str, SizeFunction]
@@ -110,11 +110,11 @@ class System:
 
 @record(eq=False)
 class IntegerRecurrence:
-    """A metric of a recursion that is proved to end: functions that it lies between, the same one if it is exact.
+    """A metric of a recursion that is proved to end, between two functions, which are the same one if it is exact.
 
-    With `indices` they are functions of the length of a range. `foreign` gives closed upper bounds (True) or lower ones
-    of the other recursive algorithms that are called, by name, from arguments and facts. `scales`: calls multiply sizes
-    by constants. The first call costs `more`.
+    With `indices` they are functions of the length of a range. `foreign` returns closed upper bounds (True) or lower
+    ones of the other recursive algorithms that are called, by name; each maps arguments and facts to a value. `scales`:
+    calls multiply sizes by constants. `more` is a cost of the outermost call alone.
     """
 
     least: SizeFunction
@@ -150,7 +150,7 @@ def replace_calls(value: Poly, change: Callable[[a.Applied], Poly | None]) -> Po
 
 
 def split_by_call(value: Poly) -> tuple[Poly, dict[a.Applied, Poly]]:
-    """Return the value without its calls, and the factor of each; calls inside a max stay in place.
+    """Return the value without its calls, and the factor of each call; calls inside a max stay there.
 
     Raises TooComplexError if calls are multiplied with each other.
     """
@@ -170,7 +170,7 @@ def split_by_call(value: Poly) -> tuple[Poly, dict[a.Applied, Poly]]:
 
 
 class SizeDecision(Protocol):
-    """A condition on sizes, and whether it holds; `branch` identifies it among conditions of the same text."""
+    """A condition on sizes, and whether it holds; `branch` distinguishes it from other conditions of the same text."""
 
     @property
     def branch(self) -> s.Branch: ...
@@ -184,16 +184,17 @@ Path = Sequence[SizeDecision]
 
 
 def format_case_condition(path: Path) -> str:
-    """Return the condition of a case where it is the first that holds of all cases; empty if there is none.
+    """Return the condition of a case, if the first case whose condition holds applies; empty if it has none.
 
-    Cases come in the order in which their conditions are met in the body, those with a condition that holds first. So
-    where one fails, all cases in which it holds have been excluded, and the conditions that hold in a case suffice.
+    Cases are in the order in which the body tests their conditions, and cases in which a condition holds come before
+    those in which it fails. So only the conditions that hold in a case are needed: the cases before it exclude the
+    failing ones.
     """
     return format_conjunction(decision.condition for decision in path if decision.taken)
 
 
 def find_case_conditions(path: Path, skipped: Iterable[Path]) -> tuple[s.Expr, ...]:
-    """Return the conditions of a case where it is the first that holds of the cases that are not skipped."""
+    """Return the conditions of a case if the first case that holds applies, with the `skipped` cases left out."""
     skipped = list(skipped)
     return tuple(
         decision.condition if decision.taken else negate_condition(decision.condition)
@@ -204,14 +205,14 @@ def find_case_conditions(path: Path, skipped: Iterable[Path]) -> tuple[s.Expr, .
 
 
 def _has_opposite_outcome(path: Path, before: Path, decision: SizeDecision) -> bool:
-    """Test whether a case has the same decisions before this one, and the opposite outcome here."""
+    """Test whether a path begins with the decisions `before`, followed by the opposite outcome of `decision`."""
     decisions = [(x.branch, x.taken) for x in path[: len(before) + 1]]
     opposite = [*((x.branch, x.taken) for x in before), (decision.branch, not decision.taken)]
     return decisions == opposite
 
 
 class BoundSide(Enum):
-    """The relation of a closed form to a function."""
+    """The relation of a closed form to the function: a bound of it, or equal to it."""
 
     LOWER = "lower bound"
     UPPER = "upper bound"
@@ -223,7 +224,7 @@ Relation = Literal["=", ">=", "<="]
 
 @record(eq=False)
 class Range:
-    """The range of a size, or of an integer that only the data gives."""
+    """The range of a size, or of an integer that only the data determines: its lower and upper bounds."""
 
     value: Poly
     lower: tuple[Poly, ...]
@@ -234,8 +235,8 @@ class Range:
 class Case:
     """A case of a recurrence: the function's value, or bounds of it, in terms of itself at the sizes of calls.
 
-    `when` is the condition under which it is the first case that holds, empty if it always does. `data` are the
-    integers in it that only the data gives.
+    The first case that holds applies; `when` is its condition, empty if it always holds. `data` are the ranges of the
+    integers in it that only the data determines.
     """
 
     when: str
@@ -249,8 +250,8 @@ class Case:
 class InductionCase:
     """An inequality of a proof by induction: a case with the claim at its calls, and the claim itself.
 
-    `calls` has the claim at the calls by its letter; `written` in the sizes, None if it has no such form. `sizes`
-    limits a base case to the sizes that calls have, by alternatives; empty if unlimited.
+    `calls` has the claim at the calls as applications of its letter, `written` as an expression in the sizes; None if
+    there is none. `sizes` are alternative ranges of the sizes that calls have in a base case; empty if unlimited.
     """
 
     when: str
@@ -262,7 +263,7 @@ class InductionCase:
 
 @record(eq=False)
 class ProvedClaim:
-    """An equation or a bound of the function where it makes calls; `letter` names it in the lines of its proof.
+    """An equation or a bound of the function in its recursive cases; `letter` names it in the lines of its proof.
 
     Without lines it holds for the `reason`. `where` restricts it to some cases.
     """
@@ -277,10 +278,10 @@ class ProvedClaim:
 
 @record(eq=False)
 class Recurrence:
-    """A recurrence for display, the 1 of the call included if the metric counts calls.
+    """A recurrence for display; if the metric counts calls, the 1 of the call is included.
 
-    `letter` names the function, `others` the costs of other recursive algorithms by letter, and `meanings` defines
-    parameters that the algorithm does not name: the distance of its indices.
+    `letter` names the function. `others` maps the letters of costs of other recursive algorithms to these. `meanings`
+    defines a parameter that the algorithm does not name, the distance of its indices.
     """
 
     letter: str

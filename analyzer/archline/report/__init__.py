@@ -4,7 +4,7 @@ A page is a `Document` (documents.py) of tables, sections and sentences, which `
 layout.py breaks lines and aligns columns. costs/ makes the pages of a cost from a `CostView` (cost_view.py);
 energies/, comparisons.py, runs.py, changes.py and library.py make the others; json.py serialises results by the
 names of their fields. checks/ has one module for each format of `archline check`, pictures/ draws with matplotlib.
-`formats(kind)` lists the formats of a folder. Callers: api/ and cli/, which choose a view and a format, and papers/.
+Callers: api/ and cli/, which choose a view and a format, and papers/.
 """
 
 from __future__ import annotations
@@ -17,6 +17,6 @@ load_on_use(__name__)
 
 
 def formats(kind: str) -> tuple[str, ...]:
-    """Return the formats of a kind of results, sorted: the modules of its folder, each with a function `render`."""
+    """Return the names of the modules in the folder `kind`, sorted: each is a format, and has a function `render`."""
     folder = Path(__file__).parent / kind
     return tuple(sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__"))

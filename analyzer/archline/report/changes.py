@@ -21,9 +21,9 @@ from archline.report.layout import GAP, indented, table, wrap
 from archline.report.view import SourcePlace, relative
 
 LONGEST, BEFORE = 60, 20
-"""Characters of an expression that a table shows, and characters shown before a difference; JSON has it whole."""
+"""The maximum width of an expression in a table, and of its text before a difference; JSON has it in full."""
 _UPPER_SEPARATOR = ", at most "
-"""Between the bounds of a cost; where the lower one stays, the upper one alone is shown."""
+"""The text between the bounds of a cost; if the lower bound is unchanged, only the upper one is shown."""
 _VERDICT_WORDS = {
     r.GREW: ("grew", "grew"),
     r.BECAME_UNKNOWN: ("became unknown", "became unknown"),
@@ -40,17 +40,17 @@ _VERDICT_WORDS = {
     r.REMOVED: ("was removed", "were removed"),
     r.IGNORED: ("is ignored", "are ignored"),
     r.EQUAL: ("is the same", "are the same"),
-    r.NOW_TAKES: ("algorithm takes more sizes", "algorithms take more sizes"),
-    r.NO_LONGER_TAKES: ("algorithm takes fewer sizes", "algorithms take fewer sizes"),
+    r.NOW_TAKES: ("algorithm has more sizes", "algorithms have more sizes"),
+    r.NO_LONGER_TAKES: ("algorithm has fewer sizes", "algorithms have fewer sizes"),
     r.NOW_REQUIRES: ("algorithm requires more of its sizes", "algorithms require more of their sizes"),
     r.NO_LONGER_REQUIRES: ("algorithm requires less of its sizes", "algorithms require less of their sizes"),
     r.OTHER_BOUNDS: (
-        "has other bounds and is not known to differ",
-        "have other bounds and are not known to differ",
+        "has different bounds but no known difference",
+        "have different bounds but no known difference",
     ),
     r.UNKNOWN: ("is unknown in both versions", "are unknown in both versions"),
 }
-"""The words for one cost of a verdict, and for several."""
+"""The words of each verdict, for one cost and for several."""
 
 
 def verdict(differences: VersionDifferences) -> str:
@@ -66,8 +66,11 @@ def verdict(differences: VersionDifferences) -> str:
     for name, words in _VERDICT_WORDS.items():
         for count, more in ((counts.get(name, 0) - tolerated[name], ""), (tolerated[name], tolerance)):
             if count:
-                noun = "" if parts else "cost " if count == 1 else "costs "
-                parts.append(f"{count} {noun}{words[count > 1]}{more}")
+                text = words[count > 1]
+                # The first verdict about costs names them.
+                first = not text.startswith("algorithm") and not any("cost" in part for part in parts)
+                noun = "" if not first else "cost " if count == 1 else "costs "
+                parts.append(f"{count} {noun}{text}{more}")
     # A file that moved leaves the names of its algorithms as they were.
     moved = sum(old.rpartition("::")[2] == new.rpartition("::")[2] for old, new in differences.renames)
     for count, change in ((len(differences.renames) - moved, "renamed"), (moved, "moved")):
@@ -82,7 +85,7 @@ def refused_lines(differences: VersionDifferences) -> list[str]:
 
 
 def table_cells(change: CostChange, longest: int = LONGEST) -> list[str]:
-    """Return a row of a table: the algorithm, its cost, the verdict, the cost before and after, and further facts."""
+    """Return the cells of a change: algorithm, metric, verdict, cost before and after, and further facts."""
     extent = "" if change.extent == r.AT_SHOWN_SIZES else change.extent
     outcome = " ".join(filter(None, (change.verdict, extent, change.when and f"where {change.when}")))
     unmoved = change.asked is not None and change.asked["old"] == change.asked["new"]
@@ -108,8 +111,8 @@ def table_cells(change: CostChange, longest: int = LONGEST) -> list[str]:
 
 
 def _shorten_forms(old: str, new: str, longest: int) -> Iterator[str]:
-    """Yield both texts, long ones cut so that the place where they begin to differ is shown."""
-    shared = next((at for at, both in enumerate(zip_longest(old, new)) if both[0] != both[1]), 0)
+    """Yield `old` and `new`, cut to about `longest` characters around the first difference."""
+    shared = next((at for at, pair in enumerate(zip_longest(old, new)) if pair[0] != pair[1]), 0)
     near = max(old.rfind(" ", 0, shared - BEFORE) + 1, shared - 2 * BEFORE)
     start = near if shared > longest - BEFORE else 0
     for expression in (old, new):
@@ -118,7 +121,7 @@ def _shorten_forms(old: str, new: str, longest: int) -> Iterator[str]:
 
 
 LINES = 2
-"""Lines of an expression that are shown; JSON has it whole."""
+"""The maximum number of lines of an expression; JSON has it in full."""
 INDENT, TO = 8, " -> "
 
 
@@ -154,7 +157,7 @@ def _list_changes(changes: Sequence[CostChange], width: int) -> Iterator[str]:
 
 
 MOST_LETTERS = 60_000
-"""Characters: a comment on GitHub may have 65,536."""
+"""The maximum length of the Markdown in characters: a comment on GitHub may have 65,536."""
 HEADS = ("algorithm", "cost", "change", "before", "after", "")
 HEADER = "| algorithm | cost | change | before | after | |\n|---|---|---|---|---|---|"
 CODE = ("algorithm", "before", "after")

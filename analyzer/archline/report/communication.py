@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 @record
 class BoundView:
-    """One lower bound on words: by cases (condition, bound), or in growth only; `value` at the view's point."""
+    """A lower bound on words: `cases` of (condition, bound), or its `growth` alone.
+
+    `value` is the bound at the view's point, `near` the ratio of the derived words to the bound.
+    """
 
     kind: str
     source: str
@@ -43,7 +46,7 @@ class BoundView:
 
     @staticmethod
     def of(bound: LowerBound, near: BoundRatio, value: Ends | None) -> BoundView:
-        """Return the view of a bound, with its nearness to derived words and its value."""
+        """Return the view of a bound, with its ratio to the derived words and its value."""
         cases = tuple((case.condition, case.bound) for case in bound.cases)
         return BoundView(bound.kind, bound.source, bound.theorem, bound.assumptions, cases, bound.growth, near, value)
 
@@ -79,7 +82,7 @@ class CommunicationView:
 
     @property
     def least_messages(self) -> Ends | None:
-        """The bound on messages: that on words over the memory, rounded up, and never negative."""
+        """The lower bound on messages: `best` divided by the memory, rounded up, and at least 0."""
         if self.best is None or not self.memory:
             return None
         low, high = (max(Fraction(0), Fraction(ceil(end / self.memory))) for end in self.best)
@@ -102,14 +105,14 @@ def factor_text(count: Ends, bound: Ends) -> str:
     if high <= 0:
         return "vacuous: at most 0"
     if low <= 0:
-        return "not known to be positive"
+        return "the bound is not known to be positive"
     if count[1] < low:
-        return "below it: what the bound assumes does not hold"
+        return "below the bound, whose assumptions do not hold"
     return f"within a factor {_round_up(count[1] / low)}"
 
 
 def _round_up(ratio: Fraction) -> str:
-    """Return a factor that suffices in four digits, rounded up."""
+    """Format a factor rounded up: below 100 with three decimals, from 100 on as an integer."""
     if ratio >= 10**6:
         return short(ratio)
     return f"{-(-ratio * 1000 // 1) / 1000:.3f}".rstrip("0").rstrip(".") if ratio < 100 else str(-(-ratio // 1))
@@ -129,7 +132,7 @@ def numeral(ends: Ends) -> Formula:
 
 
 def nearness_text(near: BoundRatio) -> Iterator[str]:
-    """Yield the proved relations of derived words and the bound, in symbols."""
+    """Yield the proved relations between the derived words and a bound: their ratio, and where the bound is vacuous."""
     if near.attained:
         yield "attained"
     elif near.ratio:
@@ -144,7 +147,7 @@ def nearness_text(near: BoundRatio) -> Iterator[str]:
 
 
 def document(view: CommunicationView) -> dict[str, Any]:
-    """Return the bounds as JSON has them."""
+    """Return the JSON document of the bounds."""
     result = {**pick(view, "problem", "computes=title", "where"), "bounds": list(map(_bound, view.bounds))}
     if view.replicated is not None:
         result["reason"] = replication_note(view.replicated, True)
@@ -171,7 +174,7 @@ def _bound(bound: BoundView) -> dict[str, Any]:
 
 
 def _rounded(value: Ends) -> dict[str, str]:
-    """Return both ends; those of an irrational number are rounded outward to a millionth."""
+    """Return both ends as text; those of an irrational number are rounded outward to a multiple of 1/10^6."""
     low, high = value
     if low != high:
         low, high = Fraction(low * 10**6 // 1, 10**6), Fraction(-(-high * 10**6 // 1), 10**6)
@@ -189,7 +192,7 @@ def _ratio_document(bound: Ends, count: Ends | None) -> dict[str, Any]:
 
 
 def items(view: CommunicationView) -> Iterator[Item]:
-    """Yield the bounds, with values if there are any."""
+    """Yield a section of the problem, and one for each bound, with its value if it has one."""
     yield Section(f"lower bounds on communication, for any {view.any}: {view.title}", view.where)
     if view.replicated is not None:
         yield replication_note(view.replicated, True)
@@ -219,8 +222,8 @@ def _messages(view: CommunicationView) -> Iterator[str]:
         near = "" if view.messages is None else f": {factor_text(view.messages, view.least_messages)}"
         yield f"at these sizes messages >= {amount(view.least_messages)}{near}"
     yield (
-        "words are those that some processor receives; the derived words, on the critical path, where a step has the "
-        "larger of what is sent and received, are no fewer"
+        "the bounds on words are for what some processor receives; the derived words are no fewer, as each step of the "
+        "critical path counts the larger of what it sends and receives"
     )
 
 
@@ -237,11 +240,11 @@ def of_run(view: CommunicationView) -> Iterator[str]:
     yield f"lower bound for {with_}: words >= {amount(view.best)}, {factor_text(view.words, view.best)} ({kind})"
     if view.least_messages is not None and view.messages is not None:
         near = factor_text(view.messages, view.least_messages)
-        yield f"lower bound for its messages: {amount(view.least_messages)}, {near}"
+        yield f"lower bound on its messages: {amount(view.least_messages)}, {near}"
 
 
 def communication_view(derived: DerivedCosts, at: Mapping[str, Number] | None) -> CommunicationView | None:
-    """Build the lower bounds, compared with derived costs and valued at a point; None if the problem is unknown."""
+    """Build the lower bounds, evaluated `at` a point and compared with derived costs; None for an unknown problem."""
     problem, costs = derived.communication, derived.without_io
     bounds = None if problem is None else problem.bounds
     if problem is None or bounds is None:

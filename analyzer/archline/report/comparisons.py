@@ -49,7 +49,7 @@ def heading(comparison: CostComparison) -> str:
 
 
 def _varying_parts(comparison: CostComparison) -> tuple[bool, bool, bool]:
-    """Test whether there are several machines, several pairs, and processors that the sizes shown do not give."""
+    """Test whether there are several machines, several pairs, and processor counts that differ from the P shown."""
     names = comparison.variable.split("=")
     counted = any(
         {*point.processors} - {point.at.get("P") if not comparison.variable or "P" in names else 0}
@@ -140,7 +140,7 @@ def _growth_title(comparison: CostComparison, pair: Pair) -> str:
 
 
 def case_note(comparison: CostComparison) -> list[str]:
-    """State that growth is for several processors along each axis, and their numbers if the grids differ."""
+    """State the facts under which growth is shown, and the numbers of processors if the grids differ."""
     lines = [f"growth where {' and '.join(comparison.when)}; for all sizes see --all"] if comparison.when else []
     if len(set(comparison.processors.values())) > 1:
         lines.append(f"processors: {', '.join(f'{text} of {name}' for name, text in comparison.processors.items())}")
@@ -168,7 +168,7 @@ def _relation(relation: GrowthRelation) -> str:
 
 
 MAX_SHORT_POINTS = 12
-"""Points that a short page shows, from the smallest sizes to the largest."""
+"""The maximum number of points on a short page, from the smallest sizes to the largest."""
 
 
 def document(
@@ -198,7 +198,10 @@ def _growth(
     rows = tuple(growth_row(comparison, name, relation) for name, relation in relations.items())
     proofs = [(name, relation.proofs) for name, relation in relations.items()] if certificates else []
     lines = (
-        line for name, of in proofs for proof in of for line in (f"{name}:", Indented(proof_text(proof.certificate)))
+        line
+        for name, of_metric in proofs
+        for proof in of_metric
+        for line in (f"{name}:", Indented(proof_text(proof.certificate)))
     )
     return Section(
         _growth_title(comparison, pair), (Table(("metric", "relation", *pair), rows), Verbatim(tuple(lines)))

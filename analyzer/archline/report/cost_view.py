@@ -40,10 +40,10 @@ Case = tuple[Region, Poly | None, Poly | None]
 
 @record(eq=False)
 class CostRow(Cost):
-    """One metric as a page shows it, with its values `at` a point.
+    """The cost of one metric as a page shows it, with its values `at` a point, which are not below `least`.
 
-    These are at least `least`, if more is known than its form implies. With `derived`, values that need the `cost`,
-    its growth and its distance to a lower bound are computed when a page shows them.
+    With the `cost` and the `derived` costs that it is one of, its growth and its distance to lower bounds are computed
+    when a page shows them.
     """
 
     at: Point | None = None
@@ -194,11 +194,11 @@ class CostView:
     replicated: Point | None = None
     """The sizes of a run in which several processors read one element of the input."""
     on_grid: bool = False
-    """Whether costs are those of paths through the processors of a grid, where there is no io."""
+    """Whether the algorithm runs on a grid: its costs are those of critical paths, and io is not among them."""
     serial: bool = False
     """Whether nothing runs in parallel, so that the span is the work."""
     case: Callable[[], CostView | None] = lambda: None
-    """The costs if every axis of a grid has several processors, a condition in `assumptions`, if they are shorter."""
+    """Returns the view for grids with several processors along every axis; None unless its forms are shorter."""
     case_when: str = ""
 
     def only(self, metrics: Sequence[str] | None) -> CostView:
@@ -215,7 +215,10 @@ class CostView:
     def with_growth(
         self, metrics: Sequence[str] | None, without: Sequence[str] = ()
     ) -> list[tuple[CostRow, str, str | None]]:
-        """Return the rows of some metrics (None: all), each with its growth in sizes and its reason for no Theta."""
+        """Return the rows of some metrics (None: all), each with its growth, and the reason if it has no Theta.
+
+        At a point both are left out.
+        """
         rows = [row for row in self.rows if row.metric in (metrics or (row.metric,)) and row.metric not in without]
         return [(row, "", None) if self.at is not None else (row, row.growth or "", row.open) for row in rows]
 
@@ -273,7 +276,7 @@ def page_view(
 
 
 def _case(derived: DerivedCosts) -> CostView | None:
-    """Return the costs if every axis of a grid has several processors, if these have shorter forms."""
+    """Return the view for grids with several processors along every axis; None unless its forms are shorter."""
     general = derived.general
     if general is None:
         return None
@@ -281,5 +284,5 @@ def _case(derived: DerivedCosts) -> CostView | None:
 
 
 def values_at(cost: Cost, at: Point) -> ValueRange | None:
-    """Return the bounds at a point, None if unknown. Raises EvaluationError if they have no rational value."""
+    """Return the bounds of a cost at a point, None if unknown. Raises EvaluationError if one has no rational value."""
     return ValueRange(*enclose_count(cost, at).ends) if cost.valued else None

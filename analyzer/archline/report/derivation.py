@@ -11,8 +11,8 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.bounds import EVERYWHERE, OTHERWISE, Region, Residency
 from archline.analysis.cost import FEW_LINES, AnyScheduleBound, ReachedRegion, TouchedRegion
 from archline.analysis.metrics.tally import DerivationStep
-from archline.claims.io_growth import per_line
 from archline.claims.optimality import OptimalityResult
+from archline.cost_growth.any_schedule import per_line
 from archline.expr import build as b
 from archline.expr.text import Formula, format_expression, join_phrases, join_with_mark
 from archline.growth.growths import make_order_formula
@@ -113,12 +113,12 @@ COMPULSORY = {
     "writebacks": "each line that is written, once",
     "bytes": "each line once, and twice if it is written",
 }
-"""The lower bound of a metric of the cache, in words."""
+"""What the lower bound of a metric of the cache counts, in words."""
 CERTAIN = "compulsory misses of accesses made in every run"
 
 
 def compulsory_label(row: CostRow, lower: Poly) -> str:
-    """Name the misses of a lower bound: all compulsory misses if a cache fetches no more, else the certain ones."""
+    """Name the misses that `lower` counts: all compulsory ones if it is an upper bound too, else those of every run."""
     uppers = (row.upper, *(bound.value for bound in row.by_cache), *(piece.upper for piece in row.by_case))
     return COMPULSORY[row.metric] if row.metric != "io" or lower in uppers else CERTAIN
 
@@ -142,8 +142,8 @@ def io_text(view: CostView, row: CostRow) -> Iterator[Part]:
     for part in row.touched:
         yield _below(_in_full(view, part))
     if row.touched:
-        fetched = "its footprint less Z/L lines, or what its calls and the loops between them fetch"
-        yield f"at sizes: a call fetches {fetched}"
+        fetched = "its footprint less Z/L lines, or the sum of what its calls and the loops between them fetch"
+        yield f"at sizes: a call fetches at least {fetched}"
     if row.orderless is not None:
         yield from _any_schedule(view, row.orderless)
     for bound in row.by_loop:
@@ -154,13 +154,13 @@ def io_text(view: CostView, row: CostRow) -> Iterator[Part]:
 
 
 def _reached_parts(view: CostView, region: ReachedRegion) -> Iterator[Part]:
-    """Yield the region that a call by indices reaches, and the bound on its io."""
+    """Yield the boxes of arrays that a call by indices may access, and the upper bound on its io."""
     for array, box in region.parts:
         ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in box)
-        yield f"a call of `{region.algorithm}` accesses {array}[{ends}] at most, and fetches that where it fits"
+        yield f"a call of `{region.algorithm}` accesses at most {array}[{ends}], and fetches that once where it fits"
     if region.most is not None:
         where = f"where Z >= {FEW_LINES}*L"
-        yield f"{where}: its io <= {view.text(region.most)}, with that of all calls in it"
+        yield f"{where}: its io <= {view.text(region.most)}, that of its own calls included"
 
 
 def _any_schedule(view: CostView, bound: AnyScheduleBound) -> Iterator[Part]:
@@ -210,12 +210,12 @@ def attained(optimality: OptimalityResult) -> Iterator[tuple[str, str]]:
 
 
 def any_schedule_bound_text(optimality: OptimalityResult) -> Formula:
-    """Return the order of the fetches of any schedule, in addition to the compulsory misses."""
+    """Return the lower bound on io under any schedule as `Omega(...)`, without the compulsory misses."""
     return make_order_formula("Omega", b.sum_terms((False, term.expr) for term in optimality.floors))
 
 
 def gap_lines(row: CostRow) -> Iterator[str]:
-    """Yield the factors between the values of bounds, and to the lower bound for any schedule."""
+    """Yield, at sizes, the ratio of the upper bound to the lower one, and to the lower bound for any schedule."""
     if row.values is None or not row.any_order or not row.values.lower:
         return
     upper, lower = Fraction(row.values.upper), Fraction(row.values.lower)
@@ -238,13 +238,15 @@ def _in_full(view: CostView, region: TouchedRegion) -> str:
 
 def _accessed(view: CostView, row: CostRow) -> Iterator[Part]:
     """Yield the bound that counts every access as a miss."""
-    why = "" if row.why is None else f", as they cannot be followed: {row.why} ({row.place})"
+    why = "" if row.why is None else f", as accesses cannot be followed: {row.why} ({row.place})"
     yield ""
     yield f"every access is counted as a miss{why}"
     for piece in row.pieces:
         yield f"{piece.where.head}io <= {view.restrict_to(piece.where).text(piece.upper)}"
-    less = "at sizes, Z and L: no more than the lines of calls whose arrays fit, and what the others access themselves"
-    yield f"{less}, where loops share the lines that they walk along"
+    less = (
+        "at sizes, Z and L: at most the lines of calls whose arrays fit, and those that the other calls' bodies access"
+    )
+    yield f"{less}, counted once where a loop walks along them"
 
 
 def _residency_text(view: CostView, residency: Residency) -> str:
@@ -339,7 +341,7 @@ class _Writer:
         if not case.recursive:
             yield "(no calls)"
         if case.data:
-            yield "with " + ", ".join(map(self._range, case.data)) + ", which the data gives"
+            yield "with " + ", ".join(map(self._range, case.data)) + " from the data"
 
     def _solution(self) -> list[list[str]]:
         row = self._row
@@ -376,8 +378,8 @@ class _Writer:
         parts = [self._view.text(line.calls), f"{line.relation} {goal}"]
         if line.written is not None and len(written := self._view.text(line.written)) <= MAX_WRITTEN:
             parts.insert(1, f"= {written}")
-        ways = [", ".join(map(self._range, size_ranges)) for size_ranges in line.sizes]
-        return " ".join([*parts, *([f"for {' or '.join(dict.fromkeys(ways))}"] if ways else [])])
+        ranges = [", ".join(map(self._range, size_ranges)) for size_ranges in line.sizes]
+        return " ".join([*parts, *([f"for {' or '.join(dict.fromkeys(ranges))}"] if ranges else [])])
 
     def _range(self, bounds: Range) -> str:
         name: str = self._view.text(bounds.value)

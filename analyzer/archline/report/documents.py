@@ -44,7 +44,7 @@ class Table:
 
 @record
 class Section:
-    """Tables and sentences under a title, which may be empty; plain text moves them right."""
+    """Tables and sentences under a title, which may be empty; plain text indents them."""
 
     title: str
     items: tuple[Item, ...]
@@ -152,10 +152,10 @@ def _stacked(table: Table) -> list[list[str]]:
 
 
 def html(page: Document) -> str:
-    """Return the title, and in order the tables, and a paragraph for each sentence."""
+    """Return the title, and in order each table, and a paragraph for each sentence."""
     place = f" <small><code>{escape(page.place)}</code></small>" if page.place else ""
     head = f"<p><strong>{escape(page.title)}</strong>{' ' * bool(page.doc)}{escape(page.doc)}{place}</p>"
-    shown = (_html_table(x) if isinstance(x, Table) else f"<p>{_html_phrase(x)}</p>" for _, x in page.items)
+    shown = (_html_table(item) if isinstance(item, Table) else f"<p>{_html_phrase(item)}</p>" for _, item in page.items)
     return f"<div>{head}{''.join(shown)}</div>"
 
 
@@ -171,7 +171,7 @@ def _html_phrase(phrase: str) -> str:
 
 
 def latex(page: Document) -> str:
-    """Return the title, and in order the arrays as displays, and a paragraph for each sentence."""
+    """Return the title, and in order each table as a displayed array, and a paragraph for each sentence."""
     head = " ".join(filter(None, (rf"\textbf{{{escape_text(page.title)}}}", escape_text(page.doc))))
     place = [rf"\texttt{{{escape_text(page.place)}}}"] if page.place else []
     shown = (_array(item) if isinstance(item, Table) else _sentence(item) for _, item in page.items)

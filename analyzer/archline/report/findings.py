@@ -80,7 +80,7 @@ class CheckFinding:
 def finding(
     code: str, message: str, place: SourcePlace, algorithm: str = "", claim: str = "", key: str = ""
 ) -> CheckFinding:
-    """Make a finding that can be selected and ignored."""
+    """Make the finding of a code in `RULES`, with the level and the title of its rule."""
     level, rule = RULES[code]
     return CheckFinding(
         code, level, rule.title, f"{algorithm}: {message}" if algorithm else message, place, algorithm, claim, key
@@ -99,7 +99,7 @@ def of_diagnostic(problem: Diagnostic) -> CheckFinding:
 
 
 def unset_findings(module: Module, algorithm: s.Algorithm, heeded: bool = False) -> tuple[CheckFinding, ...]:
-    """Return the warnings about outputs of an algorithm; comments in the program are `heeded` or not."""
+    """Return the warnings about outputs that no run sets; if comments are `heeded`, without ignored warnings."""
     comments = list_suppressions(module.program, {algorithm.name}, whole=False) if heeded else ()
     unset = ((f"{name}: out", warning, warning.span) for name, warning in unset_outputs(module, algorithm).items())
     return tuple(
@@ -206,7 +206,7 @@ class CheckReport:
         for entry in self.accepted:
             if entry.path in names and entry.about not in needed:
                 message = (
-                    f"accepts {entry.code} of `{entry.claim}` in {entry.path}, which is not found: remove the entry"
+                    f"accepts {entry.code} of `{entry.claim}` in {entry.path}, which is not reported: remove the entry"
                 )
                 place = SourcePlace(entry.baseline, entry.line)
                 yield finding(rules.UNNEEDED.code, message, place, entry.algorithm, key=" ".join(entry.about))
@@ -222,7 +222,9 @@ class CheckReport:
         for code in comment.codes:
             if code not in codes:
                 near = did_you_mean(code, sorted(codes))
-                return f"`{code}` is not the code of a finding that a comment ignores: {near or 'remove the comment'}"
+                return (
+                    f"`{code}` is not the code of a finding that a comment can ignore: {near or 'remove the comment'}"
+                )
             # Codes of a baseline count only if one was compared.
             judged = self.compared or code not in (rules.GREW.code, rules.BECAME_UNKNOWN.code)
             if judged and not any(_comment_covers(view, comment, item) for item in self._made if item.code == code):
@@ -263,7 +265,7 @@ def tally(claims: Iterable[Contract]) -> str:
 
 
 MAX_DERIVED = 180
-"""Characters of a bound shown next to a claim; of a longer bound the first terms are shown, of the highest degree."""
+"""The maximum length of a bound shown next to a claim; a longer one is cut to its terms of the highest degree."""
 AT_MOST = ", at most "
 
 

@@ -39,7 +39,7 @@ class Order:
 
     @property
     def verified(self) -> bool | None:
-        """Whether every verdict has a certificate or counterexample that was checked and accepted; None: not asked."""
+        """Whether every verdict has a certificate or counterexample that was accepted; None if none was checked."""
         if self.checks is None:
             return None
         verdicts = [verdict for verdict in (self.upper, self.lower) if verdict is not None]
@@ -53,7 +53,7 @@ class Order:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The answer as JSON has it, with certificate or counterexample."""
+        """The JSON document of the answer, with certificate or counterexample."""
         result: dict[str, Any] = {"version": VERSION, "f": self.f, "g": self.g, "where": list(self.where)}
         result |= {"relation": self.relation, "holds": self.holds}
         if self.order is not None:
@@ -74,7 +74,7 @@ class Order:
         return result
 
     def _joined(self, key: str, by_direction: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the value of the one direction that was asked for; else those of both directions, by name."""
+        """Return `key` with the value of the one direction that was asked for; else with those of both, by name."""
         if not by_direction:
             return {}
         return {key: next(iter(by_direction.values())) if len(self.verdicts) == 1 else dict(by_direction)}
@@ -94,8 +94,8 @@ class Order:
         for direction, checked in (self.checks or {}).items():
             kind = "certificate" if isinstance(self.verdicts[direction], Proved) else "counterexample"
             f, g = self._sides(direction)
-            of = f" of {f} as O({g})" if len(self.verdicts) > 1 else ""
-            checks.append(f"{kind}{of} {'verified' if checked.accepted else checked}")
+            relation = f" of {f} as O({g})" if len(self.verdicts) > 1 else ""
+            checks.append(f"{kind}{relation} {'verified' if checked.accepted else checked}")
         below = ["", *block_lines(checks, width)] if checks else []
         return page(width, head, *verdicts) + "".join(f"{line}\n" for line in below)
 
@@ -155,8 +155,8 @@ def proof_text(certificate: Mapping[str, Any]) -> Iterator[Part]:
 
 def _proof(certificate: Mapping[str, Any]) -> Iterator[Part]:
     if "multiple" in certificate:
-        times, of = certificate["multiple"], certificate["g"]
-        yield f"{certificate['f']} = " + (of if times == "1" else f"{times}*({of})")
+        times, g = certificate["multiple"], certificate["g"]
+        yield f"{certificate['f']} = " + (g if times == "1" else f"{times}*({g})")
     for step in certificate["differences"]:
         yield from _difference(step)
     for bound in certificate["bounds"]:
@@ -198,8 +198,8 @@ def _reasons(use: Mapping[str, Any], facts: Sequence[str]) -> Iterator[Part]:
         "cache": "a cache holds a line",
         "case": "assumed",
         "log below power": "a logarithm is below every power",
-        "log of bounded": "of what is bounded",
-        "order of logs": "in the order of what they are of",
+        "log of bounded": "a logarithm of what is bounded",
+        "order of logs": "ordered as their arguments",
     }.get(because["rule"]) or f"as {facts[because['fact']]}"
     yield f"{_inequality(use, '' if because['rule'] == 'case' else 'C*')}: {reason}"
     for inner in use.get("uses", ()):
@@ -213,7 +213,7 @@ def _inequality(sides: Mapping[str, Any], constant: str = "C*") -> str:
 
 
 def _quotient(use: Mapping[str, Any]) -> str:
-    """Return (small/large)^times."""
+    """Return `(small/large)^times`, a factor of a product of powers of inequalities."""
     small, large = monomial(use["small"]), monomial(use["large"])
     below = f"({large})" if set("*/^") & set(large) else large
     return f"({small}/{below})" + ("" if use["times"] == "1" else f"^{_exponent(use['times'])}")
@@ -267,7 +267,7 @@ def _difference(step: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _gap(step: Mapping[str, Any]) -> str:
-    """Return the difference without the share of it that is kept, which is never negative."""
+    """Return a difference less a share of the terms that it keeps: an expression that is never negative."""
     share = " + ".join(monomial(powers) for powers in step["keeps"])
     return f"{step['of']} - {_multiple(Fraction(step['share']), f'({share})' if len(step['keeps']) > 1 else share)}"
 

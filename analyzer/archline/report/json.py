@@ -25,7 +25,7 @@ def render(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
 
 
 def pick(result: object, *names: str) -> dict[str, Any]:
-    """Return some attributes of a result, each under its name, or as `key=attribute` under another."""
+    """Return attributes of a result by name; `key=path` puts the attribute at a dotted path under another key."""
     keys = (name.partition("=") for name in names)
     return {key: attrgetter(path or key)(result) for key, _, path in keys}
 
@@ -59,12 +59,12 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def point(point: Mapping[str, Number] | None) -> dict[str, str] | None:
-    """Return sizes with their exact values as text."""
+    """Return the JSON document of sizes: their exact values as text."""
     return None if point is None else {name: exact(value) for name, value in point.items()}
 
 
 def contract(contract: Contract) -> dict[str, Any]:
-    """Return the document of one `ensures` or claim."""
+    """Return the JSON document of an `ensures` or a claim."""
     result = {**pick(contract, "text", "outcome", "reason"), "at": point(contract.point), "place": contract.place}
     more = pick(contract, "derived", "fails_where", "suggestion", "assumptions")
     return result | {key: value for key, value in more.items() if value}

@@ -33,7 +33,7 @@ class LibraryEntry:
 
     @property
     def name(self) -> str:
-        """Its name in the module."""
+        """The algorithm's name in the module."""
         return self.algorithm.name
 
     @property
@@ -43,12 +43,12 @@ class LibraryEntry:
 
     @property
     def parameters(self) -> list[str]:
-        """Its parameters as they are declared."""
+        """The algorithm's parameters as they are declared."""
         return [format_parameter(parameter) for parameter in self.algorithm.parameters]
 
     @property
     def summary(self) -> str:
-        """The first sentence of its docstring."""
+        """The first sentence of the algorithm's docstring."""
         return _NEXT_SENTENCE.split(self.algorithm.doc or "")[0]
 
 
@@ -56,7 +56,7 @@ def text(entries: Sequence[LibraryEntry], width: int) -> str:
     """Return a block for each module: each algorithm with its parameters, and below them its summary."""
     blocks = [
         [module, *(line for entry in group for line in _entry_lines(entry, width))]
-        for module, group in groupby(entries, key=lambda each: each.module)
+        for module, group in groupby(entries, key=lambda entry: entry.module)
     ]
     return "\n".join("".join(f"{line}\n" for line in block) for block in blocks or [["no algorithms"]])
 
@@ -84,7 +84,7 @@ def document(entries: Sequence[LibraryEntry]) -> dict[str, Any]:
 
 
 def declaration(algorithm: s.Algorithm, signature: model.Signature) -> Document:
-    """Return the parameters, sizes, facts and `ensures` of an algorithm."""
+    """Return the page of an algorithm's header: its parameters, sizes, facts and `ensures`."""
     rows = tuple(_parameter(parameter) for parameter in algorithm.parameters)
     sentences: list[str] = []
     if signature.size_names:

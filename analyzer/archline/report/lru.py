@@ -14,7 +14,7 @@ from archline.report.documents import Item, Table
 
 
 def items(view: CostView, lru: LruView) -> Iterator[Item]:
-    """Yield the accesses by distance without a point, and the misses by number of lines at a point."""
+    """Yield the misses by number of lines if the view has a point, else the accesses by reuse distance."""
     if lru.counts is None:
         place = f" ({lru.place})" if lru.place else ""
         yield f"LRU in {_lines(lru.line)} is unknown: {lru.reason}{place}"
@@ -33,7 +33,7 @@ def _lines(line: int) -> str:
 
 
 def origin(lru: LruView) -> str:
-    """Return the bound on io that follows from LRU, and its source."""
+    """Return the bound on io that follows from the misses of LRU, and its source."""
     assert lru.bound is not None
     bound = lru.bound
     return f"io >= {bound.bound}, as LRU fetches {bound.misses} into {bound.lines} lines (Sleator and Tarjan, 1985)"
@@ -66,7 +66,7 @@ def _rows(view: CostView, counts: LruCounts) -> Iterator[tuple[str, Piecewise]]:
 
 
 def _size(view: CostView, value: Poly) -> tuple[int, str]:
-    """Order distances by their length, constants below 2 first."""
+    """Return the key by which distances are sorted: constants below 2 first, then by the number of terms."""
     return (0, "") if value.is_constant and value.constant_term < 2 else (len(value.terms), view.text(value))
 
 
@@ -89,7 +89,7 @@ def _relation(view: CostView, comparison: Condition) -> Formula:
 
 
 def document(view: CostView, lru: LruView) -> dict[str, Any]:
-    """Return the counts as JSON has them."""
+    """Return the JSON document of the counts."""
     result: dict[str, Any] = {"line": lru.line}
     if lru.counts is None:
         return {**result, "status": "unknown", "reason": lru.reason, "place": lru.place}

@@ -21,19 +21,20 @@ from archline.report.json import VERSION, pick
 from archline.report.layout import Columns, Indented, block_lines, page, table, wrap
 
 POWER_OF_TEN = re.compile(r"[\d.]+[eE]")
-"""A number as it is written, if it is shown with a prefix of SI."""
+"""The start of a number in scientific notation, which is shown with an SI prefix instead."""
 
 
 def listed(machines: Sequence[Machine], models: Sequence[Model], width: int) -> str:
-    """Return one line a machine, with the models that it feeds; machines that feed none by their names alone."""
+    """Return a line for each machine, with the models that it has all quantities for; others are named below them."""
     rows = [
         [machine.name, machine.collection, machine.title, ", ".join(feasible_models(machine, models))]
         for machine in machines
     ]
     shown = [["machine", "source", "title", "models"], *(row for row in rows if row[-1])]
     notes = (
-        "A machine with `@` has variants: `archline machines NAME` lists them. `--parameter NAME=VALUE` gives what a "
-        f"model needs and a machine lacks. These feed none alone: {', '.join(row[0] for row in rows if not row[-1])}."
+        "A machine with `@` has variants: `archline machines NAME` lists them. `--parameter NAME=VALUE` gives a "
+        "quantity that a model needs and a machine lacks. These lack quantities of every model: "
+        f"{', '.join(row[0] for row in rows if not row[-1])}."
     )
     return "\n".join([*table(shown, width), "", *wrap(notes, width)]) + "\n"
 
@@ -62,7 +63,7 @@ def machine_page(machine: Machine, models: Sequence[Model], width: int) -> str:
         [Columns(levels)] if len(levels) > 1 else [],
         ["models", Indented([Columns([_feeds(machine, model) for model in models])])],
         [["variants: " + ", ".join(f"{plain}@{variant}" for variant in machine.variants)]] if machine.variants else [],
-        ["printed numbers that also follow from others", Indented([Columns(checks)])] if checks else [],
+        ["given numbers that can also be computed from others", Indented([Columns(checks)])] if checks else [],
         ["sources", Indented(f"{numbers[source]} {source}" for source in sources)],
         ["notes", Indented(machine.notes)] if machine.notes else [],
     )
@@ -179,7 +180,7 @@ _HOW = {
 
 
 def toml(head: Mapping[str, object], tables: Mapping[str, Mapping[str, str]]) -> str:
-    """Return a file of keys and tables, by the names of quantities: `peak`, `peak@single`."""
+    """Return a machine file of the keys `head` and of `tables` by the name of a quantity: `peak`, `peak@single`."""
     lines = _lines(head)
     for name, keys in tables.items():
         lines += ["", *_toml_table(name, keys)]
@@ -194,15 +195,15 @@ def _toml_table(name: str, keys: Mapping[str, str]) -> list[str]:
 
 
 def _lines(keys: Mapping[str, object]) -> list[str]:
-    """Write keys; strings and lists in JSON are valid TOML."""
+    """Return a line for each key; strings and lists in JSON are valid TOML."""
     return [f"{key} = {dumps(value, ensure_ascii=False)}" for key, value in keys.items()]
 
 
 def draft(listing: Draft, name: str) -> str:
-    """Return a machine file with the values of a listing; missing values are written as comments that become tables."""
+    """Return a machine file with the values of a listing; tables of missing values are in comments, to be completed."""
     text = (
-        f"# A draft of {name}.toml from {listing.listing}. What that does not say is at the end:\n"
-        "# write the numbers in place of ?, say where they are from, and take away the #: before the lines.\n"
+        f"# A draft of {name}.toml from {listing.listing}. Quantities that are not in it are at the end:\n"
+        "# replace each ? by the number and its source, and remove the #: before the lines.\n"
     )
     text += toml({"title": listing.processor, **({"notes": listing.notes} if listing.notes else {})}, listing.stated)
     for name_of_quantity in listing.lacking:

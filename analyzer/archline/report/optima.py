@@ -18,7 +18,7 @@ from archline.report.layout import Columns, Indented, page
 EXACT = 1e-9
 """Relative gaps below this are rounding errors."""
 MOST_LISTED = 6
-"""Longer lists of values of a variable are shown by their length and ends."""
+"""The maximum number of values of a variable that are listed; more are shown by their number and range."""
 LARGEST_EXACT = 10**15
 """Whole numbers up to this are shown with all digits."""
 
@@ -27,7 +27,7 @@ def text(answer: Optimisation, width: int) -> str:
     """Return the page of an optimum."""
     problem, optimum = answer.problem, answer.found
     given = ", ".join(f"{name} = {readable(value)}" for name, value in answer.fixed.items())
-    title = f"{answer.target} on {answer.machine}, model {answer.model}: least {_named(problem.minimise)}"
+    title = f"{answer.target} on {answer.machine}, model {answer.model}: minimum {_named(problem.minimise)}"
     title = "; ".join(filter(None, (title, given, shown.cache_text(answer.cache))))
     constraints = ", ".join(dict.fromkeys(constraint.text for constraint in problem.constraints))
     limits = [Indented([f"subject to {constraints}"])] if constraints else []
@@ -42,7 +42,7 @@ def _none(optimum: EnergyOptimum) -> str:
         return "no feasible point was found, and infeasibility is not proved"
     if not optimum.conflict:
         return f"{INFEASIBLE}: no run ends at any of the {optimum.points:,} points"
-    end = "exclude each other" if len(optimum.conflict) > 1 else "cannot hold"
+    end = "exclude each other" if len(optimum.conflict) > 1 else "cannot be satisfied"
     best = f"; attainable: {', '.join(optimum.attainable)}" if optimum.attainable else ""
     return f"{INFEASIBLE}: {' and '.join(optimum.conflict)} {end}{best}"
 
@@ -71,7 +71,7 @@ def _variable_row(optimum: EnergyOptimum, name: str) -> list[str]:
     value, near = optimum.variables[name], optimum.ranges.get(name)
     free = " (any of these)" if isinstance(value, tuple) else ""
     around = _list_values(optimum.some_near.get(name, ()), _span(near, 4)) if near else ""
-    around = "alone" if near == (value, value) else around
+    around = "no other value" if near == (value, value) else around
     values = _list_values(optimum.some.get(name, ()), _span(value))
     return [name, f"{values}{free}", f"{around} within 1 %" if around else ""]
 
@@ -86,7 +86,7 @@ def _proved(optimum: EnergyOptimum) -> str:
         assert optimum.bound is not None
         return f"lower bound {optimum.bound:.6g}: a gap of {optimum.gap:.2g}"
     if optimum.method == LATTICE:
-        return f"the least of {optimum.points:,} points"
+        return f"the minimum of {optimum.points:,} points"
     return "optimal" if optimum.gap is not None and optimum.gap <= EXACT else "optimal up to 1e-6"
 
 
@@ -94,12 +94,12 @@ def _notes(answer: Optimisation) -> Iterator[str]:
     optimum = answer.found
     free = [name for name, value in optimum.variables.items() if isinstance(value, tuple)]
     if free:
-        yield f"the values above are those at {', '.join(f'{name} = {_number(optimum.at[name])}' for name in free)}"
+        yield f"the values above are for {', '.join(f'{name} = {_number(optimum.at[name])}' for name in free)}"
     end = "upper" if answer.problem.upper else "lower"
     if optimum.lower != optimum.value:
-        yield f"costs that are only bounded count at their {end} ends"
+        yield f"costs known only within bounds count at their {end} bounds"
         if "power" in (answer.problem.minimise, *(constraint.bounded for constraint in answer.problem.constraints)):
-            yield "power counts with its energy and time at opposite ends: `energy` has closer bounds on it"
+            yield "power counts at opposite bounds of energy and time: `archline energy` prints closer bounds"
     yield from _collect_notes(optimum)
     if answer.assumptions:
         yield f"assuming {', '.join(answer.assumptions)}"
@@ -119,7 +119,7 @@ def _span(value: Number | Span, digits: int = 6) -> str:
 
 
 def _list_values(values: Sequence[int], span: str) -> str:
-    """Return the span of a variable, or if only some values in it are optimal, these values or their number."""
+    """Return `span`, or if only some `values` in it are optimal, these values or their number."""
     listed = ", ".join(map(str, values)) if len(values) <= MOST_LISTED else f"{len(values)} of the values {span}"
     return listed or span
 
@@ -133,7 +133,7 @@ def _number(value: Number | Fraction, digits: int = 6) -> str:
 
 
 def document(answer: Optimisation) -> str:
-    """The answer as JSON; numbers are in base units, rounded as floating-point numbers are."""
+    """Return the answer as JSON; numbers are in base units, rounded as floating-point numbers are."""
     problem, optimum = answer.problem, answer.found
     return json.render(
         {

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from archline.execution.traced_paths import PathPiece
 
 MAX_LISTED_PIECES = 20
-"""Pieces of the path that are listed."""
+"""The maximum number of rows of pieces that are listed."""
 
 
 @record(slots=True)
@@ -39,12 +39,12 @@ class ExecutedPath:
 
     @property
     def total(self) -> int | Fraction:
-        """The sum of the pieces, which the run counts."""
+        """The sum of the pieces: the count of the run."""
         return sum(piece.amount for piece in self.pieces)
 
 
 def text(path: ExecutedPath, width: int) -> list[str]:
-    """Return the share of each statement, and the pieces in order, with equal successive pieces as one."""
+    """Return a table of the share of each statement, and one of the pieces in order, equal successive ones in a row."""
     total = path.total
     if not total:
         return [f"critical path of the {path.metric}: nothing"]
@@ -61,7 +61,7 @@ def text(path: ExecutedPath, width: int) -> list[str]:
     return lines
 
 
-INSIDE = "steps inside a call or a collective operation stand at its line; --format json has theirs"
+INSIDE = "steps inside a call or a collective operation are listed at its line; --format json has their own"
 RIGHT = frozenset((0, 2, 3, 4))
 
 
@@ -86,7 +86,7 @@ def _steps(path: ExecutedPath) -> Iterator[list[str]]:
 
 
 def _partners(piece: PathPiece) -> str:
-    """Name the processors that its words come from and go to, the larger of both."""
+    """Name the partners whose messages count in a step: where its words come from, and where they go to."""
     source = [] if piece.source is None else [f"from {_at(piece.source)}"]
     return " ".join([*source, *([] if piece.to is None else [f"to {_at(piece.to)}"])])
 
@@ -96,7 +96,7 @@ def _at(coordinates: Sequence[int]) -> str:
 
 
 def _statement(piece: PathPiece) -> tuple[str, str]:
-    """Return the line, and the statement of the algorithm that ran."""
+    """Return the line and the text of the statement that a piece belongs to, in the algorithm that ran."""
     span = piece.called or piece.span
     if span is None:
         return "", "computing, after the last step"
@@ -110,7 +110,7 @@ def _amount(path: ExecutedPath, amount: int | Fraction) -> str:
 
 
 def document(path: ExecutedPath) -> dict[str, Any]:
-    """Return every piece of the path for programs."""
+    """Return the JSON document of a path, with every piece."""
     return {**pick(path, "metric", "total"), "pieces": list(map(_piece, path.pieces))}
 
 
@@ -124,14 +124,14 @@ def _piece(piece: PathPiece) -> dict[str, Any]:
 
 
 MAX_FORM_WIDTH = 34
-"""Characters of a form that are shown in full."""
+"""The maximum width of a form that is shown with all its terms."""
 TOGETHER = "from bounding them together"
 CONTROL = "iterations, tests and calls"
 
 
 @record
 class PathTable:
-    """The steps of the paths of an algorithm; `case` is their condition, if they do not hold at all sizes."""
+    """The steps of the critical paths of an algorithm; `case` is the condition under which they hold, if any."""
 
     view: CostView
     steps: tuple[PathStep, ...]
@@ -139,13 +139,13 @@ class PathTable:
 
 
 def steps_text(steps: PathTable, metrics: Sequence[str], width: int, full: bool = False) -> str:
-    """Return the tables of some metrics; with `full` those of callees, and of long forms, too."""
+    """Return a table for each of some metrics; with `full` the steps inside callees, and long forms in full."""
     rows = {row.metric: row for row in steps.view.rows}
     return "\n".join("\n".join(_steps_table(steps, rows[name], width, full)) + "\n" for name in metrics if name in rows)
 
 
 def rest_of(steps: Sequence[PathStep], row: CostRow) -> Poly:
-    """Return the bound of a metric less the sum of the bounds of the steps: the bound of a whole may be sharper."""
+    """Return the upper bound of a metric less the sum of its bounds in the steps; the whole's may be sharper."""
     assert row.upper is not None
     return row.upper - sum((step.upper(row.metric) for step in steps), ZERO)
 
@@ -222,7 +222,7 @@ def _line(view: CostView, step: PathStep) -> str:
 
 
 def _form(view: CostView, value: Poly, full: bool) -> str:
-    """Return a form in full if it is short, else its leading terms; its value at the point if there is one."""
+    """Return the value of a form at the view's point if there is one; else its leading terms, or all if `full`."""
     if view.at is not None and value.names <= view.at.keys():
         try:
             return readable(evaluate(value, view.at))

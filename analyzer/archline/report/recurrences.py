@@ -36,7 +36,7 @@ class Solution:
 
     @staticmethod
     def of(recurrence: str, problem: RealRecurrence, answer: Answer) -> Solution:
-        """Return the solution of an answer."""
+        """Return the solution of a recurrence from the solver's answer."""
         fields = {name: value for name, value in vars(answer).items() if name != "between"}
         fields |= {
             name: format_expression(fields[name]) for name in ("growth", "exact") if fields.get(name) is not None
@@ -49,9 +49,9 @@ class Solution:
         return Solution(recurrence, problem, outcomes.get(type(answer), "exponential"), **fields)
 
     def at(self, **values: int | Fraction | float) -> Fraction | float:
-        """Evaluate the recurrence itself at sizes and symbols, down to its base; exact if rationals suffice.
+        """Evaluate the recurrence by unrolling it at sizes and symbols, down to its base; exact if rationals suffice.
 
-        Its logarithms are ordinary ones, as those of `exact`. Raises EvaluationRefusedError if it has no value.
+        `log2` is the ordinary logarithm, as in `exact`. Raises EvaluationRefusedError if the recurrence has no value.
         """
         return evaluate(self.problem, values)
 
@@ -70,7 +70,7 @@ class Solution:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The solution as JSON has it."""
+        """The JSON document of the solution."""
         regimes = [{"when": when, "growth": growth} for when, growth in self.regimes]
         names = ("recurrence", "growth", "exact", "domain", "method", "regimes", "steps", "outcome", "reason")
         return {"version": 1, **pick(self, *names), "regimes": regimes, "assumptions": self.assumptions}

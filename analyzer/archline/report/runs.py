@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def run(view: RunView, width: int) -> str:
-    """Return the counts of an execution between the derived bounds."""
+    """Return the page of a run: its counts between the derived bounds, and the notes."""
     path = [] if view.path is None else [paths.text(view.path, width - 2)]
     shares = ["io by processor: " + ", ".join(map(str, counts))] if (counts := processor_io(view.run)) else []
     whole = page(width, run_heading(view), [Columns(counted(view), (1, 2, 3, 5, 6))], shares, path, notes(view))
@@ -43,7 +43,7 @@ def processor_io(run: ExecutedRun) -> list[int]:
 
 
 def counted(view: RunView) -> list[list[str]]:
-    """Return columns of counts between derived bounds, below a head."""
+    """Return rows of counts between derived bounds, the head first."""
     counts = view.counts
     more = ["one processor", "all"] if counts.own else []
     rows = [["metric", "derived lower", "executed", "derived upper", "", *more]]
@@ -77,7 +77,7 @@ def unchecked_notes(view: RunView) -> list[str]:
 
 
 def timed_note(machine: str, time: Fraction, apart: Fraction) -> str:
-    """Return the time of the longest path, and its ratio to that of flops, words and messages each on its own path."""
+    """State the time of the longest path, and its ratio to `apart`: F, W and S each summed along its own path."""
     path = "the critical path of gamma*F + beta*W + alpha*S"
     part = f"; {float(time / apart):.4g} times that of F, W and S each on its own path" if apart else ""
     return f"time on {machine}: {format_si(time, 's')} on {path}{part}"
@@ -101,7 +101,7 @@ def _verdict(view: RunView, metric: str) -> str:
 
 
 def alarm(outside: Sequence[str]) -> str:
-    """Report the defect that counts outside their bounds mean."""
+    """Report counts outside their derived bounds, which are a defect of archline."""
     return (
         f"AL999: the executed {' and '.join(outside)} lies outside the derived bounds. This is a defect in archline: "
         "please report the program and the command."
@@ -130,7 +130,7 @@ def cache_note(run: ExecutedRun) -> str:
 
 
 def document(view: RunView) -> Document:
-    """Return a table of counts, with notes."""
+    """Return the page of a run: a table of counts, with notes."""
     head, *rows = counted(view)
     outside = alarm(view.counts.outside) if view.counts.outside else ""
     table = Table(tuple(head), tuple(map(tuple, rows)), right=(1, 2, 3, 5, 6))

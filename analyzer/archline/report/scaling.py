@@ -48,8 +48,8 @@ def text(scaling: Scaling, width: int) -> str:
 
 
 def _fixed_memory(fixed: FixedMemory) -> Iterator[Part]:
-    """Yield the growth of the energy in P if M, the memory of a processor, is fixed."""
-    title = "growth of the energy in P, M words of memory a processor fixed"
+    """Yield the growth of the energy in P while M, the memory of a processor, is fixed."""
+    title = "growth of the energy in P, for M words of memory per processor"
     if not fixed.sizes:
         yield f"{title}: {fixed.reason}"
         return
@@ -69,7 +69,7 @@ def _either(ends: Sequence[str], function: str) -> str:
 
 
 def _floors(steps: Sequence[ScaleStep]) -> list[str]:
-    """Compare the energy of each step with that of any algorithm of the problem, if that is known."""
+    """Compare the energies of the steps with the lower bound for any algorithm; empty if a step has no bound."""
     ratios = []
     for step in steps:
         floor = None if step.result is None else step.result.floor

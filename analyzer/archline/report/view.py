@@ -34,7 +34,7 @@ class ValueRange:
     upper: Number
 
     def hold(self, count: Number) -> bool:
-        """Test whether a count lies within."""
+        """Test whether a count lies within the bounds."""
         return self.lower <= count <= self.upper
 
 
@@ -107,7 +107,7 @@ class Contract:
 
 @record
 class StoppedRun:
-    """A run on generated data that a fault of the program stops: the rule, the message, the place and the sizes."""
+    """A run on generated data that stops at a fault of the program: its rule, message and place, and the sizes."""
 
     code: str
     title: str
@@ -117,13 +117,13 @@ class StoppedRun:
 
     @staticmethod
     def of(problem: Diagnostic, at: Point) -> StoppedRun:
-        """Return the stop at a diagnostic that has a place, at sizes."""
+        """Return the run at sizes `at` that a diagnostic with a place stops."""
         assert problem.span is not None
         return StoppedRun(problem.rule.code, problem.rule.title, problem.message, SourcePlace.of(problem.span), at)
 
     @property
     def text(self) -> str:
-        """The event, and its meaning for claims that hold."""
+        """The message: the diagnostic that stops the run, and that claims are decided for other runs."""
         at = f" at {point_text(self.at)}" if self.at else ""
         stopped = f"a run{at} on generated data stops here: {self.code}: {self.message}"
         return f"{stopped}. Claims are decided for the runs that end."
@@ -177,7 +177,7 @@ class BaselineEntry:
 
     @property
     def about(self) -> tuple[str, ...]:
-        """The identity that it shares with the finding that it accepts."""
+        """The identity that the entry shares with the finding that it accepts."""
         return self.code, self.path, self.algorithm, self.claim
 
 
@@ -199,7 +199,7 @@ class CheckedCounts:
 
     @property
     def outside(self) -> tuple[str, ...]:
-        """The counts that lie outside their derived bounds: a defect."""
+        """The names of counts that lie outside their derived bounds, which is a defect of archline."""
         metrics = [
             name
             for name, values in self.derived.items()
@@ -225,13 +225,13 @@ class RunView:
 
     @property
     def timed(self) -> tuple[str, Fraction, Fraction] | None:
-        """The time on a machine, along the path that takes longest, and with each metric on its own longest path."""
+        """The machine, the time of the longest path, and the time with each metric on its own longest path."""
         time, machine = self.run.counts.time, self.run.settings.machine
         return None if time is None or machine is None else (machine.name, *time)
 
 
 def contract(verdict: Verdict, certificates: bool = False) -> Contract:
-    """Return a verdict as reports show it, with the `certificates` of a claim that holds or without."""
+    """Return a verdict as reports show it; with `certificates`, the proofs of a claim that holds."""
     return Contract(
         contract_text(verdict.ensures),
         verdict.outcome,

@@ -50,18 +50,18 @@ if TYPE_CHECKING:
     from archline.analysis.cache.upper.split_outer import SplitLoopBound
 
 RECOUNT_RATIO = 2
-"""If upper and lower bound differ by more than this factor, accesses are counted as well."""
+"""If upper and lower bound differ by more than this factor, the number of accesses is tried as an upper bound."""
 Sizes = Mapping[str, int]
 MAX_BITS = 256
-"""For sizes of more bits the use of spare lines is not searched, as the number of steps grows with the bits."""
+"""For sizes of more bits, retention in spare lines is not searched, as the number of steps grows with the bits."""
 
 
 @record(eq=False)
 class MissBounds:
-    """Bounds on io at given sizes: `lower` bounds are added up, and the least upper bound counts.
+    """Bounds on io at given sizes: the `lower` bounds are added up, and the smallest upper bound counts.
 
-    The footprint of the whole run (`everything`) is an upper bound where it fits in the cache, and the number of
-    accesses (`count`) always is.
+    Upper bounds are the plans (`upper`), the phases of a split loop, the footprint of the whole run (`everything`) if
+    it fits in the cache, and the number of accesses (`count`).
     """
 
     lower: tuple[SegmentBound, ...]
@@ -79,7 +79,7 @@ class MissBounds:
             return Interval(Fraction(0), self._access_count_bound(sizes))
 
     def add_lower_bounds(self, sizes: Sizes) -> int:
-        """Add up the bounds from below. Raises EvaluationError."""
+        """Sum the lower bounds at sizes, Z and L. Raises EvaluationError."""
         return sum(bound.at(sizes) for bound in self.lower)
 
     def _tightest_bounds(self, sizes: Sizes) -> Interval:
@@ -110,9 +110,11 @@ class MissBounds:
 
 
 MAX_TERM_PRODUCTS, RECURSION_FACTOR = 400_000, 20
+"""The effort limit for the io of loops, and its multiple for recursive programs."""
 MAX_SOLVED = 256
+"""The number of derived costs that are cached."""
 MAX_SIZES = 6
-"""The number of sizes that are varied in tests of bounds at small sizes."""
+"""The maximum number of sizes that are varied when a bound is evaluated at small sizes."""
 
 _solved: OrderedDict[tuple[Module, s.Algorithm], Cost] = OrderedDict()
 
@@ -132,7 +134,7 @@ def io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
 
 def _derive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
-    """Bound io by reuse of lines; if that fails, by the number of accesses."""
+    """Bound io by reuse of lines; if that fails, by the number of accesses, with the reason of the failure."""
     by_reuse = _within_budget(algorithm, partial(_io_by_reuse, module, algorithm))
     if by_reuse.status != "unknown":
         return by_reuse
@@ -157,7 +159,7 @@ def _within_budget(algorithm: s.Algorithm, derivation: Callable[[], Cost]) -> Co
 
 
 def _io_by_reuse(module: Module, algorithm: s.Algorithm) -> Cost:
-    """Derive io from the lines that accesses share."""
+    """Derive io from the reuse of lines, by plans for loops or by calls of a recursion."""
     require_accesses(module, algorithm)
     if is_recursive(module, algorithm):
         with limit_effort(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
@@ -192,7 +194,10 @@ def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
 
 
 def _with_lower_bounds(lines: Poly, pieces: Iterable[Piece]) -> tuple[Bound, ...]:
-    """Return the bounds of pieces with a lower bound on `lines`, specialised to each piece."""
+    """Return the bounds of pieces with `lines` as the value of each lower bound, simplified under the piece's facts.
+
+    The value is 0 if the upper bound of the piece is 0.
+    """
     return tuple(
         bound
         if bound.side == "upper"
@@ -240,31 +245,31 @@ def loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = False) 
         return Cost("io", "exact", ZERO, ZERO, interval_at=lambda _: Interval.of(0))
     points = sample_sizes(algorithm, scope)
     planners = [AllocationPlanner(group, scope.facts, points) for group in (refs, without_remainders(refs)) if group]
-    by = {plan: planner for planner in planners for plan in planner.plans()}
-    if not by:
+    planner_of = {plan: planner for planner in planners for plan in planner.plans()}
+    if not planner_of:
         raise UnboundedError
-    upper = PlanUpperBound(list(by), scope.facts)
+    upper = PlanUpperBound(list(planner_of), scope.facts)
     lower, phases = segment_lower_bound(nodes, scope.facts, points), split_outer.SplitLoopBound(planners[0], upper)
-    best = pareto_plans(by, points)
-    all_ = total_footprint(refs, scope.facts)
+    best = pareto_plans(planner_of, points)
+    footprint = total_footprint(refs, scope.facts)
     written = segment_lower_bound(nodes if traffic else (), scope.facts, points, written=True)
     counted = partial(_accesses_moved, module, algorithm, traffic)
-    values = MissBounds((lower, written), upper, phases, all_, partial(_within_budget, algorithm, counted))
-    small = planners[0].with_few_lines(plan for plan in best if by[plan] is planners[0])
+    values = MissBounds((lower, written), upper, phases, footprint, partial(_within_budget, algorithm, counted))
+    small = planners[0].with_few_lines(plan for plan in best if planner_of[plan] is planners[0])
     alternatives = (
         *(_conditional_bound(plan, planners[0], "growth") for plan in small),
-        *(_conditional_bound(plan, by[plan], "values") for plan in by if plan not in best),
-        *(_conditional_bound(plan, by[plan], "page") for plan in best),
+        *(_conditional_bound(plan, planner_of[plan], "values") for plan in planner_of if plan not in best),
+        *(_conditional_bound(plan, planner_of[plan], "page") for plan in best),
     )
-    if all_ is not None and _is_less_somewhere(all_, upper.plans, planners[0]):
-        fitting = _all_arrays_fit_bound(all_.lines(scope.facts))
-        alternatives = (*alternatives, replace(fitting, value=all_.lines(scope.facts, moved=True)))
-    some = scope.facts.with_nonnegative(ONE_LINE)
+    if footprint is not None and _is_less_somewhere(footprint, upper.plans, planners[0]):
+        fitting = _all_arrays_fit_bound(footprint.lines(scope.facts))
+        alternatives = (*alternatives, replace(fitting, value=footprint.lines(scope.facts, moved=True)))
+    with_one_line = scope.facts.with_nonnegative(ONE_LINE)
     shown = [bound for bound in reversed(alternatives) if bound.shown == "page"]
-    always = next((bound for bound in shown if _holds_everywhere(bound, some)), None)
-    again = dict(reversed(written.bounds_by_loop))
+    always = next((bound for bound in shown if _holds_everywhere(bound, with_one_line)), None)
+    written_by_loop = dict(reversed(written.bounds_by_loop))
     levels = tuple(
-        (name, _resolve_maxima(value + again.get(name, written.first_touch_bound), scope.facts))
+        (name, _resolve_maxima(value + written_by_loop.get(name, written.first_touch_bound), scope.facts))
         for name, value in lower.bounds_by_loop
     )
     once = levels[0][1] if levels else ZERO
@@ -291,7 +296,7 @@ def loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = False) 
 
 
 def _accesses_moved(module: Module, algorithm: s.Algorithm, traffic: bool) -> Cost:
-    """Bound the lines that accesses move: each access fetches one and, with `traffic`, writes it back."""
+    """Bound the lines that accesses move: each access fetches a line and, with `traffic`, writes it back."""
     accesses = accesses_of(module, algorithm)
     if not traffic or accesses.upper is None:
         return accesses
@@ -311,7 +316,7 @@ def _is_less_somewhere(all_: TotalFootprint, plans: Sequence[AllocationPlan], pl
 
 
 def _resolve_maxima(value: Poly, facts: Facts) -> Poly:
-    """Simplify a value under facts, so that the maxima that the facts decide disappear."""
+    """Simplify a value under facts; maxima that the facts decide disappear."""
     return facts.restore(facts.simplify(value.substitute(facts.rewrites)))
 
 
@@ -329,12 +334,12 @@ def _add_access_count_bound(cost: Cost, accesses: Cost) -> Cost:
     """Add the access count as an upper bound for caches into which no plan is known to fit."""
     if accesses.upper is None:
         raise UnboundedError
-    every = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_one_line_fact))
-    return replace(cost, upper=accesses.upper, bounds=(*reversed(cost.plans), every, *cost.by_loop))
+    always = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_one_line_fact))
+    return replace(cost, upper=accesses.upper, bounds=(*reversed(cost.plans), always, *cost.by_loop))
 
 
 def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
-    """Derive the io of a recursive program from its recurrences, segment bounds and access count."""
+    """Derive the io of a recursive program from its calls, lower bounds and access count."""
     recursions = recursion.RecursiveMissBounds(module, algorithm)
     recursions.solve()
     accesses = replace(accesses_of(module, algorithm), metric="io")
@@ -374,12 +379,12 @@ def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
         return growths[key]
 
     shown: Shown = "values" if accesses.by_case else "page"
-    every = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_one_line_fact), shown=shown)
+    always = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_one_line_fact), shown=shown)
     fitting = () if recursions.has_local_arrays else (_all_arrays_fit_bound(restore(body.given)),)
     return replace(
         accesses,
         lower=below.touched,
-        bounds=(*fitting, every, *_with_lower_bounds(below.touched, accesses.by_case)),
+        bounds=(*fitting, always, *_with_lower_bounds(below.touched, accesses.by_case)),
         orders=io_growth,
         orderless=AnyScheduleBound(
             below.touched,
@@ -396,7 +401,7 @@ def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
 
 def _all_arrays_fit_bound(lines: Poly) -> Bound:
-    """The upper bound of a cache that holds all arrays: each of the `lines` is fetched once."""
+    """Make the upper bound for a cache that holds all arrays: each of the `lines` is fetched once."""
     return Bound(
         "upper", lines, Region((WORDS - LINE * lines,), written=lambda: (_cache_size_fact(_lines_to_words(lines)),))
     )
@@ -406,9 +411,9 @@ def _integer_point(point: Point) -> dict[str, int]:
     """Convert the values of a point to integers. Raises EvaluationError if Z or L is missing, or Z < L."""
     missing = [name for name in ("Z", "L") if name not in point]
     if missing:
-        raise EvaluationError(f"`{missing[0]}` has no value; --cache gives Z and L")
+        raise EvaluationError(f"`{missing[0]}` has no value; set Z and L with --cache")
     if point["Z"] < point["L"]:
-        raise EvaluationError("Z is smaller than one line of L words")
+        raise EvaluationError("the cache of Z words is smaller than one line of L words")
     return {name: int(value) for name, value in point.items()}
 
 
@@ -437,7 +442,7 @@ def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: 
 
 
 def _may_be_negative(misses: Poly) -> bool:
-    """Test whether a number of misses is negative at some small sizes, as when a loop has no iterations."""
+    """Test whether misses are negative at some small sizes, as may be if a loop has no iterations, or are unknown."""
     names = sorted(misses.names)
     sizes = (dict(zip(names, values, strict=False)) for values in product((1, 3), repeat=min(len(names), MAX_SIZES)))
     try:
@@ -462,7 +467,7 @@ def _unknown_io_cost(reason: str, algorithm: s.Algorithm) -> Cost:
 
 
 def _fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
-    """The condition on Z under which a plan fits, without needs that another need dominates."""
+    """Make the condition on Z under which a plan fits, without needs that are at most another need."""
     needs: list[Poly] = []
     for need in plan.needs:
         if not any(planner.facts.nonnegative(existing - need) for existing in needs):
@@ -473,12 +478,12 @@ def _fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
 
 
 def _one_line_fact() -> tuple[s.Fact, ...]:
-    """The condition that the cache has at least one line: Z >= L."""
+    """Make the condition that the cache has at least one line: Z >= L."""
     return (_cache_size_fact(b.name("L")),)
 
 
 def _cache_size_fact(words: s.Expr) -> s.Fact:
-    """The condition that the cache has at least the given number of words."""
+    """Make the condition that the cache has at least a number of words: Z >= words."""
     return b.binary(">=", b.name("Z"), words)
 
 

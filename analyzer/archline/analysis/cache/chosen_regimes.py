@@ -16,16 +16,17 @@ MAX_REGIMES = 4
 SIMILARITY_TOLERANCE = 0.02
 """Regimes whose cache sizes, or misses, differ by at most this share are considered equal."""
 LINE = 8
+"""The words of a line at which regimes are compared."""
 LARGE_ARRAY_EXTENTS, FREE_SIZE_VALUES = (12000, 1512), (520, 40)
-"""Sizes for comparisons: the first value and the step to the next one, for extents of arrays and for other sizes."""
+"""Sizes at which regimes are compared, for extents of arrays and for other sizes: the first value, and the step."""
 
 
 def select_regimes(regimes: Sequence[Bound]) -> Sequence[Bound]:
-    """Select at most MAX_REGIMES bounds to show, ordered by the lines that they need.
+    """Select at most `MAX_REGIMES` bounds to show; `regimes` are ordered by the lines that they need.
 
-    The last bound with a constant number of lines and the last one of all are kept, and between them the bounds
-    that save most. Of bounds that need about the same lines the last is kept, of bounds with about the same misses
-    the first.
+    The last bound with a constant number of lines and the last bound of all are kept, and between them the bounds
+    that save most. Of bounds that need about the same lines the last is kept, and of bounds with about the same
+    misses the first.
     """
     point = comparison_point(regimes)
     shown: list[Bound] = []
@@ -44,8 +45,8 @@ def select_regimes(regimes: Sequence[Bound]) -> Sequence[Bound]:
     values = [miss_bound(regime, point) for regime in shown]
     while len(shown) > MAX_REGIMES:
         # The regime that saves the least over its predecessor is left out.
-        least = min(range(1, len(shown) - 1), key=lambda index: values[index - 1] / (values[index] or 1))
-        del shown[least], values[least]
+        worst = min(range(1, len(shown) - 1), key=lambda index: values[index - 1] / (values[index] or 1))
+        del shown[worst], values[worst]
     return shown
 
 
@@ -55,14 +56,15 @@ def is_constant(regime: Bound) -> bool:
 
 
 def comparison_point(regimes: Iterable[Bound]) -> dict[str, int]:
-    """Choose sizes at which regimes are compared: arrays are large, blocks smaller, all sizes distinct."""
+    """Choose sizes at which regimes are compared: extents of arrays are large, other sizes smaller, all distinct."""
     values = [value for regime in regimes for value in (regime.value, *regime.where.needs)]
     extents = {name for regime in regimes for kept in regime.kept for extent in kept.extents for name in extent.names}
     names = sorted({name for value in values for name in value.names} - CACHE)
     scales = (
-        (name, place, LARGE_ARRAY_EXTENTS if name in extents else FREE_SIZE_VALUES) for place, name in enumerate(names)
+        (name, number, LARGE_ARRAY_EXTENTS if name in extents else FREE_SIZE_VALUES)
+        for number, name in enumerate(names)
     )
-    point = {name: first + apart * place for name, place, (first, apart) in scales}
+    point = {name: first + step * number for name, number, (first, step) in scales}
     return {**point, "L": LINE, "Z": 0}
 
 

@@ -1,9 +1,9 @@
 """io of P processors with a cache of Z words each: Q_P <= P*Q_1 where each keeps the serial order.
 
-Lemma 2.1 of V. N. N. Tran, P. H. Ha, ICE: A General and Validated Energy Complexity Model (ICPADS 2016), where it is
-true: under optimal replacement, where every processor runs a part of the serial order (static and chunked schedules),
-taking accesses out of a trace never makes its optimum dearer. Under work stealing and depth first, which do not keep
-the serial order, bounds are known up to constants.
+Lemma 2.1 of V. N. N. Tran, P. H. Ha, ICE: A General and Validated Energy Complexity Model (ICPADS 2016), in the case
+where it is true: under optimal replacement, if every processor runs a part of the serial order (static and chunked
+schedules), as removing accesses from a trace never increases its minimum of misses. For work stealing and depth-first
+schedulers, which do not keep the serial order, bounds are known up to constants.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ ASSUMPTION = "every processor runs its part in serial order, with optimal replac
 
 
 def parallel_io_cost(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str) -> Cost:
-    """Bound the io of all processors together under ASSUMPTION; `processors` is a number or a size name."""
+    """Bound the io of all processors together under `ASSUMPTION`; `processors` is a number or a size name."""
     metric = f"io({processors})"
     if io.upper is None:
         return replace(io, metric=metric)
     local = next(local_arrays(module, algorithm), None)
     if local is not None:
-        reason = f"the stacks of processors give `{local.name}` other lines than the serial one"
+        reason = f"the local array `{local.name}` has other addresses on the processors' stacks than in a serial run"
         return Cost(metric, "unknown", None, None, reason, local.span)
     count = Poly.symbol(processors) if isinstance(processors, str) else Poly.constant(processors)
 
@@ -38,7 +38,7 @@ def parallel_io_cost(module: Module, algorithm: s.Algorithm, io: Cost, processor
         assert io.lower is not None
         return Interval(evaluate(io.lower, point), misses.upper * evaluate(count, point))
 
-    # A line that is touched is fetched by one processor at least, whatever each loop fetches.
+    # Each line that is touched is fetched by at least one processor, but bounds by loop do not hold.
     together = map_cost(io, lambda once: once, lambda most: most * count, enclose)
     return replace(
         together,
@@ -51,7 +51,7 @@ def parallel_io_cost(module: Module, algorithm: s.Algorithm, io: Cost, processor
 
 @record
 class ScheduleBound:
-    """The io of several processors under a scheduler, up to constants, with the source of its proof."""
+    """A bound on the io of several processors under a scheduler, up to constants, with the source of its proof."""
 
     name: str
     bound: str
@@ -61,7 +61,7 @@ class ScheduleBound:
 def parallel_io_bounds(
     module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str, span: s.Expr
 ) -> tuple[ScheduleBound, ...]:
-    """Give bounds from the io on one processor and the span; none if io is unknown or arrays are local.
+    """List bounds from the io on one processor and the span; empty if io is unknown or there are local arrays.
 
     Local arrays have other addresses on the stacks of several processors.
     """

@@ -1,4 +1,4 @@
-"""Choose sample sizes and line lengths at which allocation plans are compared, to list only the good ones."""
+"""Choose sample sizes and line lengths at which allocation plans are compared, so that only good plans are listed."""
 
 from __future__ import annotations
 
@@ -24,15 +24,18 @@ from archline.language.model import BoundBy
 from archline.records import field, memoised, record
 
 SCALES = (12, 40, 300)
+"""The sample values of sizes."""
 SPARSE_SIZE = 64
+"""The sample value of sizes that are not the total of a sparse array's segments."""
 LINE_LENGTHS, CACHE_LINES = (16, 4, 1), 64
+"""The sample values of L, and of Z/L."""
 
 
 def sample_sizes(algorithm: s.Algorithm, scope: Scope) -> list[dict[str, int]]:
     """Choose sizes that the `where` clauses allow, with lines of several lengths; small block sizes come last.
 
-    If none satisfies the clauses, sizes are chosen without them: plans found there are valid bounds, but perhaps
-    not the best ones.
+    If no sizes are found that satisfy the clauses, they are chosen without them: plans found there are valid bounds,
+    but perhaps not the best ones.
     """
     signature = scope.module.signatures[algorithm]
     names = (*signature.size_names, *signature.indices, *machine_symbols(signature))
@@ -53,15 +56,15 @@ def _scaled_sizes(algorithm: s.Algorithm, scope: Scope) -> Iterator[Mapping[str,
     names = (*signature.size_names, *signature.indices)
     if signature.indices:
         # Indices are drawn from their declared ranges.
-        known = index_declaration(algorithm, scope)
+        index = index_declaration(algorithm, scope)
         for scale in SCALES:
             search = search_of(algorithm, scope, names, algorithm.where)
-            yield known.draw(search, signature.size_names, Random(scale), (scale,), (scale,)) or dict.fromkeys(names, 0)
+            yield index.draw(search, signature.size_names, Random(scale), (scale,), (scale,)) or dict.fromkeys(names, 0)
         return
     extents = s.names(tuple(parameter.type for parameter in algorithm.parameters))
     declared = {binding.name for binding in signature.sizes if binding.by is BoundBy.VALUE} - extents
     offsets = [parameter.type for parameter in algorithm.parameters if isinstance(parameter.type, s.OffsetsType)]
-    totals = s.names(tuple(kind.into for kind in offsets)) | s.names(tuple(kind.longest for kind in offsets))
+    totals = s.names(tuple(offset.into for offset in offsets)) | s.names(tuple(offset.longest for offset in offsets))
     for total in (SPARSE_SIZE // 8, SPARSE_SIZE * 8) if totals & set(names) else ():
         # Most segments are empty, or all are long.
         yield {name: total if name in totals else SPARSE_SIZE for name in names}
@@ -73,9 +76,9 @@ def _scaled_sizes(algorithm: s.Algorithm, scope: Scope) -> Iterator[Mapping[str,
 
 @record(eq=False)
 class SampledAmounts:
-    """Amounts of windows evaluated at sample points; `whole` defines the symbols of windows.
+    """Compares bounds on the lines of windows at sample points.
 
-    The value of an unknown amount is None.
+    `whole` has values of the symbols of windows, in terms of sizes, at which the bounds are compared.
     """
 
     facts: Facts = field(repr=False)
@@ -83,13 +86,16 @@ class SampledAmounts:
     whole: Mapping[str, Poly]
 
     def best(self, values: Sequence[Poly], every: bool = False) -> tuple[Poly, ...]:
-        """The bounds that are greatest at some point, the most frequent winners first; all bounds if `every`."""
-        plain = {value: numbers for value in values if (numbers := self._at_points(value)) is not None}
-        if len(plain) < 2:
-            return tuple(plain)
-        tops = [max(numbers) for numbers in zip(*plain.values(), strict=True)]
-        wins = {value: sum(map(eq, numbers, tops)) for value, numbers in plain.items()}
-        order = sorted(plain, key=lambda value: (-wins[value], -plain[value][-1]))
+        """Select the bounds that are largest at some point, the most frequent winners first; all bounds if `every`.
+
+        Bounds that depend on data are left out.
+        """
+        evaluated = {value: numbers for value in values if (numbers := self._at_points(value)) is not None}
+        if len(evaluated) < 2:
+            return tuple(evaluated)
+        largest = [max(numbers) for numbers in zip(*evaluated.values(), strict=True)]
+        wins = {value: sum(map(eq, numbers, largest)) for value, numbers in evaluated.items()}
+        order = sorted(evaluated, key=lambda value: (-wins[value], -evaluated[value][-1]))
         return tuple(value for value in order if every or wins[value])
 
     @memoised
@@ -99,26 +105,32 @@ class SampledAmounts:
     @cached_property
     def _places(self) -> list[dict[str, Number]]:
         """The sample points, extended by the values of the window symbols that can be evaluated."""
-        places: list[dict[str, Number]] = [dict(point) for point in self.points]
+        extended: list[dict[str, Number]] = [dict(point) for point in self.points]
         for name, value in self.whole.items():
             with suppress(EvaluationError):
                 restored = self.facts.restore(value)
-                for place, number in zip(places, [evaluate(restored, point) for point in self.points], strict=True):
-                    place[name] = number
-        return places
+                for extended_point, number in zip(
+                    extended, [evaluate(restored, point) for point in self.points], strict=True
+                ):
+                    extended_point[name] = number
+        return extended
 
     @cached_property
     def _compiler(self) -> Compiler:
-        return Compiler(dict.fromkeys(name for place in self._places for name in place))
+        return Compiler(dict.fromkeys(name for point in self._places for name in point))
 
     def _evaluate_at_places(self, value: Poly) -> list[Number]:
         """Evaluate an amount at every point; -1 where it has no value."""
-        left = {name: each for name, each in self.whole.items() if any(name not in place for place in self._places)}
-        compute = self._compiler.of(self.facts.restore(value.substitute(left)))
+        unevaluated = {
+            name: definition
+            for name, definition in self.whole.items()
+            if any(name not in point for point in self._places)
+        }
+        compute = self._compiler.of(self.facts.restore(value.substitute(unevaluated)))
         result: list[Number] = []
-        for place in self._places:
+        for point in self._places:
             try:
-                result.append(compute(self._compiler.at(place)))
+                result.append(compute(self._compiler.at(point)))
             except EvaluationError:
                 result.append(-1)
         return result

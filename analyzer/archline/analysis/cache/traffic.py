@@ -4,13 +4,13 @@ A line that was changed since it was fetched is written back when it leaves the 
 the latest. The two metrics are different minima:
 
 * `writebacks` counts write-backs of a replacement that fetches the fewest lines. Upper bound: the misses, less
-  the lines that are fetched of arrays that are never written.
+  the lines fetched of arrays that are never written.
 * `bytes` is the minimum that any replacement moves, in words of 8 B. Upper bound: a plan for io writes back
-  each line that it changes as often as it fetches it. The replacement that fetches fewest lines may write back
-  more than that.
+  each line that it changes as often as it fetches it. The replacement that fetches the fewest lines may write
+  back more lines than such a plan.
 
-Lower bound of both: any replacement writes back at least as many lines as the writes alone would fetch. Seen
-backwards, a run fetches the lines that it writes back, and has them at each write.
+Lower bound of both: any replacement writes back at least as many lines as the writes alone would fetch. In reverse
+order, a run fetches the lines that it writes back, and has them at each write.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from archline.language.model import Module
 from archline.records import record, replace
 
 NOT_FOLLOWED = UntracedError, UnboundedError, TooComplexError, RecursionError
-"""Errors after which bounds on misses replace a derivation from accesses."""
+"""Errors of a derivation from accesses, after which bounds on misses are used instead."""
 
 
 def traffic_cost(module: Module, algorithm: s.Algorithm, metric: str) -> Cost:
@@ -61,7 +61,7 @@ def writebacks_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
 
 def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
-    """Bound the fewest bytes that any replacement moves, at every size, L >= 1 and Z >= L, in words of 8 B.
+    """Bound the minimum of bytes that any replacement moves, at every size, L >= 1 and Z >= L, in words of 8 B.
 
     Never raises for a program that checks.
     """
@@ -79,7 +79,7 @@ def convert_lines_to_bytes(lines: Cost) -> Cost:
 
 
 def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
-    """Bound the lines fetched and written back: by plans of loops, by recurrences, or by twice the misses."""
+    """Bound the lines fetched and written back by plans of loops, by calls of recursions, or by twice the misses."""
     recursions: RecursiveMissBounds | None = None
     with suppress(*NOT_FOLLOWED), limit_effort(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
         require_accesses(module, algorithm)
@@ -103,7 +103,7 @@ def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
 @record(eq=False)
 class WritebackBound:
-    """A lower bound on write-backs: `once` counts written lines once; `windows` counts repeated write-backs."""
+    """A lower bound on write-backs, the larger of two: `once` counts each written line once, `windows` repeatedly."""
 
     once: Poly = ZERO
     windows: Callable[[Mapping[str, int]], int] = lambda _: 0
@@ -118,8 +118,8 @@ def _writeback_bound(module: Module, algorithm: s.Algorithm) -> WritebackBound:
     with suppress(*NOT_FOLLOWED), limit_effort(MAX_TERM_PRODUCTS):
         require_accesses(module, algorithm)
         if is_recursive(module, algorithm):
-            changed = must_access(module, algorithm, written=True)
-            return WritebackBound(changed.lines(algorithm), RecursiveSegmentBound(changed, algorithm).at)
+            write_access = must_access(module, algorithm, written=True)
+            return WritebackBound(write_access.lines(algorithm), RecursiveSegmentBound(write_access, algorithm).at)
         scope, nodes = Lowering(module).trace(algorithm)
         below = segment_lower_bound(nodes, scope.facts, sample_sizes(algorithm, scope), written=True)
         return WritebackBound(below.first_touch_bound, below.at)
@@ -127,7 +127,7 @@ def _writeback_bound(module: Module, algorithm: s.Algorithm) -> WritebackBound:
 
 
 def _read_only_lines(module: Module, algorithm: s.Algorithm) -> Poly:
-    """Count a minimum of lines that each run reads of arrays that are never written."""
+    """Bound from below the lines that each run reads of arrays that are never written."""
     constant = frozenset(parameter.name for parameter in algorithm.parameters if parameter.mode == "in")
     with suppress(*NOT_FOLLOWED), limit_effort(MAX_TERM_PRODUCTS):
         require_accesses(module, algorithm)

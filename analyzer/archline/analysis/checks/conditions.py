@@ -1,8 +1,8 @@
 """Collect the conditions under which a program has a run: each is proved for all sizes, or becomes an assumption.
 
-A condition is proved if the loops, guards, facts and shapes around it imply it. Any other is expressed in the
-sizes of the algorithm, by the extremes of subscripts over loops and coordinates; one without such a form is
-given by its place.
+A condition is proved if the loops, guards, facts and shapes around it imply it. Other conditions are expressed in the
+sizes of the algorithm, by the extremes of subscripts over loops and coordinates; those without such a form are
+described by their lines.
 """
 
 from __future__ import annotations
@@ -48,17 +48,18 @@ CONDITION_TEXTS = {
     rules.SLICE_OUT_OF_BOUNDS: "subscripts lie inside their arrays",
     rules.NOT_EXACT: "divisions, logarithms and roots of sizes are integers",
 }
-SIZE_CONDITION_TEXT = "calls and arrays have sizes that they allow"
+SIZE_CONDITION_TEXT = "calls and arrays have valid sizes"
 DATA_CONDITION_TEXT = "subscripts from data lie inside their arrays"
 
 
 @record
 class Assumption:
-    """An unproved condition, of the `kind` "least", "equal", "divides", "power", "square" or "other".
+    """An unproved condition on the sizes of an `algorithm`; its `kind` states the requirement on its `parts`.
 
-    "least": its one part is nonnegative; "divides": the first part divides the second. If any of `when` is
-    negative, nothing is required. Parts are in sizes of the `algorithm`; `text` and `general` describe "other",
-    which has none, and groups. It is required of each call of a `recursive` algorithm.
+    "least": the part is at least 0; "equal": the part is 0; "divides": the first part divides the second; "power" and
+    "square": the part is a power of 2, or a square; "other": a condition without parts, which `text` describes. It is
+    required only where all of `when` are at least 0; of a `recursive` algorithm, at each of its calls. `general` is the
+    text for a group of conditions; `order` is the order of sizes in formulas.
     """
 
     algorithm: str
@@ -73,7 +74,7 @@ class Assumption:
 
     @property
     def fact(self) -> s.Fact | None:
-        """The condition as a fact, without `when`; None if it has no form."""
+        """The condition as a fact, without `when`; None for the kind "other"."""
         if self.kind == "other":
             return None
         kind, parts = self.kind, self.parts
@@ -100,26 +101,26 @@ class Assumption:
 
     @property
     def form(self) -> str:
-        """The condition as reports show it; empty if it has no readable form."""
+        """The condition as reports show it; empty if it has no form, or one that is too long."""
         fact = self.fact
         if fact is None:
             return ""
-        where = format_conjunction(_nonnegativity_relation(each, self.order) for each in self.when)
+        where = format_conjunction(_nonnegativity_relation(value, self.order) for value in self.when)
         shown = join_phrases(Formula(fact), " where ", where) if where else Formula(fact)
         shown = join_phrases(shown, f" at each call of `{self.algorithm}`") if self.recursive else shown
         return shown if len(shown) <= MAX_LENGTH else ""
 
 
 def assumption_texts(found: Sequence[Assumption], algorithm: str) -> tuple[str, ...]:
-    """Describe the assumptions of an algorithm for reports: without a form by their lines, grouped by kind."""
+    """Describe the assumptions of an algorithm for reports; those without a form are grouped, with their lines."""
     forms: dict[str, None] = {}
     grouped: dict[tuple[str, str], list[Assumption]] = {}
     many = sum(bool(assumption.form) and assumption.recursive for assumption in found) > MAX_FORMS
     for assumption in found:
         if assumption.form and not (many and assumption.recursive):
-            own = assumption.recursive and assumption.algorithm == algorithm
+            itself = assumption.recursive and assumption.algorithm == algorithm
             forms.setdefault(
-                join_phrases(*pieces_of(assumption.form)[:-1], " at each call") if own else assumption.form
+                join_phrases(*pieces_of(assumption.form)[:-1], " at each call") if itself else assumption.form
             )
         else:
             grouped.setdefault((assumption.general, assumption.algorithm), []).append(assumption)
@@ -132,7 +133,7 @@ def assumption_texts(found: Sequence[Assumption], algorithm: str) -> tuple[str, 
 
 
 def _nonnegativity_relation(value: Poly, order: tuple[str, ...]) -> s.Expr:
-    """Write the condition that a value is nonnegative as a relation: `n <= m` for m - n."""
+    """Build the relation that states that a value is nonnegative: `n <= m` for m - n."""
     more = value.positive_terms()
     less = more - value
     rest = less.constant_term
@@ -147,7 +148,7 @@ def _nonnegativity_relation(value: Poly, order: tuple[str, ...]) -> s.Expr:
 
 @lru_cache(maxsize=MAX_MODULES * 8)
 def find_assumptions(module: Module, algorithm: s.Algorithm) -> tuple[Assumption, ...]:
-    """The unproved conditions of an algorithm's runs, other than its `where`, without duplicates."""
+    """List the unproved conditions of an algorithm's runs, in addition to its `where`, without duplicates."""
     collector = _ConditionCollector(module, algorithm)
     try:
         with limit_effort(MAX_TERM_PRODUCTS):
@@ -159,10 +160,10 @@ def find_assumptions(module: Module, algorithm: s.Algorithm) -> tuple[Assumption
 
 @dataclass(eq=False)
 class _FactBlock(Environment):
-    """The names and facts of a block; `loops` are the variables around it, with their bounds.
+    """The names and facts of a block.
 
-    All of `known` are nonnegative by guards, and all of `whole` are integers as facts say that divisions are
-    exact.
+    `loops` are the loop variables around it, each with its first and last value and the facts of that loop. All of
+    `known` are nonnegative by guards; all of `whole` are quotients that are integers, as divisions are exact.
     """
 
     algorithm: s.Algorithm
@@ -178,12 +179,12 @@ class _FactBlock(Environment):
         self.extents.pop(name, None)
 
     def proves(self, value: Poly) -> bool:
-        """Test whether a value is never negative here."""
+        """Test whether a value is proved nonnegative in the block."""
         facts = self.scope.facts
         return (
             never_negative(value, facts)
             or is_nondecreasing(a.as_gaps(value), facts)
-            or any(never_negative(each, facts) for each in _without_floors(facts.simplify(value), self))
+            or any(never_negative(form, facts) for form in _without_floors(facts.simplify(value), self))
         )
 
     def learn(self, fact: s.Fact) -> None:
@@ -194,20 +195,20 @@ class _FactBlock(Environment):
                 self.divide(divisor, value)
 
     def divide(self, divisor: Poly, value: Poly) -> None:
-        """Assume that a division is exact."""
+        """Assume in the block that a division of `value` is exact."""
         self.whole = (*self.whole, as_fractions(a.exact_quotient(value, divisor)))
         if self.scope.facts.positive(value):
             self.scope = self.scope.with_facts(self.scope.facts.with_nonnegative(value - divisor))
 
     def integral(self, value: Poly) -> bool:
-        """Test whether a value is an integer here."""
+        """Test whether a value is proved an integer in the block."""
         facts, known = self.scope.facts, [whole for whole in self.whole if len(whole.terms) == 1]
         terms = (Poly({monomial: number}) for monomial, number in value.terms.items())
         return all(facts.integral(term) or any(facts.integral(term * whole**-1) for whole in known) for term in terms)
 
 
 class _ConditionCollector(Follower[_FactBlock]):
-    """Follows all runs of an algorithm together."""
+    """Follows all runs of an algorithm together, and collects conditions that are not proved in `left`."""
 
     def __init__(self, module: Module, algorithm: s.Algorithm) -> None:
         super().__init__(module)
@@ -216,7 +217,7 @@ class _ConditionCollector(Follower[_FactBlock]):
         self._circle = find_component(module, algorithm)
         self._own = declared_scope(module, algorithm)
         self._sizes = frozenset(self._own.facts.bounds)
-        self._stated = tuple(each for fact in algorithm.where for each in equivalent_constraints(fact, self._own) or ())
+        self._stated = tuple(part for fact in algorithm.where for part in equivalent_constraints(fact, self._own) or ())
         self._order = (*module.signatures[algorithm].size_names, *module.signatures[algorithm].indices)
 
     def all(self) -> None:
@@ -247,7 +248,7 @@ class _ConditionCollector(Follower[_FactBlock]):
         return int_range(expr, block.scope) or (None, None)
 
     def _require_exact(self, expr: s.Binary | s.Call, block: _FactBlock) -> None:
-        """Require that a quotient, logarithm or root is an integer, and a divisor not 0."""
+        """Require that a quotient, logarithm or root is an integer, and that a divisor of `//` and `%` is positive."""
         of = (expr.right, expr.left) if isinstance(expr, s.Binary) else expr.arguments
         parts = [_static_or_none(operand, block.scope) for operand in of]
         values = [part for part in parts if part is not None]
@@ -261,7 +262,7 @@ class _ConditionCollector(Follower[_FactBlock]):
             case s.Call():
                 kind = "square"
             case _:
-                # A divisor of `//` and `%` is positive, or not known to the analysis.
+                # The divisor of `//` or `%` must be positive.
                 kind, values = "least", [values[0] - 1]
         about = f"`{format_expression(expr)}` is an integer"
         self._add_assumption(kind, tuple(values), expr, block, rules.NOT_EXACT, about)
@@ -324,7 +325,7 @@ class _ConditionCollector(Follower[_FactBlock]):
         rule: Rule,
         explanation: Explanation | str,
     ) -> None:
-        """Add a condition, unless it is proved."""
+        """Add a condition to `left` unless it is proved, in sizes of the algorithm if it has such a form."""
         if _is_proved(kind, parts, block):
             return
         facts, restore = self._own.facts, self._own.facts.restore
@@ -334,7 +335,7 @@ class _ConditionCollector(Follower[_FactBlock]):
             if value is not None and never_negative(value, facts):
                 return
             form = ()
-            # A condition that no sizes satisfy is a fault of the form, or of the program, which runs decide.
+            # A form that no sizes satisfy is too strong, or the program has no runs: followed runs decide that.
             if value is not None and not never_negative(-value - 1, facts):
                 single = sum(isinstance(atom, a.Floor) for atom in value.atoms()) == 1
                 form = (next(_without_floors(value, block), value) if single else value,)
@@ -348,7 +349,7 @@ class _ConditionCollector(Follower[_FactBlock]):
         self.left.append(entry)
 
     def _in_sizes(self, value: Poly, block: _FactBlock) -> Poly | None:
-        """Minimise a value over loop variables; 0 if it is never negative, None if it has no form."""
+        """Minimise a value over the loop variables; 0 if the minimum is proved nonnegative, None if it has no form."""
         for name, low, high, facts in reversed(block.loops):
             if name in value.names:
                 try:
@@ -379,7 +380,7 @@ class _ConditionCollector(Follower[_FactBlock]):
         yield inner
 
     def _with_counter(self, variable: str, name: str, low: Poly, high: Poly, block: _FactBlock) -> _FactBlock:
-        """Return the block in which a variable lies between two bounds, known to be in order."""
+        """Return the block in which a variable lies between `low` and `high`, where low <= high is a fact."""
         facts = block.scope.facts.with_nonnegative(high - low)
         scope = replace(block.scope, facts=facts.with_symbol(name, (low,), (high,)))
         loops = (*block.loops, (name, low, high, facts))
@@ -388,22 +389,22 @@ class _ConditionCollector(Follower[_FactBlock]):
         return inner
 
     def _bind_stepping(self, variable: str, lo: Poly, hi: Poly, step: Poly, inner: _FactBlock) -> None:
-        """Bind a variable that moves in steps, with last value lo + step*(ceil((hi - lo)/step) - 1)."""
+        """Bind a loop variable to lo + step*i, for i from 0 to ceil((hi - lo)/step) - 1."""
         name, _, _, facts = inner.loops[-1]
         if not facts.positive(step):
             return
         count = facts.simplify(a.ceil_div(hi - lo, step))
         inner.loops = (*inner.loops[:-1], (name, ZERO, count - 1, facts))
-        known = facts.with_symbol(name, (ZERO,), (count - 1,))
+        with_number = facts.with_symbol(name, (ZERO,), (count - 1,))
         value = lo + step * Poly.symbol(name)
-        inner.scope = replace(inner.scope, facts=known.with_nonnegative(hi - 1 - value))
+        inner.scope = replace(inner.scope, facts=with_number.with_nonnegative(hi - 1 - value))
         inner.define(variable, value)
 
     def ways(self, condition: s.Expr, block: _FactBlock) -> tuple[_FactBlock | None, _FactBlock | None]:
         return self._block_under(condition, block), self._block_under(negate_condition(condition), block)
 
     def _block_under(self, condition: s.Expr, block: _FactBlock) -> _FactBlock | None:
-        """Return the block under a condition; None if the condition never holds."""
+        """Return the block in which a condition holds; None if it never holds."""
         inner = self.inside(block)
         values = equivalent_constraints(condition, block.scope) or ()
         inner.learn(condition)
@@ -441,19 +442,19 @@ class _ConditionCollector(Follower[_FactBlock]):
         if callee in self._circle:
             return
         for assumption in find_assumptions(self.module, callee):
-            values, here = inner.scope.values, self.inside(inner)
+            values, start = inner.scope.values, self.inside(inner)
             when = [part.substitute(values) for part in assumption.when]
             if assumption.kind == "other" or assumption.recursive:
                 self.left.append(assumption)
                 continue
-            if any(never_negative(-part - 1, here.scope.facts) for part in when):
+            if any(never_negative(-part - 1, start.scope.facts) for part in when):
                 continue
             for part in when:
-                here.scope = here.scope.with_facts(here.scope.facts.with_nonnegative(part))
-            here.known = (*here.known, *when)
+                start.scope = start.scope.with_facts(start.scope.facts.with_nonnegative(part))
+            start.known = (*start.known, *when)
             parts = tuple(part.substitute(values) for part in assumption.parts)
             about = f"{assumption.form or assumption.general} in the call of `{callee.name}`"
-            self._add_assumption(assumption.kind, parts, call, here, rules.SHAPE, about)
+            self._add_assumption(assumption.kind, parts, call, start, rules.SHAPE, about)
 
 
 def _static_or_none(expr: s.Expr, scope: Scope) -> Poly | None:
@@ -488,9 +489,10 @@ def _is_divisible(parts: tuple[Poly, ...], block: _FactBlock) -> bool:
 
 
 def _without_floors(value: Poly, block: _FactBlock) -> Iterator[Poly]:
-    """Yield values that are nonnegative exactly if a value with floors is.
+    """Yield values with fewer floors; if any is nonnegative, so is `value`.
 
-    These are p*r + x for floor(x/p) + r, p*r + p - 1 - x for r - floor(x/p), and x - y + p*r for both floors.
+    For integers r these are p*r + x for floor(x/p) + r, and p*r + p - 1 - x for r - floor(x/p), which are equivalent,
+    and x - y + p*r for floor(x/p) - floor(y/p) + r, which is sufficient.
     """
     floors = [atom for atom in value.atoms() if isinstance(atom, a.Floor)]
     for first in floors:

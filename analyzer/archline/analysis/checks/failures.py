@@ -1,4 +1,4 @@
-"""Examine what runs need: conditions that fail at all sizes are errors, unproved ones are assumptions of results."""
+"""Examine the conditions of runs: those that fail at all sizes are errors, unproved ones are assumptions of results."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ ENDLESS = Rule(
     "AL302",
     "recursion that does not end",
     """
-    Every run makes the call, or no size is smaller in a call that runs of some sizes make whatever the data, so that
-    these runs never end and have no cost.
+    Every run makes the call, or runs of some sizes make, for any data, a call in which no size is smaller. Such runs
+    never end, and have no cost.
 
     ```
     algorithm f(x: inout real[n]):
         f(x)                     # write: f(x[0..n//2]), under a condition such as `if n > 1:`
     ```
 
-    Some size becomes smaller in every recursive call, or an index changes, or the header says what decreases:
+    Make some size smaller or change an index in every recursive call, or declare in the header what decreases:
     `decreases n + m, k`.
     """,
 )
@@ -50,10 +50,10 @@ OUTSIDE = Rule(
     "AL303",
     "access outside an array",
     """
-    A subscript or slice certainly lies outside its array, at the sizes that the message names and at all large ones
-    that were examined, and no run that comes to it ends. A run at these sizes was executed and stopped there. That
-    accesses which are outside at some sizes only, or may be, are inside is an assumption of every result; at sizes
-    where it is certainly false there is none (AL501, AL502).
+    A subscript or slice lies outside its array for any data, at the sizes that the message names and at all large ones
+    that were examined, so that no run that reaches it ends. A run at these sizes was executed and stopped there. Every
+    result assumes that accesses which are, or may be, outside at some sizes only are inside; at sizes where this is
+    certainly false there is no result (AL501, AL502).
 
     ```
     for i in 0..n:
@@ -62,10 +62,10 @@ OUTSIDE = Rule(
     """,
 )
 SPREAD = 5
-"""Sizes are large if each is at least this part of the largest one tried."""
+"""Sizes are large if each is at least 1/SPREAD of the largest value tried for it."""
 MAX_OUTPUT_RUNS, MAX_BOUNDED_SIZE, MAX_CACHED_RESULTS = 12, 17, 256
 SIZE_INDEPENDENT_RULES = (rules.NOT_DECREASING, TOO_MANY_ITERATIONS)
-"""Rules whose failures are certain at any size, as no size is meant to cause them."""
+"""Rules whose failures are faults of the program at any size; they are reported apart."""
 Point = Mapping[str, int]
 NOWHERE = ", nor anywhere else"
 AT_ALL_SIZES = {
@@ -77,18 +77,18 @@ AT_ALL_SIZES = {
 
 
 def failure_diagnostic(failure: Failure) -> Diagnostic:
-    """Return a failure at all sizes as `check` and `cost` report it."""
+    """Build the diagnostic of a failure at all sizes, as `check` and `cost` report it."""
     if failure.zero is None or failure.rule is rules.SIZE_TOO_SMALL:
         rule = AT_ALL_SIZES.get(failure.rule, failure.rule)
         return replace(failure.diagnostic, rule=rule)
     callee, sizes = failure.zero
-    message = f"the recursion comes to `{callee.name}` at {point_text(sizes)}, where it has no run: {failure.message}"
-    hint = "end the recursion before, or let the algorithm do nothing at size 0"
+    message = f"the recursion reaches `{callee.name}` at {point_text(sizes)}, where no run ends: {failure.message}"
+    hint = "end the recursion earlier, or let the algorithm do nothing at size 0"
     return Diagnostic(rules.SIZE_TOO_SMALL, message, failure.node.span, hint=hint)
 
 
 def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
-    """Report the recursive call for which no run ends, or no run at some sizes; None without one."""
+    """Report a recursive call that keeps all runs, or all runs at some sizes, from ending; None without one."""
     if not is_recursive(module, algorithm):
         return None
     call = _always_made(module, algorithm)
@@ -104,30 +104,30 @@ def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | No
 
 
 def misplaced_accesses(module: Module, algorithm: s.Algorithm) -> tuple[Failure, ...]:
-    """Return the failures of all runs of large sizes at one place, smallest sizes first, or of a run at size 0.
+    """Return the failures at the place where all runs of large sizes stop, or those of recursive calls at size 0.
 
-    Empty if there are `index` parameters, which callers may restrict.
+    Smallest sizes come first. Empty if there are `index` parameters, as callers may restrict their values.
     """
     return _examine_runs(module, algorithm).failures
 
 
 def exceeded_bounds(module: Module, algorithm: s.Algorithm) -> Iterator[Failure]:
-    """Yield bounds of a `while` that runs of small sizes exceed, for any data and indices."""
-    every = (algorithm, *find_reachable(module, algorithm))
-    if any(s.find(tuple(called.body for called in every), s.While)):
-        found = (run_at(module, algorithm, point).failure for point in small_sizes(module, algorithm))
-        yield from (failure for failure in found if failure is not None and failure.rule is TOO_MANY_ITERATIONS)
+    """Yield the failures of runs of small sizes that exceed the bound of a `while`, for any data and indices."""
+    algorithms = (algorithm, *find_reachable(module, algorithm))
+    if any(s.find(tuple(called.body for called in algorithms), s.While)):
+        failures = (run_at(module, algorithm, point).failure for point in small_sizes(module, algorithm))
+        yield from (failure for failure in failures if failure is not None and failure.rule is TOO_MANY_ITERATIONS)
 
 
 def side_conditions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
-    """Describe the unproved conditions of runs for reports."""
+    """Describe the unproved conditions of runs as texts for reports."""
     return _examine_runs(module, algorithm).texts
 
 
 def unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diagnostic]:
-    """Warn by name about each `out` array with an element that runs at some sizes leave unset, for any data.
+    """Map `out` arrays with an element that runs at some sizes leave unset, for any data, to warnings.
 
-    With indices, which callers restrict, and on grids only outputs count that no statement names.
+    With indices, as callers may restrict their values, and on grids, only outputs that no statement names are reported.
     """
     outputs = [parameter for parameter in algorithm.parameters if parameter.mode == "out" and not parameter.local]
     if algorithm.grid or module.signatures[algorithm].indices:
@@ -139,14 +139,14 @@ def unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diagnosti
         }
     runs = list(_examine_runs(module, algorithm).unset)
     if runs:
-        # Sizes above 1, and outputs with set elements, make the clearest messages.
+        # Messages are clearest at sizes above 1, and for outputs with some set elements.
         above = next((point for point in small_sizes(module, algorithm) if min(point.values(), default=0) > 1), {})
         runs.insert(0, (above, run_at(module, algorithm, above)))
     arrays = [(array, point, run.failure) for point, run in runs for array in run.unset]
     loops = s.find(algorithm.body, s.Loop)
     looped = {node.array for loop in loops for node in s.nodes(loop.body) if isinstance(node, s.Element)}
     warnings: dict[str, Diagnostic] = {}
-    for array, point, failure in sorted(arrays, key=lambda each: (each[2] is not None, not each[0].elements)):
+    for array, point, failure in sorted(arrays, key=lambda entry: (entry[2] is not None, not entry[0].elements)):
         output = next(parameter for parameter in outputs if parameter.name == array.name)
         place = array.first_unset or 0
         likely = array.name in looped and array.is_end(place)
@@ -168,12 +168,12 @@ def _never_set(output: s.Parameter, subscripts: Sequence[int], rest: str, point:
 
 
 def assumed_facts(module: Module, algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
-    """The assumptions that are facts about sizes, under which claims are decided."""
+    """List the assumptions that are facts about sizes, under which claims are decided."""
     return _examine_runs(module, algorithm).facts
 
 
 def certain_failure(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Failure | None:
-    """Return the failure of every run at sizes; None if some run may end."""
+    """Return the failure of runs at sizes that occurs for any data; None if some run may end."""
     if not _examine_runs(module, algorithm).open and not find_exact_divisions(algorithm):
         return None
     signature = module.signatures[algorithm]
@@ -183,13 +183,17 @@ def certain_failure(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, 
 
 @lru_cache(maxsize=MAX_CACHED_RESULTS)
 def _failure_at(module: Module, algorithm: s.Algorithm, sizes: tuple[tuple[str, int], ...]) -> Failure | None:
-    """Return the failure of the run at sizes, cached for several comparisons."""
+    """Return the failure of the run at sizes; cached, as comparisons ask for it again."""
     return run_at(module, algorithm, dict(sizes)).failure
 
 
 @record(eq=False)
 class _ExaminedRuns:
-    """The certain failures, the assumptions, whether any condition is `open`, and runs with `unset` elements."""
+    """The results of examined runs.
+
+    `failures` stop all runs of large sizes, `texts` and `facts` are the assumptions; `open` is true if runs had to be
+    followed, and `unset` are points with the outcomes of runs that leave elements unset.
+    """
 
     failures: tuple[Failure, ...] = ()
     texts: tuple[str, ...] = ()
@@ -200,19 +204,19 @@ class _ExaminedRuns:
 
 @lru_cache(maxsize=MAX_CACHED_RESULTS)
 def _examine_runs(module: Module, algorithm: s.Algorithm) -> _ExaminedRuns:
-    left = find_assumptions(module, algorithm)
-    if not left and not _may_be_unset(module, algorithm):
+    unproved = find_assumptions(module, algorithm)
+    if not unproved and not _may_be_unset(module, algorithm):
         return _ExaminedRuns()
-    # Set elements depend less on sizes than bounds of subscripts do.
-    tried = sorted(small_sizes(module, algorithm, indices=True), key=lambda each: sum(each.values()))
-    runs = [(point, run_at(module, algorithm, point)) for point in tried[: None if left else MAX_OUTPUT_RUNS]]
+    # Few runs are enough for unset elements, which depend less on sizes than bounds of subscripts do.
+    tried = sorted(small_sizes(module, algorithm, indices=True), key=lambda point: sum(point.values()))
+    runs = [(point, run_at(module, algorithm, point)) for point in tried[: None if unproved else MAX_OUTPUT_RUNS]]
     failing = [
         run.failure for _, run in runs if run.failure is not None and run.failure.rule not in SIZE_INDEPENDENT_RULES
     ]
     ending = [point for point, run in runs if run.ends]
-    # A form that is false at the sizes of a run that ends is too strong.
+    # A form that is false at the sizes of a run that ends is too strong, and is dropped.
     needs = [
-        replace(need, kind="other") if any(_holds_at(need, at) is False for at in ending) else need for need in left
+        replace(need, kind="other") if any(_holds_at(need, at) is False for at in ending) else need for need in unproved
     ]
     for fault in failing:
         if not any(need.node is fault.node or _holds_at(need, fault.sizes) is False for need in needs):
@@ -234,12 +238,12 @@ def _examine_runs(module: Module, algorithm: s.Algorithm) -> _ExaminedRuns:
 
 
 def _size_facts(found: Iterable[Assumption]) -> tuple[s.Fact, ...]:
-    known = (need.fact for need in found if need.form and not need.when and not need.recursive)
-    return tuple(fact for fact in known if fact is not None)
+    candidates = (need.fact for need in found if need.form and not need.when and not need.recursive)
+    return tuple(fact for fact in candidates if fact is not None)
 
 
 def _drop_implied(module: Module, algorithm: s.Algorithm, needs: list[Assumption]) -> list[Assumption]:
-    """Drop facts about sizes that other facts imply, and join two opposite ones to an equality."""
+    """Drop facts about sizes that other facts imply, and join v >= 0 and -v >= 0 to v == 0."""
     least = {need.parts: need for need in needs if need.kind == "least" and _size_facts([need])}
     for parts, need in least.items():
         opposite = least.get((-parts[0],))
@@ -247,9 +251,9 @@ def _drop_implied(module: Module, algorithm: s.Algorithm, needs: list[Assumption
             needs = [replace(item, kind="equal") if item is need else item for item in needs if item is not opposite]
     for need in reversed(needs):
         rest = [item for item in needs if item is not need]
-        # One divisibility fact at a time: together they rewrite a size in one way only.
-        given = [[item] for item in rest if item.kind == "divides"] if need.kind == "divides" else [rest]
-        if any(_facts_imply(module, algorithm, _size_facts(some), need) for some in given):
+        # Divisibility facts are used one at a time, as facts rewrite a size by one of them only.
+        premise_sets = [[item] for item in rest if item.kind == "divides"] if need.kind == "divides" else [rest]
+        if any(_facts_imply(module, algorithm, _size_facts(premises), need) for premises in premise_sets):
             needs = rest
     return needs
 
@@ -267,41 +271,45 @@ def _facts_imply(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ..
 
 
 def _replace_by_bound(module: Module, algorithm: s.Algorithm, needs: list[Assumption]) -> list[Assumption]:
-    """Replace requirements on each call by a bound on one size, if no run exceeds it and it suffices."""
+    """Replace conditions at each recursive call by an upper bound of one size.
+
+    Runs at sizes up to the bound must end, and none above it, and the bound must imply the conditions.
+    """
     signature = module.signatures[algorithm]
     if algorithm.grid or signature.indices or not any(need.recursive for need in needs):
         return needs
     near = [point for point in check_sizes(module, algorithm) if max(point.values(), default=0) <= MAX_BOUNDED_SIZE]
     runs = [(point, run_at(module, algorithm, point).failure is None) for point in near]
     for name in signature.size_names:
-        stop = min((point for point, ends in runs if not ends), key=lambda each: each[name], default=None)
+        stop = min((point for point, ends in runs if not ends), key=lambda point: point[name], default=None)
         if stop is None or any(ends and point[name] >= stop[name] for point, ends in runs):
             continue
         below = range(stop[name] - 1, 0, -1)
         most = next((size for size in below if run_at(module, algorithm, {**stop, name: size}).failure is None), 0)
         facts = (b.binary("<=", b.name(name), b.number(most)),)
         if most and inherited_facts(module, algorithm, facts) == facts:
-            left = find_assumptions(*add_where(module, algorithm, facts))
-            if not any(need.recursive or need.general == SIZE_CONDITION_TEXT for need in left):
+            unproved = find_assumptions(*add_where(module, algorithm, facts))
+            if not any(need.recursive or need.general == SIZE_CONDITION_TEXT for need in unproved):
                 bound = (Poly.constant(most) - Poly.symbol(name),)
-                kept = [need for need in needs if need.general != SIZE_CONDITION_TEXT]
-                return [*kept, Assumption(algorithm.name, SIZE_CONDITION_TEXT, algorithm, kind="least", parts=bound)]
+                rest = [need for need in needs if need.general != SIZE_CONDITION_TEXT]
+                return [*rest, Assumption(algorithm.name, SIZE_CONDITION_TEXT, algorithm, kind="least", parts=bound)]
     return needs
 
 
 def _may_be_unset(module: Module, algorithm: s.Algorithm) -> bool:
-    """Test whether an output or a local array has no initial value."""
+    """Test whether there is an output or a local array without an initial value."""
     return any(parameter.mode == "out" and not parameter.local for parameter in algorithm.parameters) or any(
-        made.value is None
+        local.value is None
         for part in (algorithm, *find_reachable(module, algorithm))
-        for made in s.find(part.body, s.Local)
+        for local in s.find(part.body, s.Local)
     )
 
 
 def _at_large_sizes(module: Module, algorithm: s.Algorithm, failing: Sequence[Failure]) -> tuple[Failure, ...]:
-    """Return the failures that stop all runs of large sizes, if no other run passes their place.
+    """Return the failures at the place where all runs of large sizes stop, if no run that ends passes it.
 
-    An argument with a wrong shape at some sizes is wrong at all, as for the checker.
+    If an argument has a wrong shape at some sizes, its failures are returned even if other runs end, as a wrong shape
+    is an error for the checker too.
     """
     sizes = [point for point in check_sizes(module, algorithm) if max(point.values(), default=0) <= CHECK_SCALES[-1]]
     most = {name: max(point[name] for point in sizes) for name in (sizes[0] if sizes else ())}
@@ -321,7 +329,7 @@ def _at_large_sizes(module: Module, algorithm: s.Algorithm, failing: Sequence[Fa
 
 
 def _has_no_run_at_zero(module: Module, failure: Failure) -> bool:
-    """Test whether a run stops in a recursive call at size 0 for all values of other sizes."""
+    """Test whether a run stops in a recursive call at size 0 that stops for other values of the other sizes too."""
     if failure.zero is None or failure.rule is rules.SIZE_TOO_SMALL:
         return failure.zero is not None
     callee, sizes = failure.zero
@@ -332,12 +340,12 @@ def _has_no_run_at_zero(module: Module, failure: Failure) -> bool:
 
 
 def _is_misfit(failure: Failure) -> bool:
-    # Buffers of collectives match in words, not in shapes.
+    # Buffers of collectives must agree in the number of words, not in shape.
     return failure.rule is rules.SHAPE and not isinstance(failure.statement, s.Communication)
 
 
 def _holds_at(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
-    """Test whether a condition holds at sizes; None if its form does not decide."""
+    """Test whether a condition holds at sizes; None if it has no form, or no value there."""
     try:
         if assumption.kind == "other" or any(evaluate(value, point) < 0 for value in assumption.when):
             return None
@@ -354,7 +362,7 @@ def _holds_at(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
 
 
 def _always_made(module: Module, algorithm: s.Algorithm) -> s.Call | None:
-    """The recursive call that every run reaches, whose callee's runs all reach one as well; None without one."""
+    """Find a recursive call that every run makes, and then every run of its callee, and so on; None without one."""
     endless = {algorithm, *find_reachable(module, algorithm)}
     while ended := [called for called in endless if _first_endless_call(module, called.body, endless) is None]:
         endless.difference_update(ended)
@@ -367,9 +375,12 @@ def _always_made(module: Module, algorithm: s.Algorithm) -> s.Call | None:
 
 
 def _first_endless_call(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -> s.Call | None:
-    """The first call of one of the algorithms that each execution of a body makes; for branches one in each."""
+    """Find the first call of an algorithm in `endless` that each execution of a body makes; None without one.
+
+    If all branches of an `if` make such calls, it is that of the first branch.
+    """
     for statement in body:
-        # Calls in a loop, a spawn or a single branch need not be made.
+        # Calls in a loop, or in some branches only, need not be made.
         first = None
         if isinstance(statement, s.Simple):
             first = next((call for call in statement.calls if module.targets.get(call) in endless), None)

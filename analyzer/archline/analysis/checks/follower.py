@@ -1,4 +1,4 @@
-"""Follow an algorithm by its text, and state the requirements of each step, without which a run stops.
+"""Follow the statements of an algorithm, and state the requirements of each step; a run that violates one stops.
 
 `_ConditionCollector` follows all runs together, and proves the requirements; `FollowedRuns` follows one run at
 given sizes. Subclasses define values, the iterations to follow, and the treatment of requirements.
@@ -25,9 +25,9 @@ Explanation = Callable[[], tuple[str, str]]
 
 
 class Environment:
-    """The names of a block; `extents` of arrays and views are None if data decides.
+    """The names of a block: `extents` has those of arrays and views, with None for extents that depend on data.
 
-    `axes` are the known numbers of processors along the axes of the grid.
+    `axes` has the known numbers of processors along the axes of the grid.
     """
 
     algorithm: s.Algorithm
@@ -35,12 +35,12 @@ class Environment:
     axes: dict[str, Any]
 
     def define(self, name: str, value: Any) -> None:
-        """Bind a name to a value; None if data decides it."""
+        """Bind a name to a value; None for a value that depends on data."""
         raise NotImplementedError
 
 
 class Follower(StatementVisitor[B, None]):
-    """Follows statements in order; values can be added and subtracted, and are None if data decides."""
+    """Follows statements in order, with values that support + and -; None for values that depend on data."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -51,13 +51,13 @@ class Follower(StatementVisitor[B, None]):
 
     @abstractmethod
     def span(self, expr: s.Expr, block: B) -> tuple[Any, Any]:
-        """Return the least and the greatest value of a subscript."""
+        """Return the minimum and the maximum value of a subscript; None for unknown ones."""
 
     @abstractmethod
     def needs(
         self, rule: Rule, node: s.Node, values: Sequence[Any], block: B, explanation: Explanation, hint: str = ""
     ) -> None:
-        """Require that all values are nonnegative, else the rule is violated at a node."""
+        """Require that all values are nonnegative; otherwise the rule is violated at `node`."""
 
     @abstractmethod
     def needs_fact(self, fact: s.Fact, call: s.Call, callee: B) -> None:
@@ -65,7 +65,7 @@ class Follower(StatementVisitor[B, None]):
 
     @abstractmethod
     def inside(self, block: B) -> B:
-        """Return a nested block."""
+        """Return a block for statements nested in this one."""
 
     @abstractmethod
     def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: B) -> Iterable[B]:
@@ -73,18 +73,18 @@ class Follower(StatementVisitor[B, None]):
 
     @abstractmethod
     def ways(self, condition: s.Expr, block: B) -> tuple[B | None, B | None] | None:
-        """Return the blocks where a condition holds and where it does not; None if data decides.
+        """Return the blocks in which a condition holds and in which it does not; None if it depends on data.
 
-        A block is None if it is impossible.
+        One of both is None if the condition always, or never, holds.
         """
 
     @abstractmethod
     def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: B) -> None:
-        """Treat blocks that data may or may not execute."""
+        """Handle blocks that are executed or not depending on data."""
 
     @abstractmethod
     def enter_callee(self, callee: s.Algorithm, values: dict[str, Any], block: B) -> B | None:
-        """Return the block of a callee, by the values of its names; None if it is unknown."""
+        """Return the initial block of a callee with the values of its names; None if it cannot be followed."""
 
     @abstractmethod
     def follow(self, call: s.Call, callee: s.Algorithm, inner: B, block: B) -> None:
@@ -97,18 +97,18 @@ class Follower(StatementVisitor[B, None]):
         """Write an element or a register, or all elements of a view."""
 
     def forget(self, node: s.Node, block: B) -> None:
-        """Forget everything that a node may set."""
+        """Remove the knowledge about values and elements that a node may set."""
 
     # Statements
     def begin(self, algorithm: s.Algorithm, block: B) -> None:
-        """Begin the outermost call, whose arguments have the shapes of its parameters."""
+        """Begin the outermost call: its arguments have the shapes of its parameters, whose extents must be valid."""
         for parameter in algorithm.parameters:
             entries = shape_of(parameter.type)[0] or ()
             block.extents[parameter.name] = tuple(self.value(entry, block) for entry in entries)
             self._require_extents(rules.BAD_SIZE, entries, block.extents[parameter.name], block)
 
     def follow_block(self, body: tuple[s.Stmt, ...], block: B) -> None:
-        """Follow statements in order; the block belongs to them alone."""
+        """Follow statements in order, in a block of names that no other statements use."""
         for statement in body:
             self.statement(statement, block)
 
@@ -153,7 +153,7 @@ class Follower(StatementVisitor[B, None]):
                 self.read(local.value, inner)
         block.define(local.name, None)
         shape = local.type.shape if isinstance(local.type, s.ArrayType) else ()
-        block.extents[local.name] = tuple(self.value(each, block) for each in shape)
+        block.extents[local.name] = tuple(self.value(extent, block) for extent in shape)
         self._require_extents(rules.SIZE_TOO_SMALL, shape, block.extents[local.name], block)
 
     def _require_extents(self, rule: Rule, entries: Sequence[s.Expr], extents: tuple[Any, ...], block: B) -> None:
@@ -170,8 +170,8 @@ class Follower(StatementVisitor[B, None]):
         self.handle_uncertain_blocks((loop.body,), block)
 
     def loop(self, loop: s.Loop, block: B) -> None:
-        for each in (loop.lo, loop.hi):
-            self.evaluate(each, block)
+        for bound in (loop.lo, loop.hi):
+            self.evaluate(bound, block)
         lo, hi, step = self.value(loop.lo, block), self.value(loop.hi, block), self._evaluate_step(loop.step, block)
         for iteration in self.iterations(loop, lo, hi, step, block):
             self.follow_block(loop.body, iteration)
@@ -193,21 +193,21 @@ class Follower(StatementVisitor[B, None]):
                 self.follow_block(branch.body, around)
                 return
             self.evaluate(branch.condition, around)
-            ways = self.ways(branch.condition, around)
-            if ways is None:
+            blocks = self.ways(branch.condition, around)
+            if blocks is None:
                 self.handle_uncertain_blocks(self._possible_bodies(branches[place:], around), block)
                 return
-            inner, around = ways
+            inner, around = blocks
             if inner is not None:
                 self.follow_block(branch.body, inner)
 
     def _possible_bodies(self, branches: Sequence[s.Branch], block: B) -> list[tuple[s.Stmt, ...]]:
         result = []
         for branch in branches:
-            ways = None if branch.condition is None else self.ways(branch.condition, block)
-            if ways is None or ways[0] is not None:
+            blocks = None if branch.condition is None else self.ways(branch.condition, block)
+            if blocks is None or blocks[0] is not None:
                 result.append(branch.body)
-            if ways is not None and ways[1] is None:
+            if blocks is not None and blocks[1] is None:
                 break
         return result
 
@@ -216,7 +216,7 @@ class Follower(StatementVisitor[B, None]):
         self.forget(transfer, block)
 
     def communicate(self, statement: s.Communicate, block: B) -> None:
-        """Evaluate each side under its guard; runs on grids decide which buffers are set."""
+        """Evaluate each side under its guard; elements of buffers are treated as possibly set."""
         collective = self.module.collectives.get(statement)
         if collective is not None:
             self.invoke(collective.invoke, block)
@@ -229,17 +229,17 @@ class Follower(StatementVisitor[B, None]):
     def _evaluate_side(
         self, when: s.Expr | None, partner: tuple[s.Expr, ...], parts: tuple[s.Expr | None, ...], block: B
     ) -> None:
-        """Evaluate one side of a communication."""
+        """Evaluate the partner and the buffer of one side of a communication where its guard `when` holds."""
         inner = self._guarded_block(when, block)
         if inner is not None:
-            for each in partner:
-                self.evaluate(each, inner)
+            for coordinate in partner:
+                self.evaluate(coordinate, inner)
             for part in parts:
                 if isinstance(part, s.Element):
                     self._follow_subscripts(part, inner)
 
     def _guarded_block(self, when: s.Expr | None, block: B) -> B | None:
-        """Return the block where a guard certainly holds; None without one."""
+        """Return the block in which a guard holds; None if it never holds or depends on data."""
         if when is None:
             return block
         self.evaluate(when, block)
@@ -247,7 +247,7 @@ class Follower(StatementVisitor[B, None]):
 
     # Expressions
     def evaluate(self, expr: s.Expr, block: B) -> None:
-        """Follow the accesses and calls of an evaluation."""
+        """Follow the accesses and calls in the evaluation of an expression."""
         if self.module.types.get(expr) is Kind.STATIC:
             self.value(expr, block)
             return
@@ -256,12 +256,12 @@ class Follower(StatementVisitor[B, None]):
                 self.evaluate(inner, block)
             case s.Reshape(base=base, shape=shape):
                 self.evaluate(base, block)
-                for each in shape:
-                    self.value(each, block)
+                for extent in shape:
+                    self.value(extent, block)
             case s.Binary(op="and" | "or" as op, left=left, right=right):
                 self.evaluate(left, block)
-                ways = self.ways(left, block)
-                right_block = None if ways is None else ways[op == "or"]
+                blocks = self.ways(left, block)
+                right_block = None if blocks is None else blocks[op == "or"]
                 if right_block is not None:
                     self.evaluate(right, right_block)
             case s.Binary(left=left, right=right):
@@ -283,7 +283,7 @@ class Follower(StatementVisitor[B, None]):
         """Return the extents of an array or view."""
         if isinstance(view, s.Name):
             return block.extents.get(view.id, (None,) if self.module.is_view(view) else ())
-        return tuple(self.value(each, block) for each in self.module.shapes.get(view, ()))
+        return tuple(self.value(extent, block) for extent in self.module.shapes.get(view, ()))
 
     def _follow_subscripts(self, access: s.Element, block: B) -> None:
         for part, extent in zip(access.subscripts, block.extents.get(access.array, ()), strict=False):
@@ -323,7 +323,7 @@ class Follower(StatementVisitor[B, None]):
             place = f"is outside `{_describe_array(access.array, block)}` ({found()}, extent {extent})"
             return f"{about} lies inside `{access.array}`", f"{about} {place}"
 
-        hint = "subscripts are at least 0 and below the extent; a slice ends there at the latest"
+        hint = "a subscript must be at least 0 and less than the extent; a slice must not end after it"
         self.needs(rule, part, values, block, explain_outside, hint)
 
     # Calls
@@ -371,13 +371,13 @@ class Follower(StatementVisitor[B, None]):
         self.follow(call, callee, inner, block)
 
     def _group_axes(self, callee: s.Algorithm, along: tuple[s.Name, ...], block: B) -> dict[str, tuple[Any, Any]]:
-        """Return coordinate and extent of each callee axis in the group that a call joins; None if unknown."""
+        """Return the coordinate and the extent of each axis of a callee, from the axes of the call; None if unknown."""
         if not callee.grid:
             return {}
         names = along or tuple(s.Name(axis.name, span=axis.span) for axis in block.algorithm.grid)
         places = [(self.value(name, block), block.axes.get(name.id)) for name in names]
         if len(callee.grid) == 1:
-            # In row-major order.
+            # The axes of the call are joined to one in row-major order.
             place: Any = 0
             for coordinate, extent in places:
                 known = None not in (place, coordinate, extent)
@@ -406,7 +406,7 @@ class Follower(StatementVisitor[B, None]):
                     about = f"`{format_expression(view)}`"
                     return f"{about} fits {shown()}", f"{about} does not fit {shown()} (extent {actual} for {wanted})"
 
-                hint = "pass a slice that fits, or state a `where` about the sizes"
+                hint = "pass a slice that fits, or add a `where` that relates the sizes"
                 self.needs(rules.SHAPE, view, (wanted - actual, actual - wanted), block, explain_misfit, hint)
 
 
@@ -423,7 +423,7 @@ def _lazy_text(form: str, *values: Any) -> Callable[[], str]:
 
 
 def _describe_array(array: str, block: Environment) -> str:
-    """The array with its type if it is a parameter, else its name."""
+    """Return the array with its type if it is a parameter, else its name."""
     parameters = block.algorithm.parameters
     return next(
         (f"{parameter.name}: {format_type(parameter.type)}" for parameter in parameters if parameter.name == array),

@@ -1,9 +1,9 @@
 """Find races that are certain from the text: two iterations of a parallel loop access one element, and one writes
 it.
 
-Runs of small sizes are followed iteration by iteration, under the bounds, steps and conditions that sizes
-decide. Code that data guards inside a parallel loop is omitted, since two iterations need not both reach it; a
-loop that data guards is followed as if it were reached. The executor finds the rest on data.
+Runs of small sizes are followed iteration by iteration, by the bounds, steps and conditions that depend on sizes alone.
+Inside a parallel loop, code under a condition on data is left out, since two iterations need not both reach it; a loop
+under such a condition is followed as if it were reached. Other races are found when a program runs.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ RACE = Rule(
     "AL301",
     "race between iterations of a parallel loop",
     """
-    Two iterations of a `parallel for` touch the same element (or register) and at least one writes it, so the result
-    depends on their order: themselves, through a view of the array, or in what they call. The message names two such
-    iterations, and the sizes of a run in which both come to it whatever the data.
+    Two iterations of a `parallel for` access the same element (or register) and at least one writes it, so the result
+    depends on their order. The access may be in the loop, through a view of the array, or in an algorithm that is
+    called. The message names two such iterations, and the sizes of a run in which both access it for any data.
 
     ```
     parallel for i in 0..n:
@@ -45,7 +45,7 @@ RACE = Rule(
 )
 MAX_STATEMENTS, MAX_SPAWNING, MAX_PROCESSORS = 1_000, 300, 8
 INDICES = (0, 1, 2, 5, 100)
-"""Values of `index` parameters; a race must occur with each of these, as callers may restrict them."""
+"""Values of `index` parameters; a race is reported only if it occurs with each value that the `where` allows."""
 
 
 AccessKey = tuple[Array, int, bool, bool]
@@ -53,7 +53,10 @@ AccessKey = tuple[Array, int, bool, bool]
 
 @record(eq=False)
 class _Access:
-    """An access to an element of an array, in an iteration given by number and, if known, the variable's value."""
+    """An access to an element of an array, at a `place` in row-major order.
+
+    `iteration` has a number that identifies the iteration, and the value of the loop variable if it is known.
+    """
 
     array: Array
     place: int
@@ -64,11 +67,11 @@ class _Access:
 
     @property
     def key(self) -> AccessKey:
-        """A key of accesses that conflict with the same accesses; only the first one is stored."""
+        """A key that is the same for accesses that conflict with the same accesses; only the first one is stored."""
         return self.array, self.place, self.writes, self.atomic
 
     def conflicts_with(self, earlier: Mapping[AccessKey, _Access]) -> Iterator[_Access]:
-        """Yield the earlier accesses to the element with which this one must not run in parallel."""
+        """Yield the earlier accesses to the element that race with this one if they run in parallel."""
         for writes, atomic in product((True, False), repeat=2):
             access = earlier.get((self.array, self.place, writes, atomic))
             if access is not None and (self.writes or writes) and not (self.atomic and atomic):
@@ -77,7 +80,7 @@ class _Access:
 
 @dataclass
 class _RunningLoop:
-    """A parallel loop that runs at a call depth, with the first accesses of its iterations."""
+    """A parallel loop that is being followed, with its call depth and the first accesses of its iterations by key."""
 
     loop: s.Loop
     depth: int
@@ -87,7 +90,10 @@ class _RunningLoop:
 
 @record
 class _Race:
-    """Two accesses to one element by iterations of the innermost of some nested loops, maybe `inside` a call."""
+    """Two accesses to one element by iterations of the last one of nested `loops`.
+
+    If they are made in a call, `inside` names the algorithm whose run was followed.
+    """
 
     loops: tuple[s.Loop, ...]
     accesses: tuple[_Access, _Access]
@@ -96,14 +102,14 @@ class _Race:
 
     @property
     def diagnostic(self) -> Diagnostic:
-        """The race as reported, at an access that writes: the later one if both do."""
-        prior, this = sorted(self.accesses, key=lambda each: each.writes)
-        element = this.array.element_text(this.place)
+        """The diagnostic of the race, at the access that writes: at the later one if both do."""
+        prior, writer = sorted(self.accesses, key=lambda access: access.writes)
+        element = writer.array.element_text(writer.place)
         variable = self.loops[-1].variable
-        first, last = (f"{variable} = {access.iteration[1]}" for access in (this, prior))
-        if this.iteration[1] is None:
+        first, last = (f"{variable} = {access.iteration[1]}" for access in (writer, prior))
+        if writer.iteration[1] is None:
             first, last = "one", "another"
-        if prior.node is this.node and prior.writes:
+        if prior.node is writer.node and prior.writes:
             what = f"{last} and {first} write it"
         else:
             what = (
@@ -113,20 +119,20 @@ class _Race:
         what += f"{' ' if self.inside else ', '}at {point_text(self.sizes)}" if self.sizes else ""
         message = f"iterations of `parallel for {variable}` race on `{element}`: {what}"
         hint = "make the update atomic, or let each iteration write an element of its own"
-        if not this.array.extents:
-            name = this.array.name
+        if not writer.array.extents:
+            name = writer.array.name
             hint = f"declare an array, `local {name}: real[1] = 0`, and write `atomic {name}[0] += ...`"
         if not prior.writes:
-            hint = f"an iteration needs what another one writes: make the loop sequential, `for {variable} in ...`, or "
-            hint += "write into another array"
-        return Diagnostic(RACE, message, this.node.span, hint=hint)
+            hint = f"one iteration reads what another writes: make the loop sequential, `for {variable} in ...`, or "
+            hint += "write to another array"
+        return Diagnostic(RACE, message, writer.node.span, hint=hint)
 
 
 Races = dict[s.Loop, _Race]
 
 
 def certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
-    """Report each parallel loop of the algorithm and its callees whose iterations certainly race."""
+    """Report each parallel loop of an algorithm and its callees whose iterations race for any data."""
     followed = dict.fromkeys((algorithm, *find_reachable(module, algorithm)))
     loops = _parallel_loops(tuple(part.body for part in followed))
     races: Races = {}
@@ -138,7 +144,7 @@ def certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, .
                 break
     # An outer loop is reported instead of the loops inside it.
     outermost = (race for loop in loops if (race := races.get(loop)) and not races.keys() & {*race.loops[:-1]})
-    return tuple(each.diagnostic for each in outermost)
+    return tuple(race.diagnostic for race in outermost)
 
 
 def _parallel_loops(part: object) -> tuple[s.Loop, ...]:
@@ -146,7 +152,10 @@ def _parallel_loops(part: object) -> tuple[s.Loop, ...]:
 
 
 class _RaceSearch(FollowedRuns):
-    """Follows runs on one processor at several sizes, and calls outside loops only if they contain loops."""
+    """Follows runs at several sizes to find races of parallel `loops`.
+
+    Outside of the loops, statements and calls are followed only if they contain one.
+    """
 
     def __init__(self, module: Module, algorithm: s.Algorithm, loops: Iterable[s.Loop]) -> None:
         super().__init__(module, algorithm, every=True)
@@ -169,7 +178,7 @@ class _RaceSearch(FollowedRuns):
         self._start = 0
 
     def certain(self, sizes: Point) -> Races:
-        """Return the races of runs at sizes, on every followed processor and for all values of indices."""
+        """Return the races of runs at sizes that occur for all tried values of indices, by loop."""
         indices = self.module.signatures[self.outermost].indices
         tried: list[Races] = []
         for value in INDICES if indices else INDICES[:1]:
@@ -180,7 +189,7 @@ class _RaceSearch(FollowedRuns):
             # A run that fails before a race does not show one.
             if self.at(point).ends or self._races:
                 tried.append(self._races)
-        return {loop: race for loop, race in tried[0].items() if all(loop in each for each in tried)} if tried else {}
+        return {loop: race for loop, race in tried[0].items() if all(loop in races for races in tried)} if tried else {}
 
     def begin(self, algorithm: s.Algorithm, block: Locals) -> None:
         self._running, self._calls, self._start = [], [], 0
@@ -230,10 +239,13 @@ class _RaceSearch(FollowedRuns):
         self._follow_guarded(tuple(bodies), block, False)
 
     def _follow_guarded(self, bodies: Sequence[tuple[s.Stmt, ...]], block: Locals, iterations: bool) -> None:
-        """Follow blocks as if they were reached, possibly as `iterations` of the innermost loop."""
+        """Follow blocks under conditions on data as if they were reached; with `iterations`, each is one of a loop.
+
+        Accesses inside them are compared only with each other.
+        """
         self.forget_blocks(bodies, block)
         if self._calls:
-            # The arguments of a call may exclude the guarded block.
+            # In a call, the arguments may be such that the guarded block is never reached.
             return
         outer, active = self._start, len(self._running)
         self._start = active - iterations
@@ -250,7 +262,7 @@ class _RaceSearch(FollowedRuns):
         self._start = outer
 
     def read(self, expr: s.Expr, block: Locals) -> None:
-        # The write of an update follows at once.
+        # An update such as `+=` is recorded by its write.
         if not (isinstance(self._now, s.Simple) and expr in self._now.updates):
             self._record_access(expr, False, block)
         super().read(expr, block)
@@ -266,23 +278,23 @@ class _RaceSearch(FollowedRuns):
             assert array is not None
             # Accesses of a call are reported at the call in the loop.
             node: s.Node = self._calls[running.depth] if running.depth < len(self._calls) else access
-            this = _Access(array, place, node, writes, atomic, running.iteration)
-            earlier = (prior for prior in this.conflicts_with(running.touched) if prior.iteration != this.iteration)
+            later = _Access(array, place, node, writes, atomic, running.iteration)
+            earlier = (prior for prior in later.conflicts_with(running.touched) if prior.iteration != later.iteration)
             racing = next(earlier, None)
-            running.touched.setdefault(this.key, this)
+            running.touched.setdefault(later.key, later)
             if racing is not None and running.loop not in self._races:
                 loops = tuple(outer.loop for outer in self._running[: self._running.index(running) + 1])
                 inside = self.outermost.name if running.depth else ""
-                self._races[running.loop] = _Race(loops, (racing, this), self.sizes, inside)
+                self._races[running.loop] = _Race(loops, (racing, later), self.sizes, inside)
 
 
 SPAWN_RACE = Rule(
     "AL304",
     "race between spawned calls",
     """
-    A spawned call and what follows it up to the `sync` touch the same element and at least one writes it, so the
-    result depends on their order. The message names both accesses, and the sizes of a run in which both come to it
-    whatever the data.
+    A spawned call and the statements after it, up to the `sync`, access the same element and at least one writes it, so
+    the result depends on their order. The message names both accesses, and the sizes of a run in which both occur for
+    any data.
 
     ```
     spawn g(x, b)
@@ -296,10 +308,10 @@ SPAWN_RACE = Rule(
 
 
 class _SpawnRaceSearch(FollowedRuns):
-    """Follows an algorithm with its calls, to find accesses that no `sync` orders.
+    """Follows an algorithm with its calls, to find conflicting accesses without a `sync` between them.
 
-    Each active call records the accesses of its spawned calls since its last `sync`: they run in parallel with its
-    own accesses, and those of its calls, up to the next `sync`.
+    Each active call records the accesses of its spawned calls since its last `sync`: until the next `sync`, they run in
+    parallel with the accesses of the call itself and of the calls that it makes.
     """
 
     def __init__(self, module: Module, algorithm: s.Algorithm) -> None:
@@ -310,12 +322,12 @@ class _SpawnRaceSearch(FollowedRuns):
         self._spawned: dict[s.Call, s.Invoke] = {}
 
     def find_race(self, sizes: Point) -> Diagnostic | None:
-        """Return a race of runs at sizes; None without one."""
+        """Return the first race of the run at sizes; None without one."""
         self._unordered, self._strands = [[]], []
         try:
             self.at(sizes)
-        except _RaceError as found:
-            return found.diagnostic
+        except _RaceError as race:
+            return race.diagnostic
         return None
 
     def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
@@ -342,7 +354,7 @@ class _SpawnRaceSearch(FollowedRuns):
 
     def follow_block(self, body: tuple[s.Stmt, ...], block: Locals) -> None:
         super().follow_block(body, block)
-        if any(each.array is not None for each in body):
+        if any(statement.array is not None for statement in body):
             # A block with a local array ends with a `sync`.
             self._unordered[-1].clear()
 
@@ -354,7 +366,7 @@ class _SpawnRaceSearch(FollowedRuns):
                 self._unordered[-1].clear()
 
     def read(self, expr: s.Expr, block: Locals) -> None:
-        # The write of an update follows at once.
+        # An update such as `+=` is recorded by its write.
         if not (isinstance(self._now, s.Simple) and expr in self._now.updates):
             self._record_access(expr, False, block)
         super().read(expr, block)
@@ -369,26 +381,26 @@ class _SpawnRaceSearch(FollowedRuns):
             return
         atomic = writes and isinstance(self._now, s.Assign) and self._now.atomic
         for place in located[1]:
-            this = _Access(located[0], place, access, writes, atomic)
+            later = _Access(located[0], place, access, writes, atomic)
             for spawn, touched in chain.from_iterable(self._unordered):
-                for other in this.conflicts_with(touched):
-                    raise _RaceError(self._build_diagnostic(spawn, other, this))
+                for earlier in later.conflicts_with(touched):
+                    raise _RaceError(self._build_diagnostic(spawn, earlier, later))
             for strand in self._strands:
-                strand.setdefault(this.key, this)
+                strand.setdefault(later.key, later)
 
     def _build_diagnostic(self, spawn: s.Invoke, other: _Access, this: _Access) -> Diagnostic:
         call = format_expression(spawn.call)
-        one, two = ("writes" if each.writes else "reads" for each in (other, this))
+        first, second = ("writes" if access.writes else "reads" for access in (other, this))
         element = this.array.element_text(this.place)
-        what = f"it {one} `{element}` on line {other.node.span.line}, and before the `sync` "
-        what += f"line {this.node.span.line} {two} the same element"
+        what = f"it {first} `{element}` on line {other.node.span.line}, and line {this.node.span.line} "
+        what += f"{second} the same element before the `sync`"
         what += f", at {point_text(self.sizes)}" if self.sizes else ""
         hint = "put a `sync` between them, or give each call an array of its own"
         return Diagnostic(SPAWN_RACE, f"`spawn {call}` races with what follows it: {what}", spawn.span, hint=hint)
 
 
 class _RaceError(Exception):
-    """A race was found."""
+    """Raised at the first race that is found, with its diagnostic."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__()
@@ -396,9 +408,9 @@ class _RaceError(Exception):
 
 
 def certain_spawn_race(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, Point] | None:
-    """Find a race of spawned calls for any data, with the first sizes that show it."""
+    """Find a race of spawned calls that occurs for any data, with the first sizes at which it does, or None."""
     bodies = tuple(part.body for part in (algorithm, *find_reachable(module, algorithm)))
-    # Callers may restrict the values of indices.
+    # With indices no race is certain, as callers may restrict their values.
     followed = not algorithm.grid and not module.signatures[algorithm].indices
     if not followed or not any(invoke.spawned for invoke in s.find(bodies, s.Invoke)):
         return None

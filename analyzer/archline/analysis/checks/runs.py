@@ -1,4 +1,4 @@
-"""Follow runs at given sizes, if the sizes decide them: whatever stops such a run stops it for any data."""
+"""Follow runs at given sizes as far as they depend on sizes alone: what stops such a run stops it for any data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ EXACT_OPERATIONS = ("/", "//", "%", "^", "log2", "sqrt")
 
 @record(eq=False)
 class Failure:
-    """The reason why a run stops at sizes; `zero` is the recursive call at size 0 in which it stops, if any."""
+    """The reason why a run stops at sizes; `about` is the requirement that is not met, as text.
+
+    `zero` has the algorithm and the sizes of the recursive call at size 0 in which the run stops, if any.
+    """
 
     rule: Rule
     node: s.Node
@@ -43,19 +46,19 @@ class Failure:
     statement: s.Stmt | None
     zero: tuple[s.Algorithm, Mapping[str, int]] | None = None
     unset: tuple[Array, int] | None = None
-    """The array and the place of the element that is read before it is set."""
+    """The array and the place of the element that is read before it is set; None for other failures."""
 
     @property
     def diagnostic(self) -> Diagnostic:
-        """The failure as reported."""
+        """The failure as a diagnostic."""
         return Diagnostic(self.rule, self.message, self.node.span, hint=self.hint or None)
 
 
 @record(eq=False)
 class Outcome:
-    """The failure of a run, or that it `ends`, if it was followed; and the statements that it reached.
+    """The outcome of a followed run: its failure, or whether it is known to end, and the statements that it reached.
 
-    Arrays in `unset` have elements that no run sets, for any data; a failing run reads one.
+    Arrays in `unset` have elements that the run does not set, for any data; a run that fails at one reads it.
     """
 
     failure: Failure | None
@@ -66,27 +69,27 @@ class Outcome:
 
 @dataclass(eq=False)
 class Array:
-    """An array or a register, with the places of elements that may be set; None if all may be."""
+    """An array or a register; `elements` are the places of elements that may be set, None if all may be."""
 
     name: str
     extents: tuple[Any, ...]
     elements: set[int] | None
 
     def element_text(self, place: int) -> str:
-        """Return the element at a place in row-major order, as the program writes it."""
+        """Return the text of the element at a place in row-major order, such as x[0, 1]."""
         subscripts = self.subscripts_of(place)
         return f"{self.name}[{', '.join(map(str, subscripts))}]" if subscripts else self.name
 
     @property
     def first_unset(self) -> int | None:
-        """The place of the first element that cannot be set; None without one, or for large arrays."""
+        """The place of the first element that is certainly not set; None without one, or for large arrays."""
         size = prod(self.extents) if None not in self.extents else MAX_ELEMENTS + 1
         if self.elements is None or size > MAX_ELEMENTS:
             return None
         return next((place for place in range(size) if place not in self.elements), None)
 
     def is_end(self, place: int) -> bool:
-        """Test whether a place is in a first or last row of some dimension without set elements, unlike other rows."""
+        """Test whether a place is in a first or last row of a dimension that has no set elements, while others have."""
         filled = [*map(self.subscripts_of, self.elements or ())]
         rows = enumerate(zip(self.subscripts_of(place), self.extents, strict=True))
         ends = [(axis, index) for axis, (index, extent) in rows if index in (0, extent - 1)]
@@ -116,7 +119,7 @@ class _View:
 
 @dataclass(eq=False)
 class Locals(Environment):
-    """The names of a block whose values, extents or elements the sizes decide."""
+    """The names of a block whose values, extents or elements depend on sizes alone."""
 
     algorithm: s.Algorithm
     values: dict[str, Any]
@@ -134,7 +137,7 @@ class Locals(Environment):
 
 
 class StopError(Exception):
-    """A followed run stops: by a failure, or (None) because it is too long or violates an assumption."""
+    """Raised when a followed run stops: by a failure, or (None) because it is too long or violates an assumption."""
 
     def __init__(self, failure: Failure | None = None) -> None:
         super().__init__()
@@ -142,10 +145,10 @@ class StopError(Exception):
 
 
 class FollowedRuns(Follower[Locals]):
-    """Follows runs of an algorithm at several sizes.
+    """Follows runs of an algorithm at several sizes, up to `left` more statements.
 
-    With `every`, all iterations are followed, and set elements are tracked; else the first and the last iteration
-    of each loop, and each call once.
+    With `every`, all iterations are followed, and set elements are tracked; without, only the first and the last
+    iteration of each loop are followed, and equal calls once.
     """
 
     def __init__(self, module: Module, outermost: s.Algorithm, every: bool = False) -> None:
@@ -181,7 +184,7 @@ class FollowedRuns(Follower[Locals]):
         return Outcome(None, True, self._reached, () if self.outermost.grid else unset)
 
     def _begin_run(self, frame: Locals) -> None:
-        """Begin a run; a shape without a value excludes any arguments."""
+        """Begin a run; failures in shapes of parameters are faults of the sizes, as no arguments have such shapes."""
         try:
             self.begin(self.outermost, frame)
         except StopError as stopped:
@@ -189,7 +192,7 @@ class FollowedRuns(Follower[Locals]):
             raise StopError(failure and replace(failure, rule=rules.BAD_SIZE)) from None
 
     def _initial_blocks(self, sizes: Mapping[str, int]) -> Iterator[Locals]:
-        """Yield the initial block of each followed processor."""
+        """Yield the initial block of a run, on a grid that of each followed processor."""
         grid = self.outermost.grid
         frame = Locals(self.outermost, dict(sizes))
         if not grid:
@@ -266,13 +269,13 @@ class FollowedRuns(Follower[Locals]):
 
     def _build_failure(self, rule: Rule, node: s.Node, about: str, message: str, hint: str) -> Failure:
         sizes = point_text(self.sizes)
-        own = self._active[-1][0] is self.outermost
-        place = f"at {sizes}" if own else f"in a run of `{self.outermost.name}` at {sizes}"
+        in_outermost = self._active[-1][0] is self.outermost
+        place = f"at {sizes}" if in_outermost else f"in a run of `{self.outermost.name}` at {sizes}"
         message = f"{message}, {place}" if sizes else message
         return Failure(rule, node, message, hint, self.sizes, about, self._now, self._call_at_zero())
 
     def _call_at_zero(self) -> tuple[s.Algorithm, Mapping[str, int]] | None:
-        """The outermost recursive call, active or next, with a size of at most 0; None without one."""
+        """Return the outermost active recursive call with a size of at most 0, and its sizes; None without one."""
         for (caller, _), (callee, sizes) in pairwise((*self._active, *self._entered)):
             names = self.module.signatures[callee].size_names
             if any(sizes[name] <= 0 for name in names) and caller in find_component(self.module, callee):
@@ -318,7 +321,7 @@ class FollowedRuns(Follower[Locals]):
             self._assign_register(target.id, value, block)
 
     def _assign_register(self, name: str, value: s.Expr | None, block: Locals) -> None:
-        """Assign a register its value, if it is known."""
+        """Set the value of a register in the block, or remove it if it depends on data."""
         number = None
         with suppress(StopError, EvaluationError):
             if value is not None and block.registers[name] == "real":
@@ -330,14 +333,14 @@ class FollowedRuns(Follower[Locals]):
             block.values[name] = number
 
     def _is_real(self, expr: s.Expr) -> bool:
-        """Test whether a run rounds the value of an expression; updates are not in the program as expressions."""
+        """Test whether an expression is real, so that runs round it; one made from an update counts as real."""
         return self.module.types.get(expr, Kind.REAL) is Kind.REAL
 
     def _condition_value(self, condition: s.Expr, block: Locals) -> bool | None:
         return evaluate_fact(condition, block.values, self._is_real)
 
     def inside(self, block: Locals) -> Locals:
-        # No name is hidden by another.
+        # Names are unique, so that nested blocks can share one.
         return block
 
     def while_loop(self, loop: s.While, block: Locals) -> None:
@@ -353,8 +356,8 @@ class FollowedRuns(Follower[Locals]):
             begun = s.Integer(number, span=loop.span)
             if evaluate_fact(s.Binary("<=", begun, loop.limit, span=loop.span), block.values) is False:
                 limit = f"`at most {format_expression(loop.limit)}`"
-                explanation = f"{limit} is enough", f"iteration {number} begins, and {limit} allows fewer"
-                hint = "the sizes alone decide the condition; declare what the loop needs at all sizes, or let it end"
+                explanation = f"{limit} is enough", f"iteration {number} begins, but {limit} allows fewer"
+                hint = "the condition depends on sizes alone: declare a bound that holds at all sizes, or end the loop"
                 raise StopError(self._build_failure(TOO_MANY_ITERATIONS, loop, *explanation, hint))
             self.follow_block(loop.body, block)
 
@@ -386,14 +389,14 @@ class FollowedRuns(Follower[Locals]):
                 self.forget_blocks((body,), block)
 
     def forget_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
-        """Forget everything that blocks may set, without following them."""
+        """Remove the knowledge about values and elements that blocks may set, without following them."""
         for body in bodies:
             self._forget_registers(s.find_set_names(body), block)
             for statement in body:
                 self.forget(statement, block)
 
     def _suppose_run(self, body: tuple[s.Stmt, ...], block: Locals) -> bool:
-        """Follow a block as if it were run, to find elements that it may set; False if it is too long."""
+        """Follow a block that may be executed, to find elements that it may set; False if it is too long."""
         inner, outermost = copy(self), self._supposed is not None
         inner.left, inner._supposed = (self._supposed or 0) if outermost else self.left, None
         inner._reached, inner._active = set(), list(self._active)
@@ -415,7 +418,7 @@ class FollowedRuns(Follower[Locals]):
 
     # Elements
     def _track_elements(self, name: str, unset: bool, block: Locals) -> None:
-        """Track the elements of an array or register, all unset or all possibly set."""
+        """Track the elements of an array or register: initially all `unset`, or else all possibly set."""
         extents = block.extents.get(name, ())
         strides = _row_major_strides(extents)
         if self._every and None not in strides:
@@ -431,14 +434,14 @@ class FollowedRuns(Follower[Locals]):
                 block.views[name].array.elements = None
 
     def _view_for_name(self, expr: s.Expr, block: Locals) -> _View | None:
-        """Return the view bound to a name; if it is unknown, any of its elements may be set by that name."""
+        """Return the view to bind to a name; if it is unknown, all elements of its array may be set from then on."""
         view = self._resolve_view(expr, block)
         if view is None:
             self.forget(expr, block)
         return view
 
     def _resolve_view(self, expr: s.Expr, block: Locals) -> _View | None:
-        """Return the array that an expression denotes, as a view; None if it is unknown."""
+        """Return the part of an array that an expression denotes, as a view; None if it is unknown."""
         match expr:
             case s.Name(id=name):
                 return block.views.get(name)
@@ -517,9 +520,9 @@ class FollowedRuns(Follower[Locals]):
             self._done.add(key)
 
     def _check_decrease(self, call: s.Call, callee: s.Algorithm, sizes: dict[str, int]) -> None:
-        before = next((values for each, values in reversed(self._active) if each is callee), None)
+        before = next((values for algorithm, values in reversed(self._active) if algorithm is callee), None)
         if before is not None and not self._may_decrease(callee, sizes, before):
-            hint = "pass less in the call, such as the slice `x[0..n//2]`, or say in the header what `decreases`"
+            hint = "pass smaller sizes, such as the slice `x[0..n//2]`, or declare in the header what `decreases`"
             about = f"`{callee.name}` ends"
             message = f"no size of `{callee.name}` is smaller in this recursive call"
             if callee.decreases:
@@ -530,22 +533,22 @@ class FollowedRuns(Follower[Locals]):
             raise StopError(self._build_failure(rules.NOT_DECREASING, call, about, message, hint))
 
     def _may_decrease(self, callee: s.Algorithm, sizes: Mapping[str, int], before: Mapping[str, int]) -> bool:
-        """Test whether a call may belong to a terminating recursion, by its declared measure or its sizes."""
+        """Test whether a recursive call may decrease: by the declared measures, else by some size or index."""
         if callee.decreases:
             measures = (
-                [self.value(measure, Locals(callee, dict(of))) for measure in callee.decreases]
-                for of in (sizes, before)
+                [self.value(measure, Locals(callee, dict(values))) for measure in callee.decreases]
+                for values in (sizes, before)
             )
             differ = next(((x, y) for x, y in zip(*measures, strict=True) if x is None or y is None or x != y), (0, 0))
             return differ[0] is None or differ[1] is None or differ[0] < differ[1]
         signature = self.module.signatures[callee]
         smaller = any(sizes[name] < before[name] for name in signature.size_names)
-        # A changed index may decrease by a measure that no header declares.
+        # A changed index may decrease in a measure that is not declared.
         return smaller or any(sizes[name] != before[name] for name in signature.indices)
 
 
 def _row_major_strides(extents: Sequence[Any]) -> tuple[Any, ...]:
-    """The strides of an array; None for unknown ones."""
+    """Return the strides of an array in row-major order; None for unknown ones."""
     strides: list[Any] = [1][: len(extents)]
     for extent in reversed(extents[1:]):
         strides.insert(0, None if None in (extent, strides[0]) else extent * strides[0])
@@ -553,7 +556,7 @@ def _row_major_strides(extents: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def run_at(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Outcome:
-    """Follow runs at sizes, in all iterations, or only in some if that takes too long."""
+    """Follow the run at sizes in all iterations, or, if that takes too long, only in the first and last ones."""
     outcome = FollowedRuns(module, algorithm, every=True).at(sizes)
     if outcome.failure is not None or outcome.ends:
         return outcome

@@ -1,8 +1,8 @@
 """Derive the costs of an algorithm on a grid, in its sizes and P.
 
 Between two disseminations the critical path may go through any processor of the group, so that it is at least
-as long as the maximum over the processors considered. Through a dissemination it costs the same as on any
-processor, if the costs of all are equal.
+as long as the maximum over the processors that are followed. In a dissemination it costs as much as on any single
+processor, if all have equal costs.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from archline.language.model import Module
 
 MAX_ATOMS = 5000
 MAX_INNER = 4
-"""The maximum number of processors, other than corners, that bound costs from below."""
+"""The maximum number of processors, besides corners, whose costs are used as lower bounds."""
 MAX_MEAN_ATOMS, EQUAL_SIZE = 40, 64
 
 LONGEST = Poly.symbol("K")
 
 
 def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None) -> dict[str, Cost]:
-    """Derive flops, work, words and messages of the critical path, by metric; messages have at most `longest` words."""
+    """Derive the costs of the critical path by metric: flops, work, words and messages of at most `longest` words."""
     # The costs of callees on one processor are equal on all of them, and derived once.
     recursions = recurrences_of(module, StretchCosts(module, coarse), longest)
     scope = declared_scope(module, algorithm)
@@ -55,14 +55,14 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
         tuple(corner.items()): _derive_spent(algorithm, corner, recursions, scope)[0]
         for corner in _corner_processors(module, algorithm)
     }
-    own = [_express_in_sizes(spent, facts, algorithm) for spent in with_hand_overs(corners, upper, facts, METRICS)]
+    single = [_express_in_sizes(spent, facts, algorithm) for spent in with_hand_overs(corners, upper, facts, METRICS)]
     means = [_express_in_sizes(spent, facts, algorithm) for spent in _mean_costs(module, algorithm, recursions)]
     upper = _express_in_sizes(upper, facts, algorithm)
     costs = {}
 
     @cache
     def inner_costs() -> list[tuple[Spent, tuple[Poly, ...]]]:
-        """Derive the costs of inner processors, once, if those of corners do not attain the bound."""
+        """Derive the costs of inner processors with their conditions of existence, when first needed."""
         inner = list(_inner_processors(module, algorithm, facts))
         spent = (_derive_spent(algorithm, at, recursions, scope, memory=False)[0] for at, _ in inner)
         return [
@@ -71,15 +71,15 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
 
     for metric in metrics_on_grid(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
-        own_sums = [add(spent.of(metric), exact_amount(call)) for spent in own]
+        corner_sums = [add(spent.of(metric), exact_amount(call)) for spent in single]
         amount: Amount = UnknownAmount("its closed form is too large to derive", algorithm.span)
         if not _is_huge(upper.of(metric)):
             most = add(upper.of(metric), exact_amount(call))
-            amount = _combine_bounds(most, own_sums, call, facts)
+            amount = _combine_bounds(most, corner_sums, call, facts)
             if isinstance(amount, KnownAmount) and not amount.exact and metric != "memory":
                 inner = [(add(spent.of(metric), exact_amount(call)), needs) for spent, needs in inner_costs()]
-                there = [_weaken_if_missing(bound, needs, own_sums, facts) for bound, needs in inner]
-                amount = _combine_bounds(most, [*own_sums, *there], call, facts)
+                inner_sums = [_weaken_if_missing(bound, needs, corner_sums, facts) for bound, needs in inner]
+                amount = _combine_bounds(most, [*corner_sums, *inner_sums], call, facts)
         cost = cost_of(metric, amount, upper.declared, algorithm)
         for mean in means:
             cost = _with_mean(cost, add(mean.of(metric), exact_amount(call)), facts)
@@ -95,7 +95,7 @@ def derive_steps(
 ) -> tuple[PathStep, ...]:
     """Derive the contribution of each statement to the upper bounds of flops, work, words and messages.
 
-    The bound of a whole may be sharper than the sum over its parts. Raises TooComplexError.
+    The bound of a block may be sharper than the sum over its statements. Raises TooComplexError.
     """
     place = position_at_start(module, algorithm, None)
     if place is None:
@@ -112,13 +112,13 @@ def derive_steps(
 
 
 def metrics_on_grid(algorithm: s.Algorithm) -> tuple[str, ...]:
-    """The metrics that are derived; those between nodes only if axes lie within nodes."""
+    """List the metrics that are derived on a grid; those within a node only if an axis lies within a node."""
     two_levels = any(axis.within is not None for axis in algorithm.grid)
     return tuple(name for name in (*METRICS, "memory") if two_levels or not name.startswith("node_"))
 
 
 def _corner_processors(module: Module, algorithm: s.Algorithm) -> Iterator[dict[str, str]]:
-    """Yield the processors whose own costs bound the critical path from below: grid corners, and roots."""
+    """Yield the processors whose costs bound the critical path from below: corners, and those at index parameters."""
     names = [axis.name for axis in algorithm.grid]
     for ends in product((*module.signatures[algorithm].indices, "first", "last"), repeat=len(names)):
         yield dict(zip(names, ends, strict=True))
@@ -127,7 +127,7 @@ def _corner_processors(module: Module, algorithm: s.Algorithm) -> Iterator[dict[
 def _inner_processors(
     module: Module, algorithm: s.Algorithm, facts: Facts
 ) -> Iterator[tuple[dict[str, str | Poly], tuple[Poly, ...]]]:
-    """Yield processors next to where conditions on coordinates change, with conditions of their existence."""
+    """Yield processors at and next to coordinates where conditions change, with values that are >= 0 if they exist."""
     place = position_at_start(module, algorithm, None)
     if place is None:
         return
@@ -136,10 +136,10 @@ def _inner_processors(
         if (
             isinstance(node, s.Binary)
             and node.op in OPPOSITE
-            and (apart := comparison_difference(node, place)) is not None
+            and (difference := comparison_difference(node, place)) is not None
         ):
             for name, axis in place.axes.items():
-                limits = (axis.coordinate + apart, axis.coordinate - apart)
+                limits = (axis.coordinate + difference, axis.coordinate - difference)
                 points = [limit + by for limit in limits if limit.names <= place.fixed for by in (0, 1, -1)]
                 near[name] += [point for point in points if point not in (ZERO, axis.extent - 1)]
     choices = [dict.fromkeys(values or ["first", "last"]) for values in near.values()]
@@ -151,7 +151,10 @@ def _inner_processors(
 
 
 def _weaken_if_missing(amount: Amount, needs: tuple[Poly, ...], others: list[Amount], facts: Facts) -> Amount:
-    """Weaken a processor's lower bound where it may not exist and no other bound is as large."""
+    """Replace the lower bound of a processor by 0 where it may not exist, unless other bounds are as large there.
+
+    The processor exists if all `needs` are at least 0.
+    """
     if isinstance(amount, UnknownAmount):
         return amount
     lower = amount.lower
@@ -181,7 +184,7 @@ def _derive_spent(
 
 
 def _mean_costs(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Iterator[Spent]:
-    """Yield a lower bound on the mean over all processors, as some processor spends at least the mean."""
+    """Yield a lower bound on the mean cost over all processors, if one is found; some processor costs at least that."""
     place = position_at_start(module, algorithm, None)
     if place is not None and place.ranged and not find_component(module, algorithm):
         with suppress(NotStaticError, TooComplexError):
@@ -189,7 +192,7 @@ def _mean_costs(module: Module, algorithm: s.Algorithm, recursions: GridRecursio
 
 
 def _with_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
-    """Bound a cost from below by a mean, if it exceeds the known bound at equal sizes."""
+    """Bound a cost from below by a mean as well; its lower bound becomes the larger of both at equal sizes."""
     if (
         cost.lower is None
         or cost.exact
@@ -234,7 +237,7 @@ def recurrences_of(module: Module, stretches: StretchCosts, longest: Poly | None
 
 
 def _parameter_words(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Poly:
-    """The words of an algorithm's own parameters, which runs count as memory."""
+    """Return the words of the local parameters of an algorithm, which runs count as memory."""
     place = position_at_start(module, algorithm, None)
     if place is None:
         return ZERO
@@ -252,18 +255,18 @@ def _follow_from_start(
         return Spent(result, recursions.declared(algorithm, None))
     spent = ProcessorCosts(module, recursions).algorithm(algorithm, place)
     if not with_memory or (not place.ranged and len({bool(axis.coordinate) for axis in place.axes.values()}) > 1):
-        # The first processor and the last one are enough to bound the memory from below.
+        # For the lower bound on the memory, the first and the last processor suffice.
         return spent
     return replace(spent, amounts={**spent.amounts, "memory": memory.algorithm(algorithm, place)})
 
 
 def _is_huge(amount: Amount) -> bool:
-    """Test whether a bound has too many atoms to be read or used in proofs."""
+    """Test whether the upper bound has too many atoms to be read or used in proofs."""
     return isinstance(amount, KnownAmount) and amount.upper.has_more_atoms_than(MAX_ATOMS)
 
 
 def _combine_bounds(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:
-    """Bound the path: at most the sum of all maxima, at least the own costs of any processor."""
+    """Bound the critical path: at most `upper`, and at least `least` and the costs `own` of single processors."""
     if isinstance(upper, UnknownAmount):
         return upper
     lowers = [amount.lower for amount in own if isinstance(amount, KnownAmount)]
@@ -273,7 +276,7 @@ def _combine_bounds(upper: Amount, own: list[Amount], least: Poly, facts: Facts)
             return exact_amount(highest)
     best = least
     for lower in lowers:
-        # Own sums bound counts from below: if none is proved to be larger, any is better than the least value.
+        # Each lower bound is valid; the first one is kept until a later one is proved to be larger.
         if lower != least and (best == least or facts.nonnegative(lower - best)):
             best = lower
     lowest = -readable_upper_bound(-best, facts)
@@ -282,15 +285,15 @@ def _combine_bounds(upper: Amount, own: list[Amount], least: Poly, facts: Facts)
 
 
 Corner = tuple[tuple[str, str], ...]
-"""The position of a processor by axis."""
+"""The position of a processor: pairs of an axis and its coordinate there."""
 
 
 def with_hand_overs(
     by_corner: Mapping[Corner, Spent], all_of_them: Spent, facts: Facts, metrics: Sequence[str]
 ) -> list[Spent]:
-    """Extend the own costs of processors by paths that arrive from other ones in disseminations.
+    """Extend the costs of processors to those of paths that reach them from others by disseminations.
 
-    `all_of_them` has the maximum costs of the stages over all processors.
+    `all_of_them` has, for each stage, the maximum costs over all processors.
     """
     stages = all_of_them.stages
     calls = [(stage.call, stage.axes) for stage in stages]
@@ -307,7 +310,7 @@ def with_hand_overs(
 def _longest_path(
     name: str, corner: Corner, costs: Mapping[Corner, Spent], stages: Sequence[Stage], facts: Facts
 ) -> Amount:
-    """Bound from below the longest path to the end of the program at a corner."""
+    """Bound from below the longest path that ends at a corner at the end of the program."""
     paths: dict[Corner, Amount] = dict.fromkeys(costs, NOTHING)
     limit: Amount = NOTHING
     for index, stage in enumerate(stages):
@@ -326,14 +329,14 @@ def _longest_path(
 
 
 def _other_paths(corner: Corner, paths: Mapping[Corner, Amount], axes: Sequence[str]) -> Iterator[Amount]:
-    """Yield the paths to other corners of the same group."""
+    """Yield the costs of the paths to other corners in the same group along `axes`."""
     for place, amount in paths.items():
-        if place != corner and all(here == there or here[0] in axes for here, there in zip(corner, place, strict=True)):
+        if place != corner and all(left == right or left[0] in axes for left, right in zip(corner, place, strict=True)):
             yield amount
 
 
 def _largest_amount(amounts: Sequence[Amount], limit: Amount, facts: Facts) -> Amount:
-    """Select the amount that attains the limit, else the first, or one that is known to be no less."""
+    """Select an amount that attains the limit; else the first one, or a later one that is proved to be no smaller."""
     known = [amount for amount in amounts if isinstance(amount, KnownAmount)]
     attained = (
         amount for amount in known if isinstance(limit, KnownAmount) and not facts.simplify(limit.upper - amount.lower)
@@ -341,8 +344,8 @@ def _largest_amount(amounts: Sequence[Amount], limit: Amount, facts: Facts) -> A
     longest = next(attained, None)
     if longest is not None:
         return longest
-    best, *others = amounts
-    for candidate in others:
+    best, *candidates = amounts
+    for candidate in candidates:
         if (
             isinstance(best, KnownAmount)
             and isinstance(candidate, KnownAmount)

@@ -1,7 +1,7 @@
-"""Bound forms of costs on a grid by ones without differences of floors, remainders and rounded powers.
+"""Bound expressions of costs on a grid by ones without differences of floors, remainders and rounded powers.
 
-A run of d pieces q*w//p..(q + d)*w//p has floor(d*w/p) words or one more, for any q. And on an axis of one
-processor nothing moves, so that costs contain conditions on sizes having their least value.
+The range q*w//p..(q + d)*w//p of d blocks has floor(d*w/p) words or one more, for any q. On an axis of one processor
+nothing moves, so that costs contain conditions that a size has its minimum value.
 
 The number of integers below P with a given bit set, P//(2*d)*d + max(0, P%(2*d) - d) for the bit d = 2^s, has
 no sum over s in closed form, but lies between (P - d)/2 and P/2: max(0, r - c), of a remainder 0 <= r < m, is
@@ -24,9 +24,9 @@ MAX_SUBTRACTED = 4
 
 
 def between_floors(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> KnownAmount:
-    """Bound a value with floor((x - y)/m) and ceil((x - y)/m) in place of floor(x/m) - floor(y/m).
+    """Bound a value from both sides, with floor((x - y)/m) and ceil((x - y)/m) in place of floor(x/m) - floor(y/m).
 
-    Differences with other names than `sizes` are bounded as fractions, as they must be summable.
+    Differences with names that are not in `sizes` are bounded by fractions instead, so that they can be summed.
     """
     return KnownAmount(
         _without_pairs(value, facts, sizes, _floor_or_fraction),
@@ -35,17 +35,17 @@ def between_floors(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset(
 
 
 QuotientBound = Callable[[Poly, Poly, Facts, frozenset[str]], Poly]
-"""A function that returns the floor or the ceiling of a quotient, or a fraction instead."""
+"""A function that returns the floor or the ceiling of a quotient, or a fraction that bounds it."""
 
 
 def _without_pairs(value: Poly, facts: Facts, sizes: frozenset[str], end: QuotientBound) -> Poly:
-    """Bound a value without pairs of floors of one modulus and opposite factors."""
+    """Replace each pair of floors of one modulus with opposite factors by the bound `end` of their difference."""
     pair = _find_opposite_floors(value, facts)
     while pair is not None:
         plus, minus, factor = pair
-        apart = facts.simplify(plus.argument - minus.argument)
+        difference = facts.simplify(plus.argument - minus.argument)
         both = factor * (Poly.of_atom(plus) - Poly.of_atom(minus))
-        value = facts.simplify(value - both + factor * end(apart, plus.modulus, facts, sizes))
+        value = facts.simplify(value - both + factor * end(difference, plus.modulus, facts, sizes))
         pair = _find_opposite_floors(value, facts)
     return value
 
@@ -57,16 +57,16 @@ def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset())
         yield chords
     if sizes:
         yield _fraction_upper_bound(value, facts, sizes)
-    plain = _fraction_upper_bound(value, facts)
-    yield plain
+    bound = _fraction_upper_bound(value, facts)
+    yield bound
     yield value
-    plain = _without_floors(plain, facts)
-    yield plain
-    subtracted = _subtracted_maxima(plain, facts)
+    bound = _without_floors(bound, facts)
+    yield bound
+    subtracted = _subtracted_maxima(bound, facts)
     # A subtracted max(0, e) is at least 0, and at least e.
     for choice in product((False, True), repeat=min(len(subtracted), MAX_SUBTRACTED)):
         ends = {atom: atom.argument if taken else ZERO for atom, taken in zip(subtracted, choice, strict=False)}
-        yield facts.simplify(plain.map_atoms(lambda atom, ends=ends: ends.get(atom)))  # type: ignore[misc]
+        yield facts.simplify(bound.map_atoms(lambda atom, ends=ends: ends.get(atom)))  # type: ignore[misc]
 
 
 def lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
@@ -74,15 +74,15 @@ def lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
     chords = -above_remainders(-value, facts)
     if chords != value:
         yield chords
-    plain = between_floors(value, facts).lower
-    yield plain
-    yield -_without_floors(-plain, facts)
+    bound = between_floors(value, facts).lower
+    yield bound
+    yield -_without_floors(-bound, facts)
 
 
 def readable_upper_bound(value: Poly, facts: Facts) -> Poly:
-    """Bound a value without powers of rounded logarithms and their floors; the value itself if that fails.
+    """Bound a value from above by one without powers 2^ceil(log2(e)); the value itself if that fails.
 
-    2^ceil(log2(e)) is at least e, and at most 2*e - 1.
+    Such a power is at least e, and at most 2*e - 1. Floors are bounded by fractions too.
     """
     if not _has_rounded_powers(value):
         return value
@@ -91,7 +91,7 @@ def readable_upper_bound(value: Poly, facts: Facts) -> Poly:
 
 
 def without_rounded_powers(value: Poly, facts: Facts) -> Poly:
-    """Bound a value as `readable_upper_bound` does, even if far off; the value itself if that fails."""
+    """Bound a value as `readable_upper_bound` does, also inside maxima, even if the bound is far off."""
     if not _has_rounded_powers(value):
         return value
     bound = _without_powers_in_maxima(value.substitute(facts.rewrites), facts)
@@ -99,7 +99,7 @@ def without_rounded_powers(value: Poly, facts: Facts) -> Poly:
 
 
 def _without_powers_in_maxima(value: Poly, facts: Facts) -> Poly:
-    """Bound a value from above: enlarge e in added max(0, e), and drop subtracted ones."""
+    """Bound a value from above without rounded powers: added max(0, e) by a bound of e, subtracted ones by 0."""
 
     def bound_maximum(atom: a.PositivePart, upper: bool) -> Poly | None:
         if not _has_rounded_powers(atom.argument):
@@ -114,7 +114,7 @@ def _without_floors_and_powers(value: Poly, facts: Facts) -> Poly:
 
 
 def _has_rounded_powers(value: Poly) -> bool:
-    return any(_rounded_power_argument(each) is not None for each in value.atoms_within())
+    return any(_rounded_power_argument(atom) is not None for atom in value.atoms_within())
 
 
 def _without_powers(value: Poly, facts: Facts) -> Poly:
@@ -143,7 +143,7 @@ def _power_bound(atom: Atom, factor: Poly, facts: Facts) -> Poly:
 
 
 def _rounded_power_argument(atom: Atom) -> Poly | None:
-    """The e of 2^ceil(log2(e)); None for other atoms."""
+    """Return the e of 2^ceil(log2(e)); None for other atoms."""
     if not isinstance(atom, a.Exponential) or atom.base != 2:
         return None
     inner = a.single_atom(atom.exponent)
@@ -151,7 +151,7 @@ def _rounded_power_argument(atom: Atom) -> Poly | None:
 
 
 def fold_ceilings(value: Poly) -> Poly:
-    """Normalise ceil(x/m): -floor(-x/m) becomes floor((x + m - 1)/m)."""
+    """Write -floor(-x/m), which is ceil(x/m), as floor((x + m - 1)/m), for integers."""
 
     def as_ceiling(atom: Atom) -> Poly | None:
         if not isinstance(atom, a.Floor) or any(coefficient > 0 for coefficient in atom.argument.terms.values()):
@@ -163,7 +163,7 @@ def fold_ceilings(value: Poly) -> Poly:
 
 
 def _fraction_upper_bound(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Poly:
-    """Replace differences of floors by fractions, also inside max(0, e)."""
+    """Bound a value from above, with bounds of differences of floors, by fractions, also inside max(0, e)."""
 
     def bound_maximum(atom: a.PositivePart, upper: bool) -> Poly | None:
         if not upper:
@@ -175,7 +175,7 @@ def _fraction_upper_bound(value: Poly, facts: Facts, sizes: frozenset[str] = fro
 
 
 def _without_floors(value: Poly, facts: Facts) -> Poly:
-    """Replace floors by sizes by fractions."""
+    """Bound a value from above, with fractions in place of floors whose modulus is a single term."""
 
     def as_fraction(atom: a.Floor, upper: bool) -> Poly | None:
         if len(atom.modulus.terms) != 1:
@@ -197,7 +197,7 @@ def _subtracted_maxima(value: Poly, facts: Facts) -> list[a.PositivePart]:
 
 
 def _find_opposite_floors(value: Poly, facts: Facts) -> tuple[a.Floor, a.Floor, Poly] | None:
-    """Find two floors of one modulus with opposite factors, the first one nonnegative; None without."""
+    """Find two floors of one modulus with factors f >= 0 and -f; return them and f, or None."""
     floors = sorted((atom for atom in value.atoms() if isinstance(atom, a.Floor)), key=str)
     for plus in floors:
         parts = value.coefficients(plus)
@@ -211,7 +211,7 @@ def _find_opposite_floors(value: Poly, facts: Facts) -> tuple[a.Floor, a.Floor, 
 
 
 def _is_count(value: Poly, facts: Facts) -> bool:
-    """Test whether a factor is nonnegative, even with differences of floors among its terms."""
+    """Test whether a factor is proved nonnegative, by bounds of differences of floors in it if needed."""
     if facts.nonnegative(value):
         return True
     floors = any(isinstance(atom, a.Floor) for atom in value.atoms())
@@ -229,33 +229,33 @@ def _ceiling_or_fraction(value: Poly, modulus: Poly, facts: Facts, sizes: frozen
 
 
 def _max_rest(value: Poly, modulus: Poly, facts: Facts) -> Poly:
-    """The maximum of e - m*floor(e/m): m - 1 for integers, else less than m."""
+    """Return an upper bound of the remainder e - m*floor(e/m): m - 1 for integers, else m."""
     return modulus - 1 if facts.integral(value) and facts.integral(modulus) else modulus
 
 
 def _is_rough(quotient: Poly, modulus: Poly, sizes: frozenset[str]) -> bool:
-    """Test whether a quotient is better bounded as a fraction: it is rounded, and must be summable."""
+    """Test whether a quotient is to be bounded by a fraction: it has floors, and depends on names not in `sizes`."""
     rounded = any(isinstance(atom, a.Floor) for atom in quotient.atoms())
-    plain = quotient.names <= sizes and not any(isinstance(atom, a.Exponential) for atom in quotient.atoms_within())
-    return rounded and len(modulus.terms) == 1 and not plain
+    fixed = quotient.names <= sizes and not any(isinstance(atom, a.Exponential) for atom in quotient.atoms_within())
+    return rounded and len(modulus.terms) == 1 and not fixed
 
 
 def is_nonnegative(value: Poly, facts: Facts) -> bool:
-    """Prove value >= 0, with fractions of sizes such as 1 - 1/p among the terms."""
+    """Test whether a value is proved nonnegative; it may have fractions of sizes such as 1 - 1/p as terms."""
     return facts.nonnegative(facts.multiplied_out(value))
 
 
 def is_positive(value: Poly, facts: Facts) -> bool:
-    """Prove value > 0, with fractions of sizes among the terms: (w - p + 1)/p is positive if w >= p."""
+    """Test whether a value is proved positive; it may have fractions of sizes: (w - p + 1)/p is positive if w >= p."""
     whole = facts.multiplied_out(value)
     common = lcm(*(int(coefficient.q) for coefficient in whole.terms.values()))
     return facts.positive(whole.scaled(common))
 
 
 def at_least_values(value: Poly, facts: Facts) -> Poly:
-    """Rewrite a value in few terms: for a size x >= c, q = max(0, x - c - 1) is x - c - 1 + [x = c].
+    """Rewrite a value in fewer terms: for a size x >= c, q = max(0, x - c - 1) equals x - c - 1 + [x = c].
 
-    As x*[x = c] is c*[x = c], and [x = c] is idempotent, q remains without powers and without the factor x.
+    As x*[x = c] is c*[x = c], and [x = c] is idempotent, q remains only to the first power and without the factor x.
     """
     for atom in sorted(value.atoms(), key=str):
         if not isinstance(atom, a.PositivePart):
@@ -267,7 +267,7 @@ def at_least_values(value: Poly, facts: Facts) -> Poly:
 
 
 def _least_value(atom: a.PositivePart, facts: Facts) -> tuple[Poly, Symbol | None]:
-    """The c and the x of max(0, x - c - 1) with x >= c; None for x otherwise."""
+    """Return c and x if an atom is max(0, x - c - 1) for a size x >= c; else 0 and None."""
     symbols = [part for part in atom.argument.atoms() if isinstance(part, Symbol)]
     if len(symbols) != 1:
         return ZERO, None
@@ -287,10 +287,10 @@ def _reduce_maximum(value: Poly, atom: a.PositivePart, size: Symbol, least: Poly
         if power < 0:
             return value
         # At x = c, where (x - c - 1)^k is (-1)^k, q is 0.
-        plain = factor * (x - least - 1) ** power
-        at_least = factor.substitute({size.name: least})
+        unclamped = factor * (x - least - 1) ** power
+        factor_at_least = factor.substitute({size.name: least})
         indicator = q - x + least + 1
-        total = total + plain - at_least * (-ONE) ** power * indicator
+        total = total + unclamped - factor_at_least * (-ONE) ** power * indicator
     return total
 
 
@@ -298,25 +298,25 @@ Kind = TypeVar("Kind")
 
 
 def bound_atoms(value: Poly, facts: Facts, kind: type[Kind], bound: Callable[[Kind, bool], Poly | None]) -> Poly:
-    """Bound a value from above, with bounds in place of atoms of a kind in which it is monotone.
+    """Bound a value from above, with bounds in place of atoms of a kind that it is linear and monotone in.
 
-    `bound(atom, upper)` is an upper or a lower bound of an atom.
+    `bound(atom, upper)` returns an upper or a lower bound of an atom; None to keep the atom.
     """
 
     def bound_of_atom(atom: Atom) -> Poly | None:
         if not isinstance(atom, kind):
             return None
         parts = value.coefficients(atom)
-        rises = facts.nonnegative(parts.get(1, ZERO))
-        if set(parts) - {0, 1} or not (rises or facts.nonnegative(-parts[1])):
+        increasing = facts.nonnegative(parts.get(1, ZERO))
+        if set(parts) - {0, 1} or not (increasing or facts.nonnegative(-parts[1])):
             return None
-        return bound(atom, rises)
+        return bound(atom, increasing)
 
     return value.map_atoms(bound_of_atom)
 
 
 def above_remainders(value: Poly, facts: Facts) -> Poly:
-    """Bound a value from above by chords in place of maxima of remainders."""
+    """Bound a value from above, with chords in place of maxima of remainders."""
 
     def chord_of_maximum(atom: a.PositivePart, upper: bool) -> Poly | None:
         chord = _chord_bounds(atom.argument, facts)
@@ -326,7 +326,10 @@ def above_remainders(value: Poly, facts: Facts) -> Poly:
 
 
 def _chord_bounds(argument: Poly, facts: Facts) -> tuple[Poly, Poly] | None:
-    """Bound max(0, k*r - c), or max(0, c - k*r), of a remainder r by m from both sides; 0 < c < |k|*m."""
+    """Bound max(0, k*r - c), or max(0, c - k*r), for a remainder r modulo m and 0 < c < |k|*m.
+
+    Returns an upper and a lower bound; None for arguments of other forms.
+    """
     for floor in argument.atoms():
         if not isinstance(floor, a.Floor) or len(floor.modulus.terms) != 1:
             continue

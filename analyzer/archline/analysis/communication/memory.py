@@ -1,4 +1,4 @@
-"""Bound the maximum words of local arrays that a processor holds at a time."""
+"""Bound the peak of the local memory of a processor: the maximum words of local arrays that it holds at a time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from archline.records import memoised, record, replace
 
 
 def _max_over_iterations(amount: Amount, iterations: IterationRange) -> Amount:
-    """The maximum over iterations; of simpler bounds if it has no closed form."""
+    """Return the maximum of an amount over iterations; if it has no closed form, that of a simpler upper bound."""
     largest = iterations.largest(amount)
     if isinstance(amount, UnknownAmount) or isinstance(largest, KnownAmount):
         return largest
@@ -51,19 +51,19 @@ MAX_COMPARED = 6
 """The maximum number of amounts whose maximum is written as one form."""
 
 Excess = tuple[KnownAmount, ...]
-"""The amounts by which earlier needs exceed the current words."""
+"""The amounts by which peaks before a program point exceed the words that are held there."""
 ProgramPoint = tuple[Position, Excess]
-"""The position of a processor, and its earlier needs."""
+"""The position of a processor, and the excess of earlier peaks over the words that it holds."""
 
 
 @record
 class Peak:
-    """The maximum words needed so far: the largest of candidates that do not dominate each other."""
+    """The maximum of the words held so far: that of `candidates`; none is proved to be at most another candidate."""
 
     candidates: tuple[Amount, ...] = (NOTHING,)
 
     def raised(self, amount: Amount, facts: Facts) -> Peak:
-        """Add an amount as a candidate."""
+        """Return the peak with an amount as a further candidate."""
         peak = self
         for alternative in _maximum_options(amount):
             if not any(_is_at_most(alternative, candidate, facts) for candidate in peak.candidates):
@@ -72,23 +72,24 @@ class Peak:
         return peak
 
     def without(self, amount: Amount) -> Peak:
-        """Remove an amount that is known to be at most the next one."""
+        """Return the peak without a candidate, which is known to be at most one that is added next."""
         return Peak(tuple(candidate for candidate in self.candidates if candidate != amount))
 
     def amount(self, facts: Facts) -> Amount:
-        """Return the maximum; of many candidates, bounds by the sum of their excess over a single one.
+        """Return the maximum of the candidates.
 
-        The form of a maximum doubles with each amount.
+        The formula of a maximum doubles with each amount; for many candidates the result is an upper bound: one
+        candidate, and the sum of the excess of all candidates over this one.
         """
         amounts = [candidate for candidate in self.candidates if isinstance(candidate, KnownAmount)]
         if len(self.candidates) <= MAX_COMPARED or len(amounts) < len(self.candidates):
-            return reduce(lambda one, other: maximum_amount(one, other, facts), self.candidates)
+            return reduce(lambda left, right: maximum_amount(left, right, facts), self.candidates)
         first = amounts[-1]
         exceeding = (facts.positive_part(amount.upper - first.upper) for amount in amounts)
         return KnownAmount(first.lower, sum(exceeding, start=first.upper))
 
     def excess(self, total: Amount, before: Excess) -> Excess:
-        """Compute the words needed in excess of the current total; `before` is the excess at the block's start."""
+        """Return the excess of earlier peaks over the words `total`; `before` is that at the start of the block."""
         if isinstance(total, UnknownAmount):
             return ()
         more = (amount for amount in (*self.candidates, *before) if isinstance(amount, KnownAmount))
@@ -102,32 +103,37 @@ def _is_at_most(amount: Amount, limit: Amount, facts: Facts) -> bool:
 
 
 def _maximum_options(amount: Amount) -> tuple[Amount, ...]:
-    """The amounts whose maximum an amount is."""
+    """Split an amount that is a maximum into its operands; any other amount is returned alone."""
     if isinstance(amount, UnknownAmount) or not amount.exact:
         return (amount,)
     return tuple(map(exact_amount, split_extremum(amount.lower, True)))
 
 
 def _is_never_negative(value: Poly, facts: Facts) -> bool:
-    """Test whether a value is never negative, with sizes that have a single value substituted."""
-    known = {name: bound.least for name, bound in facts.bounds.items() if bound.least == bound.most}
-    values = {name: Poly.constant(least) for name, least in known.items() if least is not None}
+    """Test whether a value is proved nonnegative, after constants are substituted for sizes that equal them."""
+    constants = {name: bound.least for name, bound in facts.bounds.items() if bound.least == bound.most}
+    values = {name: Poly.constant(least) for name, least in constants.items() if least is not None}
     values |= {name: form for name, form in facts.rewrites.items() if form.is_constant}
     return is_nonnegative(facts.restore(value).substitute(values), facts)
 
 
-def _with_empty_loops(some: KnownAmount, most: KnownAmount, excess: Excess, outside: Facts) -> KnownAmount:
-    """Use the form for nonempty loops if at least as many words were needed before an empty one."""
-    lower = some.lower if any(_is_never_negative(need.lower - some.lower, outside) for need in excess) else most.lower
-    if any(_is_never_negative(need.upper - some.upper, outside) for need in excess):
-        return KnownAmount(lower, some.upper)
+def _with_empty_loops(nonempty: KnownAmount, most: KnownAmount, excess: Excess, outside: Facts) -> KnownAmount:
+    """Return the peak of a loop: the formula `nonempty` of loops with iterations, if that does not raise earlier peaks.
+
+    `outside` are the facts of a loop without iterations: there an earlier peak, by its excess, has to be at least as
+    large. Otherwise the result is `most`, the formula for all loops.
+    """
+    hidden = any(_is_never_negative(need.lower - nonempty.lower, outside) for need in excess)
+    lower = nonempty.lower if hidden else most.lower
+    if any(_is_never_negative(need.upper - nonempty.upper, outside) for need in excess):
+        return KnownAmount(lower, nonempty.upper)
     # In an inexact bound a word more or less does not matter if there is no iteration.
-    rounded = not some.exact and any(need.upper for need in excess)
-    return KnownAmount(lower, some.upper if rounded else most.upper)
+    rounded = not nonempty.exact and any(need.upper for need in excess)
+    return KnownAmount(lower, nonempty.upper if rounded else most.upper)
 
 
 class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
-    """Follows a processor through its program, as `ProcessorCosts` does."""
+    """Follows a processor through its program, as `ProcessorCosts` does, and bounds the words of its local arrays."""
 
     def __init__(self, module: Module, recursions: GridRecursions, level: RecursionLevel | None = None) -> None:
         self._module = module
@@ -136,7 +142,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         self._level = level
 
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> Amount:
-        """Return the words that runs of the whole algorithm need, including its local parameters."""
+        """Return the peak of an algorithm, its local parameters included."""
         return add(self.parameters(algorithm, place), self.body(algorithm, place))
 
     def parameters(self, algorithm: s.Algorithm, place: Position) -> Amount:
@@ -148,7 +154,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         return words
 
     def body(self, algorithm: s.Algorithm, place: Position) -> Amount:
-        """Return the words that an algorithm needs in addition to its parameters."""
+        """Return the peak of an algorithm without its parameters."""
         return self._block_words(algorithm.body, place)
 
     def _array_words(self, type_: s.Type, at: s.Node, place: Position) -> Amount:
@@ -158,7 +164,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         try:
             words = prod((static_value(extent, place) for extent in shape), start=ONE)
         except NotStaticError as problem:
-            return UnknownAmount(f"the data decides how long this array is: {problem.reason}", at.span)
+            return UnknownAmount(f"the extent of this array: {problem.reason}", at.span)
         return place.bounded(exact_amount(fold_ceilings(place.facts.simplify(words))), at.span)
 
     def _block_words(self, body: tuple[s.Stmt, ...], place: Position, excess: Excess = ()) -> Amount:
@@ -168,7 +174,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             facts = place.facts
             during = self.statement(statement, (place, peak.excess(total, excess)))
             if self._calls_recursion(statement):
-                # A call keeps the words held before it, although closed forms of recursion do not show it.
+                # The peak during the call includes the words held before, which closed forms of recursion do not show.
                 peak = peak.without(total)
             peak = peak.raised(add(total, during), facts)
             if isinstance(statement, s.Local):
@@ -229,7 +235,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
 
     @memoised
     def kernel(self, algorithm: s.Algorithm) -> Amount:
-        """Return the words that an algorithm on one processor needs besides its parameters, in its sizes."""
+        """Return the peak of an algorithm on one processor without its parameters, in its sizes."""
         scope = declared_scope(self._module, algorithm)
         return closed_amount(self._block_words(algorithm.body, Position.of(scope, algorithm)), scope.facts, algorithm)
 
@@ -241,11 +247,11 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             return amount_up_to(self._block_words(loop.body, place.without_value(loop.variable)))
         inside = place.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
         body = self._block_words(loop.body, inside)
-        some = iterations.largest_of_some(body)
+        nonempty = iterations.largest_of_some(body)
         most = _max_over_iterations(body, iterations)
-        if isinstance(some, KnownAmount) and isinstance(most, KnownAmount):
+        if isinstance(nonempty, KnownAmount) and isinstance(most, KnownAmount):
             outside = iterations.facts.with_nonnegative(-iterations.trips)
-            most = _with_empty_loops(some, most, excess, outside)
+            most = _with_empty_loops(nonempty, most, excess, outside)
         return place.bounded(most, loop.span)
 
     def branches(self, branches: tuple[s.Branch, ...], at: ProgramPoint) -> Amount:
@@ -265,6 +271,6 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         otherwise = self.branches(tuple(rest), (place.knowing(opposite), excess)) if rest else NOTHING
         if indicator is not None and not (place.ranged and not indicator.names <= place.fixed):
             return choose_by_indicator(indicator, arm, otherwise)
-        # The branch that an iteration or a processor takes does not matter for the peak over all of them.
+        # The peak over all iterations or processors is at most the maximum over both branches.
         either = either_amount(arm, otherwise, facts)
         return KnownAmount(ZERO, either.upper) if place.ranged and isinstance(either, KnownAmount) else either

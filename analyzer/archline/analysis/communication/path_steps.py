@@ -12,7 +12,7 @@ from archline.records import record, replace
 
 @record
 class InBranch:
-    """The branch of a step as written (`elif p >= m`), its number of executions there, and its costs."""
+    """The branch around a step as written (`elif p >= m`), with the executions and the costs of the step inside it."""
 
     text: str
     times: Amount
@@ -23,10 +23,10 @@ class InBranch:
 class PathStep:
     """A statement of a path, with its contribution to each metric.
 
-    `once` is the cost of one execution, with the variables of the loops around it; `times` is the number of
-    executions on the path, and `amounts` the total contribution. `callee` is the algorithm that a call, or a
-    collective operation, stands for, and `inside` are its statements. The upper bounds matter. `branch` is the
-    innermost branch around it that the sizes alone decide.
+    `once` is the cost of one execution, in the variables of the loops around it; `times` is the number of executions
+    on the path, and `amounts` the total contribution. Upper bounds of all amounts are used. `callee` is the algorithm
+    of a call or a collective operation, and `inside` are its statements. `branch` is the innermost branch around the
+    statement whose condition depends on sizes alone.
     """
 
     span: Span
@@ -59,7 +59,7 @@ class PathStep:
         )
 
     def in_branch(self, text: str, function: Callable[[Amount], Amount]) -> PathStep:
-        """Place the step in a branch that the sizes decide, with amounts weighted by `function`."""
+        """Return the step inside a branch whose condition is `text`; `function` multiplies amounts by its indicator."""
         return replace(self.mapped(function), branch=self.branch or InBranch(text, self.times, self.amounts))
 
     def with_once(self, function: Callable[[Amount], Amount]) -> PathStep:
@@ -69,7 +69,7 @@ class PathStep:
 
 
 def step_of(span: Span, amounts: Mapping[str, Amount]) -> tuple[PathStep, ...]:
-    """Return the step of a statement; empty if it adds nothing."""
+    """Make the step of a statement; empty if it costs nothing."""
     contributions = {name: amount for name, amount in amounts.items() if amount != NOTHING}
     return (PathStep(span, contributions, contributions),) if contributions else ()
 
@@ -77,7 +77,7 @@ def step_of(span: Span, amounts: Mapping[str, Amount]) -> tuple[PathStep, ...]:
 def call_of(
     span: Span, callee: str, amounts: Mapping[str, Amount], inside: tuple[PathStep, ...]
 ) -> tuple[PathStep, ...]:
-    """Return the step of a call, with the statements of the callee."""
+    """Make the step of a call, with the steps of the callee inside; empty if it costs nothing."""
     return tuple(replace(step, callee=callee, inside=inside) for step in step_of(span, amounts))
 
 

@@ -1,6 +1,6 @@
-"""Track the position of a processor in a program: the meaning of names, and its coordinates on the grid's axes.
+"""Track the position of a processor in a program: the values of names, and its coordinates on the grid's axes.
 
-On average, costs are lower bounds of the mean over all processors: some processor spends at least the mean.
+In the mode `average`, costs are lower bounds on the mean over all processors: some processor costs at least the mean.
 """
 
 from __future__ import annotations
@@ -40,35 +40,35 @@ from archline.records import field, record, replace
 Guard = tuple[s.Fact, Scope]
 """A condition with the scope of its names."""
 MAX_PRODUCTS = 4_000
-"""The effort for a proof that a condition holds on no processor."""
+"""The maximum effort for a proof that a condition holds on no processor."""
 
 
 @record(eq=False)
 class Average:
-    """The conditions of the processors that reach a statement: all of `needs`.
+    """The processors that reach a statement, which are all processors that satisfy the conditions `needs`.
 
-    The conditions `given` hold for these processors, but not as facts of a sum over all.
+    All conditions `given` hold on them, but are not facts of a sum over all processors.
     """
 
     needs: tuple[Guard, ...] = ()
     given: tuple[Guard, ...] = ()
 
     def under(self, condition: s.Fact, scope: Scope) -> Average:
-        """Restrict to the processors that satisfy a condition."""
+        """Return the processors among these that satisfy a condition."""
         return Average((*self.needs, (condition, scope)), (*self.given, (condition, scope)))
 
     def knowing(self, fact: s.Fact, scope: Scope) -> Average:
-        """Add a condition that the processors satisfy anyway."""
+        """Add a condition that all these processors are known to satisfy."""
         return replace(self, given=(*self.given, (fact, scope)))
 
     def inside(self, facts: Facts) -> Facts:
-        """Extend facts by the conditions of the processors that arrive here."""
+        """Extend facts by the conditions that hold on these processors."""
         for fact, scope in self.given:
             facts = with_fact(facts, fact, scope)
         return facts
 
     def only(self, name: str) -> Poly | None:
-        """Return the single value of a symbol among these processors, as in `when r == q`; None without."""
+        """Return the value that a symbol has on all these processors, as by `when r == q`; None without one."""
         for condition, scope in (part for guard in self.given for part in _iterate_conjuncts(*guard)):
             match condition:
                 case s.Binary(op="==", left=left, right=right):
@@ -82,7 +82,7 @@ class Average:
 
     @property
     def weight(self) -> Poly:
-        """The indicator of the processors that arrive here; 0 if it is not known."""
+        """The indicator that a processor reaches the statement; 0 if it has no form."""
         parts = {
             _condition_key(*part): part
             for condition, scope in self.needs
@@ -112,7 +112,7 @@ def _iterate_conjuncts(condition: s.Fact, scope: Scope) -> Iterator[Guard]:
 
 
 def _is_implied(condition: s.Fact, scope: Scope, known: KeysView[object]) -> bool:
-    """Test whether one side of an `or` is known."""
+    """Test whether a condition is an `or` with a side that is implied by `known`, a set of condition keys."""
     match condition:
         case s.Binary(op="or", left=left, right=right):
             return any(
@@ -129,7 +129,7 @@ def _condition_key(condition: s.Fact, scope: Scope) -> object:
 
 
 def sum_below(value: Poly, name: str, extent: Poly, facts: Facts) -> Poly | None:
-    """Bound the sum over a coordinate from below; None if no bound is found."""
+    """Bound the sum of a value over a coordinate, from 0 to `extent` - 1, from below; None if no bound is found."""
     try:
         return sum_over(value, name, ZERO, extent, facts)
     except UnresolvedError:
@@ -139,7 +139,10 @@ def sum_below(value: Poly, name: str, extent: Poly, facts: Facts) -> Poly | None
 
 @record(slots=True)
 class GridAxis:
-    """An axis: this processor's coordinate, the number of processors, and whether they share a node (None: some do)."""
+    """An axis: this processor's coordinate, the number of processors, and whether they lie `within` a node.
+
+    `within` is None for several axes that are joined to one, if only some of the axes lie within a node.
+    """
 
     coordinate: Poly
     extent: Poly
@@ -148,13 +151,13 @@ class GridAxis:
 
 @record(eq=False)
 class Position(Scope):
-    """The position of a processor in an algorithm, with the meaning of names there.
+    """The position of a processor in an algorithm, with the values of names there.
 
-    `ranged` are the coordinates that stand for any value, with their extents. If there are none, the processor is
-    a given one with its own costs; else costs are maxima over processors, or, with `average`, lower bounds of the
-    mean. `groups` are the axes that `split` created, which calls without `along` do not join. `origins` are the
-    coordinates from which those of `ranged` are derived, if they differ. If it `counts_guards`, guarded code
-    counts where the guard holds, else always or never.
+    `ranged` are the coordinates that stand for any value, with their extents. If there are none, costs are those of
+    one given processor; else they are maxima over processors, or, with `average`, lower bounds on the mean. `groups`
+    are the axes that `split` created, which calls without `along` do not use. `origins` maps coordinates in `ranged`
+    to those from which they are derived. With `counts_guards`, guarded code is counted where its guard holds; without,
+    it is bounded as always or never executed.
     """
 
     algorithm: s.Algorithm | None = None
@@ -183,47 +186,47 @@ class Position(Scope):
 
     @property
     def following(self) -> object:
-        """The inputs that decide the costs of an algorithm followed from its start here."""
-        given = frozenset(self.values.items()), tuple(self.axes.items()), self.ranged, self.facts, self.element
-        return given, self.groups, self.average, self.counts_guards
+        """A key of all inputs that the costs of an algorithm that starts here depend on."""
+        inputs = frozenset(self.values.items()), tuple(self.axes.items()), self.ranged, self.facts, self.element
+        return inputs, self.groups, self.average, self.counts_guards
 
     def indicator_of(self, condition: s.Expr) -> KnownAmount:
-        """Bound the indicator of a condition, from 0 to 1 if it is not counted."""
-        return indicator_bounds(condition, self, lambda found: self.counts_guards and is_summable(found, self))
+        """Bound the indicator of a condition; from 0 to 1 if it is not counted."""
+        return indicator_bounds(condition, self, lambda taken: self.counts_guards and is_summable(taken, self))
 
     def knowing(self, fact: s.Fact) -> Position:
-        """Return the position under a condition."""
+        """Return the position on processors that satisfy a condition."""
         if self.average is not None and not self.decides(fact):
             return replace(self, average=self.average.under(fact, self))
         return assuming_facts(self, fact)
 
     def decides(self, fact: s.Fact) -> bool:
-        """Test whether a condition is the same for all processors, and where it holds is known."""
+        """Test whether a condition has an exact indicator that is the same on all processors."""
         if isinstance(fact, s.IsPower | s.IsSquare | s.Divides):
             return False
-        outcome = indicator_bounds(fact, self, lambda found: is_summable(found, self))
+        outcome = indicator_bounds(fact, self, lambda taken: is_summable(taken, self))
         return outcome.exact and not self.moves(outcome.lower)
 
     def knowing_where(self, fact: s.Fact) -> Position:
-        """Return the position after a call, where arriving processors satisfy a fact."""
+        """Return the position in a callee whose `where` states a fact, which all processors that reach it satisfy."""
         if self.average is not None and self.average.given:
             return replace(self, average=self.average.knowing(fact, self))
         return assuming_facts(self, fact)
 
     @property
     def there(self) -> Position:
-        """The position with arriving processors' conditions as facts; invalid for sums over processors."""
+        """The position with the conditions of an average as facts, which are not valid in sums over all processors."""
         facts = self.facts
         return self if self.average is None else self.with_facts(self.average.inside(facts))
 
     def behind(self, statement: s.Stmt) -> Position:
         """Return the position after a statement.
 
-        `let v = (r - root) % P` takes each value once, as r does: costs are bounded over all r and all v.
+        After `let v = (r - root) % P`, v has each value on one processor, as r has, and becomes a coordinate.
         """
         after = scope_after(statement, self)
-        if isinstance(statement, s.Let) and (turned := self._recognise_rotation(statement.value)) is not None:
-            before, extent = turned
+        if isinstance(statement, s.Let) and (rotation := self._recognise_rotation(statement.value)) is not None:
+            before, extent = rotation
             name = after.facts.unused(statement.name)
             facts = after.facts.with_symbol(name, (ZERO,), (extent - 1,))
             origins = {**self.origins, name: self._origin_of(before)}
@@ -235,7 +238,7 @@ class Position(Scope):
         return self.origins.get(name, (name,))
 
     def _recognise_rotation(self, value: s.Expr) -> tuple[str, Poly] | None:
-        """Recognise a coordinate rotated by an equal amount on all processors, with its axis extent; else None."""
+        """Recognise a coordinate that all processors rotate by one distance; return its name and extent, or None."""
         match value:
             case s.Binary(op="%", left=left, right=right):
                 moved, around = known_value(left, self), known_value(right, self)
@@ -251,7 +254,7 @@ class Position(Scope):
         return any(name in value.names for name, _ in self.ranged)
 
     def most(self, amount: Amount, span: Span) -> Amount:
-        """Bound an amount over all processors from above; keep it for a given processor."""
+        """Bound an amount from above over all processors; an amount without coordinates is returned unchanged."""
         if isinstance(amount, UnknownAmount) or not self.moves(amount.upper):
             return amount
         bound: Amount = amount
@@ -275,14 +278,17 @@ class Position(Scope):
         return KnownAmount(ZERO, bound.upper) if isinstance(bound, KnownAmount) else bound
 
     def _coordinate_range(self, name: str, extent: Poly) -> tuple[Poly, Poly]:
-        """The first and the last value of a coordinate, if the facts determine them."""
+        """Return the first and the last value of a coordinate, by the facts or else 0 and `extent` - 1."""
         bounds = self.facts.bounds[name]
         lowers = [end for end in bounds.lower if not self.moves(end)]
         uppers = [end for end in bounds.upper if not self.moves(end)]
         return (lowers or [ZERO])[-1], (uppers or [extent - 1])[-1]
 
     def bounded(self, amount: Amount, span: Span, what: str = "it") -> Amount:
-        """Bound an amount over all processors; unknown if the bound depends on the coordinates."""
+        """Bound an amount over all processors, or bound its mean; unknown if no bound is free of the coordinates.
+
+        `what` names the amount in the reason.
+        """
         if self.average is not None:
             return self._mean_amount(amount, self.average.weight)
         bound = self.most(amount, span)
@@ -291,7 +297,7 @@ class Position(Scope):
         return bound
 
     def possibility_anywhere(self, taken: Poly, span: Span) -> Poly:
-        """Return 1 if an indicator may be 1 on some processor, else 0."""
+        """Bound an indicator from above over all processors: by 1, or by less if that is proved with little effort."""
         most = None
         with suppress(OutOfBudgetError), limit_effort(MAX_PRODUCTS):
             most = self.largest(taken, span)
@@ -304,7 +310,7 @@ class Position(Scope):
         moving = [(name, extent) for name, extent in reversed(self.ranged) if name in value.names]
         origins = [self._origin_of(name) for name, _ in moving]
         if any(first[: len(second)] == second[: len(first)] for first, second in combinations(origins, 2)):
-            # A coordinate and a rotation of it do not take all pairs of values.
+            # A coordinate and a rotation of it do not have all pairs of values.
             return NOTHING
         for name, extent in moving:
             total = sum_below(value, name, extent, facts)
@@ -314,7 +320,7 @@ class Position(Scope):
         return exact_amount(facts.simplify(value))
 
     def largest(self, value: Poly, span: Span) -> Poly | None:
-        """Bound a value from above, independently of the coordinates; None if that fails."""
+        """Bound a value from above by one without coordinates; None if that fails."""
         bound = self.most(KnownAmount(ZERO, value), span)
         return None if isinstance(bound, UnknownAmount) or self.moves(bound.upper) else bound.upper
 
@@ -322,11 +328,11 @@ class Position(Scope):
 def position_at_start(
     module: Module, algorithm: s.Algorithm, given: Mapping[str, str | Poly] | None, scope: Scope | None = None
 ) -> Position | None:
-    """Return the position of a processor at the start of the program, at given coordinates, or any.
+    """Return the position of a processor at the start of the program; of any processor if `given` is None.
 
-    A coordinate is "first", "last", or an index of the algorithm; None if that may not exist. If it is an
-    expression in sizes, results are valid only if such a processor exists. Proofs in a `scope` of the declarations
-    are shared by all processors that start there.
+    `given` maps axes to coordinates: "first", "last", or an index of the algorithm. If a processor with these may not
+    exist, the result is None. A coordinate may also be an expression in sizes; costs are then valid only where the
+    processor exists. `scope` is that of the declarations, so that several processors share its proofs.
     """
     scope = declared_scope(module, algorithm) if scope is None else scope
     facts = scope.facts
@@ -360,17 +366,17 @@ def position_at_start(
 def position_in_callee(
     module: Module, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position
 ) -> Position:
-    """Return the position at the start of an algorithm that the processor's group calls.
+    """Return the position at the start of a callee on the grid, for a call by the processors `along` these axes.
 
     Raises NotStaticError.
     """
     values: dict[str, Poly] = {}
     for name, bound in module.bindings[call].items():
         if bound is None:
-            raise NotStaticError(f"the data decides the size `{name}` of `{callee.name}`", call)
+            raise NotStaticError(f"the size `{name}` of `{callee.name}` depends on data", call)
         values[name] = place.facts.simplify(static_value(bound, place))
-    own = [axis for name, axis in place.axes.items() if name not in place.groups]
-    joined = [place.axes[axis.id] for axis in along] if along else own
+    grid_axes = [axis for name, axis in place.axes.items() if name not in place.groups]
+    joined = [place.axes[axis.id] for axis in along] if along else grid_axes
     if len(callee.grid) == 1:
         joined = [_join_axes(joined)]
     axes = {axis.name: position for axis, position in zip(callee.grid, joined, strict=True)}
@@ -398,7 +404,7 @@ def position_in_split(split: s.Split, place: Position) -> Position:
         for name, most in ((split.axis, extent - 1), (split.group, parts - 1)):
             names.append(facts.unused(name))
             facts = facts.with_symbol(names[-1], (ZERO,), (most,))
-            origins[names[-1]] = (*(each for old in axis.coordinate.names for each in origins.get(old, (old,))), name)
+            origins[names[-1]] = (*(root for old in axis.coordinate.names for root in origins.get(old, (old,))), name)
         ranged = (*ranged, (names[0], extent), (names[1], parts))
         coordinates = Poly.symbol(names[0]), Poly.symbol(names[1])
     elif facts.simplify(axis.coordinate - axis.extent) == -ONE:
@@ -424,7 +430,7 @@ def _element_kind(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:
 
 
 def _join_axes(joined: list[GridAxis]) -> GridAxis:
-    """Join several axes in row-major order."""
+    """Join several axes to one, in row-major order."""
     coordinate, extent = ZERO, ONE
     for axis in joined:
         coordinate = coordinate * axis.extent + axis.coordinate
@@ -434,18 +440,21 @@ def _join_axes(joined: list[GridAxis]) -> GridAxis:
 
 
 def _shift_coordinate(value: Poly, name: str, extent: Poly) -> Poly:
-    """Shift the coordinate of a value that is periodic in an axis, as (q - 1)%p, so that a remainder is 0 at 0."""
-    now = Poly.symbol(name)
-    if value.substitute({name: now + extent}) != value:
+    """Shift the coordinate in a value that is periodic along its axis, so that (q - 1)%p becomes q%p, for instance.
+
+    The values over all coordinates stay the same, and with them their maximum.
+    """
+    coordinate = Poly.symbol(name)
+    if value.substitute({name: coordinate + extent}) != value:
         return value
     for atom in sorted(value.atoms_within(), key=str):
-        if isinstance(atom, a.Floor) and atom.modulus == extent and name not in (atom.argument - now).names:
-            return value.substitute({name: now + now - atom.argument})
+        if isinstance(atom, a.Floor) and atom.modulus == extent and name not in (atom.argument - coordinate).names:
+            return value.substitute({name: coordinate + coordinate - atom.argument})
     return value
 
 
 def shared_names(module: Module, algorithm: s.Algorithm) -> frozenset[str]:
-    """The names of an algorithm's global arrays and of their views."""
+    """List the names of the array parameters of an algorithm that are not local, and of their views."""
     names = {parameter.name for parameter in algorithm.parameters if not parameter.local}
     for let in s.find(algorithm.body, s.Let):
         if module.is_view(let.value) and _base_array(let.value) in names:
@@ -464,24 +473,24 @@ def _base_array(expr: s.Expr) -> str:
 
 
 def free_statements(module: Module, algorithm: s.Algorithm) -> Iterator[s.Stmt]:
-    """Yield the statements that only place data, which are free, and the loops that contain nothing else."""
+    """Yield the statements that distribute data, which cost nothing, and the loops that contain no others."""
     shared = shared_names(module, algorithm)
     for local in s.find(algorithm.body, s.Local):
         if local.value is not None and module.is_view(local.value) and _base_array(local.value) in shared:
             yield local
     for loop in s.find(algorithm.body, s.Loop):
-        kinds = {type(each) for each in s.find(loop.body, s.Simple, s.Loop, s.While, s.If, s.Split)}
+        kinds = {type(statement) for statement in s.find(loop.body, s.Simple, s.Loop, s.While, s.If, s.Split)}
         if s.Transfer in kinds and kinds <= {s.Transfer, s.Let, s.Pass, s.Loop}:
             yield loop
 
 
 def grid_extents(module: Module, algorithm: s.Algorithm) -> dict[str, Cost]:
-    """Return P, the product of all axes, and `nodes`, that of axes not within a node, as exact costs."""
+    """Return the numbers of processors `P` and of `nodes`, the product of axes not within a node, as exact costs."""
     scope = declared_scope(module, algorithm)
     nodes = [axis for axis in algorithm.grid if axis.within is None]
     result = {"P": _grid_size(algorithm.grid, scope), "nodes": _grid_size(nodes, scope)}
     if any("P" in s.names(axis.extent) for axis in algorithm.grid):
-        # Axes that are shares of P have P processors together.
+        # If axes are given as shares of P, their product is P.
         result["P"] = Poly.symbol("P")
         if len(nodes) == len(algorithm.grid):
             result["nodes"] = result["P"]

@@ -1,9 +1,9 @@
 """Build recurrences for recursive algorithms on a grid, from the costs of each level by cases.
 
-All processors of a group make a recursive call in the same iteration, with the same sizes. So the points of
-the program are those of all levels, in one order, and a bound on each level's costs bounds the sum: T(sizes,
-P) = the costs of the level + T(sizes of the call, P of the call). Between communication steps, statements cost
-the same as on one processor.
+All processors of a group make a recursive call in the same iteration, with the same sizes. So a path goes through the
+points of all levels in one order, and bounds of each level add up to a bound of the path: T(sizes, P) = the costs of
+the level + T(sizes of the call, P of the call). Between communication steps, statements cost the same as on one
+processor.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ from archline.recurrences.model import IntegerRecurrence, SizeFunction
 
 
 class StretchCosts(Derivation):
-    """Derives costs between communication steps; callees on the grid are followed in their callers' scope.
+    """Derives the costs of stretches, the statements between communication steps.
 
-    `free` are the statements that only place data.
+    `free` are the statements that only distribute data, which cost nothing.
     """
 
     def __init__(self, module: Module, coarse: bool) -> None:
@@ -71,7 +71,7 @@ class StretchCosts(Derivation):
 
 
 def iteration_range(loop: s.Loop, scope: Scope) -> IterationRange:
-    """Return the range of a loop, with a symbol that the caller does not use. Raises NotStaticError."""
+    """Return the iteration range of a loop, with an unused symbol for its variable. Raises NotStaticError."""
     range_ = _simplify_range_end(static_range(_make_ascending(loop, scope), scope), loop, scope)
     last = range_.value.substitute({range_.variable: range_.hi - 1}) + 1
     for atom in last.atoms():
@@ -92,7 +92,10 @@ def _make_ascending(loop: s.Loop, scope: Scope) -> s.Loop:
 
 
 def _simplify_range_end(range_: IterationRange, loop: s.Loop, scope: Scope) -> IterationRange:
-    """Drop the maximum from a range's end if (q + 1)*w//p is at least q*w//p."""
+    """Use the end of a loop as written, without a maximum with its start, if it is proved to be no smaller.
+
+    Such is the range from q*w//p to (q + 1)*w//p.
+    """
     if loop.down or loop.step is not None:
         return range_
     end = scope.facts.simplify(static_value(loop.hi, scope))
@@ -103,7 +106,7 @@ def _simplify_range_end(range_: IterationRange, loop: s.Loop, scope: Scope) -> I
 
 @record
 class _HalvingRange(IterationRange):
-    """The range of `for s in 0..ceil(log2(p))`: if it is not empty, p is at least 2."""
+    """The range of `for s in 0..ceil(log2(p))`, with p as `below`: in an iteration p is at least 2."""
 
     below: Poly = ZERO
 
@@ -113,22 +116,22 @@ class _HalvingRange(IterationRange):
 
 
 Corner = tuple[str, ...] | None
-"""The processor whose own costs are derived, "first" or "last" on each axis; None for the path."""
+"""The processor whose costs are derived, "first" or "last" on each axis; None for the critical path."""
 Follow = Callable[["RecursionLevel", Position], Tally]
-"""A function that derives the costs of a level and its calls, for a processor at its start."""
+"""A function that derives the costs of a level with its calls, from the position of a processor at its start."""
 
 
 @record(eq=False)
 class RecursionLevel:
-    """One level of a recursion, in a case that conditions on sizes distinguish."""
+    """One level of a recursion, in the case of its body with the conditions on sizes of `way`."""
 
     algorithm: s.Algorithm
     way: DecisionPath
 
     def decided(self, branch: s.Branch, holding: KnownAmount, place: Position) -> KnownAmount:
-        """Return the indicator of a condition, decided by the case if it depends on sizes alone.
+        """Return the indicator of a condition: `holding`, but 0 or 1 by this case if it depends on sizes alone.
 
-        Raises UndecidedError.
+        Raises UndecidedError if the case has no outcome for it yet.
         """
         indicator = holding.lower
         if (
@@ -151,9 +154,9 @@ class GridRecursions:
     def __init__(
         self, module: Module, stretches: StretchCosts, metrics: Sequence[str], follow: Follow, longest: Poly | None
     ) -> None:
-        """`follow` gives the costs of a level in each of the metrics, `stretches` those between communication steps.
+        """`follow` derives the costs of a level in all metrics, `stretches` those between communication steps.
 
-        `longest` are the words of the longest message; None for messages of any length.
+        `longest` is the maximum words of a message; None for messages of any length.
         """
         self.stretches = stretches
         self.longest = longest
@@ -161,13 +164,16 @@ class GridRecursions:
         self._metrics = metrics
         self._follow = follow
         self.followed: dict[object, Any] = {}
-        """The costs of callees that were followed before, by the inputs that decide them."""
+        """The costs of callees that were followed before, by a key of their inputs."""
 
     # Calls
     def amounts(
         self, callee: s.Algorithm, inside: Position, at: s.Node, level: RecursionLevel | None
     ) -> Mapping[str, Amount]:
-        """Return the costs of a recursive call at a processor's start, as functions of its sizes or closed forms."""
+        """Return the costs of a call of a recursive algorithm by metric; `inside` is the position at its start.
+
+        Within the recursion itself (`level`) they are unknown functions of the sizes, else closed forms.
+        """
         facts, values = inside.facts, inside.values
         values = {
             name: expand_logarithms(facts.restore(facts.simplify(values[name])))
@@ -183,9 +189,7 @@ class GridRecursions:
             arguments = tuple(values[name] for name in self._parameter_names(callee))
             return {metric: _apply_function(metric, corner, arguments) for metric in metrics}
         if len(find_component(self._module, callee)) > 1:
-            reason = UnknownAmount(
-                "the costs of several algorithms that call each other are not derived on a grid", at.span
-            )
+            reason = UnknownAmount("the costs of mutual recursion on a grid are not derived", at.span)
             return dict.fromkeys(metrics, reason)
         return {metric: self._bound_at_call(callee, metric, corner, values, at) for metric in metrics}
 
@@ -206,12 +210,12 @@ class GridRecursions:
         )
 
     def _parameter_names(self, algorithm: s.Algorithm) -> tuple[str, ...]:
-        """The sizes and indices of an algorithm, and P on a grid."""
+        """List the sizes and indices of an algorithm, and P on a grid."""
         signature = self._module.signatures[algorithm]
         return (*signature.size_names, *signature.indices, *(("P",) if algorithm.grid else ()))
 
     def declared(self, callee: s.Algorithm, level: RecursionLevel | None) -> frozenset[str]:
-        """The names of the declared costs in a call; empty within the recursion itself."""
+        """Return the names of the declared costs in a call; none within the recursion itself."""
         if level is not None and level.algorithm is callee:
             return frozenset()
         cases = self.cases(callee, None) if len(find_component(self._module, callee)) == 1 else ()
@@ -224,7 +228,7 @@ class GridRecursions:
     # Recurrences
     @memoised
     def cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[BodyCase, ...] | UnknownAmount:
-        """Derive the cases of the body that conditions on sizes distinguish."""
+        """Derive the cases of the body, one for each path by conditions on sizes."""
         start = self._start_position(algorithm, corner)
 
         def derive_case(way: DecisionPath) -> BodyCase:
@@ -246,7 +250,7 @@ class GridRecursions:
 
     @memoised
     def function(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> SizeFunction | UnknownAmount:
-        """Return a metric of a level as a recurrence: an upper one of the path, or a lower one of a processor."""
+        """Build the recurrence of a metric: for an upper bound of the path, or a lower bound of a corner's costs."""
         cases = self.cases(algorithm, corner)
         if isinstance(cases, UnknownAmount):
             return cases
@@ -257,7 +261,7 @@ class GridRecursions:
             if isinstance(amount, UnknownAmount):
                 return amount
             value = case.facts.restore(amount.upper if corner is None else amount.lower)
-            # The indicators of conditions are in the sizes themselves.
+            # Indicators are written in the sizes of the algorithm too.
             decisions = tuple(
                 replace(decision, indicator=case.facts.restore(decision.indicator)) for decision in case.decisions
             )
@@ -275,7 +279,7 @@ class GridRecursions:
         return function
 
     def _defined_sizes(self, algorithm: s.Algorithm) -> dict[str, Poly]:
-        """The sizes that `where` defines by others, as in s == n*m/P."""
+        """Map the sizes that `where` defines by other ones, as in s == n*m/P, to their definitions."""
         scope = declared_scope(self._module, algorithm)
         result: dict[str, Poly] = {}
         for name, expr in defined_sizes(algorithm.where):
@@ -285,12 +289,12 @@ class GridRecursions:
             if form is None:
                 continue
             value = scope.facts.restore(form)
-            if value.names.isdisjoint({name, *result}) and all(name not in each.names for each in result.values()):
+            if value.names.isdisjoint({name, *result}) and all(name not in prior.names for prior in result.values()):
                 result[name] = value
         return result
 
     def bound(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Poly | UnknownAmount:
-        """Return a closed form in the sizes and P: an upper bound of the path, or a lower one of a processor."""
+        """Return a closed form in the sizes and P: an upper bound of the path, or for a corner a lower bound."""
         form = self._closed_form(algorithm, metric, corner)
         if isinstance(form, UnknownAmount):
             return form
@@ -328,7 +332,7 @@ class GridRecursions:
         def enclose(sizes: Point) -> Interval:
             point = {name: int(value) for name, value in sizes.items()}
             if not point.keys() >= set(upper.parameters):
-                raise EvaluationError("not all sizes are given")
+                raise EvaluationError("some sizes have no value")
             least = max(values.at(lower.name, point) for lower in lowers)
             return Interval(least, values.at(upper.name, point)) + Interval.of(evaluate(more, point))
 
@@ -346,16 +350,16 @@ def _apply_function(metric: str, corner: Corner, arguments: tuple[Poly, ...]) ->
 
 
 def _eliminate_defined_sizes(value: Poly, names: Sequence[str], defined: Mapping[str, Poly]) -> Poly:
-    """Replace sizes that others define in a value, and drop them from its calls."""
+    """Replace sizes by their definitions in a value, and drop them from the arguments of recursive calls."""
     if not defined:
         return value
 
     def rewrite_call(atom: Atom) -> Poly | None:
         if not isinstance(atom, a.Applied):
             return None
-        given = zip(names, atom.arguments, strict=True)
-        left = tuple(each.substitute(defined) for name, each in given if name not in defined)
-        return Poly.of_atom(a.Applied(atom.function, left))
+        named = zip(names, atom.arguments, strict=True)
+        arguments = tuple(argument.substitute(defined) for name, argument in named if name not in defined)
+        return Poly.of_atom(a.Applied(atom.function, arguments))
 
     return value.map_within(rewrite_call).substitute(defined)
 
@@ -365,7 +369,7 @@ def _function_name(metric: str, corner: Corner) -> str:
 
 
 def _corner_of(callee: s.Algorithm, inside: Position) -> tuple[str, ...]:
-    """The corner of a processor; empty if it is not at one."""
+    """Return the corner that a processor is at; empty if it is at none."""
     ends = [_axis_end(inside.axes[axis.name], inside.facts) for axis in callee.grid]
     return () if None in ends else tuple(end for end in ends if end is not None)
 

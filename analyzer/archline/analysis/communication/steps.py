@@ -34,7 +34,7 @@ Share = Mapping[str, Amount]
 
 @record(slots=True)
 class _Side:
-    """One direction of an exchange: the partner, the condition, and the words."""
+    """One direction of an exchange, to or from a partner: its clause (partner and condition) and its buffer."""
 
     clause: s.Clause
     buffer: s.Expr | None
@@ -42,19 +42,19 @@ class _Side:
 
     @property
     def inside(self) -> Position:
-        """The position where the condition holds."""
+        """The position on processors where the condition holds, with the condition as a fact."""
         return self.where.there
 
     @property
     def where(self) -> Position:
-        """The position where the condition holds, as sums over processors see it."""
+        """The position on processors where the condition holds, for sums over all processors."""
         return self.place if self.clause.when is None else self.place.knowing(self.clause.when)
 
 
 def exchange_share(module: Module, exchange: s.Communicate, place: Position, longest: Poly | None = None) -> Share:
-    """Count words and messages of an exchange, between and within nodes: the larger of sent and received.
+    """Count the words and messages of an exchange, between nodes and within a node: the larger of sent and received.
 
-    w words are one message, or ceil(w/K) if K is the length of the `longest` message.
+    w words are one message, or ceil(w/K) messages if K is the length of the `longest` one.
     """
     clauses = {clause.keyword: clause for clause in exchange.clauses}
     sides = [_Side(clauses["to"], exchange.sent, place), _Side(clauses["from"], exchange.received, place)]
@@ -68,11 +68,11 @@ def sends_everywhere(module: Module, exchange: s.Communicate, place: Position) -
 
 
 def _larger_amount(left: Amount, right: Amount, place: Position) -> Amount:
-    """The larger of two amounts; from below either one if they differ only by rounding."""
+    """Return the larger of two amounts; if neither is proved larger, its lower bound may be the shorter of theirs."""
     facts = place.facts
     larger = _simplify_amount(maximum_amount(left, right, facts), facts)
     if place.average is not None and isinstance(left, KnownAmount) and isinstance(right, KnownAmount):
-        # The shorter mean that is not 0, where neither is known to be larger.
+        # If no mean is known to be larger, the shorter formula that is not 0 is used.
         short = min((left.lower, right.lower), key=lambda value: (not value, len(value.terms)))
         return (
             exact_amount(short)
@@ -98,18 +98,18 @@ def _side_share(module: Module, side: _Side, longest: Poly | None) -> Share:
     words = _buffer_words(module, side.buffer, side.inside)
     if not when.exact:
         words = _nonnegative_words(words, side.inside.facts)
-    some = UNIT if side.buffer is None else _count_messages(words, side.inside, longest)
+    messages = UNIT if side.buffer is None else _count_messages(words, side.inside, longest)
     result: dict[str, Amount] = {}
     for prefix, moved in zip(("", "node_"), _movement_indicators(side), strict=True):
         sent = NOTHING if side.buffer is None else scale_amount(words, moved)
-        # Facts of the condition must not decide the condition itself.
+        # The indicator of the condition is multiplied last, as facts under the condition would simplify it to 1.
         result[f"{prefix}words"] = scale_amount(when, _bound_moved(sent, side))
-        result[f"{prefix}messages"] = scale_amount(when, _bound_moved(scale_amount(some, moved), side))
+        result[f"{prefix}messages"] = scale_amount(when, _bound_moved(scale_amount(messages, moved), side))
     return result
 
 
 def _bound_moved(amount: Amount, side: _Side) -> Amount:
-    """Bound the words that any processor sends, or receives, where the condition holds."""
+    """Bound the words or messages that processors send, or receive, where the condition holds, over all processors."""
     inside, span = side.inside, side.clause.span
     if inside.average is not None:
         return side.where.bounded(amount, span)
@@ -126,7 +126,7 @@ def _buffer_words(module: Module, buffer: s.Expr | None, place: Position) -> Amo
     try:
         extents = [static_value(extent, place) for extent in module.shapes[buffer]]
     except NotStaticError as problem:
-        return UnknownAmount(f"the data decides how many words are sent: {problem.reason}", buffer.span)
+        return UnknownAmount(f"the number of words sent: {problem.reason}", buffer.span)
     facts = place.facts
     words = fold_ceilings(facts.simplify(prod(extents, start=ONE)))
     moves = place.moves(words) and place.average is None
@@ -134,9 +134,9 @@ def _buffer_words(module: Module, buffer: s.Expr | None, place: Position) -> Amo
 
 
 def _count_messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
-    """Count the messages of a number of words: 1 if there are words, or ceil(w/K) for messages of K words."""
+    """Count the messages for a number of words w: 1 if w > 0, or ceil(w/K) if messages have at most K words."""
     if isinstance(words, UnknownAmount):
-        # A step is at most one message, even if its words depend on data.
+        # A step has at most one message, even if the number of words depends on data.
         return KnownAmount(ZERO, ONE)
     if longest is not None:
         return map_known(words, lambda value: _message_count(value, longest, place.facts))
@@ -148,12 +148,12 @@ def _count_messages(words: Amount, place: Position, longest: Poly | None) -> Amo
 
 
 def _message_count(words: Poly, longest: Poly, facts: Facts) -> Poly:
-    """Compute ceil(w/K), also for bounds that are fractions."""
+    """Return ceil(w/K), also for bounds w that are fractions."""
     return a.ceil_div(words, longest) if facts.integral(words) else -a.floor_div(-words, longest)
 
 
 def _nonzero_indicator(words: Poly, otherwise: Poly, place: Position) -> Poly:
-    """The indicator that a number of words in sizes is not 0."""
+    """Return the indicator that a number of words is not 0, or `otherwise` if it has no short form in the sizes."""
     if len(words.terms) == 1:
         ((monomial, coefficient),) = words.terms.items()
         rest = [factor for factor in monomial if not place.facts.positive(Poly({(factor,): coefficient}))]
@@ -166,10 +166,10 @@ def _nonzero_indicator(words: Poly, otherwise: Poly, place: Position) -> Poly:
 
 
 def _movement_indicators(side: _Side) -> tuple[Amount, Amount]:
-    """The indicators that words move to another node, and that they move within the node."""
+    """Return the indicators that words move to another node, and that they move to a processor of the same node."""
     inside = side.inside
     away, near = NOTHING, NOTHING
-    # The axes that `split` made come last, and have no part in an exchange.
+    # The axes that `split` created come last; an exchange does not move along them.
     for axis, value in zip(inside.axes.values(), side.clause.values, strict=False):
         differs = _difference_indicator(value, axis, inside)
         if axis.within is not True:
@@ -191,11 +191,11 @@ def _either_indicator(left: KnownAmount, right: KnownAmount) -> KnownAmount:
 
 
 def _condition_bounds(condition: s.Expr | None, place: Position) -> KnownAmount:
-    """The indicator of a condition; between 0 and 1 if data or coordinates decide."""
+    """Bound the indicator of a condition over all processors; from 0 to 1 if it depends on data or coordinates."""
     if condition is None:
         return UNIT
     if place.average is not None and not place.decides(condition):
-        # On average the condition is part of the weight.
+        # For an average, the weight of the processors includes the condition.
         return UNIT
     indicator = place.indicator_of(condition)
     if not place.moves(indicator.upper):
@@ -204,7 +204,7 @@ def _condition_bounds(condition: s.Expr | None, place: Position) -> KnownAmount:
 
 
 def _nonnegative_words(words: Amount, facts: Facts) -> Amount:
-    """Bound words from below by 0, as a length under a condition may be negative elsewhere."""
+    """Bound words from below by 0, as the length of a buffer may be negative where its condition does not hold."""
     # The number of words is an integer: words > -1 -> words >= 0
     if isinstance(words, KnownAmount) and any(
         is_positive(bound + 1, facts) for bound in lower_bounds(words.lower, facts)
@@ -214,7 +214,7 @@ def _nonnegative_words(words: Amount, facts: Facts) -> Amount:
 
 
 def _difference_indicator(value: s.Expr, axis: GridAxis, place: Position) -> KnownAmount:
-    """The indicator that a partner's coordinate differs from the processor's own."""
+    """Bound the indicator that the coordinate `value` of a partner on an axis differs from that of the processor."""
     facts = place.facts
     most = _extent_indicator(axis.extent, facts)
     match value:
@@ -249,11 +249,11 @@ def _difference_indicator(value: s.Expr, axis: GridAxis, place: Position) -> Kno
 
 
 def _substitute_fixed(value: Poly, place: Position) -> Poly:
-    """Substitute coordinates that conditions fix, as `when r == q`."""
+    """Substitute the coordinates that have a single value under the conditions, as r by `when r == q`."""
     bounds = place.facts.bounds
     for name, _ in place.ranged:
         only = [bound for bound in bounds[name].lower if bound in bounds[name].upper and not place.moves(bound)]
-        # The bounds of a younger symbol, such as a loop variable, relate both.
+        # A symbol introduced later, such as a loop variable, may be bounded by the coordinate on both sides.
         coordinate = Poly.symbol(name)
         same = [
             Poly.symbol(other)
@@ -268,18 +268,18 @@ def _substitute_fixed(value: Poly, place: Position) -> Poly:
 
 
 def _inequality_indicator(difference: Poly, facts: Facts) -> Poly:
-    """The indicator that an integer is not 0."""
+    """Return the indicator that an integer is not 0."""
     above, at, below = (facts.positive_part(difference + by) for by in (1, 0, -1))
     return facts.simplify(1 - (above - at.scaled(2) + below))
 
 
 def _extent_indicator(extent: Poly, facts: Facts) -> Poly:
-    """The indicator that an axis has more than one processor."""
+    """Return the indicator that an axis has more than one processor."""
     return facts.simplify(facts.minimum(ONE, extent - 1))
 
 
 def _rotation_indicator(distance: Poly, extent: Poly, facts: Facts, place: Position, most: Poly) -> KnownAmount:
-    """The indicator that a distance around an axis is not a multiple of its extent."""
+    """Bound the indicator that a distance around an axis is not a multiple of its extent; it is at most `most`."""
     if most == ZERO:
         return NOTHING
     split = divide_terms(distance, extent, exact=True)
@@ -290,12 +290,12 @@ def _rotation_indicator(distance: Poly, extent: Poly, facts: Facts, place: Posit
         return NOTHING
     if rest == ONE or rest == -ONE:
         return exact_amount(most)
-    if any(facts.positive(way) and facts.positive(extent - way) for way in (rest, -rest)):
+    if any(facts.positive(offset) and facts.positive(extent - offset) for offset in (rest, -rest)):
         return UNIT
-    # The distance is the same in both directions.
-    way = rest if next(iter(rest.terms.values())) > 0 else -rest
+    # A distance and its negative are multiples of the extent together.
+    offset = rest if next(iter(rest.terms.values())) > 0 else -rest
     if not rest.names <= place.fixed:
-        # In a form that can be summed up: each multiple is a step of floor(way/extent).
-        moved = 1 - a.floor_div(way, extent) + a.floor_div(way - 1, extent)
+        # In a form that can be summed up: floor(offset/extent) has a step at each multiple.
+        moved = 1 - a.floor_div(offset, extent) + a.floor_div(offset - 1, extent)
         return KnownAmount(ZERO, most) if place.average is None else exact_amount(moved)
-    return exact_amount(facts.simplify(facts.minimum(ONE, a.modulo(way, extent))))
+    return exact_amount(facts.simplify(facts.minimum(ONE, a.modulo(offset, extent))))

@@ -1,15 +1,14 @@
 """Follow a program on a grid: derive the costs of a given processor, or of the critical paths through all.
 
-Steps are matched within their iteration, so that a path visits the points of the program in the order of the
-text and of the iterations. Its flops, words and messages are therefore at most the sum over all points of the
-maximum over processors there: the stretches between steps, in which nothing is sent, and the steps themselves.
-The own sum of any processor is at most that of the critical path. If one processor attains every maximum, both
-are equal.
+A step is a communication in which processors take part in the same iteration, so that a path visits the points of the
+program in the order of the text and of the iterations. Its flops, words and messages are therefore at most the sum,
+over steps and the stretches between them in which nothing is sent, of the maximum over processors. The costs of any
+single processor are at most those of the critical path. If one processor attains every maximum, both are equal.
 
 Some collectives bring the critical path to every processor. In step s of a dissemination (Hensgen, Finkel,
-Manber 1988; Bruck et al. 1997) each processor sends to the one at distance 2^s. Of ceil(log2(P)) steps, in any
-order, a path takes or leaves each: it ends at any distance from 0 to P - 1 from its start. If a step costs all
-processors the same, so does every path through all steps.
+Manber 1988; Bruck et al. 1997) each processor sends to the one at distance 2^s. In each of the ceil(log2(P)) steps, in
+any order, a path moves by this distance or stays, so that it can end at any distance from 0 to P - 1. If each step
+costs the same on all processors, all paths through the steps cost the same.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ DISTANCE_RANGES = {
     (f"{LEVEL_COUNT} - 1", "0", True): "whole",
     (f"{LEVEL_COUNT} - 2", "0", True): "but last",
 }
-"""The distances 1, 2, 4, ... that a loop over their logarithms visits, by its bounds and its direction."""
+"""The part of the distances 1, 2, 4, ... that a loop over their logarithms visits, by its bounds and direction."""
 
 
 def is_dissemination(algorithm: s.Algorithm) -> bool:
@@ -80,20 +79,23 @@ def is_dissemination(algorithm: s.Algorithm) -> bool:
 
 
 def _is_vacuous(guard: s.If) -> bool:
-    """Test whether an `if` only excludes a single processor, which has no partner."""
+    """Test whether an `if` tests P > 1 alone, which excludes only a group of one processor without partners."""
     conditions = [branch.condition for branch in guard.branches]
     return [None if condition is None else format_expression(condition) for condition in conditions] == ["P > 1"]
 
 
 def _dissemination_step(exchange: s.Communicate, body: tuple[s.Stmt, ...], coordinate: str) -> tuple[str, str]:
-    """The distances by which all processors send in a step, and the direction; empty strings for other steps."""
+    """Return the part of the distances by which all processors send in a step, and the direction, as "+" or "-".
+
+    Empty strings for a step of any other form.
+    """
     clauses = {clause.keyword: clause for clause in exchange.clauses}
     to, origin = clauses.get("to"), clauses.get("from")
     if exchange.operation != "exchange" or to is None or origin is None or to.when or origin.when:
         return "", ""
     blocks = (body, *(node.body for node in s.find(body, s.Loop)), *(node.body for node in s.find(body, s.Branch)))
-    own = next(block for block in blocks if exchange in block)
-    lets = {let.name: let.value for let in s.find(own, s.Let)}
+    block_of_exchange = next(block for block in blocks if exchange in block)
+    lets = {let.name: let.value for let in s.find(block_of_exchange, s.Let)}
     ends = [_partner_distance(clause.values[0], coordinate, lets) for clause in (to, origin)]
     (distance, direction), (back, opposite) = ends
     if distance != back or {direction, opposite} != {"+", "-"}:
@@ -127,9 +129,9 @@ METRICS = (*COMPUTED, *MOVED)
 
 @record
 class Stage:
-    """A part of a program that ends with the call of a dissemination, with the costs of both.
+    """A part of a program that ends with the call of a dissemination, with the costs `before` it and of its `steps`.
 
-    The processors along `axes` take part. `even`: in each of its steps all participants send something.
+    The processors along `axes` take part. `even` is true if all participants send something in each step.
     """
 
     call: s.Call
@@ -141,10 +143,10 @@ class Stage:
 
 @record
 class Spent:
-    """The costs of a part of a program by metric, with the names of included declared costs.
+    """The costs of a part of a program by metric, with the names of the declared costs in them.
 
-    `stages` are the consecutive stages that all processors go through, `rest` the costs after the last. `steps`
-    describe each statement, if requested.
+    `stages` are its consecutive stages, which all processors go through, and `rest` the costs after the last one.
+    `steps` are the costs of each statement, if requested.
     """
 
     amounts: Mapping[str, Amount] = field(default_factory=dict)
@@ -157,7 +159,7 @@ class Spent:
         return self.amounts.get(metric, NOTHING)
 
     def then(self, following: Spent) -> Spent:
-        """Return the costs of this part followed by another."""
+        """Return the costs of this part followed by another one."""
         amounts, declared = _sum_amounts(self.amounts, following.amounts), self.declared | following.declared
         steps = self.steps + following.steps
         if not (self.stages or following.stages):
@@ -175,7 +177,7 @@ class Spent:
         return Spent(amounts, self.declared, steps=tuple(step.mapped(function) for step in self.steps))
 
     def within(self, other: Spent, facts: Facts) -> Spent:
-        """Combine two bounds, the tighter one for each metric."""
+        """Combine two bounds of the same part to the tighter one for each metric; of stages, keep those of `self`."""
         return replace(self, amounts={name: tighter_amount(self.of(name), other.of(name), facts) for name in METRICS})
 
 
@@ -187,24 +189,24 @@ FREE = Spent()
 
 
 def unknown_spent(reason: str, node: s.Node) -> Spent:
-    """Return unknown costs with a reason."""
+    """Return costs that are unknown in all metrics, for a reason."""
     return Spent(dict.fromkeys(METRICS, UnknownAmount(reason, node.span)))
 
 
 def _computation_costs(tally: Tally) -> Spent:
-    """Return the costs of evaluating expressions."""
+    """Return the flops and the work of a tally."""
     return Spent({"flops": tally.whole("flops"), "work": tally.amount("work")}, tally.declared)
 
 
 class ProcessorCosts(StatementVisitor[Position, Spent]):
-    """Follows a processor through its program."""
+    """Follows one processor, or all at a time, through a program, and derives the costs."""
 
     def __init__(
         self, module: Module, recursions: GridRecursions, level: RecursionLevel | None = None, *, stepwise: bool = False
     ) -> None:
-        """`recursions` has what recursive calls cost, `level` is one of a recursion that is followed.
+        """`recursions` has the costs of recursive calls; `level` is the case of a recursion that is followed, if any.
 
-        `stepwise` asks for the costs of each statement.
+        With `stepwise` the costs of each statement are derived too.
         """
         self._module = module
         self._recursions = recursions
@@ -233,7 +235,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         return total
 
     def _moved_between_steps(self, amount: Amount, statements: tuple[s.Stmt, ...]) -> Amount:
-        """The words or messages between steps: those of declared costs, else 0 even if other costs are unknown."""
+        """Return the words or messages of a stretch: those of declared costs; without any, 0 for an unknown amount."""
         return amount if isinstance(amount, KnownAmount) or self._declares_costs(statements) else NOTHING
 
     def _declares_costs(self, statements: tuple[s.Stmt, ...]) -> bool:
@@ -247,20 +249,20 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         return any(True for _ in declared_costs(module, (statements, *(callee.body for callee in callees))))
 
     def _stretch_amounts(self, tally: Tally, statements: tuple[s.Stmt, ...]) -> dict[str, Amount]:
-        """Return the costs of statements between steps, by metric."""
+        """Return the costs of a stretch by metric, from its tally."""
         moved = {name: self._moved_between_steps(tally.amount(name), statements) for name in MOVED}
         return {"flops": tally.whole("flops"), "work": tally.amount("work"), **moved}
 
     def _stretch_costs(self, statements: tuple[s.Stmt, ...], place: Position) -> Spent:
-        """Derive statements that send nothing."""
+        """Derive the costs of a stretch, which are statements without communication."""
         tally, parts = self._stretches.block(statements, place)
         spent = self._max_over_processors(
             Spent(self._stretch_amounts(tally, statements), tally.declared), statements[0], place
         )
         if any(isinstance(value, KnownAmount) and place.moves(value.upper) for value in map(tally.amount, tally.names)):
-            # No processor does more than it would if it took every branch.
-            other, _ = self._stretches.ungoverned.block(statements, place)
-            rough = self._max_over_processors(Spent(self._stretch_amounts(other, statements)), statements[0], place)
+            # Costs without guards counted are an upper bound for every processor.
+            unguarded, _ = self._stretches.ungoverned.block(statements, place)
+            rough = self._max_over_processors(Spent(self._stretch_amounts(unguarded, statements)), statements[0], place)
             spent = spent.within(rough, place.facts)
         if not self._stepwise:
             return spent
@@ -272,7 +274,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         return replace(spent, steps=tuple(steps))
 
     def _with_step(self, spent: Spent, statement: s.Stmt, callee: str = "") -> Spent:
-        """Describe a statement as one step, with the steps of its callee inside."""
+        """Make one step of a statement, with its steps so far inside as those of `callee`, if steps are derived."""
         return (
             replace(spent, steps=call_of(statement.span, callee, spent.amounts, spent.steps))
             if self._stepwise
@@ -306,28 +308,28 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         return self._with_step(self._call_costs(invoke, place), invoke, invoke.call.function)
 
     def while_loop(self, loop: s.While, place: Position) -> Spent:
-        return unknown_spent("the number of communications depends on data", loop)
+        return unknown_spent("the number of communication steps depends on data", loop)
 
     def simple(self, statement: s.SimpleStmt, place: Position) -> Spent:
-        raise AssertionError("nothing is sent here")
+        raise AssertionError("statements without communication are derived as stretches")
 
     def _call_costs(self, invoke: s.Invoke, place: Position, more: tuple[s.Expr, ...] = ()) -> Spent:
-        """Derive a call: the evaluation of arguments and other expressions, then the callee."""
+        """Derive the costs of a call: of evaluating its arguments and the expressions `more`, then of the callee."""
         callee = self._grid_callee(invoke.call)
         assert callee is not None
         try:
             inside = position_in_callee(self._module, invoke.call, callee, invoke.along, place)
         except NotStaticError as problem:
             return unknown_spent(problem.reason, invoke)
-        given = _computation_costs(total_evaluation_cost((*more, *invoke.call.arguments), place, self._stretches))
-        before = self._max_over_processors(given, invoke, place).then(
+        arguments = _computation_costs(total_evaluation_cost((*more, *invoke.call.arguments), place, self._stretches))
+        before = self._max_over_processors(arguments, invoke, place).then(
             self._max_over_processors(Spent({"work": UNIT}), invoke, place)
         )
         if find_component(self._module, callee):
             if place.average is not None:
                 return before
-            found = self._recursions.amounts(callee, inside, invoke, self._level)
-            return before.then(Spent(found, self._recursions.declared(callee, self._level)))
+            amounts = self._recursions.amounts(callee, inside, invoke, self._level)
+            return before.then(Spent(amounts, self._recursions.declared(callee, self._level)))
         joined = [name.id for name in invoke.along] or list(place.axes)
         if is_dissemination(callee):
             self._uneven = False
@@ -338,7 +340,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         return before.then(replace(spent, stages=tuple(_rename_axes(part, callee, joined) for part in spent.stages)))
 
     def _callee_costs(self, callee: s.Algorithm, place: Position) -> Spent:
-        """Derive the body of a callee, once for all processors with equal inputs."""
+        """Derive the costs of the body of a callee, once for all positions with equal inputs."""
         key = callee, self._level, self._stepwise, place.following
         if key not in self._recursions.followed:
             uneven, self._uneven = self._uneven, False
@@ -356,7 +358,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
             return unknown_spent(problem.reason, split)
         parts = _computation_costs(evaluation_cost(split.parts, place, self._stretches))
         body = self._block_costs(split.body, inside)
-        # The split has other axes than the grid, and stages name axes.
+        # Stages name axes, and the axes inside the split are not those of the grid.
         return self._max_over_processors(parts, split, place).then(replace(body, stages=()))
 
     def loop(self, loop: s.Loop, place: Position) -> Spent:
@@ -374,22 +376,22 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         long = any(
             isinstance(cost, UnknownAmount) or len(cost.upper.terms) > MAX_TERMS for cost in map(spent.of, METRICS)
         )
-        # Lower bounds without a sum are 0; bounds without guards may be better.
+        # A lower bound whose sum has no closed form became 0; without guards it may be larger.
         unsummed = [name for name in METRICS if spent.of(name) == NOTHING != body.of(name)]
         if not mean and place.counts_guards and (long or unsummed or not all(is_summable(end, inside) for end in ends)):
             unguarded = copy(self)
             unguarded._stretches = self._stretches.ungoverned
             rough = unguarded.loop(loop, replace(place, counts_guards=False))
             spent = spent.within(rough, place.facts)
-            bettered = {name: rough.of(name) for name in unsummed if isinstance(rough.of(name), KnownAmount)}
-            spent = replace(spent, amounts={**spent.amounts, **bettered})
+            improved = {name: rough.of(name) for name in unsummed if isinstance(rough.of(name), KnownAmount)}
+            spent = replace(spent, amounts={**spent.amounts, **improved})
         return spent
 
     def _joint_iterations(self, loop: s.Loop, place: Position) -> IterationRange:
-        """Return the union of the iterations of all processors.
+        """Return the range of the loop variable over all processors.
 
-        Steps are matched by the value of the loop variable. If iterations start differently, a path may go through
-        more iterations than any processor has: through each value of the variable.
+        Processors communicate in iterations with the same value of the variable. If their ranges differ, a path may go
+        through more iterations than any single processor: through each value of the variable.
         """
         iterations = iteration_range(loop, place)
         if place.moves(iterations.value):
@@ -397,11 +399,11 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         if not place.moves(iterations.lo) and not place.moves(iterations.hi):
             return iterations
         if place.average is not None:
-            raise NotStaticError("they are not the same on all processors", loop.lo)
+            raise NotStaticError("they differ between processors", loop.lo)
         most = place.largest(iterations.hi, loop.span)
         least = place.largest(-iterations.lo, loop.span)
         if most is None or least is None:
-            raise NotStaticError("they are not the same on all processors", loop.lo)
+            raise NotStaticError("they differ between processors", loop.lo)
         return replace(iterations, lo=-least, hi=place.facts.maximum(-least, most), _done={})
 
     def branches(self, branches: tuple[s.Branch, ...], place: Position, keyword: str = "if") -> Spent:
@@ -427,7 +429,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
     def _combine_branches(
         self, holding: KnownAmount, arm: Spent, second: Spent, place: Position, shown: str | None, at: s.Node
     ) -> Spent:
-        """Combine two branches: by the sizes if these decide; else the sum, as paths may use both."""
+        """Combine two branches: by the indicator if sizes decide; else by the sum, as a path may go through both."""
         declared = arm.declared | second.declared
         facts = place.facts
         if (held := holding.lower) == holding.upper and not place.moves(held):
@@ -460,18 +462,18 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
 
 
 def _rename_axes(stage: Stage, callee: s.Algorithm, joined: list[str]) -> Stage:
-    """Replace the axes of a callee's stage by those of the caller."""
+    """Replace the axes of a stage in a callee by the axes of the caller that it has `joined`."""
     if len(callee.grid) == 1:
         return replace(stage, axes=tuple(joined))
     names = {axis.name: name for axis, name in zip(callee.grid, joined, strict=True)}
-    return replace(stage, axes=tuple(names[each] for each in stage.axes))
+    return replace(stage, axes=tuple(names[axis] for axis in stage.axes))
 
 
 def _sum_over_iterations(amount: Amount, iterations: IterationRange, above: bool, mean: bool) -> Amount:
-    """Sum over iterations; of simpler bounds if the sum has no closed form.
+    """Sum an amount over iterations; if the sum has no closed form, sum simpler upper (`above`) or lower bounds of it.
 
-    The last resort is the trip count times the maximum from above, and 0 from below. For a `mean`, a bound of 0 is
-    avoided if possible.
+    If these have none either, the upper bound is the trip count times the maximum, and the lower bound is 0. For a
+    `mean`, lower bounds that are not 0 are preferred.
     """
     total = iterations.sum(amount)
     if isinstance(amount, UnknownAmount) or (
@@ -490,10 +492,10 @@ def _sum_over_iterations(amount: Amount, iterations: IterationRange, above: bool
 
 
 def _lower_amount(amount: Amount) -> Amount:
-    """Return the lower bound; 0 if the amount is unknown."""
+    """Return the lower bound of an amount as an exact amount; 0 if the amount is unknown."""
     return NOTHING if isinstance(amount, UnknownAmount) else exact_amount(amount.lower)
 
 
 def _upper_amount(amount: Amount, facts: Facts) -> Amount:
-    """Return the upper bound, at least 0, as bounds of a branch that no processor takes may be negative."""
+    """Return the upper bound of an amount, or 0 if it is negative, as it may be in a branch that no processor takes."""
     return KnownAmount(ZERO, facts.positive_part(amount.upper)) if isinstance(amount, KnownAmount) else amount

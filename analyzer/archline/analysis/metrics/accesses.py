@@ -1,8 +1,7 @@
 """Count the element accesses of a program, as runs count them, and as upper bounds on io.
 
-Weighted in parts of 1/L of a line, accesses that loops walk along share lines, and all other accesses have
-lines of their own. Lines that the innermost loop walks along stay in cache while it runs, one for each such
-array.
+For io, accesses are weighted in words, L for a line: accesses of a loop that walks along a row share lines, and each
+other access costs a line. Lines that the innermost loop walks along stay in cache while it runs, one for each row.
 """
 
 from __future__ import annotations
@@ -39,22 +38,22 @@ from archline.records import memoised, record
 METRIC = "accesses"
 LOGICAL = ("and", "or")
 MAX_CACHED_ANSWERS = 64
-"""The number of cached answers, as bounds on io may ask again."""
+"""The number of access counts that are cached, as bounds on io may ask for them again."""
 
 
 @lru_cache(maxsize=MAX_CACHED_ANSWERS)
 def accesses_of(module: Module, algorithm: s.Algorithm, updates: int = 1) -> Cost:
-    """Bound the elements that one call reads and writes, as a cost with only an upper bound.
+    """Bound the element accesses of one call from above; the lower bound is 0 unless `updates` is 2.
 
     Both sides of `and` and `or` count, and all tests of `elif`. An update such as `+=` counts `updates` accesses
-    of its target: with 1, the second access finds the element in the cache. Raises UntracedError if io is
-    declared, or words move otherwise; TooComplexError.
+    of its target: with 1, the second access finds the element in the cache. Raises UntracedError if io is declared
+    or words are moved in other ways than by accesses; TooComplexError.
     """
     return derive_accesses(module, algorithm, updates)[0]
 
 
 def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tuple[Cost, tuple[DerivationStep, ...]]:
-    """Derive the access count with its steps; with two `updates`, as runs count them, with a lower bound too."""
+    """Derive the number of accesses and its steps; if `updates` is 2, as runs count them, with a lower bound too."""
     require_accesses(module, algorithm)
     statements = Derivation(module, coarse=False, model=Accesses(module, updates))
     tally, steps = statements.algorithm(algorithm)
@@ -77,7 +76,7 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
 
 
 class WordModel(CostModel):
-    """Counts accesses named in statements; calls are counted too, as every recursion makes some."""
+    """Counts words of accesses; calls are counted too, so that every recursion has a recurrence."""
 
     upper_only = True
 
@@ -86,12 +85,12 @@ class WordModel(CostModel):
         self._module = module
 
     def words(self, count: Poly | int) -> Tally:
-        """Return the tally of a number of accesses."""
+        """Return the tally of a number of words, or accesses."""
         value = Poly.constant(count) if isinstance(count, int) else count
         return self.tally({METRIC: exact_amount(value)}) if value else FREE
 
     def elements(self, part: object) -> list[s.Element]:
-        """List the elements named in one or several expressions, each accessed once."""
+        """List the element accesses in one or several expressions."""
         return [element for element in s.find(part, s.Element) if not self._module.is_view(element)]
 
 
@@ -116,7 +115,7 @@ class Accesses(WordModel):
         return self._count_named(tests, tests[1:] if isinstance(statement, s.If) else (), again)
 
     def _count_named(self, evaluated: object, maybe: object, again: int = 0) -> Tally:
-        """Count the named elements; those in `maybe`, or in the right side of `and` or `or`, only as a maximum."""
+        """Count the accesses in `evaluated` and `again` more; those in `maybe` or right of `and`, `or` are optional."""
         most = len(self.elements(evaluated)) + again
         right = tuple(operation.right for operation in s.find(evaluated, s.Binary) if operation.op in LOGICAL)
         least = max(0, most - len(self.elements((maybe, right))))
@@ -137,15 +136,15 @@ class Accesses(WordModel):
 MAX_CACHED_LINES = 8
 """The maximum number of lines of a call that stay in cache."""
 Rows = Mapping[s.Algorithm, frozenset[str]]
-"""The arrays of each algorithm whose neighbours in a row are neighbours in memory."""
+"""The arrays of each algorithm in which neighbours in a row are neighbours in memory."""
 
 
 WHOLE_ARRAY_NODES = (s.Call, s.Slice, s.ArrayType, s.Reshape)
-"""Calls and accesses to whole arrays: loops that contain them retain no lines."""
+"""Calls and expressions of whole arrays: a loop that contains them does not keep lines."""
 
 
 class Sharing(Enum):
-    """The loops that keep the lines that they walk along: none, innermost ones, or all."""
+    """The selection of loops that keep the lines that they walk along: none, innermost ones, or all."""
 
     NONE = auto()
     INNER = auto()
@@ -154,17 +153,17 @@ class Sharing(Enum):
 
 @record
 class _Walk:
-    """The words that a loop traverses in each iteration, and the additional ones of its first iteration."""
+    """The words by which an access moves in each iteration of a loop, and additional words of the first iteration."""
 
     words: int
     first: int
 
 
 class StreamedAccesses(WordModel):
-    """Counts L for an access, 1 for one that a loop walks along, and 2*L - 2 for the ends of a walk.
+    """Counts L words for an access, 1 for one that a loop walks along, and 2*L - 2 for the two ends of each walk.
 
-    `lines` is the maximum of lines kept at a time. `sharing` selects the loops that keep lines; `nested` tells
-    whether a loop with inner loops did.
+    `sharing` selects the loops that keep lines. `lines` is the maximum number of lines kept at a time, and `nested` is
+    true if a loop with inner loops keeps lines.
     """
 
     def __init__(
@@ -195,17 +194,17 @@ class StreamedAccesses(WordModel):
         return self.words(self._each.get(loop, 0))
 
     def call(self, call: s.Call) -> Tally | None:
-        """Count the words of a call whose lines stay in cache, which are all that it fetches."""
+        """Count the words of a small call, whose lines stay in cache so that each is fetched once; else None."""
         return self.words(self._instead[call]) if call in self._instead else None
 
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
-        """Count the cost of each entry of a row, and of the ends of a row."""
+        """Count the words of each row of a filled array: those of its entries, and those of its two ends."""
         words, ends = self._fills[statement]
         *outer, row = extents
-        each = repeat_tally(self.words(words), row).then(self.words(ends), facts)
-        return nest_cost(FREE, each, outer, facts)
+        row_cost = repeat_tally(self.words(words), row).then(self.words(ends), facts)
+        return nest_cost(FREE, row_cost, outer, facts)
 
-    # Costs that are prepared, algorithm by algorithm
+    # Costs of statements, prepared for each algorithm before the derivation
     def _prepare_block(self, body: tuple[s.Stmt, ...]) -> None:
         for statement in body:
             self._prepare_statement(statement)
@@ -222,7 +221,7 @@ class StreamedAccesses(WordModel):
             case s.Local() | s.Assign() if self._module.filled(statement) is not None:
                 self._prepare_fill(statement)
             case _:
-                # No loop walks, fills or keeps lines here: each element that is named costs a line.
+                # This statement keeps no lines: each access costs a line.
                 if isinstance(statement, s.While):
                     self._each[statement] = self._unwalked_words(statement.condition)
                 for block in s.list_blocks(statement):
@@ -246,7 +245,7 @@ class StreamedAccesses(WordModel):
         self._fills[statement] = along + (len(walked) - along) * self._line, along * (2 * self._line - 2)
 
     def _small_call_words(self, call: s.Call) -> int | None:
-        """The words of the lines that a call touches, if its sizes are small numbers; else None."""
+        """Count the words of the lines that a call touches, if its arrays have small constant extents; else None."""
         target = self._module.targets.get(call)
         if not isinstance(target, s.Algorithm) or target.result is not None or is_recursive(self._module, target):
             return None
@@ -265,9 +264,10 @@ class StreamedAccesses(WordModel):
         return total if total <= MAX_CACHED_LINES * self._line else None
 
     def _prepare_walks(self, loop: s.Loop) -> None:
-        """Prepare a loop that keeps lines; walks that an outer loop began continue.
+        """Prepare a loop that keeps lines.
 
-        Walks that inner loops continue from iteration to iteration begin with this loop.
+        Walks that an outer loop began go on in it. Walks of inner loops that go on from one iteration of this loop to
+        the next begin with this loop.
         """
         new, going, walked = self._find_walks(loop), self._on, self._walked
         before = going.get(loop, frozenset())
@@ -286,7 +286,7 @@ class StreamedAccesses(WordModel):
         self._on, self._walked = going, walked
 
     def _continues_walk(self, inner: s.Stmt, loop: s.Loop) -> TypeGuard[s.Loop]:
-        """Test whether an inner loop continues in each outer iteration at its last position, over segments."""
+        """Test whether an inner loop runs over the next segment of an offsets array in each outer iteration."""
         if not isinstance(inner, s.Loop) or not _is_innermost(inner) or inner.down or loop.down:
             return False
         match inner.lo, inner.hi:
@@ -299,7 +299,10 @@ class StreamedAccesses(WordModel):
                 return False
 
     def _find_walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, _Walk]:
-        """Find elements with spatial locality: adjacent to the element of the previous iteration, or equal to it."""
+        """Find the accesses of a loop at the same element as in the previous iteration, or at a neighbour in its row.
+
+        `around` is the outer loop, if the walk goes on through all its iterations.
+        """
         changing = s.find_set_names(around or loop)
         inner = (child for child in loop.body if isinstance(child, s.Loop))
         parts = (
@@ -313,12 +316,12 @@ class StreamedAccesses(WordModel):
             if counter == loop.variable and element in steady:
                 result[format_expression(element)] = _Walk(1, 0)
             elif counter in counters:
-                # The element moves by at most the steps of the counter, whether it is accessed or not.
+                # In an iteration the position moves at most as far as the counter, even if the element is not accessed.
                 result[format_expression(element)] = _Walk(counters[counter], 1)
         return result
 
     def _moved_elements(self, loop: s.Loop, changing: frozenset[str]) -> Iterator[tuple[s.Element, str]]:
-        """Yield the row elements that a single integer moves, with its name."""
+        """Yield the accesses in rows whose position depends on a single changing integer, with its name."""
         for element in s.find(loop.body, s.Element):
             if element.array in self._own - changing:
                 counter = _moved_by(element, changing)
@@ -329,7 +332,7 @@ class StreamedAccesses(WordModel):
 class LocalArrayWords(WordModel):
     """Counts the words of local arrays, each rounded up to whole lines, and nothing else.
 
-    Arrays that each iteration of a loop creates again count once, if it does not affect their shapes.
+    An array that is declared in a loop counts once for all iterations if the loop does not change its shape.
     """
 
     def __init__(self, module: Module, algorithms: Iterable[s.Algorithm], line: int) -> None:
@@ -340,7 +343,7 @@ class LocalArrayWords(WordModel):
             self._place_arrays(algorithm.body, frozenset())
 
     def _place_arrays(self, body: tuple[s.Stmt, ...], before: frozenset[s.Local]) -> None:
-        """Assign each array to the outermost loop that does not affect its shape, or to its declaration."""
+        """Assign each array to the outermost loop that does not change its shape, or else to its declaration."""
         for statement in body:
             inside = before
             match statement:
@@ -348,13 +351,13 @@ class LocalArrayWords(WordModel):
                     self._at[statement] = [type_]
                 case s.Loop() | s.While():
                     changing = s.find_set_names(statement)
-                    made = s.find(statement.body, s.Local)
-                    arrays = {local: local.type for local in made if isinstance(local.type, s.ArrayType)}
-                    still = {x: of for x, of in arrays.items() if changing.isdisjoint(s.names(of.shape))}
-                    self._at[statement] = [of for local, of in still.items() if local not in before]
-                    inside = before.union(still)
+                    declared = s.find(statement.body, s.Local)
+                    arrays = {local: local.type for local in declared if isinstance(local.type, s.ArrayType)}
+                    fixed = {local: of for local, of in arrays.items() if changing.isdisjoint(s.names(of.shape))}
+                    self._at[statement] = [of for local, of in fixed.items() if local not in before]
+                    inside = before.union(fixed)
                 case _:
-                    # No other statement makes an array itself, nor is repeated.
+                    # No other statement creates an array itself or repeats its body.
                     pass
             for block in s.list_blocks(statement):
                 self._place_arrays(block, inside)
@@ -365,7 +368,7 @@ class LocalArrayWords(WordModel):
             try:
                 words = reduce(mul, (static_value(extent, scope) for extent in type_.shape))
             except NotStaticError as problem:
-                return unknown_cost(f"declared cost: {problem.reason}", statement.span)
+                return unknown_cost(f"the extent of a local array: {problem.reason}", statement.span)
             total = total.then(self.words(words + (self._line - 1)), scope.facts)
         return total
 
@@ -374,10 +377,13 @@ class LocalArrayWords(WordModel):
 
 
 def contiguous_arrays(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
-    """Find the arrays whose views in all calls have contiguous rows; the first algorithm has whole arrays."""
+    """Find the arrays of each reached algorithm with contiguous rows; parameters, if all arguments of calls have them.
+
+    The first algorithm, which no other one calls, is given whole arrays.
+    """
     dense = {algo: frozenset(_arrays_by_rows(algo)) for algo in reached}
     while True:
-        apart = {
+        strided = {
             (target, parameter.name)
             for algo in reached
             for call in s.find(algo.body, s.Call)
@@ -385,13 +391,15 @@ def contiguous_arrays(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
             for parameter, argument in zip(target.parameters, call.arguments, strict=True)
             if parameter.name in dense[target] and not has_contiguous_rows(argument, dense[algo])
         }
-        if not apart:
+        if not strided:
             return dense
-        dense = {algo: frozenset(name for name in names if (algo, name) not in apart) for algo, names in dense.items()}
+        dense = {
+            algo: frozenset(name for name in names if (algo, name) not in strided) for algo, names in dense.items()
+        }
 
 
 def has_contiguous_rows(view: s.Expr, names: frozenset[str]) -> bool:
-    """Test whether a view has contiguous rows of an array among the names."""
+    """Test whether a view consists of contiguous rows of one of the arrays `names`."""
     match view:
         case s.Name(id=name):
             return name in names
@@ -421,7 +429,7 @@ def _is_innermost(loop: s.Loop) -> bool:
 
 
 def _always_evaluated(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
-    """Yield parts of a body that are executed whenever it is."""
+    """Yield expressions of a body that are evaluated in each of its executions."""
     for statement in body:
         # Leaving an access out only weakens the bound.
         if isinstance(statement, s.Simple):
@@ -431,7 +439,7 @@ def _always_evaluated(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
 
 
 def _always_evaluated_part(condition: s.Node) -> s.Node:
-    """The part of a condition that is always evaluated."""
+    """Return the part of a condition that is always evaluated: without right sides of `and` and `or`."""
     match condition:
         case s.Binary(op="and" | "or", left=left):
             return _always_evaluated_part(left)
@@ -442,7 +450,7 @@ def _always_evaluated_part(condition: s.Node) -> s.Node:
 
 
 def _unit_counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
-    """The integers that a body moves by 1 in a single direction, with the maximum number of moves."""
+    """Map the integers that a body changes by 1 in a single direction to the maximum number of changes."""
     moves: dict[str, list[int | None]] = {}
     for statement in s.find(body, s.Simple):
         for name in statement.sets:
@@ -451,9 +459,9 @@ def _unit_counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
 
 
 def _moved_by(element: s.Element, changing: frozenset[str]) -> str | None:
-    """The only changing integer of an element, added in its last subscript; None for other elements."""
-    *others, last = element.subscripts
-    if isinstance(last, s.Slice) or any(s.find(element.subscripts, s.Element)) or changing & s.names(tuple(others)):
+    """Return the only changing integer in an element, if it is a summand of the last subscript; else None."""
+    *outer, last = element.subscripts
+    if isinstance(last, s.Slice) or any(s.find(element.subscripts, s.Element)) or changing & s.names(tuple(outer)):
         return None
     parts = signed_terms(last)
     moved = [part for part in parts if changing & ({part[0]} if isinstance(part, tuple) else s.names(part))]

@@ -1,8 +1,8 @@
 """Bound data-dependent costs in sizes: at the end of an algorithm, at calls, and after an `assume`.
 
-Integers that an `assume` mentions are symbols from there to the end of their block, with its bounds. `assume
-(c - 1)*b <= 2*w` bounds c only roughly, but c*b well: the costs of a statement are first written with c, and
-each term then takes the bound that suits it. Bounds of c do not leave the block.
+Integers in an `assume` are symbols from there to the end of their block, with the bounds that it gives them. `assume
+(c - 1)*b <= 2*w` bounds c only roughly, but c*b well: the costs of a statement are first written with c, and in each
+term c is then replaced by the bound that suits it. Bounds of c do not leave the block.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from archline.numbers import fmpq
 
 
 def with_assumed(facts: tuple[s.Fact, ...], before: Sequence[s.Stmt], rest: Sequence[s.Stmt], scope: Scope) -> Scope:
-    """Return the scope after an `assume`: integers that keep their values from there on become symbols.
+    """Return the scope after an `assume`: integers in it that keep their values from there on become symbols.
 
-    `before` are the statements of the block before the `assume`, `rest` it and those after it.
+    `before` are the statements of the block before the `assume`; `rest` are the `assume` and those after it.
     """
     # Integers of this block that no later statement assigns.
-    own = {statement.integer for statement in before if statement.integer}
-    settled = own - s.find_set_names(tuple(rest)).union(MACHINE_SYMBOLS)
+    integers = {statement.integer for statement in before if statement.integer}
+    settled = integers - s.find_set_names(tuple(rest)).union(MACHINE_SYMBOLS)
     names = sorted(name for name in settled & s.names(facts) if name not in scope.values)
     for name in names:
         scope = scope.with_value(name, Poly.symbol(name)).with_facts(scope.facts.with_symbol(name))
@@ -47,7 +47,10 @@ def with_assumed(facts: tuple[s.Fact, ...], before: Sequence[s.Stmt], rest: Sequ
 
 
 def _with_linear_bound(value: Poly, name: str, facts: Facts) -> Facts:
-    """Add to facts a nonnegative value that is linear in an integer, with a number or power of two as factor."""
+    """Add the bound of an integer that a nonnegative value implies, if it is linear in the integer.
+
+    The factor of the integer must be a number times powers 2^x; other values leave the facts unchanged.
+    """
     parts = value.coefficients(Symbol(name))
     if set(parts) - {0, 1} or 1 not in parts or len(parts[1].terms) != 1:
         return facts
@@ -64,7 +67,7 @@ def _with_linear_bound(value: Poly, name: str, facts: Facts) -> Facts:
 
 
 def without_settled(tally: Tally, scope: Scope) -> Tally:
-    """Replace integers known only from an `assume` in the costs of a statement by their bounds."""
+    """Replace the integers that became symbols at an `assume` by their bounds, in the costs of a statement."""
 
     def bound_amount(amount: Amount) -> Amount:
         for name in sorted(scope.settled):
@@ -97,7 +100,7 @@ def _bound_integer(amount: Amount, name: str, facts: Facts) -> Amount:
 
 
 def _without_rises(value: Poly, facts: Facts) -> Poly:
-    """Drop every c*(array[e + w] - array[e]) with w >= 0 and c > 0, all nonnegative, from a value."""
+    """Drop nonnegative summands of the form c*(array[e + w] - array[e]), with w >= 0 and c > 0, from a value."""
     entries = sorted((atom for atom in value.atoms() if isinstance(atom, a.Offset)), key=str)
     for low, high in permutations(entries, 2):
         less, more = (value.terms.get(((atom, 1),), fmpq(0)) for atom in (low, high))
@@ -107,7 +110,7 @@ def _without_rises(value: Poly, facts: Facts) -> Poly:
 
 
 def _bound_without_integer(value: Poly, name: str, facts: Facts, upper: bool) -> Poly | None:
-    """Bound a value without an integer: by whole bounds inside logarithms and the like, else term by term."""
+    """Bound a value by one without an integer: inside other atoms by bounds without divisions, else term by term."""
     symbol = Symbol(name)
     bounds = facts.bounds[name]
     whole = facts.with_bounds(
@@ -153,24 +156,24 @@ _AtomKinds = type[Atom] | UnionType
 
 
 def amount_at_sizes(amount: Amount, sizes: Mapping[str, Poly], facts: Facts, call: s.Call) -> Amount:
-    """Express a callee's amount at the sizes of a call, with the caller's facts."""
+    """Express an amount of a callee in the sizes of the caller: `sizes` are the callee's sizes at the call."""
     moved = map_known(amount, lambda value: facts.simplify(value.substitute(sizes)))
     if isinstance(moved, UnknownAmount):
         return UnknownAmount(moved.reason, moved.span or call.span)
     # Segments of the caller's arrays stay: the loops around the call sum them.
-    return _without_kinds(a.Data, moved, facts, f"a size of `{call.function}` that only the data gives", call)
+    return _without_kinds(a.Data, moved, facts, f"a data-dependent size of `{call.function}`", call)
 
 
 def closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
-    """Express an amount at the end of an algorithm in its sizes alone, without its arrays."""
+    """Express an amount at the end of an algorithm in its sizes alone, without values of data."""
     if isinstance(amount, UnknownAmount):
         return amount
     settled = map_known(amount, lambda value: facts.restore(facts.simplify(value)))
-    return _without_kinds(a.Data | a.Gap | a.Offset, settled, facts, "values that only the data gives", algorithm)
+    return _without_kinds(a.Data | a.Gap | a.Offset, settled, facts, "data values without a bound", algorithm)
 
 
 def _without_kinds(kinds: _AtomKinds, amount: Amount, facts: Facts, what: str, node: s.Node) -> Amount:
-    """Replace atoms of given kinds by their least or greatest value."""
+    """Bound an amount without atoms of given kinds; unknown without an upper bound, with `what` in the reason."""
     if isinstance(amount, UnknownAmount):
         return amount
     lower, upper = bound_without(kinds, amount.lower, facts, False), bound_without(kinds, amount.upper, facts, True)
@@ -191,5 +194,5 @@ def bound_without(kinds: _AtomKinds, value: Poly, facts: Facts, upper: bool) -> 
 
 
 def contains_kind(kinds: _AtomKinds, atom: Atom) -> bool:
-    """Test whether an atom or one inside it is of some kinds."""
+    """Test whether an atom, or one inside it, is of one of the kinds."""
     return isinstance(atom, kinds) or any(contains_kind(kinds, inner) for part in atom.parts for inner in part.atoms())

@@ -29,7 +29,7 @@ MAX_CASES = 48
 
 @record
 class DecisionPath:
-    """The decisions on conditions taken so far, and the facts that they imply."""
+    """The outcomes of conditions on a path through a body, and the facts that they imply."""
 
     decisions: tuple[Decision, ...]
     known: Knowledge
@@ -37,9 +37,9 @@ class DecisionPath:
 
 @record
 class BodyCase:
-    """A path through the body: the conditions on sizes that lead there, and its costs (without the 1 of the call).
+    """A path through the body, and its costs without the 1 of the call.
 
-    `facts` hold there. `data` names integers that depend on data.
+    `way` has the conditions on sizes along the path, `facts` hold on it, `data` names the integers that depend on data.
     """
 
     way: DecisionPath
@@ -50,7 +50,7 @@ class BodyCase:
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """The conditions on sizes with their outcomes."""
+        """The conditions on sizes along the path, with their outcomes."""
         return self.way.decisions
 
     @property
@@ -63,7 +63,7 @@ class BodyCase:
 
 
 class UndecidedError(Exception):
-    """The current case does not decide an `if` on sizes."""
+    """An `if` on sizes is not decided by the conditions of the current path: it has to be split."""
 
     def __init__(self, branch: s.Branch, indicator: Poly, condition: s.Expr, scope: Scope) -> None:
         super().__init__()
@@ -75,17 +75,20 @@ class TooManyCasesError(Exception):
 
 
 def enumerate_cases(facts: Facts, follow: Callable[[DecisionPath], BodyCase]) -> list[BodyCase]:
-    """List the cases of a body that conditions on sizes distinguish. Raises TooManyCasesError."""
+    """List the cases of a body, one for each path by conditions on sizes. Raises TooManyCasesError.
+
+    `follow` derives the case of a path, or raises UndecidedError, at which the path is split in two.
+    """
     result: list[BodyCase] = []
     pending = [DecisionPath((), Knowledge(facts))]
     while pending:
         if len(result) + len(pending) > MAX_CASES:
             raise TooManyCasesError
-        way = pending.pop()
+        path = pending.pop()
         try:
-            result.append(follow(way))
+            result.append(follow(path))
         except UndecidedError as undecided:
-            pending.extend(reversed(list(_split_path(way, undecided))))
+            pending.extend(reversed(list(_split_path(path, undecided))))
     return result
 
 
@@ -102,7 +105,7 @@ def _split_path(way: DecisionPath, undecided: UndecidedError) -> Iterator[Decisi
 
 
 CostsAt = Callable[[tuple[Poly, ...]], Mapping[str, Amount] | UnknownAmount]
-"""The costs of a call as functions of its sizes, by metric and kind, or the reason why they are unknown."""
+"""A function from the sizes of a call to its costs by metric and kind, or the reason why they are unknown."""
 
 
 class CaseDerivation(Statements):
@@ -117,7 +120,7 @@ class CaseDerivation(Statements):
     def __init__(
         self, outer: Statements, algorithm: s.Algorithm, applied: Callable[[s.Algorithm], CostsAt | None]
     ) -> None:
-        """`applied` has the algorithms whose costs stay functions of their sizes."""
+        """`applied` returns the costs of calls of an algorithm as functions of sizes; None for a body to be inlined."""
         super().__init__(outer.module, coarse=False, model=outer.model)
         self._algorithm = algorithm
         self._circle = find_component(outer.module, algorithm)
@@ -134,11 +137,11 @@ class CaseDerivation(Statements):
         self._last_assigned = _last_assigned(algorithm)
 
     def cases(self) -> list[BodyCase]:
-        """List the cases of the body that conditions on sizes distinguish. Raises TooManyCasesError."""
+        """List the cases of the body, one for each path by conditions on sizes. Raises TooManyCasesError."""
         return enumerate_cases(declared_scope(self.module, self._algorithm).facts, self._derive_case)
 
     def along(self, ways: Iterable[DecisionPath]) -> list[BodyCase]:
-        """Derive the cases of known paths, which are the same for all metrics."""
+        """Derive the cases of given paths, which are the same for all metrics."""
         return list(map(self._derive_case, ways))
 
     def _derive_case(self, way: DecisionPath) -> BodyCase:
@@ -189,7 +192,7 @@ class CaseDerivation(Statements):
         return self.model.event(CALL).then(self.model.tally(costs), scope.facts)
 
     def _name_data(self, value: Poly, scope: Scope) -> Poly:
-        """Replace data atoms in a size by symbols."""
+        """Replace data atoms in a size by symbols, and record these as data of the case."""
 
         def symbol_of_data(atom: Atom) -> Poly | None:
             if not isinstance(atom, a.Data):
@@ -206,7 +209,7 @@ class CaseDerivation(Statements):
         try:
             return super().block(body, scope)
         finally:
-            # Facts that an inner block states about an older integer end with it: the integer is settled later.
+            # Facts of an inner block about an integer of an outer one end with the block, so it is settled later.
             self._unsettled = declared_before
 
     def behind(self, statement: s.Stmt, scope: Scope, following: tuple[s.Stmt, ...] = ()) -> Scope:
@@ -227,7 +230,7 @@ class CaseDerivation(Statements):
         return scope
 
     def _unused_label(self, name: str) -> str:
-        """Return an unused symbol name for a data-dependent integer; branches may have equal names."""
+        """Return an unused symbol name for a data-dependent integer, as several branches may use the same name."""
         label, count = name, 1
         while label in self._data:
             count += 1
@@ -235,21 +238,21 @@ class CaseDerivation(Statements):
         return label
 
     def _merge_bounds(self, facts: Facts) -> dict[str, Bounds]:
-        """Merge new bounds into those of the case; in a branch on data, only bounds of its own symbols."""
+        """Merge new bounds into those of the case; in a branch on data, only those of symbols first used in it."""
         merged = dict(self._facts.bounds)
         for name, bound in facts.bounds.items():
             if name not in merged:
                 merged[name] = bound
             elif name not in self._older:
-                before = merged[name]
+                prior = merged[name]
                 merged[name] = Bounds(
-                    tuple(dict.fromkeys((*before.lower, *bound.lower))),
-                    tuple(dict.fromkeys((*before.upper, *bound.upper))),
+                    tuple(dict.fromkeys((*prior.lower, *bound.lower))),
+                    tuple(dict.fromkeys((*prior.upper, *bound.upper))),
                 )
         return merged
 
     def _with_call_sizes(self, settled: str, following: tuple[s.Stmt, ...], scope: Scope) -> Scope:
-        """Add the facts that sizes of later calls in the block are valid, which bound a settled integer."""
+        """Add the facts that sizes of later calls that contain the symbol `settled` are at least their minimum."""
         facts = scope.facts
         for call in (call for statement in following if isinstance(statement, s.Simple) for call in statement.calls):
             target = self.module.targets.get(call)
@@ -290,8 +293,8 @@ class CaseDerivation(Statements):
         if decided:
             body, children = self.block(first.body, scope)
             return test.then(body, scope.facts), "test, which holds in this case", children
-        other, _, children = self._other_branches(rest, scope)
-        return test.then(other, scope.facts), "test, which does not hold in this case", children
+        otherwise, _, children = self._other_branches(rest, scope)
+        return test.then(otherwise, scope.facts), "test, which does not hold in this case", children
 
     def _indicator_bounds(self, condition: s.Expr, scope: Scope) -> KnownAmount:
         indicator = super()._indicator_bounds(condition, scope)
@@ -312,7 +315,7 @@ class CaseDerivation(Statements):
         return assuming_facts(scope, condition)
 
     def _derive_data_branches(self, branches: tuple[s.Branch, ...], scope: Scope) -> Outcome:
-        """Derive branches that data selects; facts of one branch do not hold in another."""
+        """Derive branches whose conditions depend on data; facts of one branch are not used in another."""
         outer = self._older
         self._older = frozenset(self._facts.bounds)
         try:
@@ -322,7 +325,7 @@ class CaseDerivation(Statements):
 
 
 def _last_assigned(algorithm: s.Algorithm) -> dict[str, tuple[int, int]]:
-    """The last source position at which each scalar is assigned."""
+    """Find the last source position at which each scalar is assigned."""
     result: dict[str, tuple[int, int]] = {}
     for node in s.find(algorithm.body, s.Simple):
         place = node.span.line, node.span.column
@@ -333,14 +336,14 @@ def _last_assigned(algorithm: s.Algorithm) -> dict[str, tuple[int, int]]:
 
 
 LOWER_PREFIX, UPPER_PREFIX = "least ", "most "
-"""Prefixes of the names of lower and upper functions, if data decides part of a cost."""
+"""Prefixes of the names of lower and upper functions, for a cost that depends on data in part."""
 
 
 @record(eq=False)
 class ExtractedSystems:
-    """The system of an algorithm by metric and kind, or the reason for its absence, and the cases for reports.
+    """The system of recurrences of an algorithm for each metric and kind, or the reason why there is none.
 
-    A metric without a system is 0, or unknown if there is a `gap`.
+    A metric that `systems` lacks is 0, or unknown if there is a `gap`. `cases` are the cases of the body.
     """
 
     algorithm: s.Algorithm
@@ -358,7 +361,7 @@ class ExtractedSystems:
         return isinstance(system, System) and system.exact
 
     def function(self, metric: str, upper: bool) -> SizeFunction | None:
-        """Return the function that is the metric, or its lower or upper bound; None without a system."""
+        """Return the function that equals the metric, or bounds it from below or above; None without a system."""
         system = self.system(metric)
         if not isinstance(system, System):
             return None
@@ -371,14 +374,14 @@ def _function_name(metric: str, algorithm: s.Algorithm, exact: bool, upper: bool
 
 
 class Extraction:
-    """Extracts the system of each algorithm once."""
+    """Extracts the systems of recurrences of algorithms, for each algorithm once."""
 
     def __init__(self, outer: Statements) -> None:
         self._outer = outer
         self._done: dict[s.Algorithm, ExtractedSystems] = {}
 
     def of(self, algorithm: s.Algorithm) -> ExtractedSystems:
-        """Return the systems of a recursive algorithm."""
+        """Return the systems of recurrences of a recursive algorithm."""
         if algorithm not in self._done:
             self._done[algorithm] = self._extract_systems(algorithm)
         return self._done[algorithm]
@@ -386,11 +389,11 @@ class Extraction:
     def _extract_systems(self, algorithm: s.Algorithm) -> ExtractedSystems:
         try:
             first = self._case_derivation(algorithm, (), split=False).cases()
-            names, ways = self._counted_names(first), [case.way for case in first]
-            cases = tuple(self._case_derivation(algorithm, names, split=False).along(ways))
+            names, paths = self._counted_names(first), [case.way for case in first]
+            cases = tuple(self._case_derivation(algorithm, names, split=False).along(paths))
             systems = {metric: self._build_system(metric, algorithm, cases, split=False) for metric in names}
             if None in systems.values():
-                bounded = tuple(self._case_derivation(algorithm, names, split=True).along(ways))
+                bounded = tuple(self._case_derivation(algorithm, names, split=True).along(paths))
                 for metric, system in systems.items():
                     if system is None:
                         systems[metric] = self._build_system(metric, algorithm, bounded, split=True)
@@ -401,12 +404,12 @@ class Extraction:
         return ExtractedSystems(algorithm, {metric: system for metric, system in systems.items() if system}, cases, gap)
 
     def _counted_names(self, cases: Iterable[BodyCase]) -> tuple[str, ...]:
-        """The metrics and kinds that occur in the body itself, and so in the recursion."""
-        found = frozenset[str]().union(*(case.tally.names for case in cases))
-        return tuple(sorted(found | set(self._outer.model.expected)))
+        """List the metrics and kinds that are counted in the recursion: those of the cases and of the model."""
+        in_cases = frozenset[str]().union(*(case.tally.names for case in cases))
+        return tuple(sorted(in_cases | set(self._outer.model.expected)))
 
     def _case_derivation(self, algorithm: s.Algorithm, names: tuple[str, ...], split: bool) -> CaseDerivation:
-        """Build the body derivation; if `split`, recursive calls have a lower and an upper function."""
+        """Create the derivation of cases; with `split`, recursive calls have a lower and an upper function."""
         circle = find_component(self._outer.module, algorithm)
 
         def call_costs(target: s.Algorithm) -> CostsAt | None:
@@ -432,7 +435,7 @@ class Extraction:
     def _build_system(
         self, metric: str, algorithm: s.Algorithm, cases: tuple[BodyCase, ...], split: bool
     ) -> System | UnknownAmount | None:
-        """Build the system of a metric; None if an exact one is asked for and data decides."""
+        """Build the system of a metric; None if it depends on data and an exact one is asked for (not `split`)."""
         amounts = [case.tally.amount(metric) for case in cases]
         valid = [amount for amount in amounts if not isinstance(amount, UnknownAmount)]
         if len(valid) < len(amounts):
@@ -461,7 +464,7 @@ class Extraction:
 
     @memoised
     def _declared_facts(self, algorithm: s.Algorithm) -> Facts:
-        """The declared facts about sizes, one object for all metrics, which so share its proofs."""
+        """Return the declared facts about sizes, as one object whose cached proofs all metrics share."""
         return declared_scope(self._outer.module, algorithm).facts
 
     def systems(self, metric: str) -> dict[str, SizeFunction]:
@@ -477,7 +480,7 @@ class Extraction:
 def _apply_functions(
     target: s.Algorithm, exact: Mapping[str, bool | UnknownAmount], arguments: tuple[Poly, ...]
 ) -> Mapping[str, Amount]:
-    """The costs of a call as functions of its sizes: one function if `exact`, else a lower and an upper one."""
+    """Return the costs of a call by metric as functions of its sizes: one if `exact`, else a lower and an upper one."""
 
     def applied_amount(metric: str, single: bool | UnknownAmount) -> Amount:
         if isinstance(single, UnknownAmount):
@@ -485,4 +488,4 @@ def _apply_functions(
         low, high = (a.Applied(_function_name(metric, target, single, upper), arguments) for upper in (False, True))
         return KnownAmount(Poly.of_atom(low), Poly.of_atom(high))
 
-    return {metric: applied_amount(metric, known) for metric, known in exact.items()}
+    return {metric: applied_amount(metric, single) for metric, single in exact.items()}

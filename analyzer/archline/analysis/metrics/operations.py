@@ -54,17 +54,17 @@ class CostModel:
 
     @property
     def expected(self) -> tuple[str, ...]:
-        """The metrics in which every recursion is counted; metrics that count its calls come first."""
+        """The metrics that count events, for which recursions have recurrences; metrics that count calls come first."""
         calls = frozenset(self._metrics_counting(CALL))
         counting = [name for name, metric in self._metrics.items() if metric.counts is not None]
         return tuple(sorted(counting, key=lambda name: name not in calls))
 
     def metric(self, name: str) -> MetricDefinition:
-        """Return the metric of a name, or of the kind's metric."""
+        """Return the definition of a metric by its name, or by that of one of its kinds, such as flops.add."""
         return self._metrics[name.partition(".")[0]]
 
     def tally(self, amounts: Mapping[str, Amount], declared: frozenset[str] = frozenset()) -> Tally:
-        """Return amounts by name as the tally of code that neither spawns nor syncs."""
+        """Build the tally of code that neither spawns nor syncs from its amounts by name."""
         if not amounts:
             return FREE
         paths = {name: serial_map(amount) for name, amount in amounts.items() if name in self._paths}
@@ -78,7 +78,7 @@ class CostModel:
         )
 
     def fork(self, depth: Amount) -> Tally:
-        """Return the cost that starting a parallel loop's iterations adds to paths."""
+        """Return the cost on the critical path of starting the iterations of a parallel loop."""
         return self.tally({name: depth for name in self._metrics_counting(FORK) if name in self._paths})
 
     def _metrics_counting(self, event: Event) -> Iterator[str]:
@@ -96,15 +96,15 @@ class CostModel:
 
     # Costs other than events
     def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
-        """Return the cost of each execution of a statement, without events and inner blocks."""
+        """Return the cost of each execution of a statement, in addition to its events and inner blocks."""
         return FREE
 
     def iteration(self, loop: s.Loop | s.While) -> Tally:
-        """Return the cost of each iteration of a loop, without events and its body."""
+        """Return the cost of each iteration of a loop, in addition to its events and its body."""
         return FREE
 
     def call(self, call: s.Call) -> Tally | None:
-        """Return the cost of a call including its body; None if it is to be derived."""
+        """Return the cost of a call with the body of the callee; None if it has to be derived from the body."""
         return None
 
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
@@ -113,7 +113,7 @@ class CostModel:
 
 
 def nest_cost(per_iteration: Tally, inside: Tally, extents: Sequence[Amount], facts: Facts) -> Tally:
-    """Return the cost of a loop nest; `inside` is the cost of the innermost body."""
+    """Return the cost of a loop nest with these extents; `inside` is the cost of the innermost body."""
     cost = inside
     for extent in reversed(extents):
         cost = repeat_tally(per_iteration.then(cost, facts), extent)
@@ -140,11 +140,11 @@ FLOP_KINDS = {
 
 
 class OperationCosts(Protocol):
-    """The costs of the steps of an expression."""
+    """The costs that the evaluation of an expression is composed of."""
 
     @property
     def model(self) -> CostModel:
-        """The costs of operators."""
+        """The model of the costs of operators."""
 
     def call(self, call: s.Call, scope: Scope) -> Tally:
         """Return the cost of a call of an algorithm or an extern."""
@@ -245,6 +245,6 @@ def declared_amounts(amounts: tuple[tuple[s.Expr, str], ...], scope: Scope, sour
         except NotStaticError as problem:
             return unknown_cost(f"declared cost: {problem.reason}", expr.span)
         if all(coefficient < 0 for coefficient in amount.lower.terms.values()) and scope.facts.positive(-amount.lower):
-            return unknown_cost("a declared cost below 0", expr.span)
+            return unknown_cost("a declared cost is below 0", expr.span)
         total = total.then(model.tally(dict.fromkeys(added, amount), frozenset((source,))), scope.facts)
     return total

@@ -53,7 +53,7 @@ MAX_EFFORT = 6_000_000
 
 
 class RecursionSolver:
-    """Solves recursive algorithms, each metric of each once."""
+    """Solves the recurrences of recursive algorithms, for each algorithm and metric once."""
 
     def __init__(self, outer: Statements) -> None:
         self._outer = outer
@@ -68,7 +68,7 @@ class RecursionSolver:
         self._places: dict[s.Algorithm, PointTable] = {}
 
     def extract_systems(self, algorithm: s.Algorithm) -> ExtractedSystems:
-        """Return the recurrences of a recursive algorithm."""
+        """Return the systems of recurrences of a recursive algorithm."""
         return self._extraction.of(algorithm)
 
     def tally(self, algorithm: s.Algorithm) -> Tally:
@@ -81,10 +81,10 @@ class RecursionSolver:
         return model.tally({name: self.closed(algorithm, name).amount for name in names}, declared)
 
     def plain(self, algorithm: s.Algorithm) -> Tally:
-        """Return the costs with bounds in one expression instead of regimes, which loops sum more easily."""
+        """Return these costs with each bound in a single expression instead of regimes, which loops sum more easily."""
         costs = self.tally(algorithm)
-        plain = {name: self._single_expression(algorithm, name, costs.amount(name)) for name in costs.names}
-        return replace(self._outer.model.tally(plain, costs.declared), gap=costs.gap)
+        amounts = {name: self._single_expression(algorithm, name, costs.amount(name)) for name in costs.names}
+        return replace(self._outer.model.tally(amounts, costs.declared), gap=costs.gap)
 
     def _single_expression(self, algorithm: s.Algorithm, metric: str, amount: Amount) -> Amount:
         if isinstance(amount, UnknownAmount) or not self.closed(algorithm, metric).pieces:
@@ -103,8 +103,8 @@ class RecursionSolver:
 
     @memoised
     def _termination_gap(self, algorithm: s.Algorithm) -> UnknownAmount | None:
-        """The reason why termination is not proved, as then no bound by induction holds; None if it is proved."""
-        # The upper function of any metric has all calls; without any function, all costs are unknown.
+        """Return the reason why termination is not proved, so that no induction is valid; None if it is proved."""
+        # The upper function of any metric contains all calls; without any function, all costs are unknown.
         extracted = self.extract_systems(algorithm)
         functions = (extracted.function(metric, True) for metric in self._outer.model.expected)
         function = next(filter(None, functions), None)
@@ -119,12 +119,12 @@ class RecursionSolver:
             return ""
         for low, high in permutations(self._outer.module.signatures[function.algorithm].indices, 2):
             if always_terminates(function, (*promised, Poly.symbol(high) - Poly.symbol(low))):
-                return f"`where {low} <= {high}` in its header would show it"
+                return f"`where {low} <= {high}` in its header would prove it"
         return "declare what decreases with `decreases` in its header"
 
     @memoised
     def closed(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
-        """Return the solution of a metric of a recursive algorithm."""
+        """Return the solution of a metric of a recursive algorithm; its amount is unknown if none is found."""
         system = self._termination_gap(algorithm) or self.extract_systems(algorithm).system(metric)
         if not isinstance(system, System):
             return MetricSolution(system or NOTHING)
@@ -143,7 +143,7 @@ class RecursionSolver:
         return replace(solution, interval_at=enclose)
 
     def _sum_over_kinds(self, algorithm: s.Algorithm, metric: str) -> MetricSolution | None:
-        """Sum a metric over its kinds, if these are known exactly; else None."""
+        """Sum the solutions of all kinds of a metric; None if a solution is not exact in a single expression."""
         if metric not in self._outer.model.asked or not self._outer.model.metric(metric).by_kind:
             return None
         systems = self.extract_systems(algorithm).systems
@@ -158,21 +158,21 @@ class RecursionSolver:
         return MetricSolution(exact_amount(sum(exact, ZERO)))
 
     def _solve_once(self, algorithm: s.Algorithm, metric: str, system: System) -> MetricSolution:
-        """Solve the recurrences of a metric, once for equal systems."""
-        same = algorithm, _system_key(system)
-        if same not in self._alike:
+        """Solve the recurrences of a metric; metrics with equal systems share one solution."""
+        key = algorithm, _system_key(system)
+        if key not in self._alike:
             try:
                 with limit_effort(MAX_EFFORT, own=True):
-                    self._alike[same] = self._solve_metric(algorithm, metric)
+                    self._alike[key] = self._solve_metric(algorithm, metric)
             except (TooComplexError, NotComparableError, EvaluationError, OverflowError) as problem:
                 reason = str(problem) or "the sizes of its calls cannot be compared with its own"
-                self._alike[same] = MetricSolution(
+                self._alike[key] = MetricSolution(
                     UnknownAmount(f"`{algorithm.name}` is recursive: {reason}", algorithm.span)
                 )
-        return self._alike[same]
+        return self._alike[key]
 
     def describe_recurrence(self, algorithm: s.Algorithm, metric: str, more: int) -> Recurrence | None:
-        """Describe the recurrence of a metric for readers, None without one; `more` is what a call adds."""
+        """Describe the recurrence of a metric for readers; None without one. `more` is added for the outermost call."""
         extracted = self.extract_systems(algorithm)
         system = extracted.system(metric)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
@@ -186,7 +186,7 @@ class RecursionSolver:
         return replace(explain_recurrence(system, least.function, most.function, proofs, more), meanings=meanings)
 
     def recurrence(self, algorithm: s.Algorithm, metric: str) -> IntegerRecurrence | None:
-        """Return the recurrence of a metric for growth derivation; None without a terminating one."""
+        """Return the recurrence from which the growth of a metric is derived; None if termination is not proved."""
         extracted = self.extract_systems(algorithm)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
         if lower is None or upper is None or self._termination_gap(algorithm) is not None:
@@ -201,7 +201,7 @@ class RecursionSolver:
         return IntegerRecurrence(least.function, most.function, most.indices, foreign_bounds)
 
     def everywhere(self, function: SizeFunction, metric: str, upper: bool) -> Poly | None:
-        """Return a bound of a function in one expression for all sizes; None if none is found."""
+        """Return a bound of a function that is one expression and holds at all sizes; None if none is found."""
         key = function.name, upper
         if key not in self._everywhere:
             function = self._inside.get(key, function)
@@ -219,20 +219,20 @@ class RecursionSolver:
     def _search_bound(self, function: SizeFunction, metric: str, upper: bool, capped: bool = True) -> Poly | None:
         reduced = self._length_recurrence(function)
         with limit_effort(MAX_EFFORT, own=True):
-            given = replace(self._search_inputs(metric, reduced.function), capped=capped)
-            bound = search_bound(reduced.function, upper, given, everywhere=True)
+            inputs = replace(self._search_inputs(metric, reduced.function), capped=capped)
+            bound = search_bound(reduced.function, upper, inputs, everywhere=True)
         return None if bound is None else reduced.restored(bound.value)
 
     def _remove_maxima(self, function: SizeFunction, metric: str, upper: bool, found: Poly) -> Poly:
-        """Return a bound without maxima, for proofs about powers of two."""
-        plain = remove_caps(found, function.facts, upper)
-        if upper or plain == found:
-            return plain
-        # Levels above leaves fall below 0 at leaves, so that plain terms are tighter from below.
+        """Return a bound without maxima in place of `found`, for proofs about powers of two."""
+        uncapped = remove_caps(found, function.facts, upper)
+        if upper or uncapped == found:
+            return uncapped
+        # Uncapped levels are negative at leaves; a lower bound that is searched without caps is tighter.
         if function.name not in self._without_caps:
             inside = self._inside.get((function.name, upper), function)
             self._without_caps[function.name] = self._search_bound(inside, metric, upper, capped=False)
-        return self._without_caps[function.name] or plain
+        return self._without_caps[function.name] or uncapped
 
     @memoised
     def _length_recurrence(self, function: SizeFunction) -> LengthRecurrence:
@@ -241,7 +241,10 @@ class RecursionSolver:
     def _bound_at_call(
         self, function: SizeFunction, metric: str, side: BoundSide
     ) -> Callable[[tuple[Poly, ...], Facts], Poly]:
-        """Return a function from arguments and facts to the bound of another algorithm's call."""
+        """Return a function from the arguments of a call of `function`, and facts, to a bound of the cost of the call.
+
+        The function raises TooComplexError if no bound is found.
+        """
 
         def bound_at_call(arguments: tuple[Poly, ...], facts: Facts) -> Poly:
             form = self.everywhere(function, metric, side is BoundSide.UPPER)
@@ -252,14 +255,14 @@ class RecursionSolver:
             if side is not BoundSide.EXACT:
                 form = transform_inside_clamp(form, partial(remove_leaf_counts, upper=side is BoundSide.UPPER))
             if facts.powers and side is not BoundSide.EXACT:
-                # For powers of two it equals the number of halvings.
+                # At powers of two the logarithm that replaces halvings from below equals their number.
                 form = form if side is BoundSide.UPPER else remove_halvings(form, function.facts)
-                there = resolve_maxima_at_call(form, sizes, facts)
-                if there is not None:
-                    return there
+                resolved = resolve_maxima_at_call(form, sizes, facts)
+                if resolved is not None:
+                    return resolved
                 form = self._remove_maxima(function, metric, side is BoundSide.UPPER, form)
             elif side is BoundSide.LOWER:
-                # Few proofs succeed for it at halves that are rounded up.
+                # Few proofs succeed for the form itself at halves that are rounded up.
                 return facts.simplify(bound_at_foreign_call(form, function.facts, sizes, facts))
             return facts.simplify(form.substitute(sizes))
 
@@ -270,7 +273,7 @@ class RecursionSolver:
         return self._exact.get(function.name) is not None or (isinstance(amount, KnownAmount) and amount.exact)
 
     def _search_inputs(self, metric: str, function: SizeFunction) -> SearchInputs:
-        """Collect the inputs of a search: bounds of other algorithms, and values of the function."""
+        """Collect the inputs of a search for bounds of a function: bounds of other algorithms, and sampled values."""
         functions = self._extraction.systems(metric)
         foreign = {side: self._foreign_bounds(metric, function, side) for side in BoundSide}
         # Metrics share sample points, as their bounds have many terms in common.
@@ -283,13 +286,13 @@ class RecursionSolver:
         return SearchInputs(foreign, narrow, places=places)
 
     def _foreign_bounds(self, metric: str, function: SizeFunction, side: BoundSide) -> Foreign:
-        """The bounds of calls of other algorithms, by function name."""
+        """Map the functions of all other algorithms, by name, to the bounds of their calls."""
         functions = self._extraction.systems(metric)
-        others = {name: called for name, called in functions.items() if called.algorithm is not function.algorithm}
-        return {name: self._bound_at_call(called, metric, side) for name, called in others.items()}
+        foreign = {name: called for name, called in functions.items() if called.algorithm is not function.algorithm}
+        return {name: self._bound_at_call(called, metric, side) for name, called in foreign.items()}
 
     def _values_of(self, metric: str) -> ValueTable:
-        """Return the table of values of all functions of a metric."""
+        """Return the table that computes values of all functions of a metric."""
         values = self._values.setdefault(metric, ValueTable({}))
         values.learn(self._extraction.systems(metric))
         return values
@@ -319,7 +322,10 @@ class RecursionSolver:
     def _solve_bounds(
         self, metric: str, least: LengthRecurrence, most: LengthRecurrence, whole: tuple[SizeFunction, SizeFunction]
     ) -> MetricSolution:
-        """Solve a function and its form with fewer parameters, exactly or by bounds."""
+        """Solve the functions `least` and `most`, in one length if reduced, exactly or by bounds.
+
+        `whole` are the same functions before the reduction.
+        """
         lower, upper, algorithm = least.function, most.function, most.function.algorithm
         low = self._solve_side(lower, metric, False)
         if low is not None and whole[0] is whole[1] and self._exact[upper.name] is not None:
@@ -351,7 +357,7 @@ class RecursionSolver:
     def _sum_levels(
         self, least: LengthRecurrence, most: LengthRecurrence, whole: tuple[SizeFunction, SizeFunction]
     ) -> MetricSolution | None:
-        """Sum over the levels of a recursion whose calls multiply all sizes by constants; None for others."""
+        """Sum over the levels of a recursion whose calls multiply all sizes by constants; None if they do not."""
         below, above = closed_form(least.function), closed_form(most.function)
         if above.upper is None:
             return None
@@ -367,7 +373,10 @@ class RecursionSolver:
     def _bound_by_layers(
         self, least: SizeFunction, most: SizeFunction, metric: str, known: tuple[ProvedBound | None, ProvedBound | None]
     ) -> MetricSolution | None:
-        """Bound groups of cases separately, if a joint bound does not have the function's growth; else None."""
+        """Bound groups of cases separately, if the `known` bounds of all cases do not have the function's growth.
+
+        None if they do, or if no such bounds are found.
+        """
         inputs = self._search_inputs(metric, most)
         if inputs.values is None or all(bound is not None and bound.steady for bound in known):
             return None
@@ -384,7 +393,7 @@ class RecursionSolver:
         return replace(solution_by_regimes(components.least, components.most, low, high), proofs=proofs)
 
     def _solve_by_indices(self, metric: str, function: SizeFunction) -> MetricSolution | None:
-        """Solve a recursion that moves indices; None if it has none or no form is found."""
+        """Solve a recursion by its index parameters; None if it has none or no form is found."""
         if len(function.parameters) == len(function.least) or not self.extract_systems(function.algorithm).exact(
             metric
         ):
@@ -410,14 +419,14 @@ class RecursionSolver:
         limit = self._outer.model.metric(metric).at_most
         if limit is None or may_exceed(metric, self._outer.module, algorithm):
             return None
-        more = self.closed(algorithm, limit)
-        if isinstance(more.amount, UnknownAmount):
+        solution = self.closed(algorithm, limit)
+        if isinstance(solution.amount, UnknownAmount):
             return None
-        return more.pieces[-1].upper if more.pieces else more.amount.upper
+        return solution.pieces[-1].upper if solution.pieces else solution.amount.upper
 
 
 def _depends_on_sizes(function: SizeFunction, functions: Mapping[str, SizeFunction]) -> bool:
-    """Test whether a function and all functions that it calls depend on sizes alone."""
+    """Test whether a function, and all functions that it calls directly or not, depend on sizes alone."""
 
     def called_functions(name: str) -> list[str]:
         return [call.function for equation in functions[name].equations for call in find_calls(equation.value)]
@@ -427,7 +436,7 @@ def _depends_on_sizes(function: SizeFunction, functions: Mapping[str, SizeFuncti
 
 
 def _system_key(system: System) -> str:
-    """The equations without the metric's name, as several metrics often have equal systems."""
+    """Return the equations as text without the name of the metric: a key that is the same for equal systems."""
     functions = system.functions.values()
     text = "\n".join(equation.value.key for function in functions for equation in function.equations)
     for function in functions:

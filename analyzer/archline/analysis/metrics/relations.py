@@ -1,7 +1,7 @@
 """Relate metrics: flops and span never exceed work; max(span, work/P) <= time(P) <= span + work/P.
 
 Every flop counts as work. A parallel loop of t iterations adds ceil(log2 t) to the span, but t to the work,
-and ceil(log2 t) + max(1 + body) is at most the sum of all 1 + body. Only a declared span is exempt.
+and ceil(log2 t) + max(1 + body) is at most the sum of all 1 + body. Only a declared span may exceed the work.
 
 The upper bound on the time is Brent's theorem (Richard P. Brent, The Parallel Evaluation of General Arithmetic
 Expressions, Journal of the ACM 21(2), 1974), for schedules that leave no processor idle while something is
@@ -31,7 +31,7 @@ from archline.records import record, replace
 
 
 def relate_costs(costs: Costs, module: Module, algorithm: s.Algorithm, facts: Facts) -> Costs:
-    """Bound costs by each other: work from below, flops and span from above."""
+    """Bound flops and span from above by the upper bound of the work, and the work from below by their lower bounds."""
     metrics = dict(costs.metrics)
     for name, cost in costs.metrics.items():
         limit = METRICS[name].at_most
@@ -43,7 +43,7 @@ def relate_costs(costs: Costs, module: Module, algorithm: s.Algorithm, facts: Fa
 
 
 def may_exceed(metric: str, module: Module, algorithm: s.Algorithm) -> bool:
-    """Test whether declared costs may let a metric exceed the one that limits it."""
+    """Test whether a metric may exceed the one that limits it, because its costs are declared."""
     definition = METRICS.get(metric)
     if definition is None or definition.at_most in definition.within:
         return False
@@ -52,7 +52,7 @@ def may_exceed(metric: str, module: Module, algorithm: s.Algorithm) -> bool:
 
 
 def _bound_above(cost: Cost, limit: Cost, facts: Facts) -> Cost:
-    """Bound a cost by one that it never exceeds: as an expression if proved smaller, and at sizes."""
+    """Bound a cost from above by `limit`, which it never exceeds: at sizes, and in its form if proved smaller."""
     if cost.exact or cost.upper is None or limit.upper is None:
         return cost
     upper = limit.upper if not cost.by_case and _is_proved_nonnegative(cost.upper - limit.upper, facts) else cost.upper
@@ -60,7 +60,7 @@ def _bound_above(cost: Cost, limit: Cost, facts: Facts) -> Cost:
 
 
 def _bound_below(cost: Cost, limit: Cost, facts: Facts) -> Cost:
-    """Bound a cost from below by one that never exceeds it: as an expression if proved larger, and at sizes."""
+    """Bound a cost from below by `limit`, which never exceeds it: at sizes, and in its form if proved larger."""
     if cost.exact or cost.lower is None or limit.lower is None:
         return cost
     lower = limit.lower if not cost.by_case and _is_proved_nonnegative(limit.lower - cost.lower, facts) else cost.lower
@@ -117,7 +117,7 @@ def _bound_time(work: Bounds, span: Bounds, processors: Poly) -> Bounds:
 
 
 def _bounds_by_case(work: tuple[Piece, ...], span: tuple[Piece, ...], processors: Poly) -> tuple[Bound, ...]:
-    """Combine the pieces of work and span, if the shorter list is a prefix of the other; else none."""
+    """Bound the time by cases, if the longer list of pieces refines the last piece of the shorter one; else none."""
     few, many = sorted((work, span), key=len)
     if not few or any(left.when != right.when for left, right in zip(few[:-1], many, strict=False)):
         return ()
@@ -129,7 +129,7 @@ def _bounds_by_case(work: tuple[Piece, ...], span: tuple[Piece, ...], processors
 
 
 def claim_margins(costs: Costs, processors: Poly, claimed: Poly, relation: str) -> Iterator[tuple[Poly, ...]]:
-    """Yield values, one of each group nonnegative if a claim on the time holds; times the processors."""
+    """Yield groups of values, multiplied by the processors; the claim on the time holds if all groups have one >= 0."""
     work, span = _require_bounds(costs["work"]), _require_bounds(costs["span"])
     target = as_fractions(claimed) * processors
     if relation in ("==", "<="):
@@ -140,7 +140,7 @@ def claim_margins(costs: Costs, processors: Poly, claimed: Poly, relation: str) 
 
 @record
 class _TimeAtPoint:
-    """Bounds on the time at a point, from those of work and span."""
+    """A function from a point to bounds on the time, computed from those of work and span."""
 
     work: Cost
     span: Cost
@@ -149,6 +149,6 @@ class _TimeAtPoint:
     def __call__(self, point: Point) -> Interval:
         processors = evaluate(self.processors, point)
         if processors < 1:
-            raise EvaluationError("there is no processor")
+            raise EvaluationError("the number of processors is below 1")
         work, span = enclose_cost(self.work, point), enclose_cost(self.span, point)
         return Interval(max(span.lower, work.lower / processors), span.upper + work.upper / processors)

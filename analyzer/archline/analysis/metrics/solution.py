@@ -19,8 +19,8 @@ from archline.recurrences.model import Decision, Equation, SizeFunction, find_ca
 class MetricSolution:
     """The solution of a metric: bounds in one expression, and by pieces if that reads better.
 
-    `ends` gives the lower and the upper count at sizes, if the recurrences of both are functions of the sizes
-    alone. `proofs` show how the form or the bounds of the recursive cases are known.
+    `ends` returns the minimum and the maximum count at given sizes, if both recurrences are functions of the sizes
+    alone. `proofs` prove the closed form, or the bounds, in the recursive cases.
     """
 
     amount: Amount
@@ -30,7 +30,7 @@ class MetricSolution:
 
 
 def solution_by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly) -> MetricSolution:
-    """Combine bounds of the recursive cases with the values of the other cases."""
+    """Combine bounds of the recursive cases with the values of the base cases, of the functions `least` and `most`."""
     facts = least.facts
     both = tuple(zip(least.equations, most.equations, strict=True))
     ends = [(low, high) for low, high in both if not low.recursive and not high.recursive]
@@ -55,12 +55,12 @@ def solution_by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, up
         for indicator, (a, b) in zip(indicators, ends, strict=True)
     ]
     pieces.append(build(rest, tuple(equation.facts for equation in recursive), lower, upper))
-    known = map_known(KnownAmount(low, high), partial(reduce_in_sizes, facts=facts))
-    return MetricSolution(known, tuple(pieces))
+    amount = map_known(KnownAmount(low, high), partial(reduce_in_sizes, facts=facts))
+    return MetricSolution(amount, tuple(pieces))
 
 
 def _has_closed_form(ends: tuple[Equation, Equation], value: Poly) -> bool:
-    """Test whether a case without calls has the closed form of the recursive cases."""
+    """Test whether the values of a base case equal the closed form of the recursive cases there."""
     pinned = {name: low for name, bound in ends[0].facts.bounds.items() for low in bound.lower if low in bound.upper}
     differences = (case.facts.simplify(case.value - value) for case in ends)
     return not any(case.facts.simplify(d.substitute(pinned)) for case, d in zip(ends, differences, strict=True))

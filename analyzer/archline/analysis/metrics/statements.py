@@ -54,15 +54,15 @@ Outcome = tuple[Tally, str, tuple[DerivationStep, ...]]
 
 
 MAX_ROUGH_PRODUCTS = 40_000
-"""The effort for a bound of a loop without its guards, in addition to the exact count."""
+"""The effort, besides that of the exact count, for a second bound of a loop that counts fewer guards."""
 MAX_TERMS, MAX_PASSED = 8, 4
-"""The number of terms above which a loop is tried inside others of its nest, and the maximum of loops to pass."""
+"""The number of terms above which a loop is interchanged with inner loops, and the maximum number of these."""
 GUARD_FILTERS: tuple[Callable[[Poly, Scope], bool], ...] = (
     lambda taken, scope: True,
     is_summable,
     lambda taken, scope: False,
 )
-"""Filters of indicators that are counted where they hold; the next filter is used if one gives no closed form."""
+"""Tests of which guards are counted exactly, by their indicators; if one gives no closed form, the next is used."""
 
 
 class Solver(Protocol):
@@ -72,7 +72,7 @@ class Solver(Protocol):
         """Return the costs of one execution of the body at all sizes, without the 1 of the call."""
 
     def plain(self, algorithm: s.Algorithm) -> Tally:
-        """Return the costs with bounds in one expression instead of regimes."""
+        """Return these costs with each bound in a single expression, without a split into regimes."""
 
 
 class Statements(StatementVisitor[Scope, Outcome]):
@@ -94,7 +94,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         self._untested: frozenset[Span] = frozenset()
 
     _solves = True
-    """True if recursion is solved, rather than being the subject."""
+    """False in a derivation of recurrences, where costs of recursive calls stay unknown functions."""
 
     @property
     def recursions(self) -> Solver:
@@ -107,7 +107,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         if algorithm in self._done:
             return self._done[algorithm]
         if algorithm in self._open:
-            reason = f"`{algorithm.name}` takes part in a recursion of several algorithms that is not followed"
+            reason = f"`{algorithm.name}` is part of a mutual recursion that is not analysed"
             return unknown_cost(reason, algorithm.span), ()
         if self._solves and find_component(self.module, algorithm):
             result: Result = self.recursions.tally(algorithm), ()
@@ -152,7 +152,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return self.model.event(CALL).then(body.ended(at_call), facts)
 
     def sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
-        """Return the sizes and indices of a callee in terms of the caller's."""
+        """Return the sizes and indices of a callee at a call, in the sizes of the caller."""
         signature = self.module.signatures[target]
         sizes: dict[str, Poly] = {}
         for name, bound in self.module.bindings[call].items():
@@ -168,7 +168,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return sizes
 
     def _view_extent(self, call: s.Call, name: str, signature: Signature) -> s.Expr | None:
-        """The extent of the argument that gives a size, if it is a view with data-dependent bounds."""
+        """Return the extent that gives a size of the callee, if the argument is a view with data-dependent bounds."""
         for binding in signature.sizes:
             if binding.name == name and binding.by is BoundBy.EXTENT:
                 return self.module.shapes[call.arguments[binding.parameter]][binding.dimension]
@@ -227,10 +227,10 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return FREE, "", ()
 
     def communicate(self, statement: s.Communicate, scope: Scope) -> Outcome:
-        return unknown_cost("nothing is sent on one processor", statement.span), "", ()
+        return unknown_cost("messages need a grid of processors", statement.span), "", ()
 
     def split(self, split: s.Split, scope: Scope) -> Outcome:
-        return unknown_cost("nothing is sent on one processor", split.span), "", ()
+        return unknown_cost("messages need a grid of processors", split.span), "", ()
 
     def simple(self, statement: s.SimpleStmt, scope: Scope) -> Outcome:
         return total_evaluation_cost(s.list_evaluated(statement), scope, self), "operators", ()
@@ -252,7 +252,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return arguments.then(run, scope.facts), rule, ()
 
     def _storing_cost(self, statement: s.Local | s.Assign, scope: Scope) -> Tally:
-        """Return the cost of a value evaluated once, then stored, in every element of a filled array."""
+        """Return the cost of evaluating a value once and storing it, for a filled array in every element."""
         cost = total_evaluation_cost(s.list_evaluated(statement), scope, self)
         shape = self.module.filled(statement)
         if shape is None:
@@ -261,7 +261,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         for extent in shape:
             amount = extent_range(extent, scope)
             if amount is None:
-                return unknown_cost("the extent of a whole-array assignment: it depends on the data", extent.span)
+                return unknown_cost("the extent of a whole-array assignment depends on the data", extent.span)
             extents.append(amount)
         return cost.then(self.model.fill(statement, extents, scope.facts), scope.facts)
 
@@ -276,11 +276,11 @@ class Statements(StatementVisitor[Scope, Outcome]):
             rule = f"sum over {loop.variable} of (1 + body)"
         except NotStaticError as problem:
             total, children = self._derive_data_loop(loop, problem, scope)
-            rule = f"iterations known from the data, over {loop.variable} of (1 + body)"
+            rule = f"data-dependent number of iterations over {loop.variable} of (1 + body)"
         return bounds.then(total, scope.facts), rule, children
 
     def _derive_loop(self, loop: s.Loop, scope: Scope) -> Result:
-        """Derive the cost of a loop, by the tighter of two bounds if guards are not counted exactly."""
+        """Derive the cost of a loop; if its guards are not counted exactly, the tighter of two bounds."""
         before = len(self._guards)
         total, children = self._count_loop(loop, scope)
         if not total.exact and len(self._guards) > before and self.counts_guards:
@@ -291,7 +291,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return total, children
 
     def _with_fewer_guards(self) -> Self:
-        """Return a derivation that counts fewer guards, and bounds the rest by never and always."""
+        """Return a derivation that counts fewer guards, and bounds the rest as never or always true."""
         if self._rough is None:
             self._rough = copy(self)
             self._rough._counts, self._rough._done, self._rough._guards = self._counts[1:], {}, []
@@ -299,12 +299,12 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     @property
     def counts_guards(self) -> bool:
-        """True if a guard is counted where it holds, rather than bounded by always or never."""
+        """True if some guards are counted where they hold; False if all are bounded as never or always true."""
         return len(self._counts) > 1
 
     @property
     def ungoverned(self) -> Self:
-        """A derivation that counts no guard: guarded code is bounded by never and always executed."""
+        """A derivation that counts no guards: guarded code is bounded as never or always executed."""
         return self._with_fewer_guards().ungoverned if self.counts_guards else self
 
     def _count_loop(self, loop: s.Loop, scope: Scope) -> Result:
@@ -323,7 +323,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
         total = sum_over_iterations(once)
         if total.known and not total.exact and all(path.serial for path in body.paths.values()):
-            # Each iteration costs its test, whatever the lower bound of its body is.
+            # Summed apart, the tests stay exact even if the body has only bounds.
             total = sum_over_iterations(test).then(sum_over_iterations(body), scope.facts)
         if total.known and total.length > MAX_TERMS:
             with suppress(OutOfBudgetError, NotStaticError), limit_effort(MAX_ROUGH_PRODUCTS):
@@ -333,11 +333,11 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return total, children
 
     def _interchanged_cost(self, loop: s.Loop, scope: Scope) -> Tally | None:
-        """Return the exact cost of a perfect nest with its outer loop moved inwards past independent loops.
+        """Return the exact cost of a perfect nest after its outer loop is interchanged with independent inner loops.
 
-        None if no loop can be passed, or the moved loop bounds no inner range, or the cost is not exact in that
-        order. For skewed tiles the sums over all tiles of a step have short forms, those over the steps of a tile
-        do not.
+        None without such loops, or if no range inside them depends on the outer loop, or if the cost is not exact in
+        that order. For skewed tiles, sums over all tiles of a step have short forms, sums over the steps of a tile do
+        not.
         """
         passed: list[s.Loop] = []
         body = loop.body
@@ -354,7 +354,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
             or any(self.model.iteration(outer).names for outer in (loop, *passed))
         ):
             return None
-        # The moved loop has as many tests as the last loop that it passed; the other loops keep theirs.
+        # The moved loop is tested as often as the last loop that it passed was; the tests of the rest stay the same.
         order, tests = (replace(loop, body=body),), tuple[s.Stmt, ...]()
         for level in reversed(passed):
             order = (replace(level, body=order),)
@@ -384,15 +384,16 @@ class Statements(StatementVisitor[Scope, Outcome]):
             return unknown_cost(f"the bounds of this loop: {problem.reason}", loop.span), ()
         trips = range_.trips
         facts = scope.facts.with_symbol(loop.variable, (range_.first,), (range_.last,))
-        known = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
-        total, children = self._any_iteration_cost(loop, trips, known)
+        with_variable = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
+        total, children = self._any_iteration_cost(loop, trips, with_variable)
         if not total.known:
-            # Without a value for the loop variable, guards on it count as decided by the data.
-            other, children = self._any_iteration_cost(loop, trips, scope.without_value(loop.variable))
-            total = total.within(other, scope.facts)
+            # Without a value for the loop variable, guards on it depend on data, and so are bounded.
+            bounded, children = self._any_iteration_cost(loop, trips, scope.without_value(loop.variable))
+            total = total.within(bounded, scope.facts)
         return total, children
 
     def _any_iteration_cost(self, loop: s.Loop, trips: Amount, scope: Scope) -> Result:
+        """Bound the cost of a loop by its trip count and bounds of one iteration that hold for all."""
         body, children = self.block(loop.body, scope)
 
         def without_variable(amount: Amount) -> Amount:
@@ -425,7 +426,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         once = self._iteration_cost(loop, scope).then(body, scope.facts).then(test, scope.facts)
         return (
             test.then(repeat_tally(once, trips), scope.facts),
-            "test + at most this many (1 + body + test)",
+            "test + at most the declared number of (1 + body + test)",
             children,
         )
 
@@ -445,16 +446,16 @@ class Statements(StatementVisitor[Scope, Outcome]):
             inside = assuming_facts(scope, first.condition)
             outside = assuming_facts(scope, negate_condition(first.condition))
         body, children = self.block(first.body, inside) if indicator.upper else (FREE, ())
-        other, _, more = self._other_branches(rest, outside) if indicator.lower != ONE else (FREE, "", ())
+        otherwise, _, more = self._other_branches(rest, outside) if indicator.lower != ONE else (FREE, "", ())
         rule = "test + the branch that the sizes choose" if indicator.exact else "test + one of the branches"
-        return test.then(choose_tally(indicator, body, other, facts), facts), rule, (*children, *more)
+        return test.then(choose_tally(indicator, body, otherwise, facts), facts), rule, (*children, *more)
 
     def _indicator_bounds(self, condition: s.Expr, scope: Scope) -> KnownAmount:
-        """Bound the indicator of a condition, from 0 to 1 if data decides or it is not counted."""
+        """Bound the indicator of a condition: from 0 to 1 if it depends on data or is not counted."""
         return indicator_bounds(condition, scope, lambda taken: self._counts[0](taken, scope))
 
     def _scope_of_data_branch(self, condition: s.Expr, scope: Scope) -> Scope:
-        """Return the scope in a branch that data selects by a condition."""
+        """Return the scope in a branch whose condition depends on data."""
         return scope
 
     def _test_cost(self, condition: s.Expr, scope: Scope) -> Tally:
@@ -465,7 +466,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
 
 def _extern_scope(extern: s.Extern, scope: Scope) -> Scope:
-    """Bind names in an extern's declared cost to symbols of their own, whose values `--at` gives."""
+    """Bind unbound names in the declared cost of an extern to new symbols, whose values `--at` sets."""
     for name in sorted(s.names(extern.costs) - scope.values.keys()):
         scope = scope.with_value(name, Poly.symbol(name))
     return scope

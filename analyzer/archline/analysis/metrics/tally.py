@@ -32,9 +32,9 @@ T = TypeVar("T")
 class Tally:
     """The cost of code: `sums` has additive metrics, `paths` those of the critical path.
 
-    `declared` names the declared costs that it relies on. A metric that is not named is 0, or unknown if there is
-    a `gap`. A metric that is split by kinds is counted in total (flops) and by kind (flops.add): for two branches
-    with one addition and one multiplication each kind is 0 or 1, and their sum 1.
+    `declared` names the declared costs in it. A metric that is in neither is 0, or unknown if there is a `gap`, which
+    gives the reason. A metric with kinds is counted in total (flops) and by kind (flops.add): for two branches, one
+    with an addition and one with a multiplication, each kind is 0 or 1, and the total is 1.
     """
 
     sums: Mapping[str, Amount] = field(default_factory=dict)
@@ -43,29 +43,29 @@ class Tally:
     declared: frozenset[str] = frozenset()
 
     def amount(self, name: str) -> Amount:
-        """Return the amount of a metric; for a path the time at which all code, pending calls too, has ended."""
+        """Return the amount of a metric; for a path the time at which all code has ended, spawned calls too."""
         path = self.paths.get(name)
         amount = self.sums.get(name, NOTHING) if path is None else path.finish
         return amount if self.gap is None or isinstance(amount, UnknownAmount) else self.gap
 
     def whole(self, name: str) -> Amount:
-        """Return a metric of all kinds: the sum over kinds if it is exact, else the total."""
+        """Return the amount of a metric in total: the sum over its kinds if that is exact, else the total count."""
         kinds = [amount for kind, amount in self.sums.items() if kind.startswith(f"{name}.")]
-        together: Amount = NOTHING
+        kinds_sum: Amount = NOTHING
         for amount in kinds:
-            together = add(together, amount)
+            kinds_sum = add(kinds_sum, amount)
         total = self.amount(name)
         if not kinds or self.gap is not None:
             return total
         return (
-            together
-            if isinstance(together, UnknownAmount) or together.exact or isinstance(total, UnknownAmount)
+            kinds_sum
+            if isinstance(kinds_sum, UnknownAmount) or kinds_sum.exact or isinstance(total, UnknownAmount)
             else total
         )
 
     @property
     def names(self) -> frozenset[str]:
-        """The metrics that are counted, and their kinds."""
+        """The names of the metrics that are counted, and of their kinds."""
         return frozenset(self.sums) | frozenset(self.paths)
 
     def then(self, following: Tally, facts: Facts) -> Tally:
@@ -98,7 +98,7 @@ class Tally:
         )
 
     def ended(self, function: Callable[[Amount], Amount]) -> Tally:
-        """Apply a function to every amount, those of paths at the end of all code."""
+        """Apply a function to every amount; a path becomes serial, with the time at which all code has ended."""
         return self.map(function, lambda path: max_plus.serial_map(function(path.finish)))
 
     @property
@@ -109,19 +109,19 @@ class Tally:
     @property
     def exact(self) -> bool:
         """True if every amount is known exactly."""
-        found = map(self.amount, self.names)
-        return self.gap is None and all(isinstance(amount, KnownAmount) and amount.exact for amount in found)
+        amounts = map(self.amount, self.names)
+        return self.gap is None and all(isinstance(amount, KnownAmount) and amount.exact for amount in amounts)
 
     @property
     def length(self) -> int:
         """The number of terms of the longest known upper bound."""
-        found = map(self.amount, self.names)
-        return max((len(amount.upper.terms) for amount in found if isinstance(amount, KnownAmount)), default=0)
+        amounts = map(self.amount, self.names)
+        return max((len(amount.upper.terms) for amount in amounts if isinstance(amount, KnownAmount)), default=0)
 
     def within(self, second: Tally, facts: Facts) -> Tally:
-        """Combine two bounds of the same code; if neither is proved tighter, use the `second` one."""
+        """Combine two tallies of the same code to the tighter bounds; if neither is proved tighter, use `second`."""
         if self.gap is not None or second.gap is not None:
-            # The counts of a tally with a gap are incomplete.
+            # A tally with a gap lacks counts, so that the other one is used.
             return replace(self if second.gap is not None else second, declared=self.declared | second.declared)
 
         def tighter_path(first: MaxPlusMap, rough: MaxPlusMap) -> MaxPlusMap:
@@ -143,12 +143,12 @@ def _combine_by_name(
 
 
 def unknown_cost(reason: str, span: Span | None) -> Tally:
-    """Return a cost that cannot be derived."""
+    """Return the tally of code whose costs are unknown in all metrics."""
     return Tally(gap=UnknownAmount(reason, span))
 
 
 def choose_tally(indicator: KnownAmount, first: Tally, second: Tally, facts: Facts) -> Tally:
-    """Return `first` where the indicator is 1, `second` where it is 0, and bounds where it is undecided."""
+    """Return `first` where the indicator is 1, `second` where it is 0, and bounds of both where it is undecided."""
     if not indicator.exact:
         maybe = choose_tally(exact_amount(indicator.lower), first, either_tally(first, second, facts), facts)
         return choose_tally(exact_amount(indicator.upper), maybe, second, facts)
@@ -160,7 +160,7 @@ def choose_tally(indicator: KnownAmount, first: Tally, second: Tally, facts: Fac
 
 
 def either_tally(first: Tally, second: Tally, facts: Facts) -> Tally:
-    """Return bounds for one of two tallies, selected by data."""
+    """Return bounds that hold for both tallies, as data selects one or the other."""
     return first._combine(
         second,
         lambda one, other: either_amount(one, other, facts),
@@ -177,9 +177,9 @@ def repeat_tally(body: Tally, count: Amount) -> Tally:
 class DerivationStep:
     """One statement, its cost at each execution, and the steps inside it.
 
-    `rule` describes how its counts come about, `span_rule` how its span does if that differs. Inside a loop that
-    does not ascend by one, tallies contain the number of the iteration, from 0, under the loop variable's name:
-    `counter` gives that number in terms of the variable itself.
+    `rule` describes how the cost is computed, `span_rule` how the span is if that differs. Inside a loop that does
+    not ascend by one, the loop variable in tallies stands for the number of the iteration, from 0; `counter` has its
+    name, and that number in terms of the variable's value.
     """
 
     span: Span

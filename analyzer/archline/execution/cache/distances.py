@@ -1,10 +1,10 @@
 """LRU stack distances give the misses of LRU caches of every size in one pass over a trace.
 
 Mattson, Gecsei, Slutz and Traiger (IBM Systems Journal 9(2), 1970): an access hits in an LRU cache of C lines iff at
-most C distinct lines, its own among them, were accessed since (and including) its previous access. The count is of
-marks in a sequence of times, where each line marks its latest access (Bennett and Kruskal, IBM Journal of Research and
-Development 19(4), 1975), here over 64-bit words with a Fenwick tree (Software: Practice and Experience 24(3), 1994) of
-the words' population counts.
+most C distinct lines, its own among them, were accessed since (and including) its previous access. Each line has a mark
+at the time of its latest access, and marks after a time are counted (Bennett and Kruskal, IBM Journal of Research and
+Development 19(4), 1975): in 64-bit words, with a Fenwick tree (Software: Practice and Experience 24(3), 1994) of the
+words' population counts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class StackDistances:
     """The LRU stack distances of a trace.
 
     `histogram[d]` counts the accesses at distance d, 1 for an immediate repetition; its length is the number
-    of distinct lines plus 1 and `histogram[0]` is 0. `cold` counts first accesses, which are at no distance.
+    of distinct lines plus 1 and `histogram[0]` is 0. `cold` counts first accesses, which have no distance.
     """
 
     histogram: NDArray[np.int64]
@@ -50,9 +50,9 @@ class StackDistances:
     @overload
     def misses(self, capacity: NDArray[np.integer]) -> NDArray[np.int64]: ...
     def misses(self, capacity: int | NDArray[np.integer]) -> int | NDArray[np.int64]:
-        """Return the misses of an LRU cache of `capacity` >= 1 lines, or of one for each element of an array.
+        """Return the misses (lines fetched) of an LRU cache of `capacity` lines, or for each capacity in an array.
 
-        These are the lines it fetches. ValueError if a capacity is below 1.
+        ValueError if a capacity is below 1.
         """
         largest = len(self._hits) - 1
         capacities = np.asarray(min(capacity, largest + 1) if isinstance(capacity, int) else capacity)
@@ -63,7 +63,7 @@ class StackDistances:
 
 
 def stack_distances(lines: Lines | CompactTrace) -> StackDistances:
-    """Return the LRU stack distance of every access of a trace. ValueError if it is malformed (see `compact`)."""
+    """Return the histogram of LRU stack distances of a trace. ValueError if it is malformed (see `compact`)."""
     source = prepare_trace(lines)
     accesses = lines.accesses if isinstance(lines, CompactTrace) else len(lines)
     words = -(-min(len(source.lines) + 1, _SPARE * (source.bound + _WORD)) // _WORD)
@@ -84,7 +84,7 @@ def stack_distances(lines: Lines | CompactTrace) -> StackDistances:
 
 @helper
 def _marks_after(words: Buffer, tree: Buffer, live: int, time: int, now: int) -> int:
-    """Count the marks at times after `time`: over the words up to now if these are few, else by the tree."""
+    """Count the marks at times after `time`: in the words up to `now` if these are few, else by the tree."""
     word = time >> 6
     last = now >> 6
     through = words[word] & ((2 << (time & 63)) - 1)
@@ -102,7 +102,7 @@ def _marks_after(words: Buffer, tree: Buffer, live: int, time: int, now: int) ->
 
 @helper
 def _move_mark(words: Buffer, tree: Buffer, old: int, new: int) -> None:
-    """Move a mark from time `old` to the later time `new`; in the tree, as far up as the two paths differ."""
+    """Move a mark from time `old` to the later time `new`; in the tree only nodes on one of the two paths change."""
     words[old >> 6] ^= 1 << (old & 63)
     words[new >> 6] |= 1 << (new & 63)
     behind = (old >> 6) + 1
@@ -119,7 +119,7 @@ def _move_mark(words: Buffer, tree: Buffer, old: int, new: int) -> None:
 
 @helper
 def _renumber_marks(latest: Buffer, owners: Buffer, words: Buffer, tree: Buffer, times: int) -> int:
-    """Give the marks the times 0, 1, ... in their order; return their number."""
+    """Renumber the times of the marks to 0, 1, ... in their order; return the number of marks."""
     live = 0
     for time in range(times):
         line = owners[time]
@@ -149,11 +149,11 @@ def _append(words: Buffer, tree: Buffer, time: int) -> None:
 
 @kernel
 def _measure(lines: Buffer, latest: Buffer, owners: Buffer, words: Buffer, tree: Buffer, histogram: Buffer) -> int:
-    """Fill the histogram: the top four of the LRU stack are variables; the rest are marks, in the order of sinking.
+    """Fill the histogram, and return the number of distinct lines; immediate repetitions are skipped.
 
-    Times run to the end of `words`, a few times the distinct lines; then the marks are renumbered. A line among the top
-    four has the time _ABOVE, one before its first access _NONE. Immediate repetitions are skipped. Returns the number
-    of distinct lines.
+    The top four lines of the LRU stack are variables; each other line has a mark at the time when it left these.
+    `latest` is the time of a line, _ABOVE for the top four, _NONE before the first access; `owners` is the line of a
+    time. When times reach the end of `words`, a few times the number of lines, the marks are renumbered.
     """
     times = len(owners)
     now = 0

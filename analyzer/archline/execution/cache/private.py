@@ -1,14 +1,14 @@
-"""Private caches of P processors are simulated here, under a schedule of one recorded execution.
+"""Simulate the private caches of P processors, under a schedule of one recorded execution.
 
 The trace is that of the serial execution; a schedule determines which processor executes which part of it, and in what
 order. Each processor's accesses go through its own cache; caches start empty, and neither invalidation nor false
 sharing between them is modelled. Local arrays are on the stack of lines of the processor that allocates them.
 
 `Q_P <= P * Q_1` (Tran and Ha, ICPADS 2016, Lemma 2.1) is true for the lines fetched under optimal replacement if every
-processor runs a subsequence of the serial order (`Static`, `Chunked`), because dropping accesses from a trace never
-increases the optimum. Here Q_1 must give every local array fresh lines: the serial stack reuses lines between arrays
-which then are on the stacks of different processors. It is false under LRU, and under `WorkStealing`, where a processor
-may run strands out of the serial order.
+processor runs a subsequence of the serial order (`StaticSchedule`, `Chunked`), because dropping accesses from a trace
+never increases the optimum. Q_1 must be that of a trace in which every local array has lines of its own: the serial
+stack reuses lines for arrays that are on the stacks of different processors here. The lemma is false under LRU, and
+under `WorkStealing`, where a processor may run strands out of the serial order.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Element = TypeVar("Element", bound=np.generic)
 
 @record(slots=True)
 class PrivateCaches:
-    """The accesses of each processor and the results of its cache, in the processors' order."""
+    """The number of accesses and the cache result of each processor, by rank."""
 
     accesses: tuple[int, ...]
     caches: tuple[CacheResult, ...]
@@ -64,7 +64,7 @@ def private_caches(
     `compact`) or the log (see `strands`) is malformed.
     """
     if processors < 1:
-        raise ValueError(f"an execution takes at least one processor, not {processors}")
+        raise ValueError(f"an execution needs at least one processor, not {processors}")
     check_trace(lines, writes)
     shape = match_events(log, len(lines))
     match schedule:
@@ -77,9 +77,9 @@ def private_caches(
     simulate = {"optimal": optimal, "lru": lru}[policy]
     counts, caches = [], []
     for ranges in assignment.ranges:
-        own_lines = _gather_ranges(placed, ranges)
-        counts.append(len(own_lines))
-        caches.append(simulate(own_lines, capacity, None if flags is None else _gather_ranges(flags, ranges)))
+        processor_lines = _gather_ranges(placed, ranges)
+        counts.append(len(processor_lines))
+        caches.append(simulate(processor_lines, capacity, None if flags is None else _gather_ranges(flags, ranges)))
     return PrivateCaches(tuple(counts), tuple(caches))
 
 
@@ -96,21 +96,23 @@ def _place_arrays(lines: Lines, log: StrandLog, assignment: Assignment, processo
     moves = (allocates | (log.kinds == TraceEvent.RELEASE)) & (log.values > 0)
     sizes = np.where(allocates, log.values, -log.values)[moves]
     bounds = np.append(log.positions[moves], len(lines))
-    place = np.array(assignment.starts, np.int64) * processors + np.array(assignment.owners, np.int64)
-    place = place[log.values[allocates] > 0]
+    bottoms = np.array(assignment.starts, np.int64) * processors + np.array(assignment.owners, np.int64)
+    bottoms = bottoms[log.values[allocates] > 0]
     table = make_buffer(int(np.cumsum(sizes).max(initial=0)), 0, np.int64)
     placed = make_buffer(len(lines), 0, np.int64)
-    astray = _relocate_lines(
+    wrong_access = _relocate_lines(
         buffer_of(lines),
         buffer_of(bounds),
         buffer_of(sizes),
-        buffer_of(place),
+        buffer_of(bottoms),
         (log.stack_base, processors),
         table,
         placed,
     )
-    if astray >= 0:
-        raise ValueError(f"access {astray} is to line {lines[astray]}, above the stack of local arrays there")
+    if wrong_access >= 0:
+        raise ValueError(
+            f"access {wrong_access} is to line {lines[wrong_access]}, above the stack of local arrays there"
+        )
     return array_of(placed, np.int64)
 
 
@@ -124,10 +126,11 @@ def _relocate_lines(
     table: Buffer,
     placed: Buffer,
 ) -> int:
-    """Follow the serial stack; `table` has the present position of each depth. Return the first bad access or -1.
+    """Fill `placed` with the relocated lines; return the first access above the stack, or -1.
 
-    `sizes` are the lines put on the stack (> 0) or taken off (< 0) before the accesses that follow, bound by bound;
-    `place[a]` is the position of the bottom line of the a-th array, from the base.
+    `table` has the line that stands for each depth of the serial stack now. `sizes[k]` lines are put on the stack (> 0)
+    or taken off (< 0) before access `bounds[k]`; `place[a]` is the position of the first line of the a-th array, from
+    the base.
     """
     base, processors = stacks
     depth = 0

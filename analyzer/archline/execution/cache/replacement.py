@@ -1,4 +1,4 @@
-"""A fully associative cache of C lines, empty at the start, is simulated: with optimal replacement and LRU.
+"""Simulate a fully associative cache of C lines, empty at the start, with optimal or LRU replacement.
 
 Every access brings its line in, a write as well as a read (no bypassing, write-allocate). A line written since it was
 fetched is dirty; it is written back when it is evicted, or in the final flush.
@@ -17,7 +17,7 @@ _NONE = -1  # no line, no time, no use
 
 @record(slots=True)
 class CacheResult:
-    """The result of one cache: `io` lines fetched, `writebacks` dirty lines written back, final flush included."""
+    """The result of one cache: `io` lines fetched, and `writebacks` dirty lines written back, with the final flush."""
 
     io: int
     writebacks: int
@@ -26,9 +26,9 @@ class CacheResult:
 def optimal(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = None) -> CacheResult:
     """Simulate optimal replacement (Belady 1966; Mattson et al. 1970): evict the line used furthest in the future.
 
-    `io` is the minimum over all replacements of `capacity` lines on this trace. `writebacks` are those of this policy,
-    not the minimum: other choices with the same `io` may write back fewer. Lines that are never used again go first,
-    and among these the choice changes neither count. ValueError if `capacity` < 1 or the trace is malformed (see
+    `io` is the minimum over all replacement policies. `writebacks` are those of this policy and not the minimum: other
+    policies with the same `io` may write back fewer. Lines that are never used again are evicted first; which one does
+    not affect the counts. ValueError if `capacity` < 1 or the trace is malformed (see
     `compact`).
     """
     _require_lines(capacity)
@@ -42,7 +42,7 @@ def optimal(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = 
     starts = _level_starts(entries)
     words = make_buffer(starts[-1], 0, np.int64)
     levels = buffer_of(np.array(starts, np.int64))
-    # The kernels' integers have 64 bits, a capacity any number.
+    # Kernels use 64-bit integers, but a capacity can be larger.
     io, written = _run_optimal(following, marks, entries, words, levels, min(capacity, source.bound))
     return CacheResult(int(io), int(written))
 
@@ -63,7 +63,7 @@ def _require_lines(capacity: int) -> None:
 
 
 def _level_starts(bits: int) -> list[int]:
-    """Return the starts of the levels of a bitset over `bits` bits in one array of words, and the end.
+    """Return where the levels of a hierarchical bitset of `bits` bits start in one array of words, and its length.
 
     A set bit of level k + 1 means that a word of level k is not zero; the last level is one word.
     """
@@ -109,9 +109,9 @@ def _remove(words: Buffer, starts: Buffer, bit: int) -> None:
 
 @kernel
 def _link_entries(lines: Buffer, writes: Buffer, latest: Buffer, following: Buffer, marks: Buffer) -> int:
-    """Merge runs of accesses to one line into entries, and give each the next entry of its line, 0 if none.
+    """Merge runs of accesses to one line into entries; return their number.
 
-    `marks` becomes 1 for entries that write. Returns the number of entries.
+    `following` is set to the next entry of the same line (0: none), `marks` to 1 for entries that write.
     """
     marked = len(writes) > 0
     entries = 0
@@ -134,14 +134,14 @@ def _link_entries(lines: Buffer, writes: Buffer, latest: Buffer, following: Buff
 def _run_optimal(
     following: Buffer, marks: Buffer, entries: int, words: Buffer, starts: Buffer, capacity: int
 ) -> tuple[int, int]:
-    """Simulate with the resident lines as bits of a bitset over entries: each line is represented by its next use.
+    """Simulate optimal replacement; return the lines fetched and written back.
 
-    An access hits if its own bit is set. Bits at or before the present need no clearing, since an eviction takes the
-    maximum, which is in the future. Lines without a next use are only counted, and written back when they become so.
-    Otherwise a dirty line carries a 2 in the mark of its next use.
+    A resident line is a bit in a bitset over entries, at its next use, so an entry hits if its bit is set. Bits of past
+    entries are not cleared, as an eviction takes the maximum, which is in the future. Lines without a next use are only
+    counted (`dead`), and written back at their last use. Any other dirty line has a 2 in the mark of its next use.
 
-    One use, later than any added since, is kept out of the bitset as `pending`; while it exceeds `bound`, which no bit
-    does, it is the maximum. A streamed line is mostly evicted from there, without a walk through the levels.
+    The latest next use is held in `pending` instead of the bitset; while it is above `bound`, an upper bound of all
+    bits, it is the maximum. Lines of a stream are mostly evicted from there, without a search in the bitset.
     """
     marked = len(marks) > 0
     io = 0
@@ -189,7 +189,7 @@ def _run_optimal(
 
 @kernel
 def _run_lru(lines: Buffer, writes: Buffer, latest: Buffer, dirty: Buffer, capacity: int) -> tuple[int, int]:
-    """Simulate with the resident lines as those accessed since access `oldest`; the trace is the recency list."""
+    """Simulate LRU; return the lines fetched and written back. Resident lines are those accessed since `oldest`."""
     marked = len(writes) > 0
     io = 0
     written = 0

@@ -1,4 +1,4 @@
-"""Schedules that keep the serial order on every processor are static blocks and chunks dealt in turn."""
+"""Define the schedules that keep the serial order on every processor: static blocks, and chunks dealt in turn."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from archline.records import record
 
 @record(slots=True)
 class StaticSchedule:
-    """Each outermost parallel loop in one contiguous block of iterations a processor.
+    """The schedule that gives each processor one block of the iterations of each outermost parallel loop.
 
-    Iteration k of t goes to processor k*P // t. Nested parallel loops and spawned calls run, serially, on the processor
-    that reaches them; code outside of parallel loops runs on processor 0.
+    Iteration k of t is executed by processor k*P // t. Nested parallel loops and spawned calls run, serially, on the
+    processor that reaches them; code outside of parallel loops runs on processor 0.
     """
 
 
 @record(slots=True)
 class Chunked:
-    """The schedule whose iterations are dealt in chunks of `size`: iteration k to processor (k // size) mod P.
+    """The schedule that deals iterations in chunks of `size`: iteration k to processor (k // size) mod P.
 
-    Otherwise it is as `StaticSchedule`. ValueError if `size` < 1.
+    Nested loops, calls and other code are as in `StaticSchedule`. ValueError if `size` < 1.
     """
 
     size: int

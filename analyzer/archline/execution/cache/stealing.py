@@ -1,11 +1,11 @@
-"""Randomised work stealing is simulated here: one deque a worker, the child first, the continuation stealable.
+"""Simulate the randomised work stealing of Cilk: a deque for each worker, which runs children before continuations.
 
 The scheduler is that of Cilk (Blumofe and Leiserson, Journal of the ACM 46(5), 1999; Frigo, Leiserson and Randall, PLDI
 1998). At a spawn the worker puts the continuation at the bottom of its deque and runs the child. At the child's end it
-takes the continuation back from the bottom; if that was stolen, it continues after the parent's sync if it was the last
-child that this waits for, and else becomes a thief. At a sync that waits for a child it leaves the frame to the last
-child and becomes a thief. A thief takes the oldest continuation of a random other worker. A parallel loop is a tree of
-spawns: the first half of a range of iterations is spawned, the second is the continuation.
+takes the continuation back from the bottom. If that was stolen, it continues after the parent's sync if the child is
+the last for which that waits, and otherwise becomes a thief. At a sync with children that run, it leaves the frame to
+the last child and becomes a thief. A thief takes the oldest continuation of a random other worker. A parallel loop is a
+tree of spawns: the first half of a range of iterations is spawned, the second is the continuation.
 
 A strand takes as many units of time as it has accesses, at least 1; an attempt to steal takes 1. While all deques are
 empty, thieves wait, which avoids attempts that cannot succeed.
@@ -40,9 +40,9 @@ class _Kind(Enum):
 
 @dataclass(eq=False, slots=True)
 class _Frame:
-    """A frame, which a sync belongs to; `children` counts spawned children that have not ended.
+    """A frame of calls and iterations, whose children a sync joins; `children` counts the children that still run.
 
-    `loop` is the PARALLEL event of the loop that a range or an iteration is part of.
+    `loop` is the PARALLEL event of the loop of a range or an iteration; `waiting` is the task that waits for children.
     """
 
     kind: _Kind
@@ -56,7 +56,7 @@ class _Frame:
 class _Task:
     """The continuation of a frame: the accesses from `position` up to the event `event`, then that event.
 
-    For ranges the event is the loop's PARALLEL, met in the loop's own frame, and `low`..`high` are the iterations.
+    For a range of iterations `low`..`high` the event is the PARALLEL of the loop.
     """
 
     frame: _Frame
@@ -108,9 +108,9 @@ class _Simulation:
     def _begin_task(self, worker: int, now: int, task: _Task) -> None:
         end = self._structure.positions[task.event]
         add_range(self._ranges[worker], task.position, end)
-        least = 0 if self._structure.kinds[task.event] in _WITHIN_STRAND else 1
+        minimum = 0 if self._structure.kinds[task.event] in _WITHIN_STRAND else 1
         self._current[worker] = task
-        heapq.heappush(self._agenda, (now + max(end - task.position, least), worker))
+        heapq.heappush(self._agenda, (now + max(end - task.position, minimum), worker))
 
     def _idle_until(self, worker: int, until: int) -> None:
         self._current[worker] = None
@@ -122,7 +122,7 @@ class _Simulation:
         return self._deques[victim].popleft() if self._deques[victim] else None
 
     def _pass_event(self, worker: int, task: _Task) -> _Task | None:
-        """Return the task of the worker after the event its task has reached; None: it becomes a thief."""
+        """Execute the event that a task has reached; return the next task of the worker, None if it becomes a thief."""
         frame, event = task.frame, task.event
         structure = self._structure
         match structure.kinds[event]:
@@ -160,7 +160,7 @@ class _Simulation:
         return child
 
     def _must_wait(self, task: _Task) -> bool:
-        """Whether the frame must wait for children here; then it is left to the last one."""
+        """Return whether the frame has to wait for children; then the task is left in it for the last child."""
         if not task.frame.children:
             return False
         task.position = self._structure.positions[task.event]
@@ -173,8 +173,8 @@ class _Simulation:
             case 0 if not self._structure.values[loop]:
                 return self._continue_at(frame, self._structure.partner[loop] + 1)
             case 0:
-                whole = _Frame(_Kind.LOOP, frame, loop)
-                return _Task(whole, loop, position, 0, self._structure.values[loop])
+                loop_frame = _Frame(_Kind.LOOP, frame, loop)
+                return _Task(loop_frame, loop, position, 0, self._structure.values[loop])
             case 1:
                 iteration = self._structure.iterations[loop][task.low]
                 return self._continue_at(_Frame(_Kind.ITERATION, frame, loop), iteration + 1)
@@ -185,7 +185,7 @@ class _Simulation:
                 return self._fork_child(worker, _Task(frame, loop, position, middle, task.high), first)
 
     def _leave_frame(self, worker: int, task: _Task) -> _Task | None:
-        """End a frame with no child outstanding."""
+        """End a frame without running children; return the next task of the worker, None if it becomes a thief."""
         parent = task.frame.parent
         if parent is None:
             self._finished = True
@@ -200,7 +200,7 @@ class _Simulation:
                 return self._join(worker, parent)
 
     def _join(self, worker: int, parent: _Frame) -> _Task | None:
-        """End a spawned child of `parent` on this worker."""
+        """End a spawned child of `parent`; return the next task of the worker, None if it becomes a thief."""
         parent.children -= 1
         if self._deques[worker]:
             return self._deques[worker].pop()

@@ -1,4 +1,4 @@
-"""The series-parallel structure of a serial execution is a log of events next to its access trace."""
+"""Define the log of a serial execution, whose events give the series-parallel structure of its access trace."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ class TraceEvent(IntEnum):
     """
 
     SPAWN = 0
-    """A spawned call begins, which extends to its SPAWN_END."""
+    """A spawned call begins; it ends at its SPAWN_END."""
     SPAWN_END = 1
-    """The spawned call ends, after it has joined its own spawned calls."""
+    """The spawned call ends after the calls that it spawned are joined."""
     SYNC = 2
     """The calls spawned in this frame before it are joined."""
     PARALLEL = 3
-    """A parallel loop begins; exactly trip count ITERATION events of its own follow."""
+    """A parallel loop begins; as many ITERATION events of this loop follow as its trip count says."""
     ITERATION = 4
-    """The next iteration begins, and the one before it ends, after it has joined its spawned calls."""
+    """The next iteration begins; the iteration before it ends after its spawned calls are joined."""
     PARALLEL_END = 5
-    """The loop ends: all its iterations are joined, and nothing else."""
+    """The loop ends: its iterations are joined, but no other spawned calls."""
     CALL = 6
-    """A serial call begins. Needed only where the callee spawns or syncs: it gives these their own frame."""
+    """A serial call begins, with a frame for its spawns and syncs; not needed if the callee has none."""
     RETURN = 7
-    """The serial call ends, after it has joined its own spawned calls."""
+    """The serial call ends after the calls that it spawned are joined."""
     ALLOCATE = 8
     """A local array of some lines is put on top of the stack of lines."""
     RELEASE = 9
-    """The frame's spawned calls are joined and the local array on top, of as many lines, is released."""
+    """The spawned calls of the frame are joined, and the topmost local array, of that many lines, is released."""
 
 
 _CLOSED_BY = {
@@ -65,7 +65,7 @@ class StrandLog:
 
 @record(slots=True)
 class Structure:
-    """A log made navigable, in plain lists. Its last event closes the whole execution, as RETURN.
+    """A log with its events matched, in lists. The last event is a RETURN that closes the whole execution.
 
     `partner[e]` is the closing event of an opening one and the opening one of a closing one (0 for the last);
     `allocation[e]` is, for ALLOCATE and RELEASE, the number of the allocation in the log (from 0), else -1;
@@ -88,8 +88,11 @@ def match_events(log: StrandLog, accesses: int) -> Structure:
     from its trip count, or an array is released with another size.
     """
     positions = [*log.positions.tolist(), accesses]
-    _require_rule(len(log.kinds) == len(log.positions) == len(log.values), "one position and one value an event")
-    _require_rule(all(a <= b for a, b in zip([0, *positions], positions, strict=False)), "positions within the trace")
+    _require_rule(len(log.kinds) == len(log.positions) == len(log.values), "each event has one position and one value")
+    _require_rule(
+        all(a <= b for a, b in zip([0, *positions], positions, strict=False)),
+        "positions do not decrease and lie within the trace",
+    )
     kinds = [TraceEvent(kind) for kind in log.kinds.tolist()]
     values = log.values.tolist()
     partner = [0] * len(positions)
@@ -101,23 +104,29 @@ def match_events(log: StrandLog, accesses: int) -> Structure:
         if kind in _CLOSED_BY:
             opened.append(event)
         elif kind in _OPENED_BY:
-            _require_rule(bool(opened) and kinds[opened[-1]] is _OPENED_BY[kind], f"{kind.name} closes what is open")
+            _require_rule(
+                bool(opened) and kinds[opened[-1]] is _OPENED_BY[kind], f"{kind.name} closes the innermost open event"
+            )
             begin = opened.pop()
             partner[event], partner[begin] = begin, event
         if kind is TraceEvent.PARALLEL:
             iterations[event] = []
         elif kind is TraceEvent.ITERATION:
-            _require_rule(bool(opened) and kinds[opened[-1]] is TraceEvent.PARALLEL, "ITERATION directly in its loop")
+            _require_rule(
+                bool(opened) and kinds[opened[-1]] is TraceEvent.PARALLEL, "each ITERATION is directly in its loop"
+            )
             iterations[opened[-1]].append(event)
         elif kind is TraceEvent.PARALLEL_END:
-            _require_rule(len(iterations[begin]) == values[begin], "as many iterations as the trip count")
+            _require_rule(len(iterations[begin]) == values[begin], "a loop has as many iterations as its trip count")
         elif kind is TraceEvent.ALLOCATE:
             allocation[event] = allocations
             allocations += 1
         elif kind is TraceEvent.RELEASE:
-            _require_rule(values[event] == values[begin], "an array is released with the size it was allocated")
+            _require_rule(
+                values[event] == values[begin], "an array is released with the size with which it was allocated"
+            )
             allocation[event] = allocation[begin]
-    _require_rule(not opened, "everything opened is closed")
+    _require_rule(not opened, "every opened event is closed")
     return Structure([*kinds, TraceEvent.RETURN], positions, [*values, 0], partner, allocation, iterations, allocations)
 
 
@@ -127,10 +136,10 @@ def _require_rule(holds: bool, rule: str) -> None:
 
 
 class Stacks:
-    """A stack of lines for each processor, and the positions of the local arrays of one execution on it.
+    """The stacks of lines of all processors; `owners` and `starts` are the processor and depth of each allocation.
 
-    An array need not be released by the processor that allocated it, nor from the top: a thief may finish a block whose
-    owner has gone on. Space above the last array that is not released is free.
+    An array may be released by another processor than its owner, and below the top: a thief may finish a block of the
+    owner. Space above the last array that is not released is free.
     """
 
     def __init__(self, processors: int, allocations: int) -> None:
@@ -148,7 +157,7 @@ class Stacks:
         self.starts[allocation] = start
 
     def release(self, allocation: int) -> None:
-        """Give the array's lines back as soon as all arrays above are released."""
+        """Release an array; its lines are free when all arrays above it on its stack are released too."""
         self._released[allocation] = True
         held = self._held[self.owners[allocation]]
         while held and self._released[held[-1][0]]:
@@ -168,7 +177,7 @@ class Assignment:
 
 
 def add_range(ranges: list[tuple[int, int]], begin: int, end: int) -> None:
-    """Append accesses `begin..end` to a processor's ranges, joined to the last if they continue it."""
+    """Append accesses `begin..end` to the ranges of a processor; extend the last range if it ends at `begin`."""
     if begin == end:
         return
     if ranges and ranges[-1][1] == begin:

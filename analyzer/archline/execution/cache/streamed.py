@@ -1,8 +1,8 @@
-"""LRU of one cache is simulated while a program runs: generated code passes on each access, and no trace is kept.
+"""Simulate the LRU cache while a program runs: generated code reports each access, and no trace is kept.
 
-`ring` holds the lines of the latest accesses in order. `latest` has 2*place + dirty for each line: its place in the
-ring, from 1 on, or 0 if it is not resident. The entries of the ring from K[OLDEST] on whose line was not accessed again
-are the resident lines, the least recently used first.
+`ring` holds the lines of the latest accesses in order. `latest` has 2*position + dirty for each line: the position in
+the ring of its latest access, from 1 on, or 0 if it is not resident. The resident lines are those in the ring from
+K[OLDEST] on, at their latest access, with the least recently used first.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from archline.execution.results import Cache
 
 SPARE = 1 << 12
-"""The minimum number of free entries of the ring, in addition to resident lines: enough for one batch of accesses."""
+"""Entries of the ring in addition to four times the cache, so that a batch of accesses always fits."""
 MAX_NARROW = 2**31 - 1
 
 
 def choose_line_operator(line: int) -> str:
-    """Return the operator that gives the line from an address and K[LINE_BY]: a shift is faster."""
+    """Return the operator for the line of an address with K[LINE_BY]: a shift if a line has a power of 2 of words."""
     return "//" if line & (line - 1) else ">>"
 
 
 def add_lru_state(memory: Memory, cache: Cache) -> Memory:
-    """Add the state of LRU to the memory of a run: its size does not depend on the number of accesses."""
+    """Add the state of LRU to the memory of a run; its size does not grow with the number of accesses."""
     arrays, state = memory.arrays, memory.state
     line = int(cache.L)
     count = len(arrays[MEM_INTS]) // line + 1
@@ -74,9 +74,9 @@ def lru_miss(K: Any, latest: Buffer, ring: Buffer) -> None:  # noqa: N803
 def lru_tidy(K: Any, latest: Buffer, ring: Buffer, now: int) -> int:  # noqa: N803
     """Move the entries of resident lines to the start of the ring; return their number."""
     entries = 0
-    for place in range(K[OLDEST], now):
-        line = ring[place]
-        if latest[line] >> 1 == place + 1:
+    for position in range(K[OLDEST], now):
+        line = ring[position]
+        if latest[line] >> 1 == position + 1:
             ring[entries] = line
             entries += 1
             latest[line] = 2 * entries + (latest[line] & 1)
@@ -85,7 +85,7 @@ def lru_tidy(K: Any, latest: Buffer, ring: Buffer, now: int) -> int:  # noqa: N8
 
 
 def make_result(memory: Memory) -> CacheResult:
-    """Return the result of the cache; lines that are dirty at the end are written back."""
+    """Return the result of the cache; lines that are dirty at the end count as written back."""
     state, ring, latest = memory.state, memory.arrays[MEM_TRACE], memory.arrays[MEM_LATEST]
     oldest, now = int(state[OLDEST]), int(state[TRACE])
     entries = latest[ring[oldest:now]]

@@ -1,4 +1,4 @@
-"""Traces are prepared for simulators: dense line numbers, immediate repetitions merged."""
+"""Prepare the traces for simulators: with dense line numbers, and immediate repetitions merged."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class CompactTrace:
     """A trace prepared once for any number of simulations.
 
     `lines` numbers the distinct lines 0, 1, ... in order of first access (int32 unless the trace has 2^30 accesses or
-    more) and holds a run of accesses to one line as one entry: accesses after the first one of a run are hits in every
-    cache of at least one line, for any replacement. `writes` has for each entry whether any access of the run writes;
-    None if nothing does. `distinct` counts lines, `accesses` those of the original trace.
+    more) and has one entry for a run of accesses to one line: after the first, the accesses of a run hit in every cache
+    with any replacement. `writes` has for each entry whether an access of the run writes; it is None if no flags were
+    given. `distinct` counts lines, `accesses` those of the original trace.
     """
 
     lines: Lines
@@ -36,9 +36,9 @@ class CompactTrace:
 
 
 def compact(lines: Lines | CompactTrace, writes: Writes | None = None) -> CompactTrace:
-    """Prepare a trace of line numbers, each >= 0 and arbitrarily sparse, and its flags of writing accesses.
+    """Prepare a trace of line numbers >= 0, however sparse, and the flags of the accesses that write.
 
-    A trace that is compact already is returned unchanged. ValueError if `lines` is not a 1-D array of integers >= 0
+    A compact trace is returned unchanged. ValueError if `lines` is not a 1-D array of integers >= 0
     below 2^63, or `writes` (bool or uint8) is of another length.
     """
     if isinstance(lines, CompactTrace):
@@ -55,9 +55,9 @@ def compact(lines: Lines | CompactTrace, writes: Writes | None = None) -> Compac
 
 @record(eq=False, slots=True)
 class TraceBuffers:
-    """A trace as the kernels read it: line numbers below `bound`, runs of accesses to one line kept or merged.
+    """A trace as kernels read it: line numbers below `bound`; runs of accesses to one line may be merged.
 
-    `writes` has one flag an entry, or is empty if nothing writes. `numbers` is the type of an index into it.
+    `writes` has a flag for each entry, or is empty without flags. `numbers` is the integer type for positions in it.
     """
 
     lines: Buffer
@@ -67,7 +67,7 @@ class TraceBuffers:
 
 
 def prepare_trace(lines: Lines | CompactTrace, writes: Writes | None = None) -> TraceBuffers:
-    """Return a trace's lines under their own numbers if these are small enough for tables, else compacted."""
+    """Return the buffers of a trace, which is compacted if its line numbers are too large for tables."""
     if not isinstance(lines, CompactTrace):
         check_trace(lines, writes)
         lines = _convert_to_signed(lines)
@@ -108,7 +108,7 @@ def check_trace(lines: Lines, writes: Writes | None) -> None:
 
 
 def _number_lines(lines: Lines) -> tuple[Lines, int]:
-    """Return the merged trace in dense numbers, and the number of distinct lines."""
+    """Return the trace with dense line numbers and runs merged, and the number of distinct lines."""
     source = buffer_of(lines)
     dtype = _select_type(lines)
     target = make_buffer(len(lines), 0, dtype)
@@ -152,7 +152,7 @@ def _number_by_table(lines: Buffer, table: Buffer, target: Buffer) -> tuple[int,
 
 @kernel
 def _number_hashed(lines: Buffer, keys: Buffer, numbers: Buffer, target: Buffer) -> tuple[int, int]:
-    """Number lines with an open-addressing table; return (-1, 0) as soon as that is half full."""
+    """Number lines densely with an open-addressing hash table; return (-1, 0) as soon as that is half full."""
     mask = len(keys) - 1
     entries = 0
     distinct = 0

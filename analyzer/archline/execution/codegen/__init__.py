@@ -1,6 +1,6 @@
-"""A checked program becomes Python source that runs it and counts; numba can compile the same source.
+"""Translate the checked program to Python source that runs it and counts; numba can compile this source.
 
-`program` has the entry, which generates a program: a function for each algorithm and form of arguments.
-An `AlgorithmWriter` writes one function; the modules write expressions, conditions, arrays, calls, messages and
-statements with it. `archline.execution.engine` makes the program callable.
+`program.generate_program` is the entry: it writes a function for each algorithm and form of arguments. An
+`AlgorithmWriter` collects the lines of one function; the other modules write expressions, conditions, arrays, calls,
+messages and statements with it. `archline.execution.engine` makes the program callable.
 """

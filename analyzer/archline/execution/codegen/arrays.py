@@ -1,4 +1,4 @@
-"""Code is written here for local arrays on the stack of lines, views, and statements on whole arrays."""
+"""Write the code for local arrays on the stack, for views, and for assignments of whole arrays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from archline.records import record, replace
 
 
 def write_view(fn: AlgorithmWriter, expr: s.Expr) -> ArrayValue:
-    """Write the view of an expression; its bounds are evaluated, from left to right, and checked."""
+    """Write the code that evaluates a view; its bounds are evaluated from left to right, and checked."""
     match expr:
         case s.Name(id=name):
             return fn.view(name)
@@ -46,12 +46,12 @@ def _write_sliced_view(fn: AlgorithmWriter, expr: s.Element, base: ArrayValue) -
     steps: list[Atom] = []
     extents: list[Atom] = []
     dimensions: list[int] = []
-    for dimension, piece in enumerate(expr.subscripts):
+    for dimension, subscript in enumerate(expr.subscripts):
         extent = base.extents[dimension]
-        if not isinstance(piece, s.Slice):
-            starts.append(_write_index(fn, expr, piece, extent, dimension))
+        if not isinstance(subscript, s.Slice):
+            starts.append(_write_index(fn, expr, subscript, extent, dimension))
             continue
-        start, length, step = _write_slice(fn, expr, piece, extent)
+        start, length, step = _write_slice(fn, expr, subscript, extent)
         starts.append(start)
         steps.append(step)
         extents.append(length)
@@ -77,13 +77,13 @@ def _shift_view(
             )
             return replace(base, base=_write_sum(fn, terms), extents=extents, place=place, facts=())
         case Morton(row, column, rows, columns):
-            moved = Morton(
+            shifted = Morton(
                 _write_sum(fn, [row, *_scale_starts(starts, rows)]),
                 _write_sum(fn, [column, *_scale_starts(starts, columns)]),
                 tuple(_scale_stride(fn, rows[d], step) for d, step in zip(dimensions, steps, strict=True)),
                 tuple(_scale_stride(fn, columns[d], step) for d, step in zip(dimensions, steps, strict=True)),
             )
-            return replace(base, extents=extents, place=moved, facts=())
+            return replace(base, extents=extents, place=shifted, facts=())
 
 
 def _scale_starts(starts: list[Atom], strides: tuple[Atom, ...]) -> list[str]:
@@ -109,7 +109,7 @@ def _write_index(fn: AlgorithmWriter, expr: s.Element, index: s.Expr, extent: At
 
 
 def _write_slice(fn: AlgorithmWriter, expr: s.Element, piece: s.Slice, extent: Atom) -> tuple[Atom, Atom, Atom]:
-    """Return start, number of entries and step of one slice."""
+    """Write the checks of a slice; return its start, number of entries and step."""
     lo = "0" if piece.lo is None else make_atom(fn, write_integer(fn, piece.lo), "w")
     hi = extent if piece.hi is None else make_atom(fn, write_integer(fn, piece.hi), "w")
     if piece.by_length:
@@ -142,7 +142,7 @@ def write_step(fn: AlgorithmWriter, step: s.Expr) -> Atom:
 def _write_reshaped_view(fn: AlgorithmWriter, expr: s.Reshape) -> ArrayValue:
     base = write_view(fn, expr.base)
     shape = tuple(make_atom(fn, write_integer(fn, entry), "w") for entry in expr.shape)
-    message = f"`{format_expression(expr)}` shows {{0}} elements of {{1}}"
+    message = f"`{format_expression(expr)}` has {{0}} elements, but the vector has {{1}}"
     site = fn.site(rules.SHAPE, expr.span, message)
     negative = " or ".join(f"{entry} < 0" for entry in shape)
     count = shape[0]
@@ -167,7 +167,7 @@ def _row_major_strides(fn: AlgorithmWriter, stride: Atom, shape: tuple[Atom, ...
 
 
 def has_spawns(statements: tuple[s.Stmt, ...]) -> bool:
-    """Whether statements spawn calls, except in parallel loops, whose iterations spawn their own."""
+    """Test whether statements spawn calls outside of parallel loops (whose iterations sync their own)."""
     for statement in statements:
         if isinstance(statement, s.Invoke) and statement.spawned:
             return True
@@ -192,7 +192,7 @@ def write_loop_nest(fn: AlgorithmWriter, extents: tuple[Atom, ...], span: Span) 
 
 @record(slots=True)
 class Allocation:
-    """A local array: its view, its words of address space, its elements."""
+    """A local array: its view, the words that it occupies, and the number of its elements."""
 
     view: ArrayValue
     words: Atom
@@ -200,7 +200,7 @@ class Allocation:
 
 
 def write_allocation(fn: AlgorithmWriter, local: s.Local, type_: s.ArrayType) -> Allocation:
-    """Put a local array on the stack; it starts at the former top."""
+    """Write the allocation of a local array at the top of the stack."""
     shape = tuple(make_atom(fn, write_integer(fn, entry), "w") for entry in type_.shape)
     sizes = [extent for extent in shape if not extent.isdigit()]
     if sizes:
@@ -236,7 +236,7 @@ def _lay_out(fn: AlgorithmWriter, shape: tuple[Atom, ...], layout: str) -> tuple
     if layout == "zmorton" and len(shape) == 2:
         words = _round_to_lines(fn, fn.temp(f"enclosing_square({shape[0]}, {shape[1]})", "w"))
         return Morton("0", "0", ("1", "0"), ("0", "1")), words
-    # The contiguous index is first, then the others outwards.
+    # `order` begins with the contiguous dimension.
     order = shape if layout == "colmajor" else shape[::-1]
     words = _round_to_lines(fn, order[0])
     strides = ["1"]
@@ -247,13 +247,13 @@ def _lay_out(fn: AlgorithmWriter, shape: tuple[Atom, ...], layout: str) -> tuple
 
 
 def write_release(fn: AlgorithmWriter, allocations: list[Allocation]) -> None:
-    """Take the local arrays of a block off the stack, the last one first."""
+    """Write the events that release the local arrays of a block, the last one first."""
     for allocation in reversed(allocations):
         fn.event(TraceEvent.RELEASE, f"{allocation.words} // K[{LINE}]")
 
 
 def write_fill(fn: AlgorithmWriter, target: ArrayValue, value: str, at: s.Node, name: str) -> None:
-    """Write one value to every element, as a loop nest would."""
+    """Write the loop nest that assigns one value to every element of a view."""
     atom_of_value = value if value.isidentifier() else fn.temp(value, "v")
     with write_loop_nest(fn, target.extents, at.span) as indices:
         place = write_place(fn, target, indices)
@@ -264,17 +264,17 @@ def write_fill(fn: AlgorithmWriter, target: ArrayValue, value: str, at: s.Node, 
 
 
 def check_extents(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, at: s.Node) -> None:
-    """Check that two views have the same extents."""
-    for dimension, (ours, theirs) in enumerate(zip(target.extents, source.extents, strict=True)):
-        if ours != theirs:
+    """Write the checks that two views have the same extents."""
+    for dimension, (left, right) in enumerate(zip(target.extents, source.extents, strict=True)):
+        if left != right:
             text = f"extent {dimension + 1} is {{0}} on the left and {{1}} on the right"
-            fn.check(f"{ours} != {theirs}", fn.site(rules.SHAPE, at.span, text), ours, theirs)
+            fn.check(f"{left} != {right}", fn.site(rules.SHAPE, at.span, text), left, right)
 
 
 def write_copy(
     fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, at: s.Node, value: s.Expr, name: str
 ) -> None:
-    """Copy element by element, as a loop nest would."""
+    """Write the loop nest that copies one view to another of the same extents."""
     check_extents(fn, target, source, at)
     with write_loop_nest(fn, target.extents, at.span) as indices:
         origin = write_place(fn, source, indices)
@@ -288,7 +288,7 @@ def write_copy(
 
 
 def _count(fn: AlgorithmWriter, extents: tuple[Atom, ...], accesses: tuple[str, ...]) -> None:
-    """Count one for each iteration of each level of the nest."""
+    """Count an iteration for each iteration of each loop of a nest, and `accesses` for those of the innermost loop."""
     levels = [extents[0]]
     for extent in extents[1:]:
         levels.append(fn.temp(f"{levels[-1]} * {extent}", "w"))

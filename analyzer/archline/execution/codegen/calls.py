@@ -1,4 +1,4 @@
-"""Code is written here for calls and spawns of algorithms: arguments, the facts of index data, span and tasks."""
+"""Write the code for calls and spawns of algorithms: arguments, the facts on index data, span and tasks."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def write_call(fn: AlgorithmWriter, expr: s.Call, spawned: bool = False) -> str:
 def write_call_on_grid(
     fn: AlgorithmWriter, node: s.Invoke | s.Communicate, expr: s.Call, along: tuple[s.Name, ...]
 ) -> None:
-    """Write a call of an algorithm on the processors of a grid; its buffers may be copies, which cost nothing."""
+    """Write a call of an algorithm by the processors of a grid; buffers may be copied for it, at no cost."""
     callee = fn.module.targets[expr]
     assert isinstance(callee, s.Algorithm)
     forms: list[str] = []
     arguments: list[str] = []
     before = fn.frame
-    ends = []
+    write_ends = []
     for parameter, argument in zip(callee.parameters, expr.arguments, strict=True):
         if is_buffer(parameter):
-            array, end = write_buffer(fn, argument, parameter.mode != "in")
+            array, write_end = write_buffer(fn, argument, parameter.mode != "in")
             forms.append(f"{array.element.name[0]}:{array.form}")
             arguments += array.atoms
-            ends.append(end)
+            write_ends.append(write_end)
         else:
             _pass_argument(fn, parameter, argument, forms, arguments)
     fn.step(CALL_EVENT)
@@ -59,8 +59,8 @@ def write_call_on_grid(
     passed = ", ".join(["mem", fn.frame.top, fn.frame.alive, *task, group, *arguments])
     fn.emit(f"yield from {function}({passed})")
     fn.emit(f"{fn.frame.span} += K[{SPAN}]")
-    for end in ends:
-        end()
+    for write_end in write_ends:
+        write_end()
     fn.frame = replace(fn.frame, top=before.top)
 
 
@@ -97,7 +97,7 @@ def _format_call(fn: AlgorithmWriter, function: str, site: int, arguments: list[
 
 
 def _cast_literal(fn: AlgorithmWriter, argument: str) -> str:
-    """Cast a literal: numba gives each one its own type, and would compile the callee again for each."""
+    """Cast a literal to int64: numba has a type for each literal, and would compile the callee again for it."""
     literal = argument.strip("()-").isdigit()
     return f"int64({argument})" if fn.options.compiled and literal else argument
 
@@ -117,7 +117,7 @@ def _write_spawn(fn: AlgorithmWriter, function: str, site: int, arguments: list[
 
 
 def write_sync(fn: AlgorithmWriter) -> None:
-    """Write the wait for calls that the running strand spawned."""
+    """Write the wait for the calls that the current strand has spawned, if any."""
     frame = fn.frame
     if not frame.pending:
         return
@@ -170,14 +170,14 @@ OFFSETS_VARIANTS = (
     "entry {1} of the offsets is unset",
     "the offsets start at {1}, not at 0",
     "the offsets decrease at entry {1}: from {2} to {3}",
-    "the offsets are empty; they need an entry more than there are segments",
+    "the offsets are empty; they need one entry more than there are segments",
 )
 INDEX_VARIANTS = ("entry {1} of the index array is unset", "entry {1} of the index array is {2}, below 0")
 
 
 def _check_offsets(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> tuple[Atom, Atom]:
     if not isinstance(array.place, Linear):
-        message = f"`{format_expression(argument)}` is not contiguous enough to be offsets"
+        message = f"`{format_expression(argument)}` is in Z-Morton order, and cannot be passed as offsets"
         raise error(rules.OFFSETS, message, span=argument.span, hint="copy it into a one-dimensional array")
     site = fn.site(rules.OFFSETS, argument.span, "", OFFSETS_VARIANTS)
     entries, stride = array.extents[0], array.place.strides[0]

@@ -1,7 +1,7 @@
-"""Code is written here for conditions, facts, and formulas that need not be integers.
+"""Write the code for conditions, for facts, and for formulas whose values may be real.
 
-`and` and `or` evaluate their right side only if the left one does not decide; a side that is not evaluated costs
-nothing and accesses nothing.
+`and` and `or` evaluate their right side only if the left one does not decide; a side that is not evaluated has no cost
+and no accesses.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 
 
 def write_condition(fn: AlgorithmWriter, expr: s.Expr) -> str:
-    """Write a condition, in brackets."""
+    """Write the code of a condition; return its expression, a name or in brackets."""
     match expr:
         case s.Unary(op="not", operand=operand):
             return f"(not {write_condition(fn, operand)})"
@@ -54,15 +54,15 @@ def _write_comparison(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr)
 
 
 def write_fact(fn: AlgorithmWriter, expr: s.Fact) -> str:
-    """Write the condition of a fact, which costs nothing. Call it inside `uncounted`."""
+    """Write the test of a fact, which has no cost; return its expression. Call it inside `uncounted`."""
     match expr:
         case s.IsPower(value=value, base=base):
             return f"is_power({write_integer_atom(fn, value)}, {write_integer_atom(fn, base)})"
         case s.IsSquare(value=value):
             return f"(exact_sqrt({write_integer_atom(fn, value)}) >= 0)"
         case s.Divides(divisor=divisor, value=value):
-            by = write_integer_atom(fn, divisor)
-            return f"({by} != 0 and {write_integer_atom(fn, value)} % {by} == 0)"
+            atom = write_integer_atom(fn, divisor)
+            return f"({atom} != 0 and {write_integer_atom(fn, value)} % {atom} == 0)"
         case s.Unary(op="not", operand=operand):
             return f"(not {write_fact(fn, operand)})"
         case s.Binary(op="and" | "or" as op, left=left, right=right):
@@ -85,9 +85,9 @@ def write_integer_atom(fn: AlgorithmWriter, expr: s.Expr) -> str:
 
 
 def write_quantity(fn: AlgorithmWriter, expr: s.Expr) -> tuple[Code, bool]:
-    """Write a formula whose value may be any real, as facts and `at most` take it; return whether it is an integer.
+    """Write a formula that may be real, in a fact or `at most`; return it and whether it is an integer.
 
-    `/`, `log2` and `sqrt` are those of real numbers here, and make the whole formula real.
+    `/`, `log2` and `sqrt` are computed on reals, and make the whole formula real.
     """
     match expr:
         case s.Unary(op="-", operand=operand):

@@ -1,9 +1,9 @@
-"""Code is written here for expressions: registers, array elements, externs and arithmetic.
+"""Write the code for expressions: registers, array elements, externs and arithmetic.
 
-Arithmetic on sizes and indices is free, arithmetic on `int` data is counted; every operation on reals is one flop, but
-negation, literals and `real_of` are free. Plain Python computes in unbounded integers and checks values that must fit
-64 bits. Compiled code computes in 64 bits: an expression of sizes whose value cannot be bounded below 2^63 is checked
-as it is computed, and if the check fails the run starts again as plain Python.
+Arithmetic on sizes and indices is free, arithmetic on `int` data is counted; every operation on reals is one flop,
+except that negation, literals and `real_of` are free. Plain Python computes with unbounded integers, and checks values
+that must fit 64 bits. Compiled code computes with 64 bits: an expression of sizes that is not known to stay below 2^63
+is checked as it is computed, and if the check fails the run starts again as plain Python.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CONVERSIONS = {"real": "float", "int": "int"}
 
 
 def write_register(fn: AlgorithmWriter, expr: s.Name, register: Register) -> str:
-    """Return the variable of a register, after a check that it has a value if that is uncertain."""
+    """Write the read of a register, with a check that it has a value if that is uncertain; return its variable."""
     if register.flag is not None:
         site = fn.site(rules.UNSET, expr.span, f"`{expr.id}` is read before it is given a value")
         fn.check(f"{register.flag} == 0", site)
@@ -45,7 +45,7 @@ def write_element_read(fn: AlgorithmWriter, expr: s.Element) -> str:
 
 
 def write_load(fn: AlgorithmWriter, expr: s.Expr, view: ArrayValue, place: str) -> str:
-    """Write the load of an address, after a check that it is set; return the name of the value."""
+    """Write the load from an address, and a check that it is set; return the name of the value."""
     value = fn.temp(f"{_select_pool(view)}[{place}]", "v")
     site = fn.site(rules.UNSET, expr.span, f"`{format_expression(expr)}` is read before it is assigned")
     fn.check(write_unset_test(fn, view, place, value), site)
@@ -84,7 +84,9 @@ def write_place(fn: AlgorithmWriter, view: ArrayValue, subscripts: list[str]) ->
     match view.place:
         case Linear(strides):
             terms = [view.base]
-            terms += [scale_index(index, by) for index, by in zip(subscripts, strides, strict=True) if index != "0"]
+            terms += [
+                scale_index(index, stride) for index, stride in zip(subscripts, strides, strict=True) if index != "0"
+            ]
             return fn.temp(" + ".join(terms), "a")
         case place:
             row = " + ".join([place.row, *map(scale_index, subscripts, place.rows)])
@@ -93,7 +95,7 @@ def write_place(fn: AlgorithmWriter, view: ArrayValue, subscripts: list[str]) ->
 
 
 def scale_index(index: str, stride: str) -> str:
-    """Write index * stride, without a needless factor."""
+    """Return the text of index * stride, simplified if one is 0 or 1."""
     if stride == "1":
         return index
     if stride == "0" or index == "0":
@@ -106,8 +108,8 @@ def _write_subscript(fn: AlgorithmWriter, expr: s.Element, subscript: s.Expr, vi
     value = make_atom(fn, write_integer(fn, subscript), "i")
     limits = []
     meaning = fn.names[subscript.id] if isinstance(subscript, s.Name) else None
-    least = meaning.least if isinstance(meaning, IntegerValue) else int(value) if value.isdigit() else None
-    if least is None or least < 0:
+    minimum = meaning.least if isinstance(meaning, IntegerValue) else int(value) if value.isdigit() else None
+    if minimum is None or minimum < 0:
         limits.append(f"{value} < 0")
     if not (isinstance(meaning, IntegerValue) and meaning.below == extent):
         limits.append(f"{value} >= {extent}")
@@ -143,7 +145,7 @@ _CHECKED = {"+": "add_int", "-": "sub_int", "*": "mul_int", "^": "pow_int"}
 
 
 def write_integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
-    """Write the value of an expression of kind STATIC or INT, in an integer position."""
+    """Write the value of an expression of kind STATIC or INT, where an integer is expected."""
     match expr:
         case s.Integer(value=value):
             return make_literal(fn, value, expr)
@@ -165,12 +167,12 @@ def write_integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
 
 
 def make_atom(fn: AlgorithmWriter, code: Code, stem: str = "t") -> str:
-    """Return a name or literal for a value, computed now."""
+    """Return a name or a literal for a value; an expression is assigned to a name."""
     return code.text if code.atom else fn.temp(code.text, stem)
 
 
 def make_literal(fn: AlgorithmWriter, value: int, expr: s.Expr) -> Code:
-    """Return a literal, which compiled code holds in 64 bits."""
+    """Return an integer literal; one beyond 64 bits makes compiled code give up."""
     if fn.options.compiled and abs(value) > INT_LIMIT:
         fn.wide("True")
         value = 0
@@ -179,7 +181,7 @@ def make_literal(fn: AlgorithmWriter, value: int, expr: s.Expr) -> Code:
 
 
 def put_brackets(fn: AlgorithmWriter, text: str, *parts: Code, bound: int | None = None) -> Code:
-    """Put an expression in brackets, or name it if brackets would nest too deep for Python's parser."""
+    """Put an expression in brackets, or assign it to a name if brackets would nest too deep for Python's parser."""
     depth = 1 + max((part.depth for part in parts), default=0)
     if depth > MAX_BRACKETS:
         return make_atomic(fn.temp(text), bound)
@@ -192,10 +194,10 @@ def _write_name(fn: AlgorithmWriter, expr: s.Name, name: str) -> Code:
         case IntegerValue(code=code, bound=bound):
             return make_atomic(code, bound)
         case Register():
-            # A register that may change is not an atom: a view keeps its bounds, a loop its range.
+            # A register that may change is no atom, as the bounds of views and loops keep their first values.
             return Code(write_register(fn, expr, meaning), INT_LIMIT, atom=meaning.fixed)
         case _:
-            # Declared costs may also contain symbols of the machine and the cost symbols of externs.
+            # In declared costs, names may also be symbols of the machine and cost symbols of externs.
             return Code(f"K[{fn.layout.symbol(name)}]", INT_LIMIT)
 
 
@@ -218,7 +220,7 @@ def _write_binary(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, righ
 
 
 def _bound_result(op: str, left: Code, right: Code) -> int:
-    """Return an upper bound of the result's absolute value."""
+    """Bound the absolute value of the result from above; INT_LIMIT + 1 stands for any larger value."""
     a = INT_LIMIT if left.bound is None else left.bound
     b = INT_LIMIT if right.bound is None else right.bound
     match op:
@@ -269,7 +271,7 @@ def _write_division(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, ri
     _check_divisor(fn, expr.right, divisor)
     if op == "/":
         dividend = make_atom(fn, left)
-        message = f"`{format_expression(expr)}` must divide, and {{0}}/{{1}} does not"
+        message = f"`{format_expression(expr)}` must be an integer, and {{0}}/{{1}} is not"
         site = fn.site(rules.NOT_EXACT, expr.span, message)
         fn.check(f"{dividend} % {divisor} != 0", site, dividend, divisor)
         return put_brackets(fn, f"{dividend} // {divisor}", bound=left.bound)
@@ -312,7 +314,7 @@ def _write_function(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
 
 
 def _write_rounding(fn: AlgorithmWriter, expr: s.Call, function: str, inner: s.Expr) -> Code:
-    """Write a rounded quotient, root or logarithm of sizes; for any other integer, the integer itself."""
+    """Write floor or ceil of a quotient, root or logarithm of sizes; of any other integer, the integer itself."""
     up = function == "ceil"
     match inner:
         case s.Binary(op="/", left=left, right=right):
@@ -322,7 +324,7 @@ def _write_rounding(fn: AlgorithmWriter, expr: s.Call, function: str, inner: s.E
             return put_brackets(fn, text, dividend, bound=dividend.bound)
         case s.Call(function="log2" | "sqrt" as inside, arguments=(argument,)):
             value = make_atom(fn, write_integer(fn, argument))
-            message = f"`{format_expression(inner)}` is not a number: {inside} of {{0}}"
+            message = f"`{format_expression(inner)}` is undefined: {inside} of {{0}}"
             fn.check(f"{value} < {1 if inside == 'log2' else 0}", fn.site(rules.NOT_EXACT, inner.span, message), value)
             return put_brackets(fn, _ROUNDED[inside, up].format(value), bound=INT_LIMIT)
         case _:
@@ -395,7 +397,7 @@ def _format_real(value: float) -> str:
 
 
 def combine_reals(fn: AlgorithmWriter, op: str, left: Code, right: Code) -> Code:
-    """Write `left op right` on reals, not counted here."""
+    """Return the code of `left op right` on reals; the caller counts it."""
     if op == "/":
         return put_brackets(fn, f"divide({left.text}, {right.text})", left, right)
     return put_brackets(fn, f"{left.text} {op} {right.text}", left, right)
@@ -413,7 +415,7 @@ def _write_real_binary(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr
 
 
 def write_extreme(fn: AlgorithmWriter, function: str, left: Code, right: Code) -> Code:
-    """Write `min` or `max` of two reals, not counted here."""
+    """Return the code of `min` or `max` of two reals; the caller counts it."""
     return put_brackets(fn, f"real_{function}({left.text}, {right.text})", left, right)
 
 

@@ -1,7 +1,7 @@
-"""Code is written here for processors on a grid: messages, collectives, calls along axes, data transfers, splits.
+"""Write the code for processors of a grid: messages, collectives, calls along axes, input and output, splits.
 
-The function of an algorithm on a grid is a generator: it yields each step, and is sent the data that the step received.
-Its counters are up to date whenever it yields, so that the costs of a path can be reported.
+The function of an algorithm on a grid is a generator: it yields each step, and is sent the words that the step
+received. Its counters are up to date whenever it yields, as the costs of the critical path are computed from them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from archline.language.model import Kind
 
 
 def number_communications(algorithm: s.Algorithm) -> dict[s.Node, int]:
-    """Number the communicating statements of an algorithm; the numbers of calls and of collective operations differ.
+    """Number the communicating statements of an algorithm: calls and collectives in one sequence, messages in another.
 
-    The k-th `send` in the text has the number of the k-th `receive`.
+    An exchange has an odd number; the k-th `send` and the k-th `receive` in the text have the number 2*k.
     """
     counts = {"exchange": 0, "send": 0, "receive": 0}
     numbers: dict[s.Node, int] = {}
@@ -45,33 +45,33 @@ def map_calls(algorithm: s.Algorithm) -> dict[int, s.Node]:
 
 
 def define_grid(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
-    """Declare P and the coordinates; the extents of the axes are those of the given group."""
+    """Define P, the coordinates and the extents of the axes from the group that the function is given."""
     fn.emit("n_P = grid.size")
     fn.define("P", IntegerValue("n_P", NAME_LIMIT, 1))
-    for place, axis in enumerate(algorithm.grid):
-        fn.axes[axis.name] = place
-        fn.emit(f"g{place} = grid.coordinates[{place}]")
-        fn.emit(f"e{place} = grid.ranks.shape[{place}]")
-        fn.define(axis.name, IntegerValue(f"g{place}", NAME_LIMIT, 0, f"e{place}"))
+    for index, axis in enumerate(algorithm.grid):
+        fn.axes[axis.name] = index
+        fn.emit(f"g{index} = grid.coordinates[{index}]")
+        fn.emit(f"e{index} = grid.ranks.shape[{index}]")
+        fn.define(axis.name, IntegerValue(f"g{index}", NAME_LIMIT, 0, f"e{index}"))
 
 
 def check_grid(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
-    """Check the extents of the axes, once the sizes are known."""
-    for place, axis in enumerate(algorithm.grid):
+    """Write the checks that the axes have their declared extents; sizes must have been defined."""
+    for index, axis in enumerate(algorithm.grid):
         extent = make_atom(fn, write_integer(fn, axis.extent))
         text = format_expression(axis.extent)
         message = f"the axis `{axis.name}` of `{algorithm.name}` has {{0}} processors, and `{text}` is {{1}}"
         site = fn.site(rules.GRID, axis.span, message)
-        fn.check(f"e{place} != {extent}", site, f"e{place}", extent, "call=call")
+        fn.check(f"e{index} != {extent}", site, f"e{index}", extent, "call=call")
 
 
 def write_message(fn: AlgorithmWriter, node: s.Communicate) -> None:
-    """Write an exchange, a send or a receive: one step."""
+    """Write an exchange, a send or a receive, as one step."""
     clauses = {clause.keyword: clause for clause in node.clauses}
     sent, received = node.sent, node.received
     _settle_counters(fn)
     before = fn.frame
-    # Registers are put into memory first: the top of the stack cannot depend on a condition.
+    # Registers are copied to memory before the clauses, as their conditions must not change the top of the stack.
     registers = [item for item in (sent, received) if isinstance(item, s.Name) and not fn.module.is_view(item)]
     buffers: dict[s.Expr, tuple[ArrayValue, Callable[[], None]]]
     buffers = {item: _register_buffer(fn, item, item is received) for item in registers}
@@ -79,7 +79,7 @@ def write_message(fn: AlgorithmWriter, node: s.Communicate) -> None:
     def place_of(buffer: s.Expr) -> ArrayValue:
         return buffers[buffer][0] if buffer in buffers else write_view(fn, buffer)
 
-    unset = fn.site(rules.UNSET, node.span, f"`{_format_optional(sent)}` is sent with words that are not set")
+    unset = fn.site(rules.UNSET, node.span, f"`{_format_optional(sent)}` is sent, but has words that are not set")
     to, source = fn.temp("None", "to"), fn.temp("None", "of")
     payload, words = fn.temp("None", "x"), fn.temp("None", "w")
     place = ""
@@ -99,10 +99,10 @@ def write_message(fn: AlgorithmWriter, node: s.Communicate) -> None:
     # Sends and receives of one processor pair in their order, exchanges within their iteration.
     iteration = format_tuple(fn.iteration if node.operation == "exchange" else ())
     step = f"grid.step({number}, {iteration}, {to}, {payload}, {source}, {words}, {unset})"
-    got = fn.temp(f"yield {step}", "y")
+    answer = fn.temp(f"yield {step}", "y")
     if received is not None:
-        with fn.indented(f"if {got} is not None:", node.span):
-            fn.emit(f"grid.processor.write({place}, {got})")
+        with fn.indented(f"if {answer} is not None:", node.span):
+            fn.emit(f"grid.processor.write({place}, {answer})")
             if received in buffers:
                 buffers[received][1]()
     fn.frame = before
@@ -113,14 +113,14 @@ def _format_optional(expr: s.Expr | None) -> str:
 
 
 def _settle_counters(fn: AlgorithmWriter) -> None:
-    """Bring the counters up to date, since a step may end the path that they belong to."""
+    """Write updates of the span and all counters before a step, which reads them."""
     fn.settle()
     fn.cut()
 
 
 @contextmanager
 def _guard_lines(fn: AlgorithmWriter, clause: s.Clause) -> Iterator[None]:
-    """Indent lines under the clause's condition, which costs nothing."""
+    """Indent lines under the `when` of a clause, if it has one; both have no cost."""
     with fn.uncounted():
         if clause.when is None:
             yield
@@ -139,7 +139,7 @@ def _write_partner(fn: AlgorithmWriter, clause: s.Clause) -> str:
 
 
 def _list_own_axes(fn: AlgorithmWriter) -> list[int]:
-    """Return the places of the grid's axes, without the groups of splits."""
+    """Return the numbers of the axes that the algorithm declares, without the groups of splits."""
     return [fn.axes[axis] for axis in fn.algorithm_axes]
 
 
@@ -153,15 +153,15 @@ def format_place(array: ArrayValue) -> str:
     extents = ", ".join(array.extents)
     match array.place:
         case Linear(strides):
-            by = ", ".join(strides)
-        case where:
-            by = ", ".join((where.row, where.column, *where.rows, *where.columns))
-    return f"({int(array.element is Kind.REAL)}, {array.base}, ({extents},), ({by},))"
+            strides_text = ", ".join(strides)
+        case morton:
+            strides_text = ", ".join((morton.row, morton.column, *morton.rows, *morton.columns))
+    return f"({int(array.element is Kind.REAL)}, {array.base}, ({extents},), ({strides_text},))"
 
 
 # Calls
 def write_group(fn: AlgorithmWriter, node: s.Node, callee: s.Algorithm, along: tuple[s.Name, ...]) -> str:
-    """Return the group of processors that a call joins: along some axes, else all of the caller's."""
+    """Return the expression for the group of processors that take part in a call: along some axes, else all."""
     places = [fn.axes[axis.id] for axis in along] if along else _list_own_axes(fn)
     flat = int(len(callee.grid) == 1)
     return (
@@ -170,7 +170,7 @@ def write_group(fn: AlgorithmWriter, node: s.Node, callee: s.Algorithm, along: t
 
 
 def write_buffer(fn: AlgorithmWriter, argument: s.Expr, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
-    """Write an argument for a parameter `any[w]`: a vector, and what writes it back after the call."""
+    """Write an argument for a parameter `any[w]`; return it as a vector, and a function that writes it back."""
     array, after = _write_side(fn, argument, written)
     if len(array.extents) == 1 and isinstance(array.place, Linear):
         return array, after
@@ -184,7 +184,7 @@ def write_buffer(fn: AlgorithmWriter, argument: s.Expr, written: bool) -> tuple[
 
 
 def _write_side(fn: AlgorithmWriter, expr: s.Expr, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
-    """Write a view, an element, or a register in the stack's memory, and what writes it back."""
+    """Write a view, an element or a register as a buffer; return it, and a function that writes a register back."""
     if fn.module.is_view(expr):
         return write_view(fn, expr), _do_nothing
     if isinstance(expr, s.Element):
@@ -198,11 +198,11 @@ def _write_side(fn: AlgorithmWriter, expr: s.Expr, written: bool) -> tuple[Array
 
 
 def _do_nothing() -> None:
-    """Do nothing after a call, as for most buffers."""
+    """Write nothing after a call, for a buffer that is not copied."""
 
 
 def _register_buffer(fn: AlgorithmWriter, argument: s.Name, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
-    """Put a register in a word on top of the stack during a call or a message."""
+    """Write the copy of a register to a word on top of the stack; return it, and a function that writes it back."""
     register = fn.register(argument.id)
     real = int(register.kind is Kind.REAL)
     pool = "R" if real else "I"
@@ -227,28 +227,28 @@ def _register_buffer(fn: AlgorithmWriter, argument: s.Name, written: bool) -> tu
 
 
 def copy_buffer(fn: AlgorithmWriter, node: s.Communicate, target: s.Expr, source: s.Expr) -> None:
-    """Copy one buffer to another before a collective works there, at no cost.
+    """Write the copy of `source` to `target`, on which a collective then works; it has no cost.
 
-    The place that is written is evaluated once more, and counted, for the call of the collective.
+    The subscripts of `target` are evaluated again, and counted, for the call of the collective.
     """
     _settle_counters(fn)
     before = fn.frame
     source_array, _ = _write_side(fn, source, written=False)
-    unset = fn.site(rules.UNSET, node.span, f"`{_format_optional(source)}` is sent with words that are not set")
+    unset = fn.site(rules.UNSET, node.span, f"`{_format_optional(source)}` is sent, but has words that are not set")
     words = fn.temp(f"grid.processor.read({format_place(source_array)}, {unset})", "x")
     with fn.uncounted():
         target_array, after = _write_side(fn, target, written=True)
     count = " * ".join(target_array.extents)
-    size = "the buffer has {0} words, and the one that the result goes into has {1}"
+    size = "the buffer has {0} words, and the one for the result has {1}"
     fn.check(f"len({words}) != {count}", fn.site(rules.MESSAGE_SIZE, node.span, size), f"len({words})", count)
     fn.emit(f"grid.processor.write({format_place(target_array)}, {words})")
     after()
     fn.frame = before
 
 
-# Where data starts and ends
+# Input and output
 def write_transfer(fn: AlgorithmWriter, node: s.Transfer) -> None:
-    """Write an `input` or `output`, which costs nothing."""
+    """Write an `input` or `output`, which has no cost."""
     clause = s.Clause("", (), node.when, span=node.span)
     _settle_counters(fn)
     before = fn.frame
@@ -259,7 +259,7 @@ def write_transfer(fn: AlgorithmWriter, node: s.Transfer) -> None:
             write_shared_load(fn, target, source, node, node.value)
         else:
             text = f"an element of `{format_expression(node.target)}` is output twice"
-            hint = "let one of the processors that hold it write it, with a guard such as `when k == 0`"
+            hint = "let only one of the processors that hold it output it, with a guard such as `when k == 0`"
             twice = fn.site(rules.OUTPUT_TWICE, node.span, text, hint=hint)
             fn.emit(f"grid.store({_write_sides(fn, target, source, node, node.value)}, {twice})")
         after()
@@ -267,7 +267,7 @@ def write_transfer(fn: AlgorithmWriter, node: s.Transfer) -> None:
 
 
 def write_shared_load(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, node: s.Stmt, value: s.Expr) -> None:
-    """Write the load of a part of a global array to one of the processor's own."""
+    """Write the load of a part of a global array to an array of the processor."""
     fn.emit(f"grid.load({_write_sides(fn, target, source, node, value)})")
 
 
@@ -278,7 +278,7 @@ def _write_sides(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, no
 
 
 def is_transfer(statements: tuple[s.Stmt, ...]) -> bool:
-    """Whether statements only transfer input and output, which makes the loops around them free."""
+    """Test whether statements only transfer input and output, so that loops around them have no cost."""
     return all(
         isinstance(node, s.Transfer | s.Let | s.Pass) or (isinstance(node, s.Loop) and is_transfer(node.body))
         for node in statements
@@ -289,18 +289,21 @@ def is_transfer(statements: tuple[s.Stmt, ...]) -> bool:
 def write_split(
     fn: AlgorithmWriter, node: s.Split, block: Callable[[AlgorithmWriter, tuple[s.Stmt, ...]], None]
 ) -> None:
-    """Write the block of a split: one axis is two, the group's and the rest; P counts the processors of the rest."""
+    """Write the block of a split: its axis becomes two, that of the groups and that in a group.
+
+    P is the number of processors in a group there.
+    """
     parts = make_atom(fn, write_integer(fn, node.parts))
-    text = f"`{node.axis}` has {{0}} processors, and is split by {{1}}"
+    text = f"`{node.axis}` has {{0}} processors, which cannot be split in {{1}} equal groups"
     site = fn.site(rules.GRID, node.span, text)
-    place = fn.axes[node.axis]
-    group = fn.temp(f"{fn.group}.split({place}, {parts}, {site})", "grid")
+    axis = fn.axes[node.axis]
+    group = fn.temp(f"{fn.group}.split({axis}, {parts}, {site})", "grid")
     with fn.scope():
         before = (fn.group, dict(fn.axes))
         fn.group = group
-        fn.axes = {name: at + (at > place) for name, at in fn.axes.items()} | {node.axis: place + 1}
-        fn.axes[node.group] = place
-        extents = " * ".join(f"{group}.ranks.shape[{at}]" for at in _list_own_axes(fn))
+        fn.axes = {name: number + (number > axis) for name, number in fn.axes.items()} | {node.axis: axis + 1}
+        fn.axes[node.group] = axis
+        extents = " * ".join(f"{group}.ranks.shape[{number}]" for number in _list_own_axes(fn))
         fn.define("P", IntegerValue(fn.temp(extents, "n_P"), NAME_LIMIT, 1))
         for name in (node.axis, node.group):
             code = fn.temp(f"{group}.coordinates[{fn.axes[name]}]", "g")

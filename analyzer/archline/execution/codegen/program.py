@@ -1,4 +1,4 @@
-"""Write the whole program: a Python function (contract, body, the exit) for each algorithm and form of arguments."""
+"""Write the whole program: a Python function (contract, body, exit) for each algorithm and form of its arguments."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, form
 
 def _opening_lines(fn: AlgorithmWriter) -> Iterator[str]:
     if fn.grid:
-        # This is a generator even if nothing communicates. Python indexes the processor's views faster than the arrays.
+        # The `yield` makes a generator of any function. Python indexes `reals` and `ints` faster than numpy arrays.
         yield " if False: yield"
         yield " R = grid.processor.reals"
         yield " I = grid.processor.ints"
@@ -107,7 +107,7 @@ def _opening_lines(fn: AlgorithmWriter) -> Iterator[str]:
 
 
 def _define_parameters(fn: AlgorithmWriter, algorithm: s.Algorithm, forms: tuple[str, ...]) -> list[str]:
-    """Define the parameters' names; return the names of the Python function's parameters."""
+    """Define the parameters of the algorithm; return the parameter names of the Python function."""
     names: list[str] = []
     shapes = iter(forms)
     fn.element = next(
@@ -142,14 +142,14 @@ def _bind_sizes(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
     signature = fn.module.signatures[algorithm]
     for binding in signature.sizes:
         parameter = algorithm.parameters[binding.parameter]
-        least = signature.at_least[binding.name]
+        minimum = signature.at_least[binding.name]
         if binding.by is BoundBy.VALUE:
             code = fn.static(binding.name).code
         else:
             code = _write_size(fn, fn.view(parameter.name), binding.by, binding.dimension)
-        fn.define(binding.name, IntegerValue(code, NAME_LIMIT, max(least, 0)))
-        message = f"the size `{binding.name}` of `{algorithm.name}` is {{0}}, and must be at least {least}"
-        _write_refusal(fn, f"{code} < {least}", fn.site(rules.SIZE_TOO_SMALL, parameter.span, message), code)
+        fn.define(binding.name, IntegerValue(code, NAME_LIMIT, max(minimum, 0)))
+        message = f"the size `{binding.name}` of `{algorithm.name}` is {{0}}, and must be at least {minimum}"
+        _write_refusal(fn, f"{code} < {minimum}", fn.site(rules.SIZE_TOO_SMALL, parameter.span, message), code)
     if fn.options.compiled:
         for name in (*signature.size_names, *signature.indices):
             code = fn.static(name).code
@@ -169,7 +169,7 @@ def _write_size(fn: AlgorithmWriter, array: ArrayValue, by: BoundBy, dimension: 
 
 
 def _write_refusal(fn: AlgorithmWriter, failed: str, site: int, *values: str) -> None:
-    """Stop, with the place of the call next to that of the rule, if a condition is true."""
+    """Write a check of a contract: if `failed` is true, the error shows the call of the algorithm."""
     fn.check(failed, site, *values, "call=call")
 
 
@@ -201,7 +201,7 @@ def _check_shape(fn: AlgorithmWriter, parameter: s.Parameter, shape: tuple[s.Exp
             )
             site = fn.site(rules.SHAPE, parameter.span, message)
             _write_refusal(fn, f"{extent} != {needed}", site, extent, needed)
-        # The two are equal from here on; loops up to the one need no check against the other.
+        # The two are equal from here on; with `needed` as the extent, loops up to it need no bounds checks.
         extents.append(needed)
     fn.define(parameter.name, replace(array, extents=tuple(extents)))
 
@@ -227,14 +227,14 @@ def _check_offsets(fn: AlgorithmWriter, parameter: s.Parameter, type_: s.Offsets
 def _check_where(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
     machine = SYMBOLS.keys() - fn.names.keys()
     for fact_node in algorithm.where:
-        # A run does not know facts about the machine.
+        # Facts about the machine are not checked in a run.
         if machine.isdisjoint(names_in_fact(fact_node)):
             message = f"`where {format_fact(fact_node)}` of `{algorithm.name}` is false"
             _write_refusal(fn, f"not {write_fact(fn, fact_node)}", fn.site(rules.WHERE, fact_node.span, message))
 
 
 def _write_entry(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[tuple[str, int]]:
-    """Check that the recursion decreases; return the values to restore at the exit, and their slots."""
+    """Write the checks of depth and decrease on entry; return the names to restore at the exit, with their slots."""
     slot = fn.layout.measures.get(algorithm)
     if slot is None:
         return []
@@ -243,11 +243,11 @@ def _write_entry(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[tuple[str,
     site = fn.site(rules.TOO_DEEP_RECURSION, algorithm.name_span, message)
     _write_refusal(fn, f"K[{DEPTH}] > {MAX_DEPTH}", site)
     values = _write_measure(fn, algorithm)
-    before = [fn.temp(f"K[{slot + place}]", "o") for place in range(len(values) + 1)]
+    before = [fn.temp(f"K[{slot + index}]", "o") for index in range(len(values) + 1)]
     _check_decrease(fn, algorithm, values, before)
-    for place, value in enumerate(["1", *values]):
-        fn.emit(f"K[{slot + place}] = {value}")
-    return [(name, slot + place) for place, name in enumerate(before)]
+    for index, value in enumerate(["1", *values]):
+        fn.emit(f"K[{slot + index}] = {value}")
+    return [(name, slot + index) for index, name in enumerate(before)]
 
 
 def _write_measure(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[str]:
@@ -270,25 +270,25 @@ def _check_decrease(fn: AlgorithmWriter, algorithm: s.Algorithm, values: list[st
         for value, last in reversed(pairs):
             smaller = f"({value} < {last} or {value} == {last} and {smaller})"
         span, what = algorithm.decreases[0].span, f"`decreases {format_list(algorithm.decreases)}`"
-        message = f"{what} of `{algorithm.name}` does not decrease: it is {{0}} in a call within one where it is {{1}}"
+        message = f"{what} of `{algorithm.name}` does not decrease: it is {{0}} in a call made where it is {{1}}"
     else:
         indices = len(fn.module.signatures[algorithm].indices)
         signs = ["<"] * (len(pairs) - indices) + ["!="] * indices
         smaller = " or ".join(f"{new} {sign} {old}" for sign, (new, old) in zip(signs, pairs, strict=True)) or "False"
         span = algorithm.name_span
-        message = f"no size of `{algorithm.name}` is smaller in a recursive call, and no index is another one"
+        message = f"no size of `{algorithm.name}` is smaller in a recursive call, and no index is different"
     shown = [values[0], old[0]] if values else []
     _write_refusal(fn, f"{active} == 1 and not ({smaller})", fn.site(rules.NOT_DECREASING, span, message), *shown)
 
 
 def list_measured_names(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
-    """Return the names that decrease in a recursion without `decreases`: sizes and P; indices only change."""
+    """Return the names compared in calls without `decreases`: a size or P must decrease, or an index change."""
     signature = module.signatures[algorithm]
     return (*signature.size_names, *(("P",) if algorithm.grid else ()), *signature.indices)
 
 
 def _write_body(fn: AlgorithmWriter, algorithm: s.Algorithm) -> str:
-    """Write the statements; return the name of the result, which is evaluated before the last sync."""
+    """Write the statements of the body; return the name of its result, which is evaluated before the last sync."""
     last = algorithm.body[-1]
     result = ""
     if not isinstance(last, s.Return):
@@ -337,7 +337,7 @@ def generate_program(
 ) -> GeneratedProgram:
     """Generate the program that runs an algorithm on arguments of given forms.
 
-    Raises ArchlineError for a program that cannot run: blocks nested too deeply.
+    Raises ArchlineError (AL517) if blocks are nested too deeply.
     """
     called = tuple(dict.fromkeys((algorithm, *find_reachable(module, algorithm))))
     recursive = tuple(callee for callee in called if find_component(module, callee))
@@ -354,7 +354,7 @@ def generate_program(
             waiting.append(key)
         return instances[key]
 
-    # Tasks that one processor forks have joined before its program on the grid continues, unless that forks itself.
+    # If no function on the grid forks, nothing runs in parallel to it on its processor.
     alone = not has_forks([callee for callee in called if callee.grid])
     entry = instance(algorithm, forms)
     functions: dict[str, str] = {}

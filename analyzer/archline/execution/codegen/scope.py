@@ -1,4 +1,4 @@
-"""Write a function, with a scope of names and the slots of the program's state."""
+"""Write a function with a scope of names, and assign the slots of the program's state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from archline.language.model import Kind, Module, ViewType
 
 @dataclass(eq=False)
 class Layout:
-    """The slots of the state, and the externs and symbols that the generated code turned out to need.
+    """The slots of the state, and the externs and symbols that the generated code has used.
 
     `measures` gives each recursive algorithm its first slot: 1 if it is active, then the values that must decrease.
     """
@@ -28,18 +28,18 @@ class Layout:
     used_symbols: set[str] = field(default_factory=set)
 
     def extern(self, extern: s.Extern) -> int:
-        """Return the slot of the amount that a call of the extern adds to the span."""
+        """Record that an extern is used; return the slot of the amount that a call of it adds to the span."""
         self.used_externs[extern.name] = extern
         return self.externs[extern.name]
 
     def symbol(self, name: str) -> int:
-        """Return the slot of a cost symbol or machine symbol."""
+        """Record that a cost symbol or machine symbol is used; return its slot."""
         self.used_symbols.add(name)
         return self.symbols[name]
 
 
 def plan_layout(module: Module, recursive: Sequence[s.Algorithm], measured: dict[s.Algorithm, int]) -> Layout:
-    """Lay the state out; `measured` has the number of values that each recursive algorithm must decrease."""
+    """Assign the slots of the state; `measured` has the number of values that are compared in calls of a recursion."""
     slot = FIRST_FREE
     externs = {}
     for name in module.externs:
@@ -67,7 +67,7 @@ def list_cost_symbols(externs: Iterable[s.Extern]) -> list[str]:
 
 
 def names_in(expr: s.Expr) -> list[str]:
-    """Return the names in an expression in sizes."""
+    """Return the names in an expression in sizes, in order and with repetitions."""
     match expr:
         case s.Name(id=name):
             return [] if name == "pi" else [name]
@@ -93,27 +93,27 @@ def names_in_fact(fact: s.Fact) -> list[str]:
 
 
 class AlgorithmWriter(FunctionWriter):
-    """A writer that knows the names of the algorithm it writes, and the forms of the callees it needs."""
+    """Writes the function of an algorithm, with a scope of names; functions of callees are requested by `instance`."""
 
     layout: Layout
     names: dict[str, Meaning]
     instance: Callable[[s.Algorithm, tuple[str, ...]], str]
-    """The Python function that runs an algorithm on arguments of the given forms."""
+    """Returns the name of the Python function that runs an algorithm on arguments of given forms."""
     element: Kind
     """The kind of the elements of `any` arrays."""
     algorithm_axes: tuple[str, ...]
     """The axes of the grid as the algorithm declares them."""
     axes: dict[str, int]
-    """The axes of the grid, and of the surrounding splits, by their place in `group`."""
+    """The numbers in `group` of the axes of the grid and of the surrounding splits."""
     group: str
-    """The variable that holds the group of processors."""
+    """The variable in generated code that holds the group of processors."""
     iteration: tuple[str, ...]
-    """The variables of the surrounding loops."""
+    """The variables in generated code of the surrounding loops."""
     numbers: dict[s.Node, int]
     """The numbers of the statements that communicate."""
 
     def attach(self, layout: Layout, instance: Callable[[s.Algorithm, tuple[str, ...]], str]) -> None:
-        """Start writing, with an empty scope."""
+        """Set the layout, the provider of callees and an empty scope, before anything is written."""
         self.layout = layout
         self.names = {}
         self.instance = instance
@@ -125,7 +125,7 @@ class AlgorithmWriter(FunctionWriter):
         self.numbers = {}
 
     def _interrupt_block(self) -> None:
-        """Settle the costs so far, since on a grid a path may leave inside of the control flow."""
+        """Count the costs so far before control flow: on a grid, steps inside of it read them."""
         if self.algorithm_axes:
             self.settle()
             self.cut()
@@ -167,14 +167,14 @@ class AlgorithmWriter(FunctionWriter):
 
     @contextmanager
     def inside(self, variable: str) -> Iterator[None]:
-        """Open the body of a loop."""
+        """Open the body of a loop with a variable in generated code."""
         before, self.iteration = self.iteration, (*self.iteration, variable)
         yield
         self.iteration = before
 
     @contextmanager
     def uncounted(self) -> Iterator[None]:
-        """Check expressions without cost or log: those of `assume`, `at most`, contracts."""
+        """Write expressions without counting or logging, such as those of `assume`, `at most` and contracts."""
         before, self.free = self.free, True
         yield
         self.free = before
@@ -186,7 +186,7 @@ class AlgorithmWriter(FunctionWriter):
 
 
 def is_extern(fn: AlgorithmWriter, expr: s.Call) -> bool:
-    """Whether a call is one of an extern."""
+    """Test whether a call is that of an extern."""
     return isinstance(fn.module.targets.get(expr), s.Extern)
 
 

@@ -1,4 +1,4 @@
-"""Code is written here for the statements of a body, loops among them."""
+"""Write the code for the statements of a body: declarations, assignments, loops and branches."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _MAX_BOUND = 2**62
 
 
 def write_loop(fn: AlgorithmWriter, node: s.Loop, block: BodyOf) -> None:
-    """Write a counted loop. Its bounds are evaluated once, `lo` first, then `hi`, then the step."""
+    """Write a `for` loop. Its bounds are evaluated once: `lo` first, then `hi`, then the step."""
     lo_code, hi_code = write_integer(fn, node.lo), None
     lo = make_atom(fn, lo_code, "w")
     hi_code = write_integer(fn, node.hi)
@@ -93,7 +93,7 @@ def _bound_variable(lo: Code, hi: Code) -> int:
 
 
 def _find_lower_limit(fn: AlgorithmWriter, node: s.Loop) -> int | None:
-    """Return a lower limit of the loop variable that is known without arithmetic."""
+    """Return a number that the loop variable is never below, None if that is not obvious from its bound."""
     match node.hi if node.down else node.lo:
         case s.Integer(value=value):
             return value
@@ -148,7 +148,7 @@ def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: 
 
 
 def _begin_iteration(fn: AlgorithmWriter) -> None:
-    """Write the variables of an iteration's own strand."""
+    """Write the initial values of the variables of an iteration's strand."""
     fn.emit(f"{fn.frame.span} = 0")
     if fn.frame.pending:
         fn.emit(f"{fn.frame.pending} = 0")
@@ -159,7 +159,7 @@ def _begin_iteration(fn: AlgorithmWriter) -> None:
 
 
 def _share_registers(fn: AlgorithmWriter, body: tuple[s.Stmt, ...]) -> None:
-    """Give registers that iterations share, since the loop's body assigns them, a shadow to find races by."""
+    """Give a shadow, for races, to the registers that iterations share and the loop's body assigns."""
     if not fn.options.races:
         return
     for name in sorted(s.find_set_names(body)):
@@ -169,7 +169,7 @@ def _share_registers(fn: AlgorithmWriter, body: tuple[s.Stmt, ...]) -> None:
 
 
 def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BodyOf) -> None:
-    """Write a loop on data. The bound is evaluated once, on entry, at no cost; every test is counted."""
+    """Write a `while` loop. Its bound is evaluated once, on entry, at no cost; every test is counted."""
     with fn.uncounted():
         value, _ = write_quantity(fn, node.limit)
         limit = fn.temp(value.text, "m")
@@ -189,12 +189,12 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BodyOf) -> None:
 
 
 def _limit_site(fn: AlgorithmWriter, limit: s.Expr, span: Span) -> int:
-    message = f"iteration {{0}} begins, and `at most {format_expression(limit)}` allows fewer"
+    message = f"iteration {{0}} begins, but `at most {format_expression(limit)}` allows fewer"
     return fn.site(rules.TOO_MANY_ITERATIONS, span, message)
 
 
 def write_block(fn: AlgorithmWriter, statements: tuple[s.Stmt, ...]) -> None:
-    """Write a block of statements, with its definitions, its local arrays, and the sync before these are released."""
+    """Write a block of statements with a scope of its own; its local arrays are released at the end, after a sync."""
     before = fn.frame
     allocations: list[Allocation] = []
     with fn.scope():
@@ -213,7 +213,7 @@ def write_block_end(fn: AlgorithmWriter, allocations: list[Allocation]) -> None:
 
 
 def write_statement(fn: AlgorithmWriter, node: s.Stmt, allocations: list[Allocation]) -> None:
-    """Write a statement; if it defines a local array, that joins those of the block."""
+    """Write a statement; a local array that it declares is appended to `allocations`."""
     match node:
         case s.Let():
             _write_let(fn, node)
@@ -262,7 +262,7 @@ def _is_on_grid(fn: AlgorithmWriter, called: s.Call) -> bool:
 
 
 def _write_communication(fn: AlgorithmWriter, node: s.Communicate) -> None:
-    """Write a message, or the call that a collective denotes; a result elsewhere starts there as a copy."""
+    """Write a message, or the call that a collective stands for; its buffer is first copied to `into`, if given."""
     collective = fn.module.collectives.get(node)
     if collective is None:
         write_message(fn, node)
@@ -284,7 +284,7 @@ def _write_let(fn: AlgorithmWriter, node: s.Let) -> None:
 
 
 def _write_local_array(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType) -> Allocation:
-    """Write a local array; its value is evaluated before the array exists."""
+    """Write a local array; its initial value is evaluated before it is allocated."""
     value = node.value
     if value is not None and fn.module.is_view(value):
         source = write_view(fn, value)
@@ -303,7 +303,7 @@ def _write_local_array(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType) -
 
 
 def _write_local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType) -> Allocation:
-    """Write a local array on a grid, which may start as part of a global one, and only under a condition."""
+    """Write a local array on a grid, whose initial value may be global, or be set only under a condition."""
     value = node.value
     if value is None or (node.when is None and not (fn.module.is_view(value) and write_view(fn, value).shared)):
         return _write_local_array(fn, node, type_)
@@ -331,7 +331,7 @@ def _write_local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType)
 
 
 def write_scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind) -> Code:
-    """Write a number of the expected kind: an expression, or the result of a call."""
+    """Write a scalar of the given kind: an expression, or the result of a call of an algorithm."""
     if isinstance(value, s.Call) and isinstance(fn.module.targets.get(value), s.Algorithm):
         return make_atomic(write_call(fn, value), INT_LIMIT)
     return write_real(fn, value) if kind is Kind.REAL else write_integer(fn, value)
@@ -397,7 +397,7 @@ def _write_element_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Ele
     place = write_address(fn, target, place_view)
     text = format_expression(target)
     if node.op != "=":
-        # The write that follows races with all accesses that this read would race with.
+        # The read needs no check for races: the write that follows is in all of them.
         fn.access(place, "update read", target.span, f"`{text}` is read")
         before = make_atomic(write_load(fn, target, place_view, place), INT_LIMIT)
         value = _write_update(fn, node, before, value, place_view.element)
@@ -433,7 +433,7 @@ def _write_assumption(fn: AlgorithmWriter, node: s.Fact) -> None:
 
 
 def _write_costs(fn: AlgorithmWriter, node: s.Costs) -> None:
-    """Add declared costs: flops to work and span too; work and span to themselves; other metrics separately."""
+    """Add declared costs to their metrics and to the metrics that contain them, as flops to work and span."""
     for amount, metric in node.amounts:
         with fn.uncounted():
             if metric in SET_APART:
@@ -441,7 +441,7 @@ def _write_costs(fn: AlgorithmWriter, node: s.Costs) -> None:
                 fn.emit(f"mem[{MEM_DECLARED}][{SET_APART.index(metric)}] += {value.text}")
                 continue
             count = make_atom(fn, write_integer(fn, amount))
-        message = f"`{format_expression(amount)}` {metric} are declared, which is {{0}} here"
+        message = f"`{format_expression(amount)}` {metric} are declared, but this is {{0}}"
         fn.check(f"{count} < 0", fn.site(rules.COST_AMOUNT, amount.span, message), count)
         definition = METRICS[metric]
         if "span" in (metric, *definition.within):
@@ -452,7 +452,7 @@ def _write_costs(fn: AlgorithmWriter, node: s.Costs) -> None:
 
 
 def _write_branches(fn: AlgorithmWriter, branches: tuple[s.Branch, ...]) -> None:
-    """Write branches: each test is reached, and counted, only if those before it failed."""
+    """Write an `if` with its branches: a test is executed, and counted, only if the tests before it have failed."""
     first, *rest = branches
     assert first.condition is not None
     fn.step(TEST)

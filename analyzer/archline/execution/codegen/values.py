@@ -1,4 +1,4 @@
-"""Names in generated code denote the values of this module, which are numbers, registers and views."""
+"""Define the values that names of an algorithm have in generated code: integers, registers and views."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from archline.language.model import Kind
 from archline.records import record
 
 Atom = str
-"""A name that is assigned once before its use, or an integer literal: it may be written repeatedly."""
+"""A name that is assigned once, before its use, or an integer literal: generated code may repeat it."""
 
 
 @record(slots=True)
 class Code:
-    """An expression of generated code. `bound`: its absolute value is at most this (None if unknown).
+    """An expression of generated code, with an upper bound on its absolute value (None if unknown).
 
-    `depth` counts nested brackets; `atom` marks an expression that may be written repeatedly.
+    `depth` counts nested brackets; `atom` is True for a name or literal, which generated code may repeat.
     """
 
     text: str
@@ -24,7 +24,7 @@ class Code:
 
 
 def make_atomic(text: str, bound: int | None = None) -> Code:
-    """Return a name or literal."""
+    """Return the code of a name or literal."""
     return Code(text, bound, atom=True)
 
 
@@ -35,17 +35,17 @@ class IntegerValue:
     code: str
     bound: int = NAME_LIMIT
     least: int | None = None
-    """A known lower limit, which makes a bounds check superfluous."""
+    """A number that the value is never below, which makes a bounds check superfluous."""
     below: str | None = None
-    """An atom that the value is known to stay below."""
+    """An atom that the value is always below."""
 
 
 @record(slots=True)
 class Register:
     """A scalar parameter or local.
 
-    `flag` is the variable that marks whether it has a value, if that is uncertain, and `shadow` records its accesses if
-    iterations of a parallel loop share it. `fixed`: it is never assigned.
+    `flag` is the variable that tells whether it has a value, if that is uncertain; `shadow` is the variable that
+    records its accesses if iterations of a parallel loop share it. `fixed` registers are never assigned.
     """
 
     code: str
@@ -57,16 +57,16 @@ class Register:
 
 @record(slots=True)
 class Linear:
-    """Addresses base + sum of stride * index."""
+    """Addresses of the form base + sum of stride * subscript."""
 
     strides: tuple[Atom, ...]
 
 
 @record(slots=True)
 class Morton:
-    """Addresses base + the bits of a row and a column in turn, the row's first.
+    """Addresses in Z-Morton order: base + the interleaved bits of a row and a column, the row's the higher.
 
-    The row is `row` + the sum of rows[d] * index d, the column likewise.
+    The row is `row` + the sum of rows[d] * subscript d, the column is alike.
     """
 
     row: Atom
@@ -77,9 +77,9 @@ class Morton:
 
 @record(slots=True)
 class ArrayValue:
-    """An array or a view of one. `facts`: of offsets, total and longest gap; of an index array, a bound above all.
+    """An array or a view of one. `facts` of offsets are total and longest gap, of an index array the maximum + 1.
 
-    `shared` is a global array of a grid, which is not in the processor's memory.
+    `shared` marks a global array of a grid, which is not in the processor's memory.
     """
 
     element: Kind
@@ -91,7 +91,7 @@ class ArrayValue:
 
     @property
     def form(self) -> str:
-        """The properties of a view that a function depends on: which strides are 1, or that it is Z-Morton."""
+        """The properties of a view on which functions depend: a character for each dimension, 1, s or z."""
         if isinstance(self.place, Morton):
             return "z" * len(self.extents)
         return "".join("1" if stride == "1" else "s" for stride in self.place.strides)
@@ -118,7 +118,7 @@ Meaning = IntegerValue | Register | ArrayValue | Operator
 
 
 def view_parameter(stem: str, element: Kind, form: str, facts: int) -> ArrayValue:
-    """Return the view that a function's parameter with a name `stem` denotes, given the form of its argument."""
+    """Return the view for a parameter whose names begin with `stem`, given the form of its argument."""
     extents = tuple(f"{stem}e{d}" for d in range(len(form)))
     place: Linear | Morton
     if "z" in form:

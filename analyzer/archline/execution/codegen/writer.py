@@ -1,8 +1,8 @@
-"""A generated function is written here: lines, names, straight-line costs, pending accesses.
+"""Write the lines of a generated function, with the names, costs and accesses in it.
 
-Costs are gathered while a block of source statements is written and counted once for each execution of the block: a
-counter of the block, and the span variable. A loop whose body is straight-line code counts all its iterations together,
-after it. Accesses are gathered too, and logged together where control flow or a call interrupts them.
+Costs are collected while a block of statements is written; the code that is generated adds them once for each execution
+of the block, to a counter and to the span variable. A loop whose body is straight-line code counts all its iterations
+together, after the loop. Accesses are collected too, and logged together where control flow or a call interrupts them.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ EXTERN = "extern"
 
 @record(eq=False, slots=True)
 class CheckSite:
-    """A check that may fail: its rule, its place, and the message, with `{0}` to `{4}` for the values at run time.
+    """A check that may fail: its rule, span and message, with `{0}` to `{4}` for values at run time.
 
-    `variants` are the messages of a check that can fail for several reasons, by the first value.
+    `variants` are the messages of a check that can fail for several reasons, which the first value selects.
     """
 
     rule: Rule
@@ -46,7 +46,7 @@ class CheckSite:
 
 @dataclass(eq=False)
 class Tables:
-    """Global numbers of sites and blocks of the generated functions of a program."""
+    """The sites and the costs of blocks of a whole program, by number."""
 
     sites: list[CheckSite] = field(default_factory=list)
     blocks: list[Counter[str]] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Tables:
         return FIRST_SITE + len(self.sites) - 1
 
     def block(self, cost: Counter[str]) -> int:
-        """Number a block of straight-line code with this cost."""
+        """Add a block of straight-line code with a cost; return its number."""
         self.blocks.append(cost)
         return len(self.blocks) - 1
 
@@ -69,29 +69,29 @@ _RACE_CHECKS = {
 MAX_LOOPS = 18
 MAX_INDENT = 80
 LRU_BATCH = 64
-"""This many accesses are simulated before the free space in the ring of recent lines is checked again."""
+"""The number of accesses after which the free space in the ring of recent lines is checked again."""
 
 
 @record(slots=True)
 class Options:
-    """The kind of execution, and the tasks of generated code in addition to computing and counting."""
+    """Options of generated code: compiled or plain Python, and the recording of more than costs."""
 
     compiled: bool
     trace: bool
     races: bool
     events: bool
     lru: str = ""
-    """Compiled code simulates LRU in place of keeping the trace: `>>` or `//`, which gives the line of an address."""
+    """If LRU is simulated instead of keeping the trace, the operator (`>>` or `//`) for the line of an address."""
 
     @property
     def streams(self) -> bool:
-        """Whether accesses go to the simulator as they happen."""
+        """True if accesses are simulated as they happen."""
         return self.compiled and bool(self.lru)
 
 
 @record(slots=True)
 class PendingAccess:
-    """An access of an array element, at an address that is an expression without effects."""
+    """An access of an array element that is not yet logged; its address is an expression without side effects."""
 
     address: str
     kind: str
@@ -101,7 +101,7 @@ class PendingAccess:
 
 @dataclass(slots=True)
 class Block:
-    """Costs of straight-line code that is executed as often as the block is entered."""
+    """The costs of one execution of a block; it is `straight` if it has no control flow inside."""
 
     looped: bool
     cost: Counter[str] = field(default_factory=Counter)
@@ -111,10 +111,10 @@ class Block:
 
 @record(slots=True)
 class Frame:
-    """The variables of the running strand.
+    """The variables in generated code of the current strand.
 
-    `span` its span so far, `pending` the longest path through the calls it spawned (empty if it spawns none), `task`
-    and `bag` its SP-bags, `top` and `alive` the stack of local arrays.
+    `span` holds its span so far, `pending` the longest path through calls that it has spawned (empty if it spawns
+    none), `task` and `bag` its task and its P-bag, `top` the top of the stack of local arrays, `alive` the words alive.
     """
 
     span: str = "s"
@@ -126,7 +126,7 @@ class Frame:
 
 
 class FunctionWriter:
-    """The function being written."""
+    """Writes one generated function."""
 
     def __init__(self, module: Module, options: Options, tables: Tables, first_counter: int) -> None:
         self.module = module
@@ -136,9 +136,9 @@ class FunctionWriter:
         self.frame = Frame()
         self.free = False
         self.alone = False
-        """Whether nothing runs in parallel to this function."""
+        """True if nothing runs in parallel to this function on its processor."""
         self.grid = False
-        """Whether this function is a generator that runs on one processor of a grid: its counters are always true."""
+        """True if this function is a generator for a processor of a grid, whose counters must always be up to date."""
         self.counters: list[str] = []
         self._first_counter = first_counter
         self._indent = 1
@@ -157,18 +157,18 @@ class FunctionWriter:
         return f"{stem}{self._names[stem]}"
 
     def temp(self, text: str, stem: str = "t") -> str:
-        """Compute a value now; return the name that holds it."""
+        """Assign an expression to a new name, and return that."""
         name = self.name(stem)
         self.emit(f"{name} = {text}")
         return name
 
     @contextmanager
     def indented(self, header: str, span: Span, loop: bool = False) -> Iterator[None]:
-        """Indent the lines below a header, outside of the cost accounts."""
+        """Indent the lines below a header, without a block of costs for them."""
         self.emit(header)
         self._indent += 1
         self._loops += loop
-        # CPython allows 20 loops within one another, and a hundred levels of indentation.
+        # CPython allows 20 nested loops, and 100 levels of indentation.
         if self._loops > MAX_LOOPS or self._indent > MAX_INDENT:
             message = f"blocks nest deeper than the executor runs: {MAX_LOOPS} loops in one algorithm"
             raise error(rules.TOO_DEEP, message, span=span, hint="move the inner loops into an algorithm of their own")
@@ -181,11 +181,11 @@ class FunctionWriter:
 
     # Failures
     def site(self, rule: Rule, span: Span, message: str, variants: Sequence[str] = (), hint: str | None = None) -> int:
-        """Number a place where the run may stop."""
+        """Add a site where the run may stop; return its number."""
         return self.tables.site(CheckSite(rule, span, message, tuple(variants), hint))
 
     def check(self, failed: str, site: int, *values: str) -> None:
-        """Stop at the site if a condition is true."""
+        """Write a check that stops the run at a site if `failed` is true."""
         self.emit(f"if {failed}:")
         self.emit(f" fail({', '.join(('K', str(site), *values))})")
 
@@ -195,7 +195,7 @@ class FunctionWriter:
         return self._blocks[-1]
 
     def operation(self, kind: str, real: bool) -> None:
-        """Count one operation, on reals or with an int."""
+        """Count one operation, on reals or on `int` data, unless inside `uncounted`."""
         if self.free:
             return
         self.block.cost[kind if real else INT_OPERATION.kind] += 1
@@ -209,14 +209,14 @@ class FunctionWriter:
         self.block.span += 1
 
     def settle(self) -> None:
-        """Bring the span variable up to date, before a fork or a join reads it."""
+        """Add the span of the block so far to its variable, before a fork or a join reads that."""
         if self.block.span:
             self.emit(f"{self.frame.span} += {self.block.span}")
             self.block.span = 0
         self.block.straight = False
 
     def _interrupt_block(self) -> None:
-        """Log pending accesses before control flow. If the strand spawns, a fork may read the span inside."""
+        """Log pending accesses before control flow; if the strand spawns, update the span, as a fork may read it."""
         self.flush()
         if self.frame.pending:
             self.settle()
@@ -224,7 +224,7 @@ class FunctionWriter:
 
     @contextmanager
     def counted(self, header: str, span: Span) -> Iterator[None]:
-        """Open a block under a header that is executed at most once each time the header is reached."""
+        """Open a block of costs under a header, such as that of an `if`, which is executed at most once."""
         self._interrupt_block()
         with self.indented(header, span):
             self._blocks.append(Block(self.block.looped))
@@ -234,7 +234,7 @@ class FunctionWriter:
 
     @contextmanager
     def looped(self, header: str, span: Span) -> Iterator[Block]:
-        """Open a loop's body. A body of straight-line code is left to the caller to count, after the loop."""
+        """Open the body of a loop. If it is straight-line code, the caller has to count it after the loop."""
         self._interrupt_block()
         with self.indented(header, span, loop=True):
             block = Block(True)
@@ -246,14 +246,14 @@ class FunctionWriter:
                 self.close(last)
 
     def close(self, block: Block, times: str = "1") -> None:
-        """Count `times` executions of a block; `times` is an expression without effects."""
+        """Write the counting of `times` executions of a block; `times` is an expression without side effects."""
         if block.span:
             amount = str(block.span) if times == "1" else f"{block.span} * {times}"
             self.emit(f"{self.frame.span} += {amount}")
         self.count(block.cost, times, block.looped if times == "1" else self.block.looped)
 
     def count(self, cost: Counter[str], times: str, looped: bool) -> None:
-        """Count costs other than span, `times` times."""
+        """Write the counting of costs other than span, `times` times."""
         if not cost:
             return
         counter = self._first_counter + self.tables.block(Counter(cost))
@@ -268,17 +268,17 @@ class FunctionWriter:
         self.close(self._blocks[0])
 
     def fuel(self, steps: str) -> None:
-        """Count steps towards the limit of the run."""
+        """Write the counting of steps, and the check of their limit."""
         self.emit(f"K[{STEPS}] += {steps}")
         self.check(f"K[{STEPS}] > K[{FUEL}]", SITE_FUEL)
 
     def wide(self, failed: str) -> None:
-        """Give up compiled execution, whose integers have 64 bits, if a condition is true."""
+        """Write a check that gives up the compiled run, whose integers have 64 bits, if `failed` is true."""
         self.check(failed, SITE_WIDE)
 
     # Accesses
     def access(self, address: str, kind: str, span: Span, what: str) -> None:
-        """Count an access, kind "read", "write", "update read" or "atomic write", and log it."""
+        """Count and log an access, whose kind is "read", "write", "update read" or "atomic write"."""
         if self.free:
             return
         self.block.cost[WRITES if kind.endswith("write") else READS] += 1
@@ -289,7 +289,7 @@ class FunctionWriter:
         return self.options.races and not self.alone
 
     def log(self, address: str, kind: str, span: Span, what: str) -> None:
-        """Log an access that is counted elsewhere."""
+        """Log an access without counting it."""
         if self.options.trace or self.racing:
             self._pending.append(PendingAccess(address, kind, self._race_site(span, what)))
 
@@ -297,18 +297,18 @@ class FunctionWriter:
         return self.site(rules.RACE, span, what) if self.racing else 0
 
     def touch(self, shadow: str, kind: str, span: Span, what: str) -> None:
-        """Check an access of a register that iterations of a parallel loop share, for races only."""
+        """Write the check for races of an access to a register that iterations of a parallel loop share."""
         self._check_race(PendingAccess("0", kind, self._race_site(span, what), shadow))
 
     def cut(self) -> None:
-        """Count the costs of the block so far, since control may leave it here."""
+        """Write the counting of the costs of the block so far, as control may leave it here."""
         self.flush()
         block = self._blocks.pop()
         self.close(block)
         self._blocks.append(Block(block.looped, straight=False))
 
     def flush(self) -> None:
-        """Log the accesses gathered so far."""
+        """Write the log of the accesses collected so far."""
         pending, self._pending = self._pending, []
         if not pending:
             return
@@ -325,16 +325,16 @@ class FunctionWriter:
             self.emit(f"T += ({', '.join(entries)},)")
             return
         self.emit(f"if now + {len(entries)} <= len(T):")
-        for place, entry in enumerate(entries):
-            self.emit(f" T[now + {place}] = {entry}")
+        for index, entry in enumerate(entries):
+            self.emit(f" T[now + {index}] = {entry}")
         self.emit(f"now += {len(entries)}")
 
     def _write_lru_accesses(self, pending: Sequence[PendingAccess]) -> None:
-        """Pass accesses to LRU, in the form of `cache.streamed`; successive ones of one element are one."""
+        """Write the simulation of LRU as in `cache.streamed`; successive accesses of one element are merged."""
         runs = [(address, list(run)) for address, run in groupby(pending, lambda access: access.address)]
-        for place, (address, run) in enumerate(runs):
-            if place % LRU_BATCH == 0:
-                self.emit(f"if now + {min(LRU_BATCH, len(runs) - place)} > len(T):")
+        for index, (address, run) in enumerate(runs):
+            if index % LRU_BATCH == 0:
+                self.emit(f"if now + {min(LRU_BATCH, len(runs) - index)} > len(T):")
                 self.emit(" now = lru_tidy(K, Q, T, now)")
             dirty = int(any(access.kind.endswith("write") for access in run))
             line = self.temp(f"({address}) {self.options.lru} by", "l")
@@ -356,11 +356,11 @@ class FunctionWriter:
         function, slot, conflicting = _RACE_CHECKS[access.kind]
         task, shadow = self.frame.task, access.shadow
         arguments = f"K, {shadow}, U, B, {access.address}, {task}, {access.site}"
-        # The common cases are in line: a call would cost compiled code several times as much.
+        # The common cases are inlined: a call would be several times as slow in compiled code.
         entry = self.temp(f"{SHADOW} * {access.address}", "h")
         slow = []
-        for place in conflicting:
-            last = self.temp(f"{shadow}[{entry} + {place}]", "h")
+        for offset in conflicting:
+            last = self.temp(f"{shadow}[{entry} + {offset}]", "h")
             root = f"U[{last} - 1]"
             slow.append(f"{last} != 0 and {last} != {task} + 1 and (U[{root}] != {root} or B[{root}] != {SERIAL})")
         if access.kind == "write":
@@ -381,13 +381,13 @@ class FunctionWriter:
 
     # What callees share
     def publish(self) -> None:
-        """Make the trace's position known before a call."""
+        """Write the position in the trace to the state, before a call."""
         self.flush()
         if self.options.trace and self.options.compiled:
             self.emit(f"K[{TRACE_SLOT}] = now")
 
     def resume(self) -> None:
-        """Take the trace's position from a callee."""
+        """Read the position in the trace from the state, after a call."""
         if self.options.trace and self.options.compiled:
             self.emit(f"now = K[{TRACE_SLOT}]")
         if self.options.streams:
@@ -395,7 +395,7 @@ class FunctionWriter:
 
     @property
     def position(self) -> str:
-        """The number of accesses so far, for an event."""
+        """The expression for the number of accesses so far, for an event."""
         return "now" if self.options.compiled else "len(T)"
 
     def event(self, kind: int, value: str = "0") -> None:
@@ -405,7 +405,7 @@ class FunctionWriter:
 
     @contextmanager
     def strand(self, **changes: str) -> Iterator[None]:
-        """Open code of another strand, with its own variables."""
+        """Open the code of another strand, with variables of its own."""
         before = self.frame
         self.frame = replace(before, **changes)
         yield

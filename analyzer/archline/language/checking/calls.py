@@ -29,7 +29,7 @@ Extents = tuple[s.Expr, ...]
 
 @record(eq=False)
 class _CallMatch:
-    """A call being checked, with the extents of the arguments that are views by parameter number."""
+    """A call being checked; `extents` has those of each argument that is a view, by parameter number."""
 
     call: s.Call
     callee: s.Algorithm
@@ -314,7 +314,7 @@ def _find_bound_value(body: BodyContext, match: _CallMatch, binding: SizeBinding
 
 
 def _find_other_extent(body: BodyContext, match: _CallMatch, name: str) -> s.Expr | None:
-    """Return another extent that must equal a size which the binding argument leaves to the data."""
+    """Return a static extent of another argument that must equal the size `name`; None if there is none."""
     for number, extents in match.extents.items():
         entries = _expected_extents(match.signature.parameters[number])
         for entry, extent in zip(entries, extents, strict=False):
@@ -329,7 +329,7 @@ def _expected_extents(parameter: s.Parameter) -> Extents:
 
 
 def _check_shapes(body: BodyContext, match: _CallMatch, bindings: Mapping[str, s.Expr | None]) -> None:
-    """Compare extents that bind nothing, and the facts of offsets, with the arguments."""
+    """Report extents of arguments, and counts and totals of offsets, that differ from those of the parameters."""
     for number, parameter in enumerate(match.signature.parameters):
         argument = match.call.arguments[number]
         for expected, actual, what in _pair_extents(body, match, number):

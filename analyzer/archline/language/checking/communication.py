@@ -23,7 +23,7 @@ from archline.language.model import Collective, Kind, ViewType
 from archline.records import record
 
 MESSAGES = frozenset(("exchange", "send", "receive"))
-"""The operations that are one step; all other ones are collectives."""
+"""The operations that are one step; all others are collectives."""
 _NEEDED = {"exchange": ("to", "from"), "send": ("to",), "receive": ("from",)}
 
 
@@ -190,7 +190,7 @@ def define_grid(body: BodyContext) -> None:
 
 MODULE = ("distributed", "collectives")
 UNASKED = "_into"
-"""The suffix after `alltoallv` of algorithms that do not return the counts that arrive: `into y` alone."""
+"""The suffix after `alltoallv` of algorithms that do not return the counts received: those for `into y` alone."""
 OPERATORS = frozenset(("+", "*", "min", "max"))
 
 
@@ -261,7 +261,7 @@ def check_collective(body: BodyContext, statement: s.Communicate) -> None:
 
 
 def _check_values(body: BodyContext, operation: str, clauses: dict[str, s.Clause]) -> None:
-    """Check properties that the check of the call would not: single values, an operator."""
+    """Check properties of clauses that the check of the denoted call does not: single values, an operator."""
     for keyword, clause in clauses.items():
         most = 2 if keyword == "into" and "counts" in clauses and operation == "alltoall" else 1
         if keyword != "along" and len(clause.values) > most:

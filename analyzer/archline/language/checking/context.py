@@ -1,4 +1,4 @@
-"""The parts of the checker share the context defined here, which has findings, facts and the present algorithm."""
+"""The parts of the checker share the context defined here, which has findings, facts and the current algorithm."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Findings:
         self.extend([Diagnostic(rule, message, span, hint=hint)])
 
     def closest(self, name: str, candidates: Iterable[str]) -> str | None:
-        """Return a hint naming the candidate closest to an unknown name; none once nothing more is reported."""
+        """Return a hint naming the candidate closest to an unknown name; None if MAX_FINDINGS are reported already."""
         return did_you_mean(name, candidates) if len(self.diagnostics) < MAX_FINDINGS else None
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
@@ -51,7 +51,7 @@ class CallSite:
 
 @dataclass(eq=False)
 class CheckedFacts:
-    """Facts about expressions that the checker finds, as in `Module`; `depth` is that of extents it builds."""
+    """Facts about expressions that the checker finds, as in `Module`; `depth` is the nesting of extents it builds."""
 
     types: dict[s.Expr, ExprType] = field(default_factory=dict)
     targets: dict[s.Call, s.Algorithm | s.Extern] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Library:
 
 @dataclass(eq=False)
 class BodyContext:
-    """The algorithm being checked: its names, the path of loops and conditions to the present statement."""
+    """The algorithm being checked: its names, and the path of loops and conditions to the current statement."""
 
     algorithm: s.Algorithm
     library: Library
@@ -101,7 +101,7 @@ class BodyContext:
     """The extents of the grid's axes, and of the groups of the surrounding splits."""
     sharing: bool = False
     integers: bool = False
-    """Whether the present expression has to be an integer, as a bound or an extent."""
+    """Whether the current expression has to be an integer, as a bound or an extent."""
     _reported: set[str] = field(default_factory=set)
 
     @property
@@ -113,14 +113,14 @@ class BodyContext:
         self.findings.add(rule, message, span, hint)
 
     def first_time(self, unknown: str) -> bool:
-        """Whether this unknown name is met for the first time, to be reported once."""
+        """Whether this unknown name has not been reported yet; from now on it has."""
         if unknown in self._reported:
             return False
         self._reported.add(unknown)
         return True
 
     def points(self) -> list[dict[str, int]]:
-        """Return sample points of the path to the present statement."""
+        """Return sample points of the path to the current statement."""
         return self.sampler.points(self.path)
 
     def define(self, symbol: SymbolEntry) -> None:
@@ -174,7 +174,7 @@ class BodyContext:
             self.integers = before
 
     def lookup(self, name: str, span: Span, advice: str = "") -> SymbolEntry | None:
-        """Return the symbol of a name; report an unknown one once, with an advice."""
+        """Return the symbol of a name; report an unknown one once, with `advice` as hint if no name is close."""
         symbol = self.scope.find(name)
         if symbol is not None or not self.first_time(name):
             return symbol
@@ -200,7 +200,7 @@ class BodyContext:
 
 
 def check_free(body: BodyContext, symbol: SymbolEntry) -> None:
-    """Report a definition that shadows a name in scope, or a machine symbol that is needed."""
+    """Report a definition that shadows a name in scope, or takes the name of a machine symbol that is needed."""
     name, span = symbol.name, symbol.span
     before = body.scope.find(name)
     needed = _explain_need(body, symbol) if name in MACHINE_SYMBOLS else None
@@ -239,7 +239,7 @@ def _list_contract_names(algorithm: s.Algorithm) -> frozenset[str]:
 
 
 def find_machine_costs(algorithms: Iterable[s.Algorithm], externs: Iterable[s.Extern]) -> frozenset[str]:
-    """Return the machine symbols in declared costs and facts: a size of a caller that hides one would replace it."""
+    """Return the machine symbols in declared costs and contracts: a caller's size of that name would replace them."""
     spoken = [_list_contract_names(algorithm) for algorithm in algorithms]
     return frozenset(MACHINE_SYMBOLS) & s.names(tuple(extern.costs for extern in externs)).union(*spoken)
 
@@ -260,7 +260,7 @@ def iterate_leaves(fact: s.Fact) -> Iterator[s.Expr]:
 
 
 def depends_on_data(facts: CheckedFacts, fact: s.Fact, data: frozenset[str]) -> bool:
-    """Whether data decides a value; `data` are the registers that it decides."""
+    """Whether data decides the value of a fact or expression; `data` are the registers that data decides."""
     if any(isinstance(node, s.Call) and node in facts.targets for node in s.nodes(fact)):
         return True
     for leaf in iterate_leaves(fact):
@@ -280,10 +280,10 @@ def list_buffers(statement: s.Communicate) -> Iterator[s.Expr]:
 
 
 def find_changed_registers(algorithm: s.Algorithm) -> frozenset[str]:
-    """Return the registers that are set again, or may be by calls or messages that take them."""
+    """Return the names that assignments set, and those passed to calls or messages, which may set them."""
     body = algorithm.body
     written = (name for assignment in s.find(body, s.Assign) for name in assignment.sets)
-    # These may be buffers.
+    # Names in calls and communications may be buffers that these write to.
     passed = (name_node.id for name_node in s.find(tuple(s.find(body, s.Communicate, s.Call)), s.Name))
     return frozenset((*written, *passed))
 

@@ -25,12 +25,12 @@ FUNCTIONS = {"min": None, "max": None, "abs": 1, "floor": 1, "ceil": 1, "gcd": 2
 
 
 Reason = tuple[Rule, str, str | None]
-"""Why a name is undefined in a formula: rule, message, hint."""
+"""The report of a name that is undefined in a formula: rule, message, hint."""
 
 
 @record(eq=False)
 class FormulaChecker:
-    """The check of formulas. `known` tests whether a name is defined, `why_not` returns the report of any other."""
+    """Checks formulas. `known` tests whether a name is defined, `why_not` returns the report of one that is not."""
 
     findings: Findings
     facts: CheckedFacts
@@ -189,7 +189,7 @@ def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: 
 
 
 def make_formula_checker(body: BodyContext) -> FormulaChecker:
-    """Return a checker of formulas about the present algorithm, in the names in scope and the machine symbols."""
+    """Return a checker of formulas about the current algorithm, in the names in scope and the machine symbols."""
 
     def is_known(name: str) -> bool:
         symbol = body.scope.find(name)
@@ -230,7 +230,7 @@ def check_contract(body: BodyContext) -> None:
 
 
 def _check_subject(body: BodyContext, ensures: s.Ensures) -> None:
-    """Check the subject of an `ensures`: a metric, or `time(P)`, the time on P or on a size's number of processors."""
+    """Check the subject of an `ensures`: a metric, or the time on as many processors as P or a size: `time(P)`."""
     processors = ensures.processors
     if ensures.metric in {*ON_MACHINE} - {"time"}:
         hint = suggest_claim(ensures.metric, body.algorithm.name)
@@ -281,8 +281,8 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
             signature = library.signatures[library.visible[name]]
             defined.update({*signature.size_names, *signature.indices} - sizes.keys())
         if cost.function in ON_MACHINE and claim.on is None:
-            message = f"the {cost.function} of an algorithm is that on a machine"
-            findings.add(rules.BAD_CLAIM, message, cost.span, 'say which: on "gtx-580@double" (`archline machines`)')
+            message = f"the {cost.function} of an algorithm depends on the machine"
+            findings.add(rules.BAD_CLAIM, message, cost.span, 'name one: on "gtx-580@double" (`archline machines`)')
 
     def why_not(expr: s.Name) -> Reason:
         message = f"`{expr.id}` is not a size of the algorithms in this claim, nor a machine symbol (P, Z, L, K)"
@@ -296,7 +296,7 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
     if any(call.function not in CLAIMABLE for call in of_algorithms):
         return
     if not named:
-        message = "this claim refers to no algorithm"
+        message = "this claim names no algorithm"
         findings.add(rules.BAD_CLAIM, message, claim.span, "write a cost such as `io(matmul)` in it")
         return
     if not library.complete or any(name in library.lost for name in named):
@@ -309,14 +309,14 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
     formulas = FormulaChecker(findings, facts, known_names, why_not, library)
     formulas.quantity(claim.left)
     formulas.quantity(claim.right)
-    plain = FormulaChecker(findings, facts, known_names, why_not)
+    without_costs = FormulaChecker(findings, facts, known_names, why_not)
     for fact in claim.where:
-        plain.fact(fact)
+        without_costs.fact(fact)
     for symbol, amount in claim.at:
         if not known_names(symbol):
             rule, message, hint = why_not(s.Name(symbol, span=claim.span))
             findings.add(rule, message, claim.span, hint)
-        plain.quantity(amount)
+        without_costs.quantity(amount)
 
 
 def list_costs(claim: s.Claim) -> list[s.Call]:

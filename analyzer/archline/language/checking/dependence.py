@@ -43,7 +43,7 @@ from archline.language.visitor import StatementVisitor
 from archline.records import record
 
 MAX_NODES = 200
-"""Larger expressions are not followed."""
+"""The maximum number of nodes of an expression that is followed through names."""
 MAX_GROUP = 64
 Point = Mapping[str, int]
 
@@ -60,7 +60,7 @@ class WholeFile:
 
 
 def check_agreement(program: WholeFile) -> None:
-    """Report differences within groups, and note the values that callers of each algorithm must agree on."""
+    """Report values that differ within groups of processors, and note those on which callers must agree."""
     for algorithm in program.algorithms:
         _find_agreement(program, algorithm)
 
@@ -68,7 +68,7 @@ def check_agreement(program: WholeFile) -> None:
 def _find_agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
     agreements = program.facts.agreements
     if algorithm not in agreements:
-        # A recursive call needs nothing that the first one does not.
+        # A recursive call requires no agreement that the first one does not.
         axes = frozenset(axis.name for axis in algorithm.grid if _is_communicating(program, algorithm))
         agreements[algorithm] = Agreement((), axes, None)
         if algorithm.grid and algorithm in program.algorithms:
@@ -83,9 +83,9 @@ def _is_communicating(program: WholeFile, algorithm: s.Algorithm) -> bool:
 
 @record(eq=False)
 class _Guard:
-    """A condition or a loop on the path to a statement; `others` are the other branches.
+    """A condition or a loop on the path to a statement; `others` are the statements of the other branches.
 
-    `reached` is a condition and its truth, or a loop; None if unknown.
+    `reached` is a condition and its truth, or a loop with its `bounds`; None if data decides (`data`) or it is unknown.
     """
 
     reached: tuple[s.Expr, bool] | s.Loop | None
@@ -100,7 +100,7 @@ class _Guard:
 
     @property
     def value(self) -> s.Expr | None:
-        """The condition that decides which processors get through: if it differs, so do they."""
+        """The value that decides which processors pass the guard: if equal, they pass alike. None if it is unknown."""
         reached = self.reached
         if isinstance(reached, tuple):
             return reached[0]
@@ -110,7 +110,7 @@ class _Guard:
         return s.Call("max", self.bounds[:2], span=reached.span)
 
     def lets(self, point: Point) -> bool:
-        """Whether the processor at a point gets through. Raises EvaluationError if that is unknown."""
+        """Whether the processor at a point passes the guard. Raises EvaluationError if that is unknown."""
         match self.reached:
             case (condition, truth):
                 decided = evaluate_fact(condition, point)
@@ -126,9 +126,9 @@ class _Guard:
 
 @dataclass(eq=False)
 class _AgreementPass(StatementVisitor[None, None]):
-    """The pass over an algorithm on a grid: the visible names by kind, and the path to the current statement.
+    """The pass over an algorithm on a grid. `names` has the values of visible names, `path` leads to the statement.
 
-    `splits` has the axes of the groups of surrounding splits, `along` the axes along which messages go.
+    `splits` has the axis of each group of a surrounding split, `along` the axes along which messages go.
     """
 
     program: WholeFile
@@ -172,7 +172,7 @@ class _AgreementPass(StatementVisitor[None, None]):
             self.names, self.guards, self.path = before
 
     def _add_guard(self, guard: _Guard, frame: Frame) -> None:
-        """Put the rest of this block under a guard, which is a frame of the path."""
+        """Put the rest of this block under a guard, whose frame extends the path."""
         self.guards.append(guard)
         self.path.append(frame)
 
@@ -214,7 +214,7 @@ class _AgreementPass(StatementVisitor[None, None]):
             self._define_name(local.name, local.value)
 
     def _define_name(self, name: str, value: s.Expr | None) -> None:
-        """Define a name as a value that the sizes and coordinates decide."""
+        """Define a name by its value, if sizes and coordinates alone decide that."""
         if value is not None and not self._depends_on_data(value):
             self.names[name] = self._inline_names(value)
             self.path.append(LetDefinition(name, value))
@@ -240,7 +240,7 @@ class _AgreementPass(StatementVisitor[None, None]):
                 self._enter_branch(branch, False, siblings)
 
     def _enter_branch(self, branch: s.Branch, truth: bool, siblings: tuple[s.Stmt, ...]) -> None:
-        """Put the rest of this block in a branch, or after its test."""
+        """Put the rest of this block under the branch's condition, or with `truth` false under its negation."""
         condition = branch.condition
         if condition is None:
             return
@@ -283,7 +283,7 @@ class _AgreementPass(StatementVisitor[None, None]):
             self.data = span
 
     def _is_decided_by_data(self, *values: s.Expr | None) -> bool:
-        """Whether the data decides some values, or whether the present statement is reached."""
+        """Whether the data decides one of the values, or whether the current statement is reached."""
         return any(guard.data for guard in self.guards) or any(
             self._depends_on_data(item) for item in values if item is not None
         )
@@ -343,7 +343,7 @@ class _AgreementPass(StatementVisitor[None, None]):
             self._check_need(Need(value, group, rule, f"{_add_article(name)} along {where} cannot {text}"), at)
 
     def _check_need(self, need: Need, span: Span) -> None:
-        """Report differences within a group; decisions by parameters of this algorithm are left to its callers."""
+        """Report a value that differs within a group; if it depends on parameters, require its equality of callers."""
         depends = [axis for axis in need.axes if axis in s.names(need.value)]
         certain = need.rule in (rules.SHIFT_BY, rules.ROOT)
         if depends:
@@ -384,7 +384,7 @@ class _AgreementPass(StatementVisitor[None, None]):
 
     # Samples
     def _sample_groups(self, group: tuple[str, ...], points: Iterable[Point]) -> Iterator[list[Point]]:
-        """Yield the processors of a group at sample points of the path to the present statement."""
+        """Yield the processors of a group at sample points of the path to the current statement."""
         for point in sorted(points, key=lambda candidate: (candidate["P"], sum(candidate.values()))):
             extents = [range(evaluate_static(self._axes[axis], point)) for axis in group if axis in self._axes]
             members = islice(product(*extents), MAX_GROUP)
@@ -393,7 +393,7 @@ class _AgreementPass(StatementVisitor[None, None]):
     def _find_differing(
         self, group: tuple[str, ...], guards: Sequence[_Guard], value: Callable[[Point], object]
     ) -> dict[object, Point]:
-        """Return the values of a group's processors that get through guards, with a point for each; empty if equal."""
+        """Return the values of a group's processors that pass the guards, with a point for each; empty if equal."""
         sampler = self.program.sampler
         differing = self._compare_members(group, guards, value, sampler.points(self.path))
         # If they differ at some sizes, the smallest are reported.
@@ -419,15 +419,18 @@ class _AgreementPass(StatementVisitor[None, None]):
         return {}
 
     def _find_missing(self, group: tuple[str, ...], number: int) -> str | None:
-        """Return the text about two processors, which differ at this guard for the first time; None without such."""
+        """Describe two processors that pass all guards before guard `number`, which one passes and one does not.
+
+        None if no such processors are found.
+        """
         points = self._find_differing(group, self.guards[:number], self.guards[number].lets)
         if not points:
             return None
-        yes, no = (_format_point(points[gets_through], group) for gets_through in (True, False))
-        return f": {yes} gets there, {no} does not{self._format_sizes(points[True])}"
+        yes, no = (_format_point(points[passes], group) for passes in (True, False))
+        return f": {yes} reaches it, {no} does not{self._format_sizes(points[True])}"
 
     def _find_difference(self, need: Need) -> str | None:
-        """Return the text about two processors at which the value differs; None if it does not."""
+        """Describe two processors at which the value differs; None if no such are found."""
         points = self._find_differing(need.axes, self.guards, lambda point: _evaluate_value(need.value, point))
         if not points:
             return None

@@ -29,7 +29,7 @@ NUMBERS = {
 
 
 def type_of(body: BodyContext, expr: s.Expr, *, whole: bool = True) -> ExprType | None:
-    """Return the type of an expression, which may be a `whole` array, and note it; None if something was reported."""
+    """Return and note the type of an expression, which may be a `whole` array; None if a mistake was reported."""
     type_ = _check_element(body, expr, whole) if isinstance(expr, s.Element) else _type_of(body, expr)
     if type_ is not None:
         body.facts.types[expr] = type_
@@ -109,7 +109,7 @@ def suggest_conversion(expr: s.Expr, kind: Kind) -> str | None:
 
 
 def _as_real(part: s.Expr) -> s.Expr | None:
-    """Return a part of an integer expression as a real; None if roots, logarithms or quotients need not be integers."""
+    """Convert an integer expression to a real; None if its parts are to be converted, as it has quotients or roots."""
     if isinstance(part, s.Integer):
         return s.Real(f"{part.value}.0", span=part.span)
     whole = getattr(part, "op", "") in ("^", "//", "%")
@@ -213,7 +213,7 @@ def meet_kinds(body: BodyContext, operands: list[s.Expr], kinds: list[Kind]) -> 
         if is_literal(operand):
             adopt_kind(body, operand, common)
         elif common is Kind.REAL and kind is not Kind.REAL:
-            message = f"`{format_short(operand)}` is {NUMBERS[kind]}, and meets a real"
+            message = f"`{format_short(operand)}` is {NUMBERS[kind]}, and the other operand is a real"
             # The kind is that of the corrected operation, so that further integers in it are reported too.
             body.report(rules.MIXED, message, operand.span, suggest_conversion(operand, kind))
     return common
@@ -227,7 +227,7 @@ def _check_call(body: BodyContext, expr: s.Call) -> ExprType | None:
     if extern is not None and (result := check_extern(body, expr, extern)) is not None:
         return result
     if algorithm is not None and algorithm.result is not None and extern is None:
-        message = f"the result of the algorithm `{expr.function}` can only be stored at once"
+        message = f"the result of the algorithm `{expr.function}` must be stored before it is used"
         hint = f"write `local t: {algorithm.result} = {expr.function}(...)` and use `t`"
         body.report(call_rules.RESULT_PLACE, message, expr.span, hint)
         return None

@@ -74,7 +74,7 @@ Bindings = Mapping[str, s.Expr | None]
 def require_agreement(body: BodyContext, expected: s.Expr, actual: s.Expr, at: s.Expr, message: str) -> None:
     """Report two extents, in names of this scope, that differ at every sample point.
 
-    `message` describes them, with the places {0} and {1} for their texts.
+    `message` describes them, with {0} and {1} in the place of their texts.
     """
     if body.facts.types.get(expected) is Kind.STATIC:
         difference = find_disagreement(body, expected, actual, {})
@@ -84,9 +84,9 @@ def require_agreement(body: BodyContext, expected: s.Expr, actual: s.Expr, at: s
 
 
 def find_disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, bindings: Bindings) -> str | None:
-    """Return how two extents differ at a sample point, if they do at every one.
+    """Describe the difference of two extents at a sample point, if they differ at all sample points; else None.
 
-    `bindings` gives the names of the first extent if that is in a callee's names.
+    If `expected` is in a callee's names, `bindings` has their values in the caller.
     """
     bound_values = {name: value for name, value in bindings.items() if value is not None}
     if (
@@ -114,7 +114,7 @@ def find_disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, bindi
 
 
 def _evaluate_bindings(bindings: Bindings, point: Mapping[str, int]) -> Mapping[str, int]:
-    """Return the callee's names at a point of the caller; P is the same in both."""
+    """Return the values of the callee's names at a point of the caller; P is the same in both."""
     if not bindings:
         return point
     inner = {"P": point["P"]} if "P" in point else {}

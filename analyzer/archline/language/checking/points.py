@@ -11,10 +11,10 @@ from archline.language import syntax as s
 from archline.records import record
 
 _EMPTY_POINTS: Sequence[dict[str, int]] = 5 * ({},)
-"""As many points as a sample has, without values."""
+"""The points from which a sample is searched: without values, and as many as a sample has."""
 _MAX_VALUE, _SMALL_LIMITS = 24, (2, 3, 4, 6)
-# Effort is counted in frames of the points of one file: a second or two of work. Then that of a miss; the maximum
-# number of misses.
+# The maximum effort for a file, in frames of points, which is a second or two of work; the effort of an attempt without
+# a point; the maximum number of such attempts.
 _EFFORT, _MISS, _MISSES = 200_000, 500, 3
 
 
@@ -63,9 +63,9 @@ Path = list[Frame]
 
 
 def make_search(path: Path) -> SizeSearch | None:
-    """Return the search for points on a path; None if it has something that samples cannot follow.
+    """Return the search for points on a path; None if an `Opaque` frame is on it.
 
-    Names with bounds that are data are left without a value, and conditions on them have no points.
+    Loop variables with bounds in data get no value, and no points satisfy conditions on them.
     """
     names: list[str] = []
     facts: list[s.Fact] = []
@@ -100,7 +100,7 @@ def make_search(path: Path) -> SizeSearch | None:
 
 
 class Sampler:
-    """Finds points on paths, with a bounded effort for a whole file: after that there are none."""
+    """Finds sample points on paths, with a bounded effort for a whole file: once it is spent no points are found."""
 
     def __init__(self) -> None:
         self._effort = _EFFORT
@@ -108,7 +108,7 @@ class Sampler:
         self._points: Sequence[dict[str, int]] = _EMPTY_POINTS
 
     def points(self, path: Path) -> list[dict[str, int]]:
-        """Return at most a few points on a path; empty if it has no points or they are not found."""
+        """Return a few points on a path; empty if it has none or none are found."""
         length = len(self._path)
         # Most often the path has grown by a few frames since the last question.
         points = self._find_points(path, self._points, length) if path[:length] == self._path else []

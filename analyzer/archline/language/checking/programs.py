@@ -34,7 +34,7 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     """Check a program and the files it uses; `resolve` finds the module a `use` names, or raises ArchlineError.
 
     `syntax` holds the parser's diagnostics. Raises ArchlineError with all findings, in the order of the text, at most
-    MAX_FINDINGS. Sizes that recursion brings down to 0 have that as a fact of their `where`.
+    MAX_FINDINGS. For sizes that recursive calls bring down to 0, facts `n >= 0` are added to the `where`.
     """
     resolve = cache(resolve)
     module, facts = _check_as_written(program, resolve, syntax)
@@ -57,8 +57,8 @@ def _check_as_written(
     complete = used is not None
     modules = used or {}
     algorithms, externs = _collect_definitions(program, modules, findings)
-    about = algorithms or any(isinstance(item, s.Claim) for item in program.items)
-    if not about and not syntax and not findings.diagnostics:
+    has_subject = algorithms or any(isinstance(item, s.Claim) for item in program.items)
+    if not has_subject and not syntax and not findings.diagnostics:
         span = Span(program.source, 1, 1, 1, 2)
         findings.add(NO_ALGORITHM, "the file has no algorithm", span, "write `algorithm name(...):`")
     shared = _load_collectives(program, resolve, modules)

@@ -52,13 +52,13 @@ class Role(Enum):
 
     @property
     def described(self) -> str:
-        """The value with its article."""
+        """The role's name in messages, with its article."""
         return f"{'an' if self.value[0] in 'ai' else 'a'} {self.value}"
 
 
 @record(eq=False)
 class SymbolEntry:
-    """One definition. `shape` holds the extents of an array or view.
+    """The definition of a name. `shape` has the extents of an array or view.
 
     `writable` is false for `in` parameters and their views, `shared` true for the global arrays of an algorithm on a
     grid. `offsets` is the declared type of an offsets parameter, `value` the expression of a `let` name of an integer,

@@ -161,7 +161,7 @@ def _check_let(body: BodyContext, statement: s.Let) -> None:
 
 
 def _limit_extents(body: BodyContext, value: s.Expr, shape: tuple[s.Expr, ...]) -> tuple[s.Expr, ...]:
-    """Return the extents of a view to be named, if views of views have not made them too deep to work with."""
+    """Return the extents of a view that a `let` names; report and replace them if views of views nest them too deep."""
     if max((body.facts.depth.get(extent, 0) for extent in shape), default=0) <= MAX_DEPTH:
         return shape
     message = f"the extents of this view, in the names of the views it is taken from, nest over {MAX_DEPTH} levels"
@@ -233,7 +233,7 @@ def _check_copy(
         )
         body.report(type_rules.WRONG_KIND, message, value.span)
     elif value_type.rank != target.rank:
-        message = f"a copy from {value_type.rank} to {target.rank} dimensions"
+        message = f"an array of {value_type.rank} dimensions cannot be copied to one of {target.rank}"
         body.report(type_rules.SHAPE, message, value.span)
     else:
         for expected, actual in zip(extents, body.facts.shapes.get(value, ()), strict=False):

@@ -1,5 +1,4 @@
-"""Calls bring some sizes down to 0: those of recursive algorithms then have the fact `n >= 0`, as if a `where` stated
-it.
+"""Recursive calls may bring sizes down to 0, which then have the fact `n >= 0`, as if a `where` stated it.
 
 The arguments of a call are evaluated at small sizes, and near the numbers of the program, that the conditions on the
 path to the call allow. Integers of the data have all values that these allow.
@@ -22,7 +21,7 @@ from archline.language.model import Signature
 from archline.records import replace
 
 VALUES, NEIGHBOURS, ENDS = 5, 2, 3
-"""The values to try: from the lower limit on, from each number of the program on, at each end of a loop."""
+"""The number of values to try: from a lower limit on, from each literal of the program on, at each end of a loop."""
 MAX_VISITS = 20_000
 Point = dict[str, int]
 
@@ -36,10 +35,10 @@ def derive_zero_facts(
         callees.setdefault(site.caller, {})[site.callee] = None
     facts: dict[s.Algorithm, dict[str, s.Fact]] = {}
     for site in sites:
-        circle = find_components(lambda algorithm: callees.get(algorithm, ()), site.callee)[-1]
-        # A call that every run makes ends nowhere.
+        component = find_components(lambda algorithm: callees.get(algorithm, ()), site.callee)[-1]
+        # A recursive call that every run makes never ends.
         always = tuple(part for part in site.caller.body if isinstance(part, s.Simple) and site.caller is site.callee)
-        if site.caller not in circle or site.callee.grid or site.call in s.nodes(always):
+        if site.caller not in component or site.callee.grid or site.call in s.nodes(always):
             continue
         decided = {*stated_minima(site.callee.where), *facts.get(site.callee, ())}
         for name, value in site.sizes.items():
@@ -65,7 +64,7 @@ def list_shortfalls(
 
 
 def may_pass(site: CallSite, asked: s.Expr, where: tuple[s.Fact, ...] = ()) -> bool:
-    """Whether a call may pass sizes for which a condition holds, by conditions on its path and facts of the callee."""
+    """Whether a call may pass sizes that satisfy `asked` and `where`, given the conditions on the path to the call."""
     asked_names = s.names(asked)
     path = [*_select_frames(site, asked_names), Requirement(asked)]
     parts = tuple(part for frame in path for part in _list_parts(frame))
@@ -129,7 +128,7 @@ def _takes_call(site: CallSite, where: tuple[s.Fact, ...], point: Point) -> bool
 
 
 def _select_frames(site: CallSite, names: frozenset[str]) -> list[Frame]:
-    """Return the frames on which names depend, in order, without conditions on data that is changed later."""
+    """Return the frames on which names depend, in order, without conditions on registers that are changed later."""
     changes = [(name, change.span.line) for change in s.find(site.caller.body, s.Assign) for name in change.sets]
     frames: list[tuple[Frame, frozenset[str], frozenset[str]]] = []
     for frame in site.path:

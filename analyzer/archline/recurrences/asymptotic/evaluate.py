@@ -1,9 +1,9 @@
-"""Evaluate recurrences by following them, memoised and without recursion in Python, to check every solver's answers.
+"""Evaluate recurrences by their equations, memoised and without recursion in Python, to check every solver's answers.
 
-A function has its base value at sizes up to the base's; where none is given and no case has a condition, it is 1 up to
-size 1 (up to 2, where sizes shrink by roots alone). Where growth is checked, `log2(w)` and `log(w)` of something that
-varies are those of 2 + w; a value at a point has ordinary logarithms (`exact_logs`). There are two kinds of numbers:
-rationals (`EXACT`), and floats of any magnitude (`WIDE`).
+A function has its base value at sizes up to that of the base; if none is given and no case has a condition, it is 1 up
+to size 1 (up to 2 if all calls are at roots of the size). To check growth, `log2(w)` and `log(w)` of an expression w
+that varies are those of 2 + w; values at a point have ordinary logarithms (`exact_logs`). Numbers are rationals
+(`EXACT_ARITHMETIC`), or balls of floats of any magnitude (`BALL_ARITHMETIC`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from archline.recurrences.asymptotic.problem import EquationCase, RealDefinition
 
 @record
 class CompiledCase:
-    """A case: its condition, the calls in its value by function and argument, and the value as a function of theirs."""
+    """A compiled case: its condition, the calls in its value, and the value in terms of the calls' values."""
 
     condition: Callable[[Mapping[str, Number]], bool] | None
     calls: tuple[tuple[str, tuple[Code, ...]], ...]
@@ -47,10 +47,9 @@ def evaluate(
     *,
     limit: int = MAX_EVALUATED_SIZES,
 ) -> Fraction | float:
-    """Return the value of the asked function where the point gives its parameters and every symbol.
+    """Return the value of the function to solve; `point` has values for its parameters and all symbols.
 
-    It is exact where rationals suffice. A float that is too large for its kind is infinite. Raises
-    EvaluationRefusedError.
+    It is exact if rationals suffice. A number too large for a float is infinite. Raises EvaluationRefusedError.
     """
     for arithmetic in (EXACT_ARITHMETIC, BALL_ARITHMETIC):
         try:
@@ -63,7 +62,7 @@ def evaluate(
 
 @record
 class _Function:
-    """A compiled definition: `bases` are thresholds with values, the smallest first."""
+    """A compiled definition: `bases` are pairs of thresholds and a value, those of the smallest thresholds first."""
 
     parameters: tuple[str, ...]
     bases: tuple[tuple[tuple[Number, ...], Number], ...]
@@ -93,7 +92,7 @@ def _compile_case(case: EquationCase, compiler: FormulaCompiler) -> CompiledCase
 
 
 class Evaluator:
-    """Evaluates a recurrence at fixed values of its symbols, and caches all values."""
+    """Evaluates a recurrence for fixed values of its symbols, and caches the values of all calls."""
 
     def __init__(
         self,
@@ -114,20 +113,20 @@ class Evaluator:
         self.set_symbols(symbols)
 
     def set_symbols(self, symbols: Mapping[str, int | Fraction | float]) -> None:
-        """Set the values of the symbols, which discards all cached values."""
+        """Set the values of the symbols, and discard all cached values."""
         self._symbols = {name: self._arithmetic.number(value) for name, value in symbols.items()}
         self._functions = {d.name: self._build_function(d, bases, cases) for d, bases, cases in self._compiled}
         self._known: dict[Key, Number] = {}
 
     def at(self, point: Mapping[str, int | Fraction | float]) -> Number:
-        """Return the value of the asked function. Raises EvaluationRefusedError and NoValueError."""
+        """Return the value of the function to solve at `point`. Raises EvaluationRefusedError and NoValueError."""
         missing = [name for name in self._asked.parameters if name not in point]
         if missing:
             raise EvaluationRefusedError(f"`{missing[0]}` has no value")
         return self.of(self._asked.name, *(point[name] for name in self._asked.parameters))
 
     def of(self, function: str, *sizes: int | Fraction | float) -> Number:
-        """Return the value of a function of the system at sizes. Raises as `at` does."""
+        """Return the value of `function` at sizes. Raises EvaluationRefusedError and NoValueError."""
         self._count = 0
         return self._compute_value(function, tuple(self._arithmetic.number(size) for size in sizes))
 
@@ -145,7 +144,7 @@ class Evaluator:
     def _compute_value(self, function: str, sizes: tuple[Number, ...]) -> Number:
         values = self._known
         first = self._make_key(function, sizes)
-        # An open entry waits for its calls, which are above it on the stack.
+        # An entry with a case waits for the values of its calls, which are above it on the stack.
         stack: list[_Entry] = [(first, function, sizes, None)]
         open_: set[Key] = set()
         while stack:
@@ -167,7 +166,7 @@ class Evaluator:
         return (function, key_of(sizes[0])) if len(sizes) == 1 else (function, *map(key_of, sizes))
 
     def _schedule_calls(self, key: Key, name: str, at: tuple[Number, ...]) -> list[_Entry]:
-        """Store a base value, or return the entries to evaluate: the function's calls, above the function itself."""
+        """Store a base value and return nothing, or return entries for the stack: the call itself, then its calls."""
         self._count += 1
         if self._count > self._limit:
             raise EvaluationRefusedError(f"more than {self._limit} sizes are needed for one value")
@@ -193,7 +192,7 @@ class Evaluator:
 
 
 def find_default_base(definition: RealDefinition, functions: frozenset[str]) -> int:
-    """Return the size up to which a function without a base value is 1: roots of sizes above 1 never reach 1."""
+    """Return the size up to which a function without base values is 1: 2 if all calls are at roots of sizes, else 1."""
     arguments = [
         argument
         for case in definition.cases

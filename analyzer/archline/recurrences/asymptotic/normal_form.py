@@ -1,4 +1,4 @@
-"""Read amounts as sums of terms in one size, read definitions as maxima of weighted calls, and inline definitions."""
+"""Convert expressions to sums of terms in one size, definitions to maxima of weighted calls; inline functions."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ MAX_EXPANDED = 8
 
 
 class TermReader:
-    """Reads expressions in the size `size`; other names are symbols, whose values are at least 1."""
+    """Converts expressions to terms in the size `size`; other names are symbols, whose values are at least 1."""
 
     def __init__(self, size: str) -> None:
         self._size = size
 
     def read(self, expr: s.Expr) -> Terms:
-        """Return an expression as a sum of terms. Raises OutOfReachError."""
+        """Convert an expression to a sum of terms. Raises OutOfReachError."""
         read_terms: list[GrowthTerm] = []
         for product, coefficient in expand(expr).items():
             rational = coefficient.is_rational
@@ -47,7 +47,7 @@ class TermReader:
         return collect_terms(read_terms)
 
     def _read_power(self, base: s.Expr, exponent: Constant) -> Terms:
-        """Return a power of an expression that is not itself a product of powers."""
+        """Convert base^exponent to a sum of terms; the base is not a product of powers."""
         match base:
             case s.Name(id=name) if name == self._size:
                 return (GrowthTerm(fmpq(1), power(0, exponent)),)
@@ -58,15 +58,15 @@ class TermReader:
             case s.Binary(op="+" | "-" | "*" | "/") | s.Unary():
                 terms = self.read(base)
             case s.Binary(op="^", right=varying):
-                raise OutOfReachError(f"an exponent that varies: {format_expression(varying)}")
+                raise OutOfReachError(f"the exponent {format_expression(varying)} is not a constant")
             case _:
                 raise OutOfReachError(f"`{format_expression(base)}` is not a term of logarithms and powers")
         if not exponent.is_rational:
-            raise OutOfReachError(f"an irrational power of something other than {self._size} alone")
+            raise OutOfReachError(f"an irrational power of an expression other than {self._size}")
         return self.power(terms, exponent.rational)
 
     def power(self, terms: Terms, exponent: fmpq) -> Terms:
-        """Return a power of a sum: expanded if that is short, else a term of the same growth."""
+        """Return a power of a sum, expanded for small natural exponents, else terms of the same growth."""
         if len(terms) == 1:
             return (terms[0].to_the(exponent),)
         if not terms:
@@ -97,12 +97,12 @@ class TermReader:
                 # The value is at least 1 if its argument is positive.
                 return _representative_terms(leading_terms((*_leading_terms(terms), GrowthTerm(fmpq(1)))))
             case _:
-                raise OutOfReachError(f"`{format_expression(expr)}`: {function} is not treated")
+                raise OutOfReachError(f"`{format_expression(expr)}`: the function {function} is not supported")
 
     def _read_logarithm(self, terms: Terms) -> Terms:
-        """Return the logarithm of a sum; its growth is that of the logarithm of the fastest term.
+        """Return the logarithm of a sum, which grows as the logarithm of the leading term.
 
-        It is exact for the size and for its logarithm: log2(2 + n^2) is not 2*log2(2 + n).
+        It is exact only for the size and its repeated logarithms, as log2(2 + n^2) is not 2*log2(2 + n).
         """
         _reject_difference(terms)
         term, *rest = _leading_terms(terms)
@@ -114,7 +114,7 @@ class TermReader:
             return (GrowthTerm(fmpq(1), exact=False),)
         place, first = next((place, exponent) for place, exponent in enumerate(term.powers) if exponent)
         if first.sign() < 0:
-            # This is the logarithm of 2 plus something small.
+            # This is the logarithm of 2 plus a term that tends to 0.
             return (GrowthTerm(fmpq(1), exact=False),)
         alone = terms == (GrowthTerm(fmpq(1), power(place)),)
         return (GrowthTerm(first.rational if first.is_rational else fmpq(1), power(place + 1), exact=alone),)
@@ -138,13 +138,13 @@ class TermReader:
 
 
 def _reject_difference(terms: Terms) -> None:
-    """Raise OutOfReachError if a minus sign may make a sum 0."""
+    """Raise OutOfReachError if a sum has a negative term, so that it may be 0."""
     if any(term.coefficient < 0 for term in terms):
         raise OutOfReachError("a function of a difference")
 
 
 def _leading_terms(terms: Terms) -> Terms:
-    """Return the leading terms of a sum with their coefficients. Raises OutOfReachError if a minus sign hides them."""
+    """Return the leading terms of a sum with their coefficients. Raises OutOfReachError unless they are positive."""
     lead = leading_terms(terms)
     if any(term.coefficient < 0 for term in terms):
         kinds = {term.kind for term in lead}
@@ -157,7 +157,7 @@ def _leading_terms(terms: Terms) -> Terms:
 
 
 def _representative_terms(terms: Terms) -> Terms:
-    """Return terms that represent a function of the same growth."""
+    """Return the leading terms, which stand for a function of the same growth, and so are not exact."""
     return tuple(replace(term, exact=False) for term in leading_terms(terms))
 
 
@@ -167,7 +167,7 @@ MAX_CALLS = 64
 
 @record
 class Argument:
-    """The size of a call: n^root where root is not 1, else ratio*n + offset."""
+    """The size of a call: n^root if root is not 1, else ratio*n + offset."""
 
     ratio: fmpq
     offset: fmpq = fmpq(0)
@@ -175,28 +175,28 @@ class Argument:
 
     @property
     def is_step(self) -> bool:
-        """Whether it is n - c."""
+        """Whether the size is n + c for a constant c other than 0."""
         return self.root == 1 and self.ratio == 1 and self.offset != 0
 
     @property
     def is_same(self) -> bool:
-        """Whether it is n itself."""
+        """Whether the size is n itself."""
         return self.root == 1 and self.ratio == 1 and self.offset == 0
 
     @property
     def is_root(self) -> bool:
-        """Whether it is a root of n."""
+        """Whether the size is a power of n other than n itself, such as a root."""
         return self.root != 1
 
     @property
     def is_split(self) -> bool:
-        """Whether it is a part of n, perhaps with an added constant."""
+        """Whether the size is a multiple of n, perhaps with an added constant."""
         return self.root == 1 and self.ratio != 1
 
 
 @record
 class WeightedCall:
-    """A call of a function, multiplied by a weight."""
+    """A call of a function, multiplied by a weight (the number of such calls)."""
 
     function: str
     weight: GrowthTerm
@@ -205,7 +205,7 @@ class WeightedCall:
 
 @record
 class CallSum:
-    """A sum of calls and terms."""
+    """A sum of weighted calls and of terms: one branch of a definition."""
 
     calls: tuple[WeightedCall, ...]
     terms: tuple[GrowthTerm, ...]
@@ -216,7 +216,7 @@ Branches = tuple[CallSum, ...]
 
 @record
 class Alternative:
-    """A sum in a maximum: calls, each with its factor, and parts without calls."""
+    """A sum in a maximum: calls, each with its factor (None for 1), and summands without calls."""
 
     calls: tuple[tuple[s.Expr | None, s.Call], ...]
     amounts: tuple[s.Expr, ...]
@@ -226,7 +226,7 @@ class Alternative:
         return Alternative(self.calls + other.calls, self.amounts + other.amounts)
 
     def scaled(self, op: str, factor: s.Expr) -> Alternative:
-        """Return the product of the alternative and a factor, or the quotient."""
+        """Return the alternative multiplied (`op` is `*`) or divided (`/`) by a factor."""
 
         def scale(part: s.Expr | None) -> s.Expr:
             if part is None:
@@ -237,9 +237,9 @@ class Alternative:
 
 
 def read_alternatives(expr: s.Expr, functions: frozenset[str], *, amounts: bool = False) -> tuple[Alternative, ...]:
-    """Return the alternatives whose maximum a value is: maxima with calls are split, with `amounts` all maxima.
+    """Return the alternatives whose maximum an expression is: maxima that contain calls are split.
 
-    Raises OutOfReachError if the recurrence is not linear.
+    With `amounts` maxima without calls are split too. Raises OutOfReachError if the recurrence is not linear.
     """
 
     def is_recursive(part: s.Expr) -> bool:
@@ -254,8 +254,8 @@ def read_alternatives(expr: s.Expr, functions: frozenset[str], *, amounts: bool 
             case s.Binary(op="+", left=left, right=right):
                 return _limit_branches(tuple(a.plus(b) for a in read(left) for b in read(right)))
             case s.Binary(op="-", left=left, right=right) if not is_recursive(right):
-                less = Alternative((), (s.Unary("-", right, span=right.span),))
-                return tuple(alternative.plus(less) for alternative in read(left))
+                negated = Alternative((), (s.Unary("-", right, span=right.span),))
+                return tuple(alternative.plus(negated) for alternative in read(left))
             case s.Binary(op="-") | s.Unary(op="-"):
                 raise OutOfReachError("a recursive call is subtracted")
             case s.Binary(op="*", left=left, right=right):
@@ -274,7 +274,7 @@ def read_alternatives(expr: s.Expr, functions: frozenset[str], *, amounts: bool 
 
 
 def read_branches(definition: RealDefinition, functions: frozenset[str]) -> Branches:
-    """Return the sums whose maximum a definition is; `functions` are the system's. Raises OutOfReachError."""
+    """Return the sums whose maximum a definition is; `functions` are the recursive ones. Raises OutOfReachError."""
     ((case,), (size,)) = (definition.cases, definition.parameters)
     read = TermReader(size).read
 
@@ -290,7 +290,7 @@ def read_branches(definition: RealDefinition, functions: frozenset[str]) -> Bran
 
 
 def read_argument(expr: s.Expr, size: str) -> Argument:
-    """Return the size of a call as a part, a root or a shift of `size`. Raises OutOfReachError."""
+    """Convert the size of a call to a multiple, a root or a shift of `size`. Raises OutOfReachError."""
     rounded = any(
         (isinstance(node, s.Call) and node.function in ("floor", "ceil"))
         or (isinstance(node, s.Binary) and node.op in ("//", "%"))
@@ -315,12 +315,12 @@ T = TypeVar("T")
 
 def _limit_branches(branches: tuple[T, ...]) -> tuple[T, ...]:
     if len(branches) > MAX_BRANCHES:
-        raise OutOfReachError("the maxima in it have too many alternatives")
+        raise OutOfReachError("its maxima have too many alternatives")
     return branches
 
 
 def merge_calls(calls: tuple[WeightedCall, ...]) -> tuple[WeightedCall, ...]:
-    """Merge the calls of one function at one size whose weights are of a kind."""
+    """Add up the weights of calls of the same function at the same size. Raises OutOfReachError."""
     if len(calls) > MAX_CALLS:
         raise OutOfReachError("it has too many recursive calls")
     groups: dict[tuple[str, Argument], list[GrowthTerm]] = {}
@@ -334,7 +334,7 @@ def merge_calls(calls: tuple[WeightedCall, ...]) -> tuple[WeightedCall, ...]:
 
 
 def read_base_size(expr: s.Expr) -> fmpq:
-    """Return the argument of a base value. Raises OutOfReachError if it is not rational."""
+    """Return the size of a base value. Raises OutOfReachError if it is not a rational number."""
     value = evaluate_constant(expr)
     if value is None or not value.is_rational:
         raise OutOfReachError("a base value at a size that is not a rational number")
@@ -350,19 +350,22 @@ def check_terms(branches: tuple[CallSum, ...], least: fmpq) -> None:
 
 @record
 class InitialValues:
-    """Values up to thresholds, the smallest threshold first; `growing`: their contribution, nothing if one may be 0."""
+    """Base values up to thresholds, the smallest threshold first; `growing`: the terms that they contribute to growth.
+
+    If there are several values and one is 0, they contribute nothing.
+    """
 
     values: tuple[tuple[fmpq, tuple[GrowthTerm, ...]], ...]
     growing: tuple[GrowthTerm, ...]
 
     @property
     def threshold(self) -> fmpq:
-        """The size up to which a base value holds."""
+        """The largest size with a base value."""
         return self.values[-1][0]
 
 
 def read_initial_values(definition: RealDefinition, functions: frozenset[str]) -> InitialValues:
-    """Return the base values of a function of one size. Raises OutOfReachError if one is negative or not a number."""
+    """Return the base values of a function of one size. Raises OutOfReachError if one may be negative."""
     size = definition.parameters[0]
     values = [(read_base_size(base.arguments[0]), TermReader(size).read(base.value)) for base in definition.bases]
     if not values:
@@ -370,7 +373,7 @@ def read_initial_values(definition: RealDefinition, functions: frozenset[str]) -
     values.sort(key=lambda pair: pair[0])
     for _, terms in values:
         if any(term.coefficient < 0 for term in terms):
-            raise OutOfReachError("a base value with a minus sign")
+            raise OutOfReachError("a base value may be negative")
     if len(values) == 1:
         return InitialValues(tuple(values), values[0][1])
     if any(term.symbols for _, terms in values for term in terms):
@@ -388,14 +391,14 @@ def find_callees(branches: Branches) -> frozenset[str]:
 
 
 def find_recursive_components(system: System, asked: str) -> list[frozenset[str]]:
-    """Return groups of mutually recursive functions, callees first; only what `asked` leads to."""
+    """Return the groups of mutually recursive functions that `asked` calls, directly or not, callees first."""
     return [
         frozenset(group) for group in call_graph.find_components(lambda name: sorted(find_callees(system[name])), asked)
     ]
 
 
 def inline_functions(system: System, group: frozenset[str], target: str) -> dict[str, Branches]:
-    """Inline every function of a group, except the target, that does not call itself."""
+    """Inline functions of a group other than `target` into the rest until all remaining ones call themselves."""
     remaining = {name: system[name] for name in sorted(group)}
     while True:
         name = next((f for f in remaining if f != target and f not in find_callees(remaining[f])), None)
@@ -406,7 +409,7 @@ def inline_functions(system: System, group: frozenset[str], target: str) -> dict
 
 
 def _inline_calls(branches: Branches, name: str, body: Branches) -> Branches:
-    """The branches with every call of `name` replaced by its body."""
+    """Return the branches with every call of `name` replaced by its body."""
     inlined: list[CallSum] = []
     for branch in branches:
         rest = tuple(call for call in branch.calls if call.function != name)
@@ -454,7 +457,7 @@ def _weight_at(weight: GrowthTerm, argument: Argument) -> GrowthTerm:
 
 
 def substitute_argument(terms: Iterable[GrowthTerm], argument: Argument) -> tuple[GrowthTerm, ...]:
-    """Return the terms at another size: exactly if that is simple, else in growth, which requires positive terms."""
+    """Return the terms at another size, exactly or else with the same growth. Raises OutOfReachError."""
     return collect_terms(_substitute_argument(term, argument) for term in terms)
 
 
@@ -472,7 +475,10 @@ def _substitute_argument(term: GrowthTerm, argument: Argument) -> GrowthTerm:
 
 
 def build_call_matrix(system: System) -> tuple[list[list[fmpq]], fmpq]:
-    """Return the matrix of numbers of calls between functions, and their common share. Raises OutOfReachError."""
+    """Return the matrix of the numbers of calls, by caller and callee, and their share of the size.
+
+    Raises OutOfReachError if the calls are at different shares or their numbers vary.
+    """
     names = list(system)
     shares = {call.argument for branches in system.values() for branch in branches for call in branch.calls}
     if any(len(branches) > 1 for branches in system.values()):

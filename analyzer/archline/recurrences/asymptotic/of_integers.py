@@ -3,15 +3,15 @@
 One of two theorems applies. If a call has the size r*n + h(n) with 0 < r < 1 and h(n) bounded, as floor(n/2), n - n//2
 or 2*n//3 + 1, it is that of Akra and Bazzi in Leighton's form: T(n) = sum a*T(r*n + h(n)) + g(n) is Theta(n^p*(1 + the
 integral of g(u)/u^(p + 1))) with sum a*r^p = 1, for any h that is O(n/log(n)^2), and for any positive values of T up to
-a constant (T. Leighton, Notes on better master theorems for divide-and-conquer recurrences, 1996). If the size is n -
-c, nothing is rounded, and the characteristic equation decides. Both are monotone in g and in the values at the base,
-which is why they may be replaced by functions that grow alike, and an equation by an inequality. In a size that the
-calls do not change, the function is a sum of terms, to each of which this applies.
+a constant (T. Leighton, Notes on better master theorems for divide-and-conquer recurrences, 1996). If the size is
+n - c, nothing is rounded, and the characteristic equation gives the growth. Both results are monotone in g and in the
+base values, so that functions of the same growth may replace these, and an inequality an equation. In sizes that the
+calls do not change, the function is a sum of terms, and this applies to each.
 
-Neither holds of a recursion that does not end: an `IntegerRecurrence` is proved to end.
+Both require that the recursion ends: an `IntegerRecurrence` is proved to end.
 
-Calls that multiply sizes by constants divide them exactly: at the sizes of any run the recurrence is the one over real
-sizes, whose leaf at P = 1 is one at P <= 1 (`build_real_recurrence`).
+Calls that multiply sizes by constants divide them exactly: at the sizes of any run the recurrence equals the one over
+real sizes, in which a leaf at P = 1 becomes one at P <= 1 (`build_real_recurrence`).
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from archline.recurrences.exact.transitions import Transition, build_steps
 from archline.recurrences.model import Decision, Equation, IntegerRecurrence, SizeFunction, find_calls, split_by_call
 
 ForcingGrowth = Callable[[Poly, Facts], tuple[s.Expr | None, s.Expr | None]]
-"""Computes expressions whose O and Omega an amount is where some facts hold, each None if unknown."""
+"""Returns the O and the Omega of a cost under facts, as expressions; None for one that is unknown."""
 FUNCTION_NAME = "T"
 
 
 @record
 class BoundingSum:
-    """A sum that bounds a case: its recursive calls with their numbers, and the added cost, None for 0."""
+    """A sum that bounds a case: its recursive calls, each with their number, and the non-recursive cost, None for 0."""
 
     calls: tuple[tuple[Argument, fmpq], ...]
     added: s.Expr | None
 
     def expression(self, size: str) -> s.Expr:
-        """Return the sum as an expression of a recurrence."""
+        """Return the sum as the right-hand side of a recurrence in `size`."""
         sizes = (
             build.binary("-", build.name(size), build.number(-argument.offset))
             if argument.ratio == 1
@@ -64,7 +64,7 @@ class BoundingSum:
         return _build_sum([*parts, *([] if self.added is None else [self.added])])
 
     def below(self, rival: BoundingSum) -> bool:
-        """Test whether the sum is evidently at most another one, by comparing weights of calls and added costs."""
+        """Test whether the sum is at most `rival`, by comparing the weights of calls and the non-recursive costs."""
         weights = dict(rival.calls)
         fewer = all(weight <= weights.get(called, fmpq(0)) for called, weight in self.calls)
         return fewer and (self.added is None or self.added == rival.added)
@@ -72,9 +72,9 @@ class BoundingSum:
 
 @record(eq=False)
 class OneSidedRecurrence:
-    """A one-sided bound of a recursive function over real sizes, as a recurrence of `size`.
+    """A recurrence over real sizes for an upper or a lower bound of a recursive function, in the single size `size`.
 
-    Raises OutOfReachError, with the reason, if the function has no such form.
+    Its methods raise OutOfReachError, with the reason, if the function has no such recurrence.
     """
 
     recurrence: IntegerRecurrence
@@ -87,14 +87,16 @@ class OneSidedRecurrence:
 
     @cached_property
     def size(self) -> str:
-        """The parameter that calls make smaller; they pass all others on unchanged."""
+        """The size that calls reduce; they pass all other parameters unchanged."""
         function = self.recurrence.most
         if function.facts.rewrites:
-            raise OutOfReachError("its sizes are written in terms of others")
+            raise OutOfReachError("its sizes are powers or multiples of others")
         arguments_of_calls = (pair for _, arguments in function.own_calls for pair in arguments.items())
         changed = {name for name, value in arguments_of_calls if value != Poly.symbol(name)}
         if len(changed) != 1:
-            raise OutOfReachError(f"its calls change {', '.join(f'`{name}`' for name in sorted(changed))} together")
+            raise OutOfReachError(
+                f"its calls change several parameters: {', '.join(f'`{name}`' for name in sorted(changed))}"
+            )
         (size,) = changed
         if size not in function.least:
             raise OutOfReachError(f"its calls change the index `{size}`")
@@ -124,7 +126,7 @@ class OneSidedRecurrence:
             raise OutOfReachError(str(problem)) from None
 
     def _rank_sum(self, value: Poly) -> tuple[Fraction, str]:
-        """Rank a sum, where one of several suffices as a bound, by the shares of the size in its calls, then text."""
+        """Rank a sum, to choose one of several, by the sum of the shares of the size in its calls, then by text."""
         total = Fraction(0)
         for call in find_calls(value):
             linear = _read_linear(call.arguments[self._function.parameters.index(self.size)], self.size)
@@ -185,12 +187,12 @@ class OneSidedRecurrence:
         return smallest
 
     def _build_base_value(self, steps: Iterable[Transition]) -> s.Expr:
-        """Return the growth, in the other sizes, of the function at sizes up to a constant."""
+        """Return the growth in the other sizes of the function where `size` is at most a constant."""
         bounded = [step for step in steps if step.facts.bounds[self.size].most is not None]
         if not self.upper:
             bounded = [step for step in bounded if not step.calls]
         growths = [self._bound_forcing(step) for step in bounded]
-        # A size between 1 and a constant has the growth of 1.
+        # A bounded size grows as the constant 1.
         unit_size = {self.size: build.ONE}
         plain = list(dict.fromkeys(substitute_names(growth, unit_size) for growth in growths if growth is not None))
         if not plain or (not self.upper and (len(plain) > 1 or None in growths)):
@@ -198,20 +200,20 @@ class OneSidedRecurrence:
         return _build_sum(plain)
 
     def positive_from(self) -> int | None:
-        """Return the size from which on the function is at least 1, proved by induction; None if unproved.
+        """Return a size from which on induction proves the function to be at least 1; None without a proof.
 
-        A case has to add 1, or to make a call at such a size, to which induction applies, as the recursion ends.
+        Each case must cost at least 1 itself or make a call at such a size, to which the induction applies.
         """
         size = self.size
-        open_ = [step for step in self._steps if not step.facts.nonnegative(step.forcing - 1)]
-        leaves = [step.facts.bounds[size].most for step in open_ if not step.calls]
+        unproved_steps = [step for step in self._steps if not step.facts.nonnegative(step.forcing - 1)]
+        leaves = [step.facts.bounds[size].most for step in unproved_steps if not step.calls]
         if None in leaves:
             return None
-        start = max([self._function.least[size], 1, *(size_ + 1 for size_ in leaves if size_ is not None)])
-        return start if all(self._calls_itself_from(step, start) for step in open_ if step.calls) else None
+        start = max([self._function.least[size], 1, *(limit + 1 for limit in leaves if limit is not None)])
+        return start if all(self._calls_itself_from(step, start) for step in unproved_steps if step.calls) else None
 
     def _calls_itself_from(self, step: Transition, least: int) -> bool:
-        """Test whether a step at a size of at least `least` calls itself at such a size too."""
+        """Test whether a step at a size of at least `least` costs >= 0 and makes a call at such a size."""
         place = self._function.parameters.index(self.size)
         facts = step.facts.with_nonnegative(Poly.symbol(self.size) - least)
         return facts.nonnegative(step.forcing) and any(
@@ -221,7 +223,7 @@ class OneSidedRecurrence:
 
 
 def _read_linear(value: Poly, size: str) -> tuple[fmpq, fmpq | None] | None:
-    """Return r and c of a value r*n + c, or None if it has no such form; c is None if it is rounded."""
+    """Return r and c of a value r*n + c, with None for c if it is rounded; None if the value has another form."""
     ratio, offset, rounded = fmpq(0), fmpq(0), False
     for monomial, coefficient in value.terms.items():
         match monomial:
@@ -251,7 +253,7 @@ def build_multiple(weight: fmpq, value: s.Expr) -> s.Expr:
 def build_real_recurrence(
     function: SizeFunction, upper: bool, added: ForcingGrowth, facts: Sequence[s.Fact]
 ) -> RealRecurrence:
-    """Return the recurrence of an upper or lower bound, at sizes where the facts hold. Raises OutOfReachError."""
+    """Return the recurrence of a bound if calls multiply sizes by constants. Raises OutOfReachError."""
     cases = tuple(_build_case(function, equation, upper, added) for equation in function.equations)
     names = frozenset(function.parameters)
     domain = tuple(fact for fact in (*facts, *_iterate_defined_sizes(function)) if s.names((fact,)) <= names)
@@ -259,7 +261,7 @@ def build_real_recurrence(
 
 
 def _iterate_defined_sizes(function: SizeFunction) -> Iterator[s.Fact]:
-    """Iterate over the facts that sizes which other sizes define are at least 1."""
+    """Iterate over the facts that sizes defined by an expression in other sizes are at least 1."""
     for name, expr in defined_sizes(function.where):
         if name not in function.parameters:
             yield build.binary(">=", expr, build.ONE)
@@ -274,7 +276,7 @@ def _build_case(function: SizeFunction, equation: Equation, upper: bool, added: 
 def _read_condition(decision: Decision, function: SizeFunction) -> s.Expr:
     condition = decision.condition
     if not s.names(condition) <= frozenset(function.parameters):
-        raise OutOfReachError("one of its guards depends on data, not only on sizes")
+        raise OutOfReachError("one of its conditions depends on data, not only on sizes")
     match condition:
         case s.Binary(op="==", left=s.Name(), right=s.Integer()):
             return build.binary("<=", condition.left, condition.right)
@@ -283,7 +285,7 @@ def _read_condition(decision: Decision, function: SizeFunction) -> s.Expr:
 
 
 def _build_value(function: SizeFunction, equation: Equation, upper: bool, added: ForcingGrowth) -> s.Expr:
-    """Return the cost that a case adds, and its call: both parts of a maximum from above, the call's from below."""
+    """Bound the value of a case: max(call + x, y) by call + x + y from above, by call + x from below."""
     value, alternative = split_maximum(equation.value)
     rest, _ = split_by_call(value)
     if find_calls(rest):

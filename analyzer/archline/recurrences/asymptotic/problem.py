@@ -1,11 +1,11 @@
-"""Systems of recurrences as a person writes them: functions are defined by cases, with syntax trees for expressions.
+"""Represent systems of recurrences as users write them: functions defined by cases, with syntax trees of expressions.
 
     T(n) = 2*T(n/2) + n, T(1) = 1
     Q(n, m) = n + m + n*m/L when n*m <= Z; 2*Q(n/2, m) + 1 when n >= m; 2*Q(n, m/2) + 1
 
-Values hold `s.Call` nodes whose `function` is one of the system's names; every other name is a parameter of the
-function or a symbol that stays as it is (Z, L, P, b). Sizes are reals here: n/2 is n/2. Recurrences over integers, with
-floors and ceilings, are those of programs (`archline.analysis`).
+Recursive calls are `s.Call` nodes whose `function` is defined in the system; every other name is a parameter of the
+function or a symbol of fixed value (Z, L, P, b). Sizes are real numbers: n/2 is not rounded. Recurrences over integers,
+with floors and ceilings, are those of programs (`archline.analysis`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class EquationCase:
 
 @record
 class BaseValue:
-    """A given value, as in T(1) = 1: it holds for every smaller size too (T(n) = 1 for n <= 1).
+    """A value given for a size, as T(1) = 1, which holds for smaller sizes too: T(n) = 1 for n <= 1.
 
-    If there are several, T(0) = 0 and T(1) = 1, the one at the smallest size not below n counts.
+    If there are several, as T(0) = 0 and T(1) = 1, that at the smallest size not below n applies.
     """
 
     arguments: tuple[s.Expr, ...]
@@ -36,7 +36,7 @@ class BaseValue:
 
 @record
 class RealDefinition:
-    """A function: its cases in order, the first that holds applies; at small sizes its base values."""
+    """A function: the first case that holds applies; at small sizes the base values do."""
 
     name: str
     parameters: tuple[str, ...]
@@ -46,7 +46,7 @@ class RealDefinition:
 
 @record
 class RealRecurrence:
-    """Functions that call each other; the first is the one to solve. `facts` hold of the symbols and parameters."""
+    """Functions that call each other; the first is the one to solve. `facts` hold for its symbols and parameters."""
 
     definitions: tuple[RealDefinition, ...]
     facts: tuple[s.Fact, ...] = ()
@@ -59,11 +59,11 @@ class RealRecurrence:
 
 @record
 class SolvedGrowth:
-    """The growth of a function: it is Theta(`growth`), and equals `exact`, if given, where `domain` holds.
+    """The growth of a function: it is Theta(`growth`), and equals `exact`, if given, for sizes in `domain`.
 
-    `method` names the theorem or method, `steps` are lines of the solution as in a textbook. `regimes` has the growth
-    by conditions if no single formula holds everywhere. `between` has certain Omega and O bounds if the growth has a
-    number that is known to nine digits only.
+    `method` names the theorem or method, `steps` are lines of the solution as in a textbook. `regimes` are growths
+    under conditions, if no single formula holds everywhere. If a number in `growth` is known to nine digits only,
+    `between` has proved Omega and O bounds.
     """
 
     growth: s.Expr
@@ -82,9 +82,9 @@ class SolvedGrowth:
 
 @record
 class Superpolynomial:
-    """The function grows faster than every polynomial: `growth` names it if it is known, as 2^n.
+    """A function that grows faster than every polynomial: `growth`, if known, is its Theta, such as 2^n.
 
-    `between` is as for `SolvedGrowth`.
+    `between` is as in `SolvedGrowth`.
     """
 
     growth: s.Expr | None

@@ -28,48 +28,48 @@ NO_DEFINITION = Rule(
     A(n) = 2*B(n/2) + n; B(n) = A(n/2) + 1
     ```
 
-    Cases stand in order, with `;` between them: the first whose condition holds applies. A part that begins with
-    `NAME(...) =` defines another function, or gives a value where its arguments are numbers.
+    Cases are separated by `;`, and the first whose condition holds applies. A part that begins with `NAME(...) =`
+    defines another function, or gives a value if its arguments are numbers.
     """,
 )
 BAD_HEAD = Rule(
     "AL471",
-    "left side that defines nothing",
+    "invalid left side of a definition",
     """
-    The left side of `=` is a function of names, each its own, as in `Q(n, m) = ...`, or of numbers alone, as in
-    `T(1) = 1`. Every call has as many arguments as the definition.
+    The left side of `=` is a function of distinct names, as in `Q(n, m) = ...`, or of numbers, as in `T(1) = 1`. Every
+    call must have as many arguments as the definition.
     """,
 )
 DEFINED_TWICE = Rule(
     "AL472",
     "function defined twice",
     """
-    A function has one definition, which may have several cases, and one value at a size. Cases follow one `=`:
-    `Q(n) = n/L when n <= Z; 2*Q(n/2) + n/L`.
+    A function has one definition, which may have several cases, and at most one value at a size. Write all cases after
+    one `=`: `Q(n) = n/L when n <= Z; 2*Q(n/2) + n/L`.
     """,
 )
 NO_SUCH_FUNCTION = Rule(
     "AL473",
     "unknown function in a recurrence",
     """
-    Functions are those that the text defines, and `log2`, `log`, `sqrt`, `rsqrt`, `exp`, `min`, `max`, `abs`, `floor`
-    and `ceil`.
+    A call must be of a function that the text defines, or of `log2`, `log`, `sqrt`, `rsqrt`, `exp`, `min`, `max`,
+    `abs`, `floor` or `ceil`.
     """,
 )
 INCOMPLETE_CASES = Rule(
     "AL474",
-    "cases that leave out sizes, or come too late",
+    "incomplete or unreachable cases",
     """
-    The last case has no `when`, so that it covers what the others leave; only the last may do so, since no case
-    after it would ever apply.
+    The last case must have no `when`, so that it covers all remaining sizes. All other cases must have one, since no
+    case after one without `when` would ever apply.
     """,
 )
 NOT_A_VALUE = Rule(
     "AL475",
     "not an expression in sizes",
     """
-    Values of recurrences are made of numbers, names, `+ - * / ^` and functions; arguments of recursive calls and
-    conditions hold no recursive calls themselves, and base values are constants.
+    Values of recurrences consist of numbers, names, `+ - * / ^` and functions. Arguments of recursive calls, conditions
+    and base values must not contain recursive calls, and base values must not depend on sizes.
     """,
 )
 TOO_LONG = Rule("AL476", "recurrence too long", "The text of a recurrence has at most 20000 characters.")
@@ -86,7 +86,7 @@ _OPERATORS = frozenset("+-*/^") | {"//", "%"}
 
 @record
 class _Piece:
-    """A part of the text, from `start` to `end`, that follows the separator `,` or `;`."""
+    """A part of the text, from `start` to `end`; `separator` is the `,` or `;` before it, empty for the first part."""
 
     start: int
     end: int
@@ -114,10 +114,10 @@ def parse_recurrence(text: str, where: str = "") -> RealRecurrence:
 
 
 class _Reader:
-    """Reads one text."""
+    """Parses the text of one recurrence."""
 
     def __init__(self, text: str) -> None:
-        # A newline or a tab in the text stands for a space.
+        # Newlines and tabs count as spaces.
         self._text = re.sub(r"\s", " ", text)
         self._source = Source(SOURCE_NAME, self._text)
         self._drafts: dict[str, _Draft] = {}
@@ -147,9 +147,9 @@ class _Reader:
         span = self._make_span(0, max(1, len(self._text)))
         return error(NO_DEFINITION, "nothing is defined here", span=span, hint=hint)
 
-    # The text in pieces.
+    # Parts of the text.
     def _iterate_pieces(self) -> Iterator[_Piece]:
-        """Iterate over the parts between commas and semicolons outside brackets, without empty ones at the very end."""
+        """Iterate over the parts between commas and semicolons outside brackets, without an empty one at the end."""
         depth, start, separator = 0, 0, ""
         for at, character in enumerate(self._text):
             depth += (character in "([") - (character in ")]")
@@ -173,7 +173,7 @@ class _Reader:
         elif piece.separator == ",":
             raise error(
                 NO_DEFINITION,
-                "what follows a comma is neither a value, as T(1) = 1, nor a definition",
+                "the part after the comma is neither a value, such as T(1) = 1, nor a definition",
                 span=self._find_trimmed_span(piece.start, piece.end),
                 hint="cases are separated by `;`, facts are given by --where",
             )
@@ -181,7 +181,7 @@ class _Reader:
             self._read_case(self._current, piece.start, piece.end)
 
     def _find_equals(self, piece: _Piece) -> int | None:
-        """Find the position of the `=` behind a head `NAME(...)`, if the piece begins with one."""
+        """Return the position of the `=` after `NAME(...)` at the beginning of a part; None if there is none."""
         head = _HEAD.match(self._text, piece.start, piece.end)
         if head is None:
             return None
@@ -200,15 +200,15 @@ class _Reader:
         if not isinstance(head, s.Call):
             raise self._make_error(BAD_HEAD, "the left side is not a function of sizes", head)
         if head.function in INTRINSICS or head.function in RESERVED:
-            raise self._make_error(BAD_HEAD, f"`{head.function}` has a meaning already", head)
+            raise self._make_error(BAD_HEAD, f"`{head.function}` is a name of the language", head)
         if head.arguments and all(not _find_names(argument) for argument in head.arguments):
             value = self._parse_expression(equals + 1, piece.end)
             self._values.append((head, value, self._find_trimmed_span(piece.start, equals)))
             return
         self._current = draft = _Draft(head.function, self._read_parameters(head), self._relocate_span(head.span))
         if head.function in self._drafts:
-            hint = f"cases follow one `=`: {head.function}({', '.join(draft.parameters)}) = ... when ...; ..."
-            raise self._make_error(DEFINED_TWICE, f"`{head.function}` is defined already", head, hint)
+            hint = f"write all cases after one `=`: {head.function}({', '.join(draft.parameters)}) = ... when ...; ..."
+            raise self._make_error(DEFINED_TWICE, f"`{head.function}` is already defined", head, hint)
         self._drafts[head.function] = draft
         self._read_case(draft, equals + 1, piece.end)
 
@@ -217,11 +217,11 @@ class _Reader:
         for argument in head.arguments:
             if not isinstance(argument, s.Name) or argument.id == "pi":
                 hint = f"write {head.function}(n) = ..., or give a value at numbers: {head.function}(1) = 1"
-                raise self._make_error(BAD_HEAD, "an argument on the left side is a name", argument, hint)
+                raise self._make_error(BAD_HEAD, "arguments on the left side must be names", argument, hint)
             if argument.id in INTRINSICS:
                 raise self._make_error(BAD_HEAD, f"`{argument.id}` is a function of the language", argument)
             if argument.id in names:
-                raise self._make_error(BAD_HEAD, f"`{argument.id}` stands for two arguments", argument)
+                raise self._make_error(BAD_HEAD, f"`{argument.id}` is the name of two arguments", argument)
             names.append(argument.id)
         if not names:
             raise self._make_error(BAD_HEAD, f"`{head.function}` has no argument", head)
@@ -251,13 +251,13 @@ class _Reader:
             raise error(BAD_HEAD, _describe_arity(draft), span=span)
         at = tuple(map(structural_key, call.arguments))
         if any(tuple(map(structural_key, base.arguments)) == at for base in draft.bases):
-            raise error(DEFINED_TWICE, f"`{draft.name}` has a value there already", span=span)
+            raise error(DEFINED_TWICE, f"`{draft.name}` already has a value at this size", span=span)
         draft.bases.append(BaseValue(call.arguments, value))
 
-    # What is wrong with a definition as a whole.
+    # Checks of whole definitions.
     def _check(self, draft: _Draft) -> None:
         if draft.cases[-1].condition is not None:
-            hint = "let the last case have no `when`"
+            hint = "remove the `when` of the last case"
             raise error(INCOMPLETE_CASES, "no case covers all other sizes", span=draft.span, hint=hint)
         for case in draft.cases:
             self._check_value(case.value)
@@ -269,7 +269,7 @@ class _Reader:
                 self._check_no_calls(part, "a base value")
             parameter = next((name for name in _find_names(base.value) if name.id in draft.parameters), None)
             if parameter is not None:
-                raise self._make_error(NOT_A_VALUE, f"a base value does not depend on `{parameter.id}`", parameter)
+                raise self._make_error(NOT_A_VALUE, f"a base value must not depend on `{parameter.id}`", parameter)
 
     def _check_value(self, expr: s.Expr) -> None:
         for node in s.nodes(expr):
@@ -286,12 +286,12 @@ class _Reader:
                 case s.Unary(op="-") | s.Integer() | s.Real() | s.Name():
                     pass
                 case _:
-                    raise self._make_error(NOT_A_VALUE, "not an expression in sizes", node)
+                    raise self._make_error(NOT_A_VALUE, "this is not an expression in sizes", node)
 
     def _check_intrinsic(self, node: s.Node, function: str, count: int) -> None:
         if function not in _FUNCTIONS:
             hint = did_you_mean(function, (*self._drafts, *_FUNCTIONS))
-            raise self._make_error(NO_SUCH_FUNCTION, f"there is no function `{function}`", node, hint)
+            raise self._make_error(NO_SUCH_FUNCTION, f"unknown function `{function}`", node, hint)
         arity = INTRINSICS[function]
         if count != arity if arity is not None else count < 2:
             text = "two arguments or more" if arity is None else "one argument"
@@ -300,14 +300,14 @@ class _Reader:
     def _check_no_calls(self, part: s.Fact, what: str) -> None:
         for node in s.nodes(part):
             if isinstance(node, s.Call) and node.function in self._drafts:
-                raise self._make_error(NOT_A_VALUE, f"{what} holds no recursive call", node)
+                raise self._make_error(NOT_A_VALUE, f"{what} must not contain a recursive call", node)
 
-    # Expressions and their places.
+    # Expressions and their positions.
     def _parse_expression(self, start: int, end: int) -> s.Expr:
         return self._parse_part(parse_expression, start, end)
 
     def _parse_part(self, parse: Callable[[str, str], T], start: int, end: int) -> T:
-        """Parse a part of the text; spaces before it preserve the columns."""
+        """Parse a part of the text; spaces in place of the text before it preserve the columns of errors."""
         try:
             return parse(" " * start + self._text[start:end], SOURCE_NAME)
         except ArchlineError as problem:
@@ -326,7 +326,7 @@ class _Reader:
         return Span(self._source, 1, start + 1, 1, end + 1)
 
     def _find_trimmed_span(self, start: int, end: int) -> Span:
-        """Return the span of a part without the spaces around it; for an empty part, the position where it would be."""
+        """Return the span of a part without the spaces around it; for an empty part, the position after it."""
         text = self._text[start:end]
         if not text.strip():
             return self._make_span(end, end + 1)
@@ -337,7 +337,7 @@ class _Reader:
 
 
 def _move_to_end(diagnostic: Diagnostic, end: int) -> Diagnostic:
-    """Move a diagnostic from the end of the line to the end of the expression; for a blank one, to `end` at least."""
+    """Say the end of the expression for the end of the line in a diagnostic, and move it to `end` at least."""
     span = diagnostic.span
     if span is None:
         return diagnostic

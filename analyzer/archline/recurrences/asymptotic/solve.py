@@ -1,4 +1,4 @@
-"""Solve a system of recurrences, callees first, each by how its sizes shrink, and check the answer numerically."""
+"""Solve a system of recurrences, callees first, each by how its sizes shrink, and check the answer by values."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ from archline.recurrences.asymptotic.univariate import (
 from archline.recurrences.closed.geometric import ClosedExpression
 
 SYMBOL_VALUES = (3, 17, 101)
-"""The values of symbols, in turn, while an answer is checked."""
+"""The values of the symbols at which an answer is checked, by the order of their names."""
 _MAX_RATIO = 2.3
 _MAX_EVALUATIONS = 20_000
 _MAX_SIZE_BITS = (64, 16, 12, 8)
-"""The logarithms of the largest size at which a recurrence is evaluated, relative to its base."""
+"""Logarithms of the largest size, relative to the base, at which a recurrence is evaluated; the first possible one."""
 _MAX_CHECKED_SIZES = 5
 _RELATIVE_TOLERANCE = 1e-9
 Symbols = Mapping[str, int]
@@ -87,7 +87,7 @@ def check_answer(problem: RealRecurrence, answer: SolvedFunction) -> None:
 def _follow_sizes(
     problem: RealRecurrence, answer: SolvedFunction, symbols: Symbols
 ) -> tuple[list[int | Fraction], list[float]]:
-    """Return sizes with log2 of the function there, smaller ones if too many are evaluated: shifted ones never meet."""
+    """Return sizes with log2 of the function there; smaller ones if the larger need too many evaluations."""
     *larger, least = _MAX_SIZE_BITS if answer.shrinking == SPLITS else _MAX_SIZE_BITS[:1]
     for bits in larger:
         sizes = _select_sizes(problem, answer, bits)
@@ -98,9 +98,10 @@ def _follow_sizes(
 
 
 def _check_level(ratios: list[float], answer: SolvedFunction, points: list[tuple[float, float]]) -> None:
-    """Check that the ratio of the function to its growth changes little between the last scales.
+    """Raise OutOfReachError unless the ratio of the function to its growth changes little between the last two sizes.
 
-    If two exponents are close, the slower term is still noticeable, and the ratio may rise with the scale.
+    `ratios` and `points` are logarithms. If two exponents are close, the slower term still counts, and the ratio may
+    change more.
     """
     allowed = _MAX_RATIO
     scale = points[-2][0]
@@ -111,20 +112,20 @@ def _check_level(ratios: list[float], answer: SolvedFunction, points: list[tuple
     if answer.shrinking == SPLITS and answer.factor is None:
         allowed *= 2
     if abs(ratios[-1] - ratios[-2]) > math.log2(allowed):
-        raise OutOfReachError("the growth found does not show yet at the sizes that the recurrence was followed to")
+        raise OutOfReachError("the values of the recurrence at the sizes checked do not confirm the growth found")
 
 
 def _check_rising(points: list[tuple[float, float]]) -> None:
-    """Check that the function's logarithm rises ever faster with that of the size, as beyond polynomials."""
+    """Raise OutOfReachError unless log(function) is convex and rising in log(size), as beyond polynomials."""
     (a, x), (b, y), (c, z) = points[-3:]
     if not (z - y) / (c - b) > (y - x) / (b - a) > 0:
-        raise OutOfReachError("the growth found does not show yet at the sizes that the recurrence was followed to")
+        raise OutOfReachError("the values of the recurrence at the sizes checked do not confirm the growth found")
 
 
 def _select_sizes(problem: RealRecurrence, answer: SolvedFunction, bits: int) -> list[int | Fraction]:
-    """Return sizes at three scales, as far apart as the number of sizes between them and the base allows.
+    """Return three sizes, as far apart as the number of sizes between them and the base allows.
 
-    They are whole numbers of steps or of divisions from the base: between them functions jump by a constant.
+    They are whole numbers of steps or divisions from the base, as values at other sizes may differ by a factor.
     """
     smallest = max(Fraction(1), Fraction(int(answer.start.p), int(answer.start.q)))
     if answer.shrinking == STEPS:
@@ -139,7 +140,7 @@ def _select_sizes(problem: RealRecurrence, answer: SolvedFunction, bits: int) ->
         return [start ** round(factor**depth) for depth in depths]
     if answer.factor is None:
         shares = _find_log_shares(problem)
-        # The number of sizes on the way is that of products of shares above 1.
+        # The number of sizes to evaluate is that of products of shares above the base.
         while bits > 24 and math.prod(bits / share for share in shares) / math.factorial(len(shares)) > 800:
             bits -= 8
     depth = round(bits / math.log2(factor))
@@ -147,7 +148,7 @@ def _select_sizes(problem: RealRecurrence, answer: SolvedFunction, bits: int) ->
 
 
 def _find_log_shares(problem: RealRecurrence) -> list[float]:
-    """Return log2(1/r) for the calls at r*n whose sizes can be evaluated directly."""
+    """Return the distinct values of log2(1/r) of calls at r*n whose argument has a value at a large n, sorted."""
     logs = set()
     for node in s.nodes(tuple(case.value for definition in problem.definitions for case in definition.cases)):
         if isinstance(node, s.Call) and node.function in {definition.name for definition in problem.definitions}:
@@ -168,7 +169,7 @@ def evaluate_log2(problem: RealRecurrence, sizes: list[int | Fraction], symbols:
         evaluator = Evaluator(problem, symbols, BALL_ARITHMETIC, limit=_MAX_EVALUATIONS)
         values = [evaluator.of(problem.asked.name, size) for size in sizes]
     except EvaluationRefusedError as reason:
-        raise OutOfReachError(f"the recurrence could not be followed to check the answer: {reason}") from None
+        raise OutOfReachError(f"the recurrence could not be evaluated to check the answer: {reason}") from None
     except (NoValueError, OverflowError):
         values = []
     if not values or not all(value.is_finite() for value in values):
@@ -192,7 +193,7 @@ def choose_symbol_values(problem: RealRecurrence) -> dict[str, int]:
 
 
 def _check_exact(problem: RealRecurrence, closed: ClosedExpression, symbols: Symbols) -> None:
-    """Raise OutOfReachError unless the closed form has the recurrence's values: exactly if both are rational."""
+    """Raise OutOfReachError unless the closed form has the values of the recurrence, exactly if both are rational."""
     size = problem.asked.parameters[0]
     for arithmetic in (EXACT_ARITHMETIC, BALL_ARITHMETIC):
         try:
@@ -210,7 +211,7 @@ def _check_exact(problem: RealRecurrence, closed: ClosedExpression, symbols: Sym
 
 
 def _equal(left: fmpq | arb, right: fmpq | arb) -> bool:
-    """Test whether two numbers are equal; for balls, whether they may be, or nearly so."""
+    """Test whether two rationals are equal; for balls, whether they overlap or nearly do."""
     if isinstance(left, fmpq):
         return bool(left == right)
     difference = left - right
@@ -218,9 +219,9 @@ def _equal(left: fmpq | arb, right: fmpq | arb) -> bool:
 
 
 def solve(problem: RealRecurrence) -> Answer:
-    """Return the growth of the asked function, in closed form if there is one, or the reason why there is none.
+    """Return the growth of the function to solve, and its closed form if there is one, or the reason for a refusal.
 
-    An answer has been compared with the recurrence itself at many sizes.
+    Answers have been compared with values of the recurrence.
     """
     if any(not _is_plain(definition) for definition in problem.definitions):
         return solve_multi(problem)
@@ -233,7 +234,7 @@ def solve(problem: RealRecurrence) -> Answer:
 
 
 def _is_plain(definition: RealDefinition) -> bool:
-    """Test whether a function has one size and no conditions."""
+    """Test whether a function has one size and no conditions, so that it needs no regions of sizes."""
     return len(definition.parameters) == 1 and all(case.condition is None for case in definition.cases)
 
 
@@ -255,7 +256,7 @@ def _build_answer(solved: SolvedFunction, asked: RealDefinition) -> Answer:
 
 
 class _System:
-    """The functions of a problem, with the solutions that are known."""
+    """The functions of a problem, and the solutions found so far."""
 
     def __init__(self, problem: RealRecurrence) -> None:
         self._definitions = {definition.name: definition for definition in problem.definitions}
@@ -265,7 +266,7 @@ class _System:
         self._known: dict[str, SolvedFunction] = {}
 
     def solve(self, asked: str) -> SolvedFunction:
-        """Solve the functions that the asked function leads to, callees first."""
+        """Solve the functions that `asked` calls, directly or not, callees first, and return its solution."""
         groups = find_recursive_components(self._branches, asked)
         needed = {asked}.union(*(find_callees(self._branches[name]) for group in groups for name in group))
         for group in groups:
@@ -275,7 +276,7 @@ class _System:
                     self._known[name] = self._solve_function(name, group)
         solved = self._known[asked]
         if any(function.shrinking == STEPS for function in self._known.values()):
-            # Sizes that are checked must be small enough for steps.
+            # If any function shrinks by steps, sizes must be checked that few steps reach.
             solved = replace(solved, shrinking=STEPS)
         if solved.beyond is None:
             solved = replace(solved, growth=growth_tree(solved.terms, self._definitions[asked].parameters[0]))
@@ -301,7 +302,7 @@ class _System:
             )
         solved = solve_one(name, size, remaining[name], self._find_common_bases(name, group))
         stated = tuple(line for function in sorted(group) for line in self._format_statement(function))
-        return replace(solved, steps=(*stated, "written into one another:", *solved.steps), closed=None)
+        return replace(solved, steps=(*stated, "substituted into each other:", *solved.steps), closed=None)
 
     def _explain_superpolynomial(self, group: frozenset[str]) -> str | None:
         for name in sorted(group):
@@ -315,7 +316,7 @@ class _System:
         return format_statement(name, size, self._branches[name], self._bases[name])
 
     def _add_notes(self, name: str, solved: SolvedFunction) -> SolvedFunction:
-        """Prepend the solutions of the called functions to the steps of the solution."""
+        """Prepend the solutions of the called functions to the lines of the solution."""
         notes = []
         for callee in sorted(find_callees(self._branches[name]) - {name}):
             notes += [*self._known[callee].steps]
@@ -338,7 +339,7 @@ class _System:
         return CallSum(own_calls, collect_terms(terms))
 
     def _find_common_bases(self, name: str, group: frozenset[str]) -> InitialValues:
-        """Return the base values of a function with inlined functions: it grows from them only if all functions do."""
+        """Return the base values of a function of a group: they contribute to growth only if those of all do."""
         bases = self._bases[name]
         if len({frozenset(term.kind for term in self._bases[f].growing) for f in group}) > 1 and any(
             term.symbols for f in group for term in self._bases[f].growing

@@ -15,12 +15,12 @@ _ZERO = fmpq(0)
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
 
 
-def log_ratio(of: fmpq, to: fmpq) -> Constant:
-    """Return log(of)/log(to) for positive rationals, `to` not 1."""
-    (of, up), (to, down) = split_power(of), split_power(to)
-    if of == to:
+def log_ratio(value: fmpq, base: fmpq) -> Constant:
+    """Return the logarithm of a positive rational to a positive rational base other than 1."""
+    (value, up), (base, down) = split_power(value), split_power(base)
+    if value == base:
         return Constant(fmpq(up, down))
-    return (Constant(of).log2() / Constant(to).log2()).scaled(fmpq(up, down))
+    return (Constant(value).log2() / Constant(base).log2()).scaled(fmpq(up, down))
 
 
 def split_power(value: fmpq) -> tuple[fmpq, int]:
@@ -51,9 +51,10 @@ Symbols = tuple[tuple[str, fmpq], ...]
 
 @record
 class GrowthTerm:
-    """A term: `powers` are those of the size n, of log2(n), of log2(log2(n)) and so on, the last power not 0.
+    """A product of a coefficient, powers of n, log2(n), log2(log2(n)) and so on (`powers`), and powers of symbols.
 
-    `exact` is False if it represents any function of the same growth, and its coefficient any of the same sign.
+    The last entry of `powers` is not 0. If `exact` is false, the term stands for any function of the same growth, and
+    its coefficient for any number of the same sign.
     """
 
     coefficient: fmpq
@@ -71,9 +72,9 @@ class GrowthTerm:
         """The power of the size."""
         return self.at(0)
 
-    def at(self, place: int) -> Constant:
-        """Return the power of the size (place 0), of its logarithm (1), and so on."""
-        return self.powers[place] if place < len(self.powers) else ZERO_CONSTANT
+    def at(self, log_depth: int) -> Constant:
+        """Return the power of the size (`log_depth` 0), of its logarithm (1), of log2(log2(n)) (2), and so on."""
+        return self.powers[log_depth] if log_depth < len(self.powers) else ZERO_CONSTANT
 
     @property
     def is_constant(self) -> bool:
@@ -82,11 +83,11 @@ class GrowthTerm:
 
     @property
     def varies(self) -> bool:
-        """Whether the size occurs in the term."""
+        """Whether the term depends on the size."""
         return bool(self.powers)
 
     def with_powers(self, powers: Iterable[Constant]) -> GrowthTerm:
-        """Return the term with other powers."""
+        """Return the term with these powers of the size and its logarithms in place of its own."""
         return replace(self, powers=trim_powers(powers))
 
     def times(self, right: GrowthTerm) -> GrowthTerm:
@@ -103,7 +104,7 @@ class GrowthTerm:
         coefficient, exact = _coefficient_power(self.coefficient, exponent)
         return GrowthTerm(
             coefficient,
-            trim_powers(exponent_.scaled(exponent) for exponent_ in self.powers),
+            trim_powers(own_exponent.scaled(exponent) for own_exponent in self.powers),
             tuple((name, power * exponent) for name, power in self.symbols) if exponent else (),
             self.exact and exact,
         )
@@ -117,9 +118,9 @@ def trim_powers(powers: Iterable[Constant]) -> Powers:
     return tuple(trimmed_powers)
 
 
-def power(place: int, exponent: Constant = ONE_CONSTANT) -> Powers:
-    """Return a power of the size (place 0), of its logarithm (1), and so on."""
-    return trim_powers([ZERO_CONSTANT] * place + [exponent])
+def power(log_depth: int, exponent: Constant = ONE_CONSTANT) -> Powers:
+    """Return the powers of a term that is a power of the size (`log_depth` 0), of its logarithm (1), and so on."""
+    return trim_powers([ZERO_CONSTANT] * log_depth + [exponent])
 
 
 def _product(left: Symbols, right: Symbols) -> Symbols:
@@ -132,25 +133,25 @@ def _product(left: Symbols, right: Symbols) -> Symbols:
 
 
 def _coefficient_power(value: fmpq, exponent: fmpq) -> tuple[fmpq, bool]:
-    """Return the power, and whether it is exact rather than any number of the same sign."""
+    """Return a power of a coefficient, and whether it is exact; 1 stands for any root. Raises OutOfReachError."""
     if exponent.q == 1 and abs(exponent.p) <= 1000:
         if value == 0 and exponent < 0:
             raise OutOfReachError("division by zero")
         return value ** int(exponent.p), True
     if value <= 0:
-        raise OutOfReachError("a root of something that is not positive")
+        raise OutOfReachError("a root of an expression that is not positive")
     return (fmpq(1), value == 1)
 
 
 def collect_terms(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
-    """Merge the terms of one kind, in the order of the first of each kind. Raises OutOfReachError."""
+    """Add up the terms of each kind; kinds are in the order of their first terms. Raises OutOfReachError."""
     merged: dict[object, GrowthTerm] = {}
     for term in terms:
         before = merged.get(term.kind)
         if before is None:
             merged[term.kind] = term
         elif (not term.exact or not before.exact) and (term.coefficient > 0) != (before.coefficient > 0):
-            raise OutOfReachError("a difference of terms that grow alike")
+            raise OutOfReachError("a difference of terms of the same growth")
         else:
             exact = before.exact and term.exact
             merged[term.kind] = replace(before, coefficient=before.coefficient + term.coefficient, exact=exact)
@@ -160,12 +161,12 @@ def collect_terms(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
 def multiply_terms(left: tuple[GrowthTerm, ...], right: tuple[GrowthTerm, ...]) -> tuple[GrowthTerm, ...]:
     """Return the product of two sums. Raises OutOfReachError if it has too many terms."""
     if len(left) * len(right) > 400:
-        raise OutOfReachError("the products in it have too many terms")
+        raise OutOfReachError("its products have too many terms")
     return collect_terms(a.times(b) for a in left for b in right)
 
 
 def compare_growth(left: GrowthTerm, right: GrowthTerm) -> int:
-    """Return 1, 0 or -1 if left grows faster than right in the size, alike, or slower; symbols are ignored."""
+    """Return 1, 0 or -1 if `left` grows faster in the size than `right`, equally or slower; symbols are ignored."""
     pairs = zip_longest(left.powers, right.powers, fillvalue=ZERO_CONSTANT)
     return next((sign for a, b in pairs if (sign := (a - b).sign())), 0)
 
@@ -192,30 +193,31 @@ def leading_terms(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
 
 
 def nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
-    """Test whether the sum is evidently at least 0 for all sizes from `least` on: a plus covers each minus.
+    """Test whether positive terms cover all negative ones of a sum, so that it is >= 0 for all sizes from `least` on.
 
-    A term that grows at least as fast, and a share of whose coefficient suffices at `least`, suffices beyond.
+    A positive term covers a negative one if it grows at least as fast and a share of its coefficient suffices at
+    `least`. The shares of a positive term add up to at most its coefficient.
     """
-    great = [term for term in terms if term.coefficient > 0 and term.exact]
-    room = [term.coefficient for term in great]
+    positive_terms = [term for term in terms if term.coefficient > 0 and term.exact]
+    remaining = [term.coefficient for term in positive_terms]
     for term in terms:
         if term.coefficient > 0:
             continue
         if not term.exact or least <= 0:
             return False
         needed = -term.coefficient
-        for at, term_ in enumerate(great):
-            ratio = _ratio_bound(term, term_, least) if needed else None
+        for index, positive_term in enumerate(positive_terms):
+            ratio = _ratio_bound(term, positive_term, least) if needed else None
             if ratio is not None:
-                share = min(needed, room[at] / ratio)
-                needed, room[at] = needed - share, room[at] - share * ratio
+                share = min(needed, remaining[index] / ratio)
+                needed, remaining[index] = needed - share, remaining[index] - share * ratio
         if needed:
             return False
     return True
 
 
 def _ratio_bound(small: GrowthTerm, great: GrowthTerm, least: fmpq) -> fmpq | None:
-    """Return an upper bound of small/great without coefficients from `least` on, where it falls; None if it rises."""
+    """Return an upper bound of small/great from `least` on, without coefficients; None unless the ratio falls."""
     if small.symbols != great.symbols:
         return None
     gaps = [a - b for a, b in zip_longest(small.powers, great.powers, fillvalue=ZERO_CONSTANT)]
@@ -230,7 +232,7 @@ def _ratio_bound(small: GrowthTerm, great: GrowthTerm, least: fmpq) -> fmpq | No
 
 
 def _iterate_logarithms(value: arb) -> Iterator[arb]:
-    """Iterate over a size, its logarithm, and so on, with log2(w) as log2(2 + w)."""
+    """Iterate over a size, its logarithm, the logarithm of that and so on, where log2(w) stands for log2(2 + w)."""
     while True:
         yield value
         value = (value + 2).log() / arb.const_log2()

@@ -1,4 +1,4 @@
-"""Print the terms and sizes of recurrences in the language's syntax, and solutions line by line as in a textbook."""
+"""Print the terms and sizes of recurrences in the language's syntax, and solutions in lines as in a textbook."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from archline.recurrences.asymptotic.theorems import GrowthResult, Parts, compar
 
 
 def growth_tree(terms: Iterable[GrowthTerm], size: str) -> s.Expr:
-    """Return the sum of terms without their coefficients."""
+    """Return the syntax tree of the sum of terms without their coefficients."""
     return b.sum_terms((False, product_tree(fmpq(1), _list_factors(term, size))) for term in terms)
 
 
 def growth_text(terms: Iterable[GrowthTerm], size: str) -> str:
-    """Return the sum of terms without their coefficients, in the language's syntax."""
+    """Return the text of the sum of terms without their coefficients."""
     return format_expression(growth_tree(terms, size))
 
 
@@ -40,7 +40,7 @@ Factors = list[tuple[Factor, Constant]]
 
 
 def symbol_factor(name: str) -> Factor:
-    """Return a symbol, or the logarithm of one, as a base of powers."""
+    """Return the factor for a symbol `X`, or for the logarithm of one, `log2(X)`."""
     inner = name.removeprefix("log2(")
     return make_size_factor(name) if inner == name else as_factor(b.call("log2", symbol_factor(inner[:-1]).expr))
 
@@ -55,12 +55,12 @@ def _list_factors(term: GrowthTerm, size: str) -> Factors:
 
 
 def sum_tree(terms: Iterable[tuple[fmpq, Factors]]) -> s.Expr:
-    """Return a sum of products with their signs."""
+    """Return the syntax tree of a sum of coefficients times products of powers."""
     return b.sum_terms((coefficient < 0, product_tree(abs(coefficient), factors)) for coefficient, factors in terms)
 
 
 def product_tree(coefficient: fmpq, factors: Factors) -> s.Expr:
-    """Return a product of powers, those with negative exponents in the denominator."""
+    """Return the syntax tree of a coefficient times powers, those with negative exponents in the denominator."""
     above = [b.power(base.expr, exponent.tree) for base, exponent in factors if exponent.sign() > 0]
     below = [b.power(base.expr, (-exponent).tree) for base, exponent in factors if exponent.sign() < 0]
     return b.divide_products([b.number(coefficient)] * (coefficient != 1 or not above) + above, below)
@@ -84,14 +84,14 @@ def _power_text(size: str, exponent: Constant) -> str:
 
 
 def call_text(call: WeightedCall, size: str) -> str:
-    """Return the text of a call with its weight."""
+    """Return the text of a call times its weight."""
     weight = terms_text([call.weight], size)
     text = f"{call.function}({argument_text(call.argument, size)})"
     return text if weight == "1" else f"{weight}*{text}"
 
 
 def branch_text(branch: CallSum, size: str) -> str:
-    """Return the text of a branch as a sum."""
+    """Return the text of a branch: the sum of its calls and terms."""
     calls = " + ".join(call_text(call, size) for call in branch.calls)
     if not branch.terms:
         return calls or "0"
@@ -105,7 +105,7 @@ Lines = tuple[str, ...]
 
 
 def format_statement(name: str, size: str, branches: tuple[CallSum, ...], bases: InitialValues) -> Lines:
-    """Return the lines of the recurrence in its normal form, and of its base values."""
+    """Return lines that state the recurrence in its normal form, and its base values."""
     texts = [branch_text(branch, size) for branch in branches]
     right = texts[0] if len(texts) == 1 else f"max({', '.join(texts)})"
     lines = [f"{name}({size}) = {right} for {size} > {bases.threshold}"]
@@ -127,7 +127,7 @@ def split_lines(branches: tuple[CallSum, ...], result: GrowthResult, size: str) 
 
 
 def root_lines(name: str, branches: tuple[CallSum, ...], result: GrowthResult, scale: Constant, size: str) -> Lines:
-    """Return the lines of the change of variable n = 2^mu, by which square roots of the size become halves."""
+    """Return lines that derive the growth with mu = log2(n), for which square roots of the size n are halves."""
     divided = f"{name}({size})/{_power_text(size, scale)}" if scale else f"{name}({size})"
     lines = [f"with mu = log2({size}), U(mu) = {divided} calls itself at parts of mu"]
     lines.append(format_exponent_equation(result.parts, result.exponent))
@@ -135,9 +135,9 @@ def root_lines(name: str, branches: tuple[CallSum, ...], result: GrowthResult, s
         text = kind_text(term, size)
         sign = (term.power - scale).sign()
         if sign > 0:
-            lines.append(f"{text} is exponential in mu against the calls: the first call outweighs all others")
+            lines.append(f"{text} is exponential in mu, unlike the calls: the root of the recursion tree dominates")
         elif sign < 0:
-            lines.append(f"{text} is dominated by the recursive calls as mu grows: the base cases dominate")
+            lines.append(f"{text} is dominated by the calls as mu grows: the leaves of the recursion tree dominate")
         else:
             in_mu = GrowthTerm(fmpq(1), term.powers[1:])
             lines.append(
@@ -149,18 +149,18 @@ def root_lines(name: str, branches: tuple[CallSum, ...], result: GrowthResult, s
 
 
 def _format_leaf_growth(size: str, found: GrowthResult) -> str:
-    """Return the growth of the calls alone."""
+    """Return the text of the growth of the calls alone."""
     return _power_text(size, found.exponent) if found.exponent else "1"
 
 
 def _collect_amounts(branches: tuple[CallSum, ...]) -> list[GrowthTerm]:
-    """Return the terms other than the calls, each kind once."""
+    """Return the positive terms of the branches, one of each kind."""
     kinds = {term.kind: term for branch in branches for term in branch.terms if term.coefficient > 0}
     return list(kinds.values())
 
 
 def _format_comparison(term: GrowthTerm, size: str, side: int, bottom: str) -> str:
-    """Return a line that compares a term with the growth of the calls alone."""
+    """Return a line that compares a term with the calls alone (`bottom`); it grows faster if `side` is below 0."""
     text = kind_text(term, size)
     if side < 0:
         return f"{text} dominates {bottom}: the root of the recursion tree dominates"
@@ -173,7 +173,7 @@ def _format_comparison(term: GrowthTerm, size: str, side: int, bottom: str) -> s
 
 
 def format_exponent_equation(parts: Parts, p: Constant) -> str:
-    """Return the equation of the exponent and its solution."""
+    """Return the text of the equation of the exponent p and its solution."""
     sides = []
     for weight, share in parts:
         power = f"{share}^p" if share.q == 1 else f"({share})^p"
@@ -185,7 +185,7 @@ def format_exponent_equation(parts: Parts, p: Constant) -> str:
 def step_lines(
     branches: tuple[CallSum, ...], found: GrowthResult, stride: fmpq, size: str, base: s.Expr | None = None
 ) -> Lines:
-    """Return lines that derive growth by sums over sizes, or by the characteristic root base^(1/stride)."""
+    """Return lines that derive growth by a sum over sizes, or by the root base^(1/stride) if `base` is given."""
     weights = max(sum((call.weight.coefficient for call in branch.calls), fmpq(0)) for branch in branches)
     if base is not None:
         terms = [
@@ -193,10 +193,10 @@ def step_lines(
             for call in branches[0].calls
         ]
         if len(branches) > 1:
-            return (f"the weights of the calls add up to {weights}, more than 1: exponential",)
+            return (f"the weights of the calls sum to {weights} > 1: the growth is exponential",)
         root = format_expression(b.power(base, b.number(1 / stride)))
         return (f"characteristic equation {' + '.join(terms)} = 1: the positive solution is x = {root}",)
     if found.exponent:
         return (f"the weights of the calls sum to {weights} < 1: the non-recursive cost dominates",)
     amounts = growth_text(_collect_amounts(branches), size)
-    return (f"the weights of the calls add up to 1: the sum of {amounts} over the sizes, with the base",)
+    return (f"the weights of the calls sum to 1: the base value plus the sum of {amounts} over the sizes",)

@@ -1,8 +1,9 @@
-"""Derive Theta by two theorems: that of Akra and Bazzi, and the characteristic equation.
+"""Derive the Theta growth of recurrences by the theorem of Akra and Bazzi and by the characteristic equation.
 
-T(n) = sum a_i*T(r_i*n) + f(n) has an exact exponent p, sum a_i*r_i^p = 1. A change of variable reduces recurrences of
-other kinds to this one. With n = log2(m), T(n - c) is U(m/2^c): sums over sizes and exponential growth are powers of
-log2(m) and of m, and the equation of p is the characteristic one, for 2^p. With n = 2^m, T(sqrt(n)) is U(m/2).
+T(n) = sum a_i*T(r_i*n) + f(n) has an exact exponent p with sum a_i*r_i^p = 1. A change of variable reduces recurrences
+of other kinds to this one. With n = log2(m), T(n - c) becomes U(m/2^c): sums over sizes and exponential growth become
+powers of log2(m) and of m, and the equation of p is the characteristic one, for 2^p. With n = 2^m, T(sqrt(n)) becomes
+U(m/2).
 """
 
 from __future__ import annotations
@@ -38,18 +39,18 @@ from archline.recurrences.asymptotic.terms import (
 )
 
 Parts = tuple[tuple[fmpq, fmpq], ...]
-"""Pairs (a, r): a > 0 calls at the share r of the size, 0 < r < 1, no share twice."""
+"""Pairs (a, r): a > 0 calls at the share r of the size, 0 < r < 1; shares are distinct."""
 Terms = tuple[GrowthTerm, ...]
 _MAX_DENOMINATOR = 12
 _MAX_DEGREE = 64
 _MARGIN = fmpq(1, 1 << 40)
-NOTHING_GROWS = "the function is 0 wherever the recurrence leads"
+NOTHING_GROWS = "the function is 0 at all sizes"
 DIGITS = re.compile(r"\d+\.\d+")
 
 
 @record
 class GrowthResult:
-    """Theta of a function, and the exponent and the parts that it is derived from."""
+    """The Theta growth of a function, with the exponent and the parts from which it is derived."""
 
     terms: Terms
     exponent: Constant
@@ -57,7 +58,7 @@ class GrowthResult:
 
 
 def merge_shares(parts: Iterable[tuple[fmpq, fmpq]]) -> Parts:
-    """Merge the parts of equal share, by adding their weights."""
+    """Add up the weights of parts of equal share."""
     weights: dict[fmpq, fmpq] = {}
     for weight, share in parts:
         weights[share] = weights.get(share, fmpq(0)) + weight
@@ -65,7 +66,7 @@ def merge_shares(parts: Iterable[tuple[fmpq, fmpq]]) -> Parts:
 
 
 def find_exponent(parts: Parts) -> Constant:
-    """Return the p with sum a*r^p = 1."""
+    """Return the characteristic exponent: the p with sum a*r^p = 1."""
     if len(parts) == 1:
         ((weight, share),) = parts
         return log_ratio(weight, 1 / share)
@@ -99,7 +100,7 @@ def newton_exponent(parts: Sequence[tuple[float, float]]) -> float:
 
 
 def _by_common_share(parts: Parts) -> Constant | None:
-    """Return log(x)/log(c) if all shares are powers of 1/c, so that x = c^p is the root of a polynomial; else None."""
+    """Return the exponent p = log(x)/log(c), x a root of a polynomial, if all shares are powers of 1/c; else None."""
     bases = [split_power(1 / share) for _, share in parts]
     common, *rest = {base for base, _ in bases}
     if rest or max(power for _, power in bases) > _MAX_DEGREE:
@@ -108,31 +109,31 @@ def _by_common_share(parts: Parts) -> Constant | None:
     return log_of_greatest_root(characteristic_polynomial(calls), common)
 
 
-def find_greatest_root(of: fmpq_poly) -> arb:
+def find_greatest_root(polynomial: fmpq_poly) -> arb:
     """Return the root with the greatest real part, at flint's current precision.
 
-    For a polynomial that counts calls it is real and simple (Perron, Frobenius).
+    For a characteristic polynomial of numbers of calls it is real and simple (Perron, Frobenius).
     """
-    roots: Any = _clear_denominators(of).complex_roots()
+    roots: Any = _clear_denominators(polynomial).complex_roots()
     greatest: arb = max((root.real for root, _ in roots), key=lambda centre: float(centre.mid()))
     return greatest
 
 
-def log_of_greatest_root(of: fmpq_poly, base: fmpq) -> Constant:
-    """Return log(root) of the greatest root, exactly if rational: a rational root in its enclosure is that root."""
-    near = find_greatest_root(of)
-    rational = next((root for root in rational_roots(of) if near.contains(arb(root))), None)
+def log_of_greatest_root(polynomial: fmpq_poly, base: fmpq) -> Constant:
+    """Return the logarithm to `base` of the greatest root, exact if a rational root is in the enclosure of the root."""
+    near = find_greatest_root(polynomial)
+    rational = next((root for root in rational_roots(polynomial) if near.contains(arb(root))), None)
     if rational is not None:
         return log_ratio(rational, base)
 
     def enclose_logarithm() -> arb:
-        return find_greatest_root(of).log() / arb(base).log()
+        return find_greatest_root(polynomial).log() / arb(base).log()
 
     return enclosed_constant(nine_digits(float(enclose_logarithm().mid())), enclose_logarithm)
 
 
 def _enclose_exponent(parts: Parts, near: float) -> Constant:
-    """Return an irrational exponent by its equation: the sum is above 1 left of it and below 1 right of it."""
+    """Enclose an irrational exponent close to `near`; the sum of its equation falls there from above 1 to below 1."""
     centre = fmpq(*near.as_integer_ratio())
 
     def enclose_root() -> arb:
@@ -143,12 +144,12 @@ def _enclose_exponent(parts: Parts, near: float) -> Constant:
 
 
 def bisect_root(function: Callable[[arb], arb], left: fmpq, right: fmpq) -> arb:
-    """Return an enclosure of the root of a function that is positive left of it and negative right of it.
+    """Return a proved enclosure of the root of a function that is positive at `left` and negative at `right`.
 
-    Every step is certain. Raises OutOfReachError if the ends do not have these signs for certain.
+    Raises OutOfReachError unless these signs are certain.
     """
     before = ctx.prec
-    # Near the root values are small compared with the terms of their sums.
+    # Near the root values are far smaller than the terms of which they are sums.
     with ctx.workprec(2 * before + 64):
         lo, hi = arb(left), arb(right)
         if not (function(lo) > 0 and function(hi) < 0):
@@ -161,26 +162,26 @@ def bisect_root(function: Callable[[arb], arb], left: fmpq, right: fmpq) -> arb:
             elif value < 0:
                 hi = middle
             else:
-                # The precision is used up.
+                # The sign is undecided at this precision.
                 break
         return lo.union(hi)
 
 
 def nine_digits(value: float) -> str:
-    """Return the number with nine significant digits."""
+    """Return the text of a number with nine significant digits."""
     text = f"{value:.9g}"
     return text if "e" not in text else f"{value:.20f}".rstrip("0")
 
 
 def nine_digit_bracket(digits: str) -> tuple[str, str]:
-    """Return numbers below and above one that is known to nine digits, by one unit of its last digit."""
+    """Return the numbers one unit of the last of nine digits below and above a number, as texts."""
     value = Decimal(digits)
     unit = Decimal(1).scaleb(value.adjusted() - 8)
     return f"{value - unit:f}", f"{value + unit:f}"
 
 
 def round_powers(term: GrowthTerm, upper: bool) -> GrowthTerm:
-    """Round powers that are known to nine digits only, up or down."""
+    """Round the exponents of a term that are known to nine digits only, up or down."""
     return term.with_powers(_round_constant(exponent, upper) for exponent in term.powers)
 
 
@@ -203,7 +204,7 @@ def _sum(parts: Parts, p: arb) -> arb:
 
 
 def compare_exponent(parts: Parts, at: Constant) -> int:
-    """Return the sign of sum a*r^at - 1, which is that of p - at. Raises OutOfReachError if it is undecided."""
+    """Return the sign of p - `at`, which is that of sum a*r^at - 1. Raises OutOfReachError if it is undecided."""
     balls = sign_of(lambda: _sum(parts, at.enclosure()) - 1, quick=True)
     if balls is not None:
         return balls
@@ -212,25 +213,25 @@ def compare_exponent(parts: Parts, at: Constant) -> int:
         total = sum((weight * value for weight, value in powers if value is not None), fmpq(0))
         return (total > 1) - (total < 1)
     # Positive radicals whose ratios are irrational are independent over the rationals (Besicovitch): a sum that
-    # contains one is not 1, and enclosures show on which side of 1 it is.
+    # contains one is not 1, and enclosures decide on which side of 1 it is.
     sign = sign_of(lambda: _sum(parts, at.enclosure()) - 1)
     if sign is None:
-        raise OutOfReachError(f"whether the exponent of the recurrence is {at} is not decided")
+        raise OutOfReachError(f"it is not decided whether the exponent of the recurrence is {at}")
     return sign
 
 
 ExponentComparison = Callable[[Constant], int]
-"""The sign of an exponent less another one."""
+"""Returns the sign of the exponent less another number."""
 
 
 def growth_of_maximum(
-    branches: Sequence[Terms], parts: Sequence[Parts], growing: Terms, place: int = 0
+    branches: Sequence[Terms], parts: Sequence[Parts], growing: Terms, log_depth: int = 0
 ) -> GrowthResult:
-    """Return the growth of a maximum of branches: the highest exponent p bounds all, and each bounds from below.
+    """Return the growth of a maximum of branches, if its upper and lower bound agree. Raises OutOfReachError.
 
-    Calls are at shares of the size (`place` 0), or of its logarithm (1). Above: with sum a*r^p <= 1 in every branch,
-    induction gives n^p*(1 + integral of the largest f/u^(p+1)). The growth from base values, or an amount that any
-    branch adds once, is n^p in each.
+    Calls are at shares of the size (`log_depth` 0), or of its logarithm (1). Each branch is a lower bound. The upper
+    bound is that of the highest exponent p: with sum a*r^p <= 1 in every branch, induction gives n^p*(1 + integral of
+    the largest f/u^(p+1)). In each branch, base values and a cost that another branch adds once grow to n^p.
     """
     exponents = [find_exponent(shares) if shares else None for shares in parts]
     exponent_parts = [(q, shares) for q, shares in zip(exponents, parts, strict=True) if q is not None]
@@ -240,68 +241,70 @@ def growth_of_maximum(
     below: list[GrowthTerm] = []
     for terms, shares, exponent in zip(added, parts, exponents, strict=True):
         below += (
-            terms if exponent is None else collect_contributions(terms, (*growing, *all_terms), shares, exponent, place)
+            terms
+            if exponent is None
+            else collect_contributions(terms, (*growing, *all_terms), shares, exponent, log_depth)
         )
-    above = leading_terms(collect_contributions(all_terms, growing, top, p, place))
+    above = leading_terms(collect_contributions(all_terms, growing, top, p, log_depth))
     if not all(any(dominates(low, high) for low in below) for high in above):
-        raise OutOfReachError("a maximum whose branches differ in what they call and in what they add")
+        raise OutOfReachError("a maximum whose branches differ both in their recursive calls and in their costs")
     if not above:
         raise OutOfReachError(NOTHING_GROWS)
     return GrowthResult(above, p, top)
 
 
-def collect_contributions(terms: Terms, once: Terms, parts: Parts, p: Constant, place: int) -> list[GrowthTerm]:
-    """Return the contributions of the terms, and of the terms that are added once."""
-    contributions = [term.with_powers(power(place, p)) for term in once]
+def collect_contributions(terms: Terms, once: Terms, parts: Parts, p: Constant, log_depth: int) -> list[GrowthTerm]:
+    """Return the contributions to growth of terms that every call adds, and of terms that are added `once`."""
+    contributions = [term.with_powers(power(log_depth, p)) for term in once]
     return contributions + [
-        compute_contribution(term, p, lambda at: compare_exponent(parts, at), place) for term in terms
+        compute_contribution(term, p, lambda at: compare_exponent(parts, at), log_depth) for term in terms
     ]
 
 
-def compute_contribution(term: GrowthTerm, p: Constant, excess: ExponentComparison, place: int = 0) -> GrowthTerm:
+def compute_contribution(term: GrowthTerm, p: Constant, excess: ExponentComparison, log_depth: int = 0) -> GrowthTerm:
     """Return the contribution of a term of f to the growth: n^p*(1 + the integral of f(u)/u^(p+1) from 1 to n).
 
-    At `place` 1 the calls are at shares of log2(n): if f has a power of n itself, it is exponential in that, and the
-    topmost call dominates, or the base cases do.
+    At `log_depth` 1 the calls are at shares of log2(n): a power of n in f is exponential in that, so that the root of
+    the recursion tree dominates, or its leaves if the power is negative.
     """
-    above = next((sign for exponent in term.powers[:place] if (sign := exponent.sign())), 0)
-    side = -above or excess(term.at(place))
+    above = next((sign for exponent in term.powers[:log_depth] if (sign := exponent.sign())), 0)
+    side = -above or excess(term.at(log_depth))
     if side < 0:
         return term
     if side > 0:
-        return term.with_powers(power(place, p))
-    return integrate_term(term.with_powers((*[ZERO_CONSTANT] * place, p, *term.powers[place + 1 :])), place)
+        return term.with_powers(power(log_depth, p))
+    return integrate_term(term.with_powers((*[ZERO_CONSTANT] * log_depth, p, *term.powers[log_depth + 1 :])), log_depth)
 
 
-def integrate_term(term: GrowthTerm, place: int = 0) -> GrowthTerm:
-    """Return the integral of log2(u)^k*log2(log2(u))^j*... du/u times the power, for levels of equal cost.
+def integrate_term(term: GrowthTerm, log_depth: int = 0) -> GrowthTerm:
+    """Return the power times the integral of log2(u)^k*log2(log2(u))^j*... du/u, the sum over levels of similar cost.
 
-    Of v = log2(u) it is that of v^k*log2(v)^j*..., and of 1/v that of w = log2(v).
+    With v = log2(u) it is the integral of v^k*log2(v)^j*... dv, and for k = -1 with w = log2(v) that of w^j*... dw.
     """
-    logs = [*term.powers[place + 1 :], ZERO_CONSTANT]
+    logs = [*term.powers[log_depth + 1 :], ZERO_CONSTANT]
     first = next(index for index, exponent in enumerate(logs) if (exponent + ONE_CONSTANT).sign())
-    flat = (*map(term.at, range(place + 1)), *[ZERO_CONSTANT] * first)
+    flat = (*map(term.at, range(log_depth + 1)), *[ZERO_CONSTANT] * first)
     more = logs[first] + ONE_CONSTANT
     return term.with_powers((*flat, more, *logs[first + 1 :]) if more.sign() > 0 else flat)
 
 
 Strides = tuple[tuple[fmpq, int], ...]
-"""Pairs (a, e): a calls at n - e*g, where g is the largest common part of all steps."""
+"""Pairs (a, e): a calls at n - e*g, where the stride g is the greatest common divisor of all steps."""
 MAX_STRIDES = 200
 MAX_REDUCED = 10**6
-"""The limit up to which square factors of a number are moved out of its root."""
+"""The largest number whose square factors are moved out of its root."""
 
 
 def find_stride(calls: Iterable[WeightedCall]) -> fmpq:
     """Return the greatest common divisor of all steps. Raises OutOfReachError if a size does not shrink."""
     steps = [-call.argument.offset for call in calls]
     if any(step <= 0 for step in steps):
-        raise OutOfReachError("a size that does not shrink")
+        raise OutOfReachError("a call whose size does not shrink")
     return reduce(fmpq.gcd, steps)
 
 
 def write_calls_in_strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strides:
-    """Return the calls by multiples of the stride. Raises OutOfReachError."""
+    """Return the calls with their steps as multiples of the stride. Raises OutOfReachError if one is too large."""
     pairs = merge_shares((call.weight.coefficient, -call.argument.offset / stride) for call in calls)
     if any(step > MAX_STRIDES**2 for _, step in pairs):
         raise OutOfReachError("steps of very different lengths")
@@ -309,7 +312,7 @@ def write_calls_in_strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strid
 
 
 def characteristic_polynomial(calls: Strides) -> fmpq_poly:
-    """Return x^d - sum a*x^(d - e): its greatest root is the growth in one stride. Raises OutOfReachError."""
+    """Return x^d - sum a*x^(d - e), whose greatest root is the growth factor of a stride. Raises OutOfReachError."""
     degree = max(step for _, step in calls)
     if degree > MAX_STRIDES:
         raise OutOfReachError("steps of very different lengths")
@@ -320,26 +323,26 @@ def characteristic_polynomial(calls: Strides) -> fmpq_poly:
     return fmpq_poly(coefficients)
 
 
-def factor_polynomial(of: fmpq_poly) -> list[tuple[fmpz_poly, int]]:
+def factor_polynomial(polynomial: fmpq_poly) -> list[tuple[fmpz_poly, int]]:
     """Return the factors of a polynomial over the integers, each with its multiplicity."""
-    factors: list[tuple[fmpz_poly, int]] = _clear_denominators(of).factor()[1]
+    factors: list[tuple[fmpz_poly, int]] = _clear_denominators(polynomial).factor()[1]
     return factors
 
 
-def _clear_denominators(of: fmpq_poly) -> fmpz_poly:
-    return (of * of.denom()).numer()
+def _clear_denominators(polynomial: fmpq_poly) -> fmpz_poly:
+    return (polynomial * polynomial.denom()).numer()
 
 
-def rational_roots(of: fmpq_poly) -> Iterator[fmpq]:
+def rational_roots(polynomial: fmpq_poly) -> Iterator[fmpq]:
     """Iterate over the rational roots of a polynomial, each once."""
-    return (fmpq(-factor[0], factor[1]) for factor, _ in factor_polynomial(of) if factor.degree() == 1)
+    return (fmpq(-factor[0], factor[1]) for factor, _ in factor_polynomial(polynomial) if factor.degree() == 1)
 
 
 def find_positive_root(calls: Strides) -> s.Expr:
-    """Return the positive root of the characteristic polynomial. Raises OutOfReachError."""
-    whole = characteristic_polynomial(calls)
-    root = find_greatest_root(whole)
-    for factor, _ in factor_polynomial(whole):
+    """Return the positive root of the characteristic polynomial, exact if of degree 1 or 2. Raises OutOfReachError."""
+    polynomial = characteristic_polynomial(calls)
+    root = find_greatest_root(polynomial)
+    for factor, _ in factor_polynomial(polynomial):
         if factor.degree() > 2 or not arb_poly(factor)(root).contains(0):
             continue
         c, b, *rest = (int(coefficient) for coefficient in factor)
@@ -347,7 +350,7 @@ def find_positive_root(calls: Strides) -> s.Expr:
             return build.number(fmpq(-c, b))
         return _build_surd(rest[0], b, c)
     if not math.isfinite(near := float(root.mid())):
-        raise OutOfReachError("it grows too fast to be followed")
+        raise OutOfReachError("it grows too fast to be evaluated")
     return s.Real(nine_digits(near), span=build.DERIVED)
 
 

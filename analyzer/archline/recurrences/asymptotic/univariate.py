@@ -1,4 +1,4 @@
-"""Solve one function that calls itself: Theta by the way in which its sizes shrink, and its closed form."""
+"""Solve a recursive function of one size: derive the Theta growth, by how the sizes shrink, and the closed form."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ from archline.recurrences.closed.geometric import ClosedExpression, closed_by_ro
 
 
 class Spectrum:
-    """The spectral radius of an irreducible nonnegative matrix M, and the exponent log(radius)/log(1/r).
+    """The exponent log(R)/log(1/r) of a system x(n) = M*x(r*n) + f(n), R the spectral radius of the matrix M >= 0.
 
-    It is that of systems x(n) = M*x(r*n) + f(n) in which all functions lead to each other.
+    M is irreducible: each function of the system calls every other one, directly or not.
     """
 
     def __init__(self, rows: list[list[fmpq]], share: fmpq) -> None:
@@ -54,7 +54,7 @@ class Spectrum:
         self.exponent = log_of_greatest_root(self._polynomial, self._factor)
 
     def excess(self, at: Constant) -> int:
-        """Return the sign of the exponent minus another. Raises OutOfReachError if it is undecided."""
+        """Return the sign of the exponent minus `at`. Raises OutOfReachError if it is undecided."""
         value = power_of(self._factor, at)
         if value is None:
             sign = sign_of((self.exponent - at).enclosure)
@@ -63,14 +63,14 @@ class Spectrum:
         else:
             sign = sign_of(lambda: find_greatest_root(self._polynomial) - value)
         if sign is None:
-            raise OutOfReachError(f"whether the exponent of the recurrence is {at} is not decided")
+            raise OutOfReachError(f"it is not decided whether the exponent of the recurrence is {at}")
         return sign
 
 
 def _check_split(call: WeightedCall, threshold: fmpq) -> None:
     ratio, offset = call.argument.ratio, call.argument.offset
     if ratio >= 1:
-        raise OutOfReachError("a size that does not shrink")
+        raise OutOfReachError("a call whose size does not shrink")
     if offset / (1 - ratio) >= threshold:
         raise OutOfReachError("the sizes never reach a base case: give a base value at a larger size")
     if threshold < 0:
@@ -80,7 +80,8 @@ def _check_split(call: WeightedCall, threshold: fmpq) -> None:
 def solve_by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated: Sequence[str]) -> SolvedFunction:
     """Solve functions that call each other at one share of the size as one whose weight is the spectral radius.
 
-    Each leads to all others, so that they grow alike, and an amount that one adds counts for all.
+    Each calls all others, directly or not, so that all have the same growth, and the costs of each contribute to it.
+    Raises OutOfReachError.
     """
     rows, share = build_call_matrix(system)
     if bases.threshold <= 0:
@@ -89,14 +90,14 @@ def solve_by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated
     p = spectrum.exponent
     branches = [branch for alternatives in system.values() for branch in alternatives]
     terms = [term for branch in branches for term in branch.terms]
-    terms_ = [term.with_powers(power(0, p)) for term in bases.growing]
-    terms_ += [compute_contribution(term, p, spectrum.excess) for term in terms]
-    if not terms_:
+    contributions = [term.with_powers(power(0, p)) for term in bases.growing]
+    contributions += [compute_contribution(term, p, spectrum.excess) for term in terms]
+    if not contributions:
         raise OutOfReachError(NOTHING_GROWS)
     return SolvedFunction(
         "spectral radius",
         (*stated, f"the spectral radius of the numbers of calls gives p = {p}"),
-        leading_terms(terms_),
+        leading_terms(contributions),
         exponent=p,
         factor=find_common_factor(call.argument.ratio for branch in branches for call in branch.calls),
         gap=find_gap((term.power for term in terms), p),
@@ -104,12 +105,12 @@ def solve_by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated
 
 
 def _find_call_scale(call: WeightedCall) -> Constant:
-    """Return the s with n^w*(n^c)^s = n^s. Raises OutOfReachError."""
+    """Return the s with n^w*(n^c)^s = n^s for a call n^w*T(n^c). Raises OutOfReachError."""
     root = call.argument.root
     if root >= 1:
-        raise OutOfReachError("a size that does not shrink")
+        raise OutOfReachError("a call whose size does not shrink")
     if len(call.weight.powers) > 1:
-        raise OutOfReachError("a weight with a logarithm on a call at a root")
+        raise OutOfReachError("a call at a root of the size with a logarithm as a factor")
     return call.weight.power.scaled(1 / (1 - root))
 
 
@@ -124,11 +125,12 @@ _CONSTANT = GrowthTerm(fmpq(1))
 
 @record
 class SolvedFunction:
-    """The solution of a function: Theta as terms and as an expression, also for growth beyond polynomials.
+    """The solution of a function: its Theta growth as terms and as an expression (`growth`).
 
-    `shrinking` says how sizes shrink, `exponent` is that of the calls alone, `stride` the step between sizes, `start`
-    the greatest size of a base. All shares are powers of 1/factor, if there is such a number. `gap` is the smallest
-    difference between that exponent and those of the added terms, `between` bounds a growth with rounded numbers.
+    `beyond` is the reason why the growth is superpolynomial, if it is. `shrinking` is how sizes shrink, `exponent` that
+    of the calls alone, `stride` the step between sizes, `start` the largest size of a base value. All shares are powers
+    of 1/factor, if there is such a number. `gap` is the smallest difference between the exponent and those of the added
+    terms. `between` are bounds of a growth with rounded numbers.
     """
 
     method: str
@@ -147,7 +149,7 @@ class SolvedFunction:
 
 
 def solve_one(name: str, size: str, branches: Branches, bases: InitialValues) -> SolvedFunction:
-    """Solve a function that calls no other. Raises OutOfReachError."""
+    """Solve a function that calls only itself, if any. Raises OutOfReachError."""
     stated = format_statement(name, size, branches, bases)
     calls = [call for branch in branches for call in branch.calls]
     if not calls:
@@ -166,7 +168,7 @@ def solve_one(name: str, size: str, branches: Branches, bases: InitialValues) ->
         return SolvedFunction("growth beyond polynomials", (*stated, beyond), beyond=beyond, shrinking=shrinking)
     for call in calls:
         if call.weight.varies and not call.argument.is_root:
-            raise OutOfReachError("a weight that shrinks as the size grows")
+            raise OutOfReachError("a call with a factor that shrinks as the size grows")
     if all(call.argument.is_split for call in calls):
         return _solve_by_splits(size, branches, bases, stated)
     if all(call.argument.is_root for call in calls):
@@ -188,7 +190,7 @@ def _check_call(name: str, call: WeightedCall) -> None:
 
 
 def _explain_superpolynomial(branches: Branches, bases: InitialValues) -> str | None:
-    """Return why a function outgrows every polynomial, if it evidently does: the added terms must be at least 0."""
+    """Return why a function evidently grows faster than every polynomial, else None. Raises OutOfReachError."""
     for branch in branches:
         positive = bases.growing or any(term.coefficient > 0 for term in branch.terms)
         steps = [call for call in branch.calls if call.argument.is_step and call.argument.offset < 0]
@@ -211,7 +213,7 @@ def _solve_by_splits(size: str, branches: Branches, bases: InitialValues, stated
         for call in branch.calls:
             _check_split(call, bases.threshold)
     if bases.threshold == 0 and any(term.power.sign() < 0 for branch in branches for term in branch.terms):
-        raise OutOfReachError("amounts without bound at sizes near 0: give a value at a greater size")
+        raise OutOfReachError("a term without bound at sizes near 0: give a base value at a larger size")
     check_terms(branches, bases.threshold)
     parts = [merge_shares((call.weight.coefficient, call.argument.ratio) for call in b.calls) for b in branches]
     result = growth_of_maximum([branch.terms for branch in branches], parts, bases.growing)
@@ -230,13 +232,13 @@ def _solve_by_splits(size: str, branches: Branches, bases: InitialValues, stated
 
 
 def find_common_factor(shares: Iterable[fmpq]) -> fmpq | None:
-    """Return the number whose powers all 1/share are, or None."""
+    """Return the number c such that all 1/share are powers of c; None if there is none."""
     roots = {split_power(1 / share)[0] for share in shares}
     return roots.pop() if len(roots) == 1 else None
 
 
 def find_gap(powers: Iterable[Constant], p: Constant) -> float:
-    """Return the smallest nonzero difference between powers and the exponent."""
+    """Return the smallest nonzero distance of `powers` from the exponent p."""
     gaps = [abs(float((exponent - p).enclosure().mid())) for exponent in powers]
     return min((gap for gap in gaps if gap > 1e-12), default=math.inf)
 
@@ -244,13 +246,13 @@ def find_gap(powers: Iterable[Constant], p: Constant) -> float:
 def _solve_by_roots(
     name: str, size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]
 ) -> SolvedFunction:
-    """Solve T(n) = sum a*n^w*T(n^c) + f(n): T/n^s is a recurrence by splits in mu = log2(n)."""
+    """Solve T(n) = sum a*n^w*T(n^c) + f(n): T(n)/n^s satisfies a recurrence by splits in mu = log2(n)."""
     if bases.threshold <= 1:
-        raise OutOfReachError("roots of sizes above 1 never reach 1: give a value at 2")
+        raise OutOfReachError("roots of sizes above 1 never reach 1: give a base value at 2")
     check_terms(branches, bases.threshold)
     scale, *rest = {_find_call_scale(call) for branch in branches for call in branch.calls}
     if rest:
-        raise OutOfReachError("calls at roots with weights that do not go together")
+        raise OutOfReachError("calls at roots of the size with factors that do not match")
     parts = [merge_shares((call.weight.coefficient, call.argument.root) for call in b.calls) for b in branches]
     divided = [tuple(_scale_term(term, -scale) for term in branch.terms) for branch in branches]
     result = growth_of_maximum(divided, parts, bases.growing, 1)
@@ -267,13 +269,13 @@ def _solve_by_roots(
 
 
 def _solve_by_steps(size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]) -> SolvedFunction:
-    """Solve T(n) = sum a*T(n - c) + f(n): a recurrence by splits in m = 2^(n/g), g the stride.
+    """Solve T(n) = sum a*T(n - c) + f(n), which is a recurrence by splits in m = 2^(n/g), g the stride.
 
-    If weights add up to 1, p is 0 and the growth a sum over sizes; if to less, f itself; if to more, exponential.
+    If the weights add up to 1, p is 0 and the growth a sum over sizes; if to less, it is f; if to more, exponential.
     """
     stride = find_stride(call for branch in branches for call in branch.calls)
     if bases.threshold < 0 and any(term.varies for branch in branches for term in branch.terms):
-        raise OutOfReachError("amounts at sizes that are not positive: give a value at 0 or above")
+        raise OutOfReachError("terms at sizes that are not positive: give a base value at a size of at least 0")
     check_terms(branches, bases.threshold + stride)
     parts = [
         tuple((weight, fmpq(1, 1 << step)) for weight, step in write_calls_in_strides(x.calls, stride))
@@ -281,13 +283,13 @@ def _solve_by_steps(size: str, branches: Branches, bases: InitialValues, stated:
     ]
     growing = bases.growing
     if not growing and len(branches) == 1 and bases.values[-1][1]:
-        # Steps have no common part, so that one base value that is not 0 grows as all of them would.
+        # The stride is the greatest common divisor of the steps, so that one base value other than 0 suffices.
         growing = (_CONSTANT,)
     inside = [tuple(term.with_powers((ZERO_CONSTANT, *term.powers)) for term in branch.terms) for branch in branches]
     result = growth_of_maximum(inside, parts, growing)
     if result.terms[0].power.sign() < 0:
-        raise OutOfReachError("the function vanishes as the size grows")
-    # The growth in 2^(n/g) besides its power: terms in n, or in symbols alone.
+        raise OutOfReachError("the function tends to 0 as the size grows")
+    # The factors of the growth other than a power of 2^(n/g): terms in n, or in symbols alone.
     terms = tuple(term.with_powers(term.powers[1:]) for term in result.terms)
     closed = closed_by_steps(branches[0], bases, size, stride) if len(branches) == 1 else None
     solved = SolvedFunction("summation", stated, terms, closed=closed, shrinking=STEPS, stride=stride)
@@ -307,7 +309,7 @@ def _solve_by_steps(size: str, branches: Branches, bases: InitialValues, stated:
 
 
 def _build_exponential(terms: tuple[GrowthTerm, ...], size: str, stride: fmpq, base: s.Expr) -> s.Expr:
-    """Return a power whose exponent has the size, multiplied by terms without it."""
+    """Return base^(size/stride) times the terms."""
     exponential = b.power(base, b.rational_multiple(1 / stride, [b.name(size)], []))
     return (
         exponential if all(term.is_constant for term in terms) else b.product([growth_tree(terms, size), exponential])

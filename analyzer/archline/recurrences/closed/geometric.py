@@ -1,7 +1,7 @@
 """Find closed forms of functions at the sizes that their calls reach from the base: n0*b^k, n0^(b^k) or n0 + c*k.
 
-They are linear recurrences in the counter k, whose solutions are sums of c*k^i*r^k with rational r, and Fibonacci
-numbers.
+At these sizes a function satisfies a linear recurrence in the counter k. Solutions are sums of c*k^i*r^k with rational
+r, and of Fibonacci numbers.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from archline.recurrences.asymptotic.theorems import (
 
 MAX_UNKNOWNS = 40
 FIBONACCI = fmpq_poly([-1, -1, 1])
-"""x^2 - x - 1, whose roots give the Fibonacci numbers."""
+"""x^2 - x - 1, the characteristic polynomial of the Fibonacci numbers."""
 
 
 @record
 class ClosedTerm:
-    """A term c*k^power*ratio^k, or c*fibonacci(k + shift) if `ratio` is None."""
+    """A term coefficient*k^power*ratio^k, or coefficient*fibonacci(k + shift) if `ratio` is None."""
 
     coefficient: fmpq
     power: int
@@ -49,14 +49,14 @@ class ClosedTerm:
 
 
 Forcing = Mapping[fmpq, Sequence[fmpq]]
-"""The coefficients of the polynomial in k that multiplies r^k, by r."""
+"""A sum over r of p(k)*r^k: maps each r to the coefficients of the polynomial p, the constant first."""
 
 
 def solve_sequence(calls: Strides, initial: Callable[[int], fmpq], forcing: Forcing) -> tuple[ClosedTerm, ...] | None:
     """Solve T[k] = sum a*T[k - e] + f(k) for k >= 1, where T[k] is `initial(k)` for k <= 0; None for irrational roots.
 
-    The unknown coefficients are found from as many values as there are: both sides then satisfy one linear recurrence
-    of that order, and agree everywhere if they agree at that number of values in a row.
+    The coefficients are found from as many values as there are unknowns. The solution and T then satisfy one linear
+    recurrence of that order, so that they agree everywhere if they agree at that number of consecutive k.
     """
     roots = _find_roots(calls)
     if roots is None:
@@ -107,7 +107,7 @@ def _compute_values(calls: Strides, initial: Callable[[int], fmpq], forcing: For
 
 
 def evaluate_forcing(forcing: Forcing, k: int) -> fmpq:
-    """Return f(k)."""
+    """Return the value of a forcing at k."""
     total = fmpq(0)
     for ratio, coefficients in forcing.items():
         total += ratio**k * sum((coefficient * k**power for power, coefficient in enumerate(coefficients)), fmpq(0))
@@ -122,13 +122,13 @@ def _basis_value(basis: tuple[fmpq | None, int], k: int) -> fmpq:
 
 
 def compute_fibonacci(k: int) -> int:
-    """Return the Fibonacci number, for negative k too."""
+    """Return the k-th Fibonacci number; k may be negative."""
     value = int(fmpz.fib_ui(fmpz(abs(k))))
     return -value if k < 0 and k % 2 == 0 else value
 
 
 def _make_fibonacci_terms(first: fmpq, second: fmpq) -> tuple[ClosedTerm, ...]:
-    """Return first*fibonacci(k) + second*fibonacci(k + 1), as one Fibonacci number if possible."""
+    """Return first*fibonacci(k) + second*fibonacci(k + 1) as terms, a multiple of one Fibonacci number if possible."""
     for shift in range(-2, 5):
         before, at = compute_fibonacci(shift - 1), compute_fibonacci(shift)
         # fibonacci(k + shift) = fibonacci(shift - 1)*fibonacci(k) + fibonacci(shift)*fibonacci(k + 1)
@@ -144,9 +144,10 @@ _TWO = fmpq(2)
 
 @record
 class SizeSequence:
-    """Sizes counted by k, with k + `shift` = `log`/`bits`: start*factor^k, or n0 + c*k if `stride` is c.
+    """The sizes start*factor^k, or start + stride*k if there is a `stride`, where k + `shift` = `log`/`bits`.
 
-    Calls are a*T[k - e]. `relative`: `log` is that of size/start.
+    `calls` are pairs (a, e) of calls a*T[k - e]. `log` is log2(size), or log2(size/start) if `relative`, or the size if
+    there is a stride; `bits` is the log2 of the factor, or the stride.
     """
 
     size: s.Expr
@@ -160,17 +161,17 @@ class SizeSequence:
     stride: fmpq | None = None
 
     def at(self, k: int) -> fmpq:
-        """Return the size number k."""
+        """Return the k-th size."""
         return self.start * self.factor**k if self.stride is None else self.start + self.stride * k
 
     def counter(self, more: fmpq) -> s.Expr:
-        """Return the counter k plus a number."""
+        """Return the expression k + `more` in terms of the size."""
         counted = b.divide_products([self.log], [] if is_number(self.bits, 1) else [self.bits])
         more -= self.shift
         return b.binary("+" if more > 0 else "-", counted, b.number(abs(more))) if more else counted
 
     def power(self, ratio: fmpq) -> tuple[fmpq, Factors] | None:
-        """Return ratio^k as a number and its other factors; None if an irrational number is raised to the size."""
+        """Return ratio^k as a number times powers in the size; None if an irrational base would have exponent n."""
         if self.stride is not None:
             root = exact_root(abs(ratio), int(self.stride.p))
             if root is None or (ratio < 0 and self.stride != 1):
@@ -188,7 +189,7 @@ class SizeSequence:
         return ratio ** -int(self.shift.p), [(as_factor(growing), exponent), *sign]
 
     def written(self, piece: ClosedTerm, logs: int, named: Factors) -> Sums | None:
-        """Return a piece times bits^logs and the named factors; k^i is expanded."""
+        """Return a term times bits^logs and the factors `named` as products in the size; k^i is expanded."""
         if piece.ratio is None:
             factor = (as_factor(b.call("fibonacci", self.counter(fmpq(piece.shift)))), ONE_CONSTANT)
             whole: Sums = [(piece.coefficient, [*named, factor, (as_factor(self.bits), Constant.of(logs))])]
@@ -206,7 +207,7 @@ class SizeSequence:
 
 
 def _absorb_numbers(term: tuple[fmpq, Factors]) -> tuple[fmpq, Factors]:
-    """Multiply integer powers of numbers into the coefficient."""
+    """Multiply the coefficient by those factors that are integer powers of rational numbers."""
     coefficient, factors = term
     remaining: Factors = []
     for base, exponent in factors:
@@ -219,7 +220,7 @@ def _absorb_numbers(term: tuple[fmpq, Factors]) -> tuple[fmpq, Factors]:
 
 
 def merge_products(products: Sums, *first: s.Expr) -> Sums:
-    """Add like products; those with the highest powers of the expressions `first` come first."""
+    """Add up products of equal factors; those with the highest powers of the expressions `first` come first."""
     bases = list(map(as_factor, first))
     return _add_products(
         products, lambda powers: [-float(powers[x].enclosure()) if x in powers else 0.0 for x in bases]
@@ -227,7 +228,7 @@ def merge_products(products: Sums, *first: s.Expr) -> Sums:
 
 
 def _add_products(products: Sums, rank: Callable[[Mapping[Factor, Constant]], Any]) -> Sums:
-    """Add like products, in the order of the rank of their powers."""
+    """Add up products of equal factors, and sort them by the `rank` of their powers."""
     sums: dict[tuple[tuple[Factor, Constant], ...], fmpq] = {}
     for coefficient, factors in products:
         key = tuple(pair for pair in factors if pair[1])
@@ -237,7 +238,7 @@ def _add_products(products: Sums, rank: Callable[[Mapping[Factor, Constant]], An
 
 @record
 class ClosedExpression:
-    """An expression and its domain; `places` are some sizes in the domain."""
+    """A closed form `expr` and the sizes at which it holds (`domain`); `places` are some such sizes."""
 
     expr: s.Expr
     domain: str
@@ -249,29 +250,29 @@ def _convert_sizes(sizes: Iterable[fmpq]) -> tuple[Fraction, ...]:
 
 
 Starts = Mapping[Symbols, Callable[[int], fmpq]]
-"""The base values at k <= 0, by products of symbols."""
+"""The base value at k <= 0 as a sum: maps each product of symbols to its coefficient as a function of k."""
 Forcings = dict[Symbols, dict[int, dict[fmpq, list[fmpq]]]]
 
 
 def closed_by_splits(branch: CallSum, bases: InitialValues, size: str) -> ClosedExpression | None:
-    """Return T on n0*b^k, if all shares are powers of 1/b."""
+    """Return the closed form of a function on the sizes n0*b^k, if calls are at shares that are powers of 1/b."""
     if any(call.argument.offset != 0 for call in branch.calls) or any(len(term.powers) > 2 for term in branch.terms):
         return None
-    clock = _find_size_sequence(
+    sequence = _find_size_sequence(
         b.name(size), bases.threshold, [(call.weight.coefficient, call.argument.ratio) for call in branch.calls]
     )
-    starts = None if clock is None else _find_start_values(bases, clock.at)
-    solution = None if clock is None or starts is None else _solve_by_linearity(clock, branch.terms, starts)
-    if clock is None or solution is None:
+    starts = None if sequence is None else _find_start_values(bases, sequence.at)
+    solution = None if sequence is None or starts is None else _solve_by_linearity(sequence, branch.terms, starts)
+    if sequence is None or solution is None:
         return None
-    expr = sum_tree(merge_products(solution, clock.size, clock.log))
-    factor = str(clock.factor) if clock.factor.q == 1 else f"({clock.factor})"
-    powers = f"{factor}^k" if clock.start == 1 else f"{clock.start}*{factor}^k"
-    return ClosedExpression(expr, f"{size} = {powers}", _convert_sizes(map(clock.at, range(6))))
+    expr = sum_tree(merge_products(solution, sequence.size, sequence.log))
+    factor = str(sequence.factor) if sequence.factor.q == 1 else f"({sequence.factor})"
+    powers = f"{factor}^k" if sequence.start == 1 else f"{sequence.start}*{factor}^k"
+    return ClosedExpression(expr, f"{size} = {powers}", _convert_sizes(map(sequence.at, range(6))))
 
 
 def closed_by_roots(branch: CallSum, bases: InitialValues, size: str, scale: Constant) -> ClosedExpression | None:
-    """Return T on n0^(b^k): with mu = log2(n), T/n^s is a function of mu on log2(n0)*b^k."""
+    """Return the closed form on n0^(b^k): with mu = log2(n), T(n)/n^s is a function of mu on log2(n0)*b^k."""
     if any(term.power != scale for term in branch.terms) or len(bases.values) > 1:
         return None
     start, divisor = log_ratio(bases.threshold, _TWO), power_of(bases.threshold, scale)
@@ -279,38 +280,38 @@ def closed_by_roots(branch: CallSum, bases: InitialValues, size: str, scale: Con
         return None
     n = b.name(size)
     mu = b.call("log2", n)
-    clock = _find_size_sequence(
+    sequence = _find_size_sequence(
         mu, start.rational, [(call.weight.coefficient, call.argument.root) for call in branch.calls]
     )
     starts = _find_start_values(bases, lambda _: bases.threshold, divisor)
-    if clock is None or starts is None or clock.factor.q != 1:
+    if sequence is None or starts is None or sequence.factor.q != 1:
         return None
-    solution = _solve_by_linearity(clock, [term.with_powers(term.powers[1:]) for term in branch.terms], starts)
+    solution = _solve_by_linearity(sequence, [term.with_powers(term.powers[1:]) for term in branch.terms], starts)
     if solution is None:
         return None
     scaled: Sums = [(coefficient, [(as_factor(n), scale), *factors]) for coefficient, factors in solution]
-    expr = sum_tree(merge_products(scaled, n, mu, clock.log))
+    expr = sum_tree(merge_products(scaled, n, mu, sequence.log))
     places = _convert_sizes(
-        bases.threshold ** int(clock.factor**k) for k in range(6) if clock.factor**k <= MAX_SIZE_BITS
+        bases.threshold ** int(sequence.factor**k) for k in range(6) if sequence.factor**k <= MAX_SIZE_BITS
     )
-    return ClosedExpression(expr, f"{size} = {bases.threshold}^({clock.factor}^k)", places)
+    return ClosedExpression(expr, f"{size} = {bases.threshold}^({sequence.factor}^k)", places)
 
 
 def closed_by_steps(branch: CallSum, bases: InitialValues, size: str, stride: fmpq) -> ClosedExpression | None:
-    """Return T on integers, or on n0 + c*k: with n = log2(m), powers of n are powers of a logarithm."""
+    """Return the closed form on integers or n0 + c*k: with n = log2(m), powers of n are powers of a logarithm."""
     start = bases.threshold
     harmonic = [term for term in branch.terms if term.exact and term.kind == ((-ONE_CONSTANT,), ())]
     calls = write_calls_in_strides(branch.calls, stride)
     if start.q != 1 or stride.q != 1 or (harmonic and (calls != ((fmpq(1), 1),) or stride != 1 or start < 0)):
         return None
     n = b.name(size)
-    clock = SizeSequence(n, start, fmpq(1), calls, n, b.number(stride), start / stride, stride=stride)
-    starts = _find_start_values(bases, clock.at)
+    sequence = SizeSequence(n, start, fmpq(1), calls, n, b.number(stride), start / stride, stride=stride)
+    starts = _find_start_values(bases, sequence.at)
     terms = [term.with_powers((ZERO_CONSTANT, *term.powers)) for term in branch.terms if term not in harmonic]
     solution = (
         None
         if starts is None or any(len(term.powers) > 2 for term in terms)
-        else _solve_by_linearity(clock, terms, starts)
+        else _solve_by_linearity(sequence, terms, starts)
     )
     if solution is None:
         return None
@@ -320,17 +321,17 @@ def closed_by_steps(branch: CallSum, bases: InitialValues, size: str, stride: fm
             solution.append((-term.coefficient, [(as_factor(b.call("harmonic", b.number(start))), ONE_CONSTANT)]))
 
     def rank_powers(powers: Mapping[Factor, Constant]) -> tuple[bool, float]:
-        only = all(base == size_factor(size) for base in powers)
-        return only, -float(powers[size_factor(size)].enclosure()) if size_factor(size) in powers else 0.0
+        has_only_size = all(base == size_factor(size) for base in powers)
+        return has_only_size, -float(powers[size_factor(size)].enclosure()) if size_factor(size) in powers else 0.0
 
-    places = _convert_sizes(map(clock.at, (0, 1, 2, 5, 12, 31)))
+    places = _convert_sizes(map(sequence.at, (0, 1, 2, 5, 12, 31)))
     return ClosedExpression(
         sum_tree(_add_products(solution, rank_powers)), _describe_domain(size, start, stride), places
     )
 
 
 def _find_start_values(bases: InitialValues, at: Callable[[int], fmpq], divisor: fmpq | int = 1) -> Starts | None:
-    """Return the base values, each of the first threshold that is not below a size."""
+    """Return the base values over `divisor` as functions of k; `at(k)` is a size. None if a value varies with it."""
     if any(not term.exact or term.varies for _, terms in bases.values for term in terms):
         return None
 
@@ -345,7 +346,7 @@ def _find_start_values(bases: InitialValues, at: Callable[[int], fmpq], divisor:
 
 
 def _find_size_sequence(size: s.Expr, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> SizeSequence | None:
-    """Return the sequence of sizes at which all calls are, if their shares are powers of one number."""
+    """Return the sequence of sizes that calls reach from `start`; None unless all shares are powers of one number."""
     bases = [split_power(1 / share) for _, share in parts]
     root, *rest = {base for base, _ in bases}
     if start <= 0 or rest:
@@ -361,46 +362,49 @@ def _find_size_sequence(size: s.Expr, start: fmpq, parts: Sequence[tuple[fmpq, f
     return SizeSequence(size, start, factor, calls, relative, bits_tree, fmpq(0), relative=True)
 
 
-def _solve_by_linearity(clock: SizeSequence, terms: Sequence[GrowthTerm], starts: Starts) -> Sums | None:
-    """Return the solution: by linearity, each product of symbols and each power of `bits` is solved by itself."""
+def _solve_by_linearity(sequence: SizeSequence, terms: Sequence[GrowthTerm], starts: Starts) -> Sums | None:
+    """Solve the recurrence for each product of symbols and each power of `bits`, and add up the solutions."""
     forcings: Forcings = {symbols: {0: {}} for symbols in starts}
-    if not all(_add_forcing(clock, term, forcings) for term in terms):
+    if not all(_add_forcing(sequence, term, forcings) for term in terms):
         return None
     solution: Sums = []
     for symbols, by_logs in forcings.items():
         named = [(symbol_factor(name), Constant.of(power)) for name, power in symbols]
         for logs, forcing in by_logs.items():
             initial = starts.get(symbols) if logs == 0 else None
-            pieces = solve_sequence(clock.calls, initial or (lambda _: fmpq(0)), forcing)
+            pieces = solve_sequence(sequence.calls, initial or (lambda _: fmpq(0)), forcing)
             if pieces is None:
                 return None
             for piece in pieces:
-                sums = clock.written(piece, logs, named)
+                sums = sequence.written(piece, logs, named)
                 if sums is None:
                     return None
                 solution += sums
     return solution
 
 
-def _add_forcing(clock: SizeSequence, term: GrowthTerm, forcings: Forcings) -> bool:
-    """Add c*n^a*log^m = c*n0^a*(b^a)^k * (shift + k)^m*bits^m to the forcings; return False if it has another form."""
-    ratio, at_start = power_of(clock.factor, term.power), power_of(clock.start, term.power) if term.power else fmpq(1)
+def _add_forcing(sequence: SizeSequence, term: GrowthTerm, forcings: Forcings) -> bool:
+    """Add a term c*n^a*log^m = c*n0^a*(b^a)^k*(shift + k)^m*bits^m to the forcings; return False for other terms."""
+    ratio, at_start = (
+        power_of(sequence.factor, term.power),
+        power_of(sequence.start, term.power) if term.power else fmpq(1),
+    )
     if ratio is None or at_start is None or not term.exact or not term.at(1).is_rational:
         return False
     degree = term.at(1).rational
-    if degree.q != 1 or not 0 <= degree < MAX_UNKNOWNS or (degree > 0 and clock.relative):
+    if degree.q != 1 or not 0 <= degree < MAX_UNKNOWNS or (degree > 0 and sequence.relative):
         return False
     power = int(degree.p)
-    place = forcings.setdefault(term.symbols, {0: {}}).setdefault(power, {}).setdefault(ratio, [])
-    place += [fmpq(0)] * (power + 1 - len(place))
+    coefficients = forcings.setdefault(term.symbols, {0: {}}).setdefault(power, {}).setdefault(ratio, [])
+    coefficients += [fmpq(0)] * (power + 1 - len(coefficients))
     for i in range(power + 1):
-        place[i] += term.coefficient * at_start * comb(power, i) * clock.shift ** (power - i)
+        coefficients[i] += term.coefficient * at_start * comb(power, i) * sequence.shift ** (power - i)
     return True
 
 
 def _describe_domain(size: str, start: fmpq, stride: fmpq) -> str:
     if stride == 1:
-        return f"integers {size} >= {start}"
+        return f"{size} is an integer >= {start}"
     if stride == 2:
-        return f"{size} {'odd' if int(start.p) % 2 else 'even'}"
+        return f"{size} is {'odd' if int(start.p) % 2 else 'even'}"
     return f"{size} = {int(start.p) % int(stride.p)} + {stride}*k"

@@ -1,9 +1,9 @@
-"""Find closed forms of recursions with one call a level, in which each size is cut or grown by a constant factor.
+"""Find closed forms of recursions with one call a level, which multiplies each size by a constant factor.
 
-A call of T(x) = a(x) + rho*T(x') divides a size p by b until it is an amount e: p = e*b^k, where k is the number of
-levels, or it counts a size down to 0. So T is the sum of rho^i*a over the levels i < k, of terms that grow by constant
-factors, and rho^k times the cost of the last call: geometric sums. A form is only a guess until it is proved by
-induction: for each case of the recurrence, T(x) - a(x) - rho*T(x') is 0 (or is never negative, for an upper bound).
+Calls of T(x) = a(x) + rho*T(x') divide a size p by b until it is e, so that p = e*b^k with k the number of levels, or
+count a size down to 0. So T is the sum of rho^i*a over the levels i < k, whose terms change by constant factors, plus
+rho^k times the cost of the last call: geometric sums. A form is only a guess until it is proved by induction: for each
+case of the recurrence, T(x) - a(x) - rho*T(x') is 0 (or is never negative, for an upper bound).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from archline.recurrences.model import BoundSide, Equation, SizeFunction, find_c
 
 
 def find_peak_form(function: SizeFunction) -> tuple[Poly, bool] | None:
-    """Return an upper bound of T(x) = max(a(x), T(y), ...), and whether each level needs it; None for other recursions.
+    """Return an upper bound of T(x) = max(a(x), T(y), ...), and whether it is exact; None for other recursions.
 
-    Memory that a call needs is free again when it returns, so that levels do not add up. If a grows with all sizes, and
-    calls have no larger ones, T is at most a and the values at the ends of the recursion.
+    T is the memory that a call needs, which is free when it returns, so that levels do not add up. If a grows with all
+    sizes, and no call has a larger size, T is at most a plus the values of the base cases.
     """
     amounts: dict[Poly, None] = {}
     for equation in function.equations:
@@ -37,7 +37,7 @@ def find_peak_form(function: SizeFunction) -> tuple[Poly, bool] | None:
     needed = [amount for amount in amounts if amount]
     terms = [term for value in needed for term in value.terms.items()]
     if any(number <= 0 or any(not isinstance(x, Symbol) or k <= 0 for x, k in monomial) for monomial, number in terms):
-        # A size is subtracted, or divides.
+        # The terms are not products of sizes with positive coefficients.
         return None
     levels = [equation for equation in function.equations if equation.recursive]
     return sum_polynomials(needed), len(needed) == 1 and len(levels) == 1 and needed[0] in a.split_extremum(
@@ -59,7 +59,7 @@ def _is_smaller_call(value: Poly, equation: Equation, function: SizeFunction) ->
 
 
 LEVEL = "level"
-"""The symbol for the number of remaining levels."""
+"""The symbol for the number of remaining levels of the recursion."""
 
 
 @record
@@ -72,11 +72,11 @@ class Depth:
 
     @property
     def power(self) -> Poly:
-        """The size in terms of the number of levels."""
+        """The size in terms of the number of levels: end*base^k."""
         return self.end * self._growth
 
     def restored(self, value: Poly) -> Poly:
-        """Return the value in terms of the size."""
+        """Replace the number of levels in a value by the size."""
         depth = self._depth
         quotient = Poly.symbol(self.size) * self.end**-1
 
@@ -122,10 +122,10 @@ class Depth:
 
 @record
 class LevelStep:
-    """A recursive case: `added` + `weight`*T, each size times its factor; sizes in `counted` are 1 less.
+    """A recursive case: the cost `added` plus `weight` times a call.
 
-    Sizes in `given` have the constant that they map to in the call. `least`: the value is at least that, as the peak of
-    an amount of memory is.
+    In the call, sizes in `factors` are multiplied by their factor, those in `counted` are 1 less, and those in `given`
+    are constants. The value of the case is at least `least`, if there is one, as that of a peak of memory.
     """
 
     equation: Equation
@@ -137,13 +137,13 @@ class LevelStep:
     given: Mapping[str, Poly]
 
     def after(self, levels: Poly) -> dict[str, Poly]:
-        """Return the sizes that are multiplied, after a number of levels."""
+        """Return the values after a number of levels of the sizes that the call multiplies."""
         return {name: Poly.symbol(name) * power(factor, levels) for name, factor in self.factors.items()}
 
 
 @record
 class BoundingForms:
-    """Bounds of a function, each None if none is found; if `leaf` is given, that case applies first."""
+    """Bounds of a function, None if not found; where the case `leaf` applies, if given, its value replaces them."""
 
     lower: Poly | None
     upper: Poly | None
@@ -151,7 +151,7 @@ class BoundingForms:
 
 
 def closed_form(function: SizeFunction) -> BoundingForms:
-    """Return bounds of the function, equal ones if it is known exactly."""
+    """Return bounds of the function, which are equal if its closed form is found."""
     leaves = [equation for equation in function.equations if not equation.recursive]
     steps = [read_level_step(function, equation) for equation in function.equations if equation.recursive]
     level_steps = [step for step in steps if step is not None]
@@ -162,7 +162,7 @@ def closed_form(function: SizeFunction) -> BoundingForms:
 
 
 def _bound_peak(function: SizeFunction, leaves: Sequence[Equation]) -> BoundingForms:
-    """Return bounds of a peak, to which levels do not add up, if the function is one."""
+    """Return bounds of a function that is a peak (see `find_peak_form`); bounds of None for other functions."""
     peak = find_peak_form(function)
     if peak is None:
         return BoundingForms(None, None)
@@ -171,7 +171,7 @@ def _bound_peak(function: SizeFunction, leaves: Sequence[Equation]) -> BoundingF
 
 
 def read_level_step(function: SizeFunction, equation: Equation) -> LevelStep | None:
-    """Return the step of a recursive case with one call whose sizes are multiples of its own; None for others."""
+    """Return the step of a recursive case with one call that multiplies or counts down sizes; None for other cases."""
     value, least = split_maximum(equation.value)
     rest, weights = split_by_call(value)
     if len(weights) != 1 or find_calls(rest):
@@ -206,19 +206,19 @@ def split_maximum(value: Poly) -> tuple[Poly, Poly | None]:
 
 
 def _find_depth(function: SizeFunction, leaves: Sequence[Equation], steps: Sequence[LevelStep]) -> Depth | None:
-    """Return the size that calls divide until a leaf is reached."""
+    """Return the size that calls divide until a base case determines it; None if there is none."""
     for leaf, step in product(leaves, steps):
         for name, factor in step.factors.items():
             end = _find_pinned_value(leaf, name)
             if end is None or len(end.terms) != 1 or factor.p != 1 or factor.q == 1:
                 continue
-            if all(step_.factors.get(name_) == 1 for step_ in steps for name_ in end.names):
+            if all(other_step.factors.get(end_name) == 1 for other_step in steps for end_name in end.names):
                 return Depth(name, end, int(factor.q))
     return None
 
 
 def _find_pinned_value(equation: Equation, name: str) -> Poly | None:
-    """Return the value of a size in a case, if the case determines it."""
+    """Return the value of a size in a case if the case determines it, else None."""
     facts, atom = equation.facts, Symbol(name)
     bounds = facts.bounds.get(name)
     conditions = {facts.restore(condition) for condition in equation.known}
@@ -275,7 +275,7 @@ class _FormSearch:
                     yield above
 
     def _guess_by_division(self, step: LevelStep) -> Iterator[Poly | None]:
-        """Guess the value where this case applies at all levels: down to the leaf, or to the last maximum above it."""
+        """Guess the value if this case applies at all levels: down to the leaf, or to the last `least` above it."""
         levels = Poly.symbol(LEVEL)
         added, rest = self._express_in_levels(step.added, levels), {LEVEL: levels - _PASSED}
         end = self._express_in_levels(self._leaf.value, ZERO).substitute({**step.after(levels), **step.given})
@@ -285,7 +285,7 @@ class _FormSearch:
             yield self._sum_levels(step, added, levels - 1, end, rest)
 
     def _guess_by_count(self, step: LevelStep, below: Poly) -> Poly | None:
-        """Guess the value where this case applies until a size is 0, and `below` from there on."""
+        """Guess the value if this case applies until the size that it counts down is 0; `below` is the value there."""
         if len(step.counted) != 1:
             return None
         (name,) = step.counted
@@ -298,7 +298,7 @@ class _FormSearch:
     def _sum_levels(
         self, step: LevelStep, added: Poly, levels: Poly, end: Poly, passed: Mapping[str, Poly]
     ) -> Poly | None:
-        """Return the sum of the costs of the levels, and of the rest at their end."""
+        """Return the costs `added` summed over the levels plus the cost `end` below them; None if not geometric."""
         if not added.names.isdisjoint(step.given):
             return None
         substitution = {name: value for name, value in step.after(_PASSED).items() if name != self._depth.size}
@@ -311,9 +311,9 @@ class _FormSearch:
         return total
 
     def _guess_by_potential(self) -> Poly | None:
-        """Guess an upper bound: the cost of a case is the growth of a product of sizes in the call, up to the end.
+        """Guess an upper bound by a potential: products of sizes that calls increase by at least the cost of a case.
 
-        At the end it is at most a product that no case changes. Terms that no case changes are added once a level.
+        At the leaf they are at most products that no case changes. Costs that no case changes are added once a level.
         """
         levels = Poly.symbol(LEVEL)
         potential: dict[Poly, fmpq] = {}
@@ -340,7 +340,7 @@ class _FormSearch:
         return sum(unchanged, ZERO) - grown + preserved * levels
 
     def _bound_by_unchanged(self, term: Poly, shrinking: Sequence[str]) -> Poly:
-        """Return an upper bound of the term at the end: a product of all sizes that shrink, which no case changes."""
+        """Return an upper bound of a term at the leaf: a product of all shrinking sizes, which no case changes."""
         ((monomial, _),) = term.terms.items()
         powers = {atom.name: exponent for atom, exponent in monomial if isinstance(atom, Symbol)}
         maximum_ = max((powers.get(name, 0) for name in shrinking), default=0)
@@ -350,7 +350,7 @@ class _FormSearch:
 
     # Proofs
     def _express_in_levels(self, value: Poly, levels: Poly) -> Poly:
-        """Return the value in terms of the number of levels instead of the size that is divided."""
+        """Replace the size that calls divide by its value in terms of the number of levels."""
         return expand_logarithms(value.substitute({self._depth.size: self._depth.power.substitute({LEVEL: levels})}))
 
     def _substitute_call(self, value: Poly, step: LevelStep) -> Poly:
@@ -361,12 +361,12 @@ class _FormSearch:
         return expand_logarithms(value.substitute({**arguments, **step.given}))
 
     def _is_bound_at_leaf(self, guess: Poly, side: BoundSide, given: Mapping[str, Poly] | None = None) -> bool:
-        """Test whether a guess is a bound in the leaf too, where a call gives some sizes."""
+        """Test whether a guess is a bound in the base case too, with the sizes that a call sets (`given`)."""
         difference = guess - self._express_in_levels(self._leaf.value, ZERO)
         return _has_sign(side, difference.substitute({LEVEL: ZERO, **(given or {})}), self._build_facts(self._leaf, 0))
 
     def _is_bound_in_step(self, guess: Poly, step: LevelStep, side: BoundSide) -> bool:
-        """Test whether a guess is a bound in a case, at whose last level the leaf is called."""
+        """Test whether a guess is a bound in a case, whose call at the last level is to the leaf."""
         once = self._build_facts(step.equation, 1)
         if step not in self._down or self._is_bound_at_leaf(guess, side, step.given):
             return self._is_bound_at_call(guess, guess, step, {}, once, side)
@@ -378,7 +378,7 @@ class _FormSearch:
     def _is_bound_at_call(
         self, guess: Poly, called: Poly, step: LevelStep, known: Mapping[str, Poly], facts: Facts, side: BoundSide
     ) -> bool:
-        """Test whether a guess equals the case's cost with its call, or is at least or at most that."""
+        """Test whether a guess is equal to, at least or at most the cost of a case, with `called` for its call."""
         pinned = {name: _find_pinned_value(step.equation, name) for name in self._function.parameters}
         ends = {name: end for name, end in pinned.items() if end is not None and end.is_constant}
         added = self._express_in_levels(step.added, Poly.symbol(LEVEL)) + self._substitute_call(called, step).scaled(
@@ -391,12 +391,12 @@ class _FormSearch:
         return {BoundSide.EXACT: above and below, BoundSide.UPPER: above, BoundSide.LOWER: below}[side]
 
     def _build_facts(self, equation: Equation, levels: int) -> Facts:
-        """Return facts about the sizes in a case: if it is not a leaf, at least one level is left."""
+        """Return facts about the sizes in a case: their minima, and that at least `levels` levels are left."""
         facts = Facts()
         for name in self._function.parameters:
             bounds = equation.facts.bounds.get(name)
-            minimum_ = None if bounds is None else bounds.least
-            minima = [minimum for minimum in (minimum_, self._function.least.get(name)) if minimum is not None]
+            case_minimum = None if bounds is None else bounds.least
+            minima = [minimum for minimum in (case_minimum, self._function.least.get(name)) if minimum is not None]
             facts = facts.with_symbol(name, (Poly.constant(max(minima)),) if minima else ())
         return facts.with_symbol(LEVEL, (Poly.constant(levels),))
 
@@ -405,7 +405,7 @@ _PASSED = Poly.symbol("passed")
 
 
 def _has_sign(side: BoundSide, difference: Poly, facts: Facts) -> bool:
-    """Test whether a difference is 0, or has a sign."""
+    """Test whether a difference is 0 (for an exact form), never negative (upper) or never positive (lower)."""
     difference = facts.simplify(difference)
     match side:
         case BoundSide.EXACT:
@@ -417,7 +417,7 @@ def _has_sign(side: BoundSide, difference: Poly, facts: Facts) -> bool:
 
 
 def power(factor: fmpq, levels: Poly) -> Poly:
-    """Return factor^levels, as powers of primes."""
+    """Return factor^levels as a product of powers of primes."""
     result = ONE
     for number, sign in ((factor.p, 1), (factor.q, -1)):
         for prime, count in primes(number):
@@ -426,7 +426,7 @@ def power(factor: fmpq, levels: Poly) -> Poly:
 
 
 def _sum_geometric(term: Poly, weight: fmpq, levels: Poly) -> Poly | None:
-    """Return the sum of weight^i*term over i < levels; None unless i, `passed`, occurs in exponents alone."""
+    """Return the sum of weight^i*term over i < levels; None unless i, the symbol _PASSED, is in exponents only."""
     ((monomial, coefficient),) = term.terms.items()
     ratio, rest = weight, Poly.constant(coefficient)
     for atom, exponent in monomial:

@@ -1,8 +1,8 @@
-"""Rewrite an expression in a function's sizes for the sizes of a call, with logarithms in terms of the caller's.
+"""Evaluate an expression in a function's sizes at the sizes of a call, with logarithms in terms of the caller's.
 
-A size v is halved at least ceil(log2(floor(v/k) + 1)) times until it is below k, a term of lower bounds. At floor(v/2)
-that is one less where v >= k, and so at least that at either half of v. Until it is at most k, it is halved
-ceil(log2(ceil(v/k))) times at most, a term of upper bounds: one less at ceil(v/2) where v > k.
+Lower bounds have the minimum number of halvings of a size v until it is below k, ceil(log2(floor(v/k) + 1)): for
+v >= k it is one less at floor(v/2), and so at least one less at either half of v. Upper bounds have the maximum number
+of halvings until v is at most k, ceil(log2(ceil(v/k))): for v > k it is one less at ceil(v/2).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def build_max_halvings(size: Poly, end: Poly) -> Poly:
 
 
 def remove_halvings(value: Poly, facts: Facts) -> Poly:
-    """Return a lower bound of a value: ceil(log2(v + 1)) less a number replaces halvings with factors >= 0."""
+    """Return a lower bound of a value: max(0, ceil(log2(v + 1)) - d) replaces halvings of v with factors >= 0."""
     replacements = {
         atom: _bound_halvings(floor.argument, floor.modulus) for atom, floor in _iterate_rising_halvings(value, facts)
     }
@@ -58,7 +58,7 @@ def _bound_halvings(size: Poly, end: Poly) -> Poly:
 def replace_halvings(value: Poly, facts: Facts) -> Poly:
     """Return a lower bound of a value: ceil(log2(v + 1))/(d + 1) replaces halvings of v >= k, for d = ceil(log2(k)).
 
-    That is at most 1 up to d + 1, and above that at most ceil(log2(v + 1)) - d; it grows as the number of halvings.
+    With x = ceil(log2(v + 1)) it is at most 1 for x <= d + 1 and at most x - d above, and grows as the number does.
     """
     replacements = {
         atom: a.ceil_log2(floor.argument + 1) / (a.ceil_log2(floor.modulus).constant_term + 1)
@@ -68,16 +68,18 @@ def replace_halvings(value: Poly, facts: Facts) -> Poly:
     return value.map_atoms(replacements.get) if replacements else value
 
 
-def bound_at_foreign_call(value: Poly, facts: Facts, sizes: Mapping[str, Poly], there: Facts) -> Poly:
-    """Return a lower bound of a value at the sizes of a call from another function, with the facts `there`.
+def bound_at_foreign_call(value: Poly, facts: Facts, sizes: Mapping[str, Poly], caller_facts: Facts) -> Poly:
+    """Return a lower bound of a value at the sizes of a call from another function, under `caller_facts`.
 
-    A part of about half of a size is halved at least once less than the size; for other sizes, a lower bound of the
-    number of halvings replaces it.
+    If an argument is about half of a size or more, its number of halvings is at least that of the size less 1; for
+    other arguments a lower bound by logarithms replaces it.
     """
     halvings_of = dict(_iterate_rising_halvings(value, facts))
     names = {atom: f"halvings {index}" for index, atom in enumerate(halvings_of)}
     bounds = {
-        names[atom]: _bound_halvings_of_part(there.simplify(floor.argument.substitute(sizes)), floor.modulus, there)
+        names[atom]: _bound_halvings_of_part(
+            caller_facts.simplify(floor.argument.substitute(sizes)), floor.modulus, caller_facts
+        )
         for atom, floor in halvings_of.items()
     }
     symbols = {atom: Poly.symbol(name) for atom, name in names.items()}
@@ -92,7 +94,7 @@ def _bound_halvings_of_part(size: Poly, end: Poly, facts: Facts) -> Poly:
 
 
 def _iterate_rising_halvings(value: Poly, facts: Facts) -> Iterator[tuple[Atom, a.Floor]]:
-    """Iterate over the numbers of halvings, all of whose powers have factors that are proved to be at least 0."""
+    """Iterate over the minimum numbers of halvings in a value whose factors are proved to be at least 0."""
     for atom in sorted(value.atoms(), key=lambda candidate: candidate.key):
         floor = halving_floor(atom)
         if floor is None:
@@ -104,7 +106,7 @@ def _iterate_rising_halvings(value: Poly, facts: Facts) -> Iterator[tuple[Atom, 
 
 
 def bound_halvings_at_call(atom: Atom, sizes: Mapping[str, Poly], facts: Facts) -> Poly | None:
-    """Bound a number of halvings at a call, from below if it is rounded down, from above if up; None if unknown."""
+    """Bound a number of halvings at a call: a minimum one from below, a maximum one from above; None if unknown."""
     number = Poly.of_atom(atom)
     lower_floor, upper_floor = halving_floor(atom), halving_ceiling(atom)
     if lower_floor is not None:
@@ -163,13 +165,13 @@ def bound_log_decrease_above(whole: Poly, part: Poly, facts: Facts) -> fmpq | No
 
 
 class NotComparableError(Exception):
-    """The sizes of a call do not have the form of the function's sizes."""
+    """An expression cannot be written at the sizes of a call in terms of the caller's sizes."""
 
 
 def sizes_of_call(function: SizeFunction, arguments: tuple[Poly, ...]) -> Mapping[str, Poly]:
-    """Return the values of the function's symbols in a call: sizes, and the quotients and exponents that express them.
+    """Return the values in a call of the function's symbols: sizes, and the quotients and exponents that express them.
 
-    Raises NotComparableError if an argument is not proved to be the multiple or power that the declaration promises.
+    Raises NotComparableError if the argument for a size that is declared to be a power of 2 does not have that form.
     """
     sizes = dict(zip(function.parameters, arguments, strict=True))
     facts = function.facts
@@ -185,7 +187,7 @@ def sizes_of_call(function: SizeFunction, arguments: tuple[Poly, ...]) -> Mappin
 
 
 class CallContext(LogarithmOrder):
-    """Writes expressions at calls from one case; logarithms that it cannot express exactly become bounded symbols."""
+    """Writes expressions at calls in symbols of the caller; bounded ones replace logarithms that have no exact form."""
 
     def __init__(self, facts: Facts, references: tuple[Poly, ...], tangents: bool = False) -> None:
         super().__init__(facts, tangents)
@@ -194,14 +196,14 @@ class CallContext(LogarithmOrder):
         self._place = cache(self._replace_atom)
 
     def at(self, value: Poly, sizes: Mapping[str, Poly]) -> Poly:
-        """Return the value at the sizes of the call; numbers of halvings are replaced by lower or upper bounds.
+        """Return the value at the sizes of a call; numbers of halvings are replaced by lower or upper bounds.
 
-        Minimum numbers of halvings are in lower bounds alone, maximum ones in upper bounds, and their factors are never
-        negative. Raises NotComparableError if a call may have less than half of a size.
+        Only lower bounds have minimum numbers of halvings, and only upper bounds maximum ones; their factors are never
+        negative. Raises NotComparableError if the number of halvings at the call has no proved bound.
         """
         halvings_atoms = [atom for atom in value.atoms() if counts_halvings(atom)]
         if not halvings_atoms or not sizes:
-            # Most sizes stay as they are, and so do expressions of these alone.
+            # Most sizes are unchanged, and so are expressions of these.
             moved = {name: result for name, result in sizes.items() if a.symbol_of(result) != name}
             return self._replace_atoms(self.facts.simplify(value.substitute(moved)))
         names = {atom: f"halvings {index}" for index, atom in enumerate(halvings_atoms)}
@@ -229,13 +231,13 @@ class CallContext(LogarithmOrder):
         return None if parts == atom.parts else atom.rebuild(parts)
 
     def _decide_maximum(self, value: Poly) -> Poly:
-        """Return max(0, value), decided by remainders too: ceil(n/2) is at least 9 where n is at least 17."""
+        """Return max(0, value), decided if its sign is proved, by remainders too: n >= 17 implies ceil(n/2) >= 9."""
         if value not in self._signs:
             low, high = (never_negative(difference, self.facts) for difference in (value, -value))
             self._signs[value] = value if low else Poly.constant(0) if high else a.positive_part(value)
         return self._signs[value]
 
-    # Logarithms that fall by an uneven part
+    # Logarithms of sizes that calls do not halve
     def write_logarithm(self, atom: Logarithm) -> Poly:
         """Return a symbol for the logarithm of an integer >= 1. Raises NotComparableError if it may be less than 1."""
         if isinstance(atom, a.CeilLog2):
@@ -245,13 +247,13 @@ class CallContext(LogarithmOrder):
             if not self.facts.nonnegative(argument - 1):
                 raise NotComparableError
             lower, upper = [Poly.constant(max(0, self._least(argument + 1) - 1))], [argument - 1]
-            if (maximum_ := self._most(argument)) is not None:
-                upper.append(Poly.constant(maximum_))
+            if (maximum := self._most(argument)) is not None:
+                upper.append(Poly.constant(maximum))
             self._add_ordered(atom, lower, upper)
         return Poly.symbol(symbol_name(atom))
 
     def write_logarithm_at(self, atom: Logarithm, sizes: Mapping[str, Poly]) -> Poly:
-        """Return a symbol for a logarithm at the sizes of a call, between bounds from the caller's logarithm."""
+        """Return a symbol for a logarithm at a call, bounded by the caller's logarithm. Raises NotComparableError."""
         argument, logarithm = atom.argument, self.write_logarithm(atom)
         argument_at_call = self.facts.simplify(argument.substitute(sizes))
         if argument_at_call == argument:
@@ -274,7 +276,7 @@ class CallContext(LogarithmOrder):
         return Poly.symbol(name)
 
     def indicator(self, value: Poly) -> Poly:
-        """Return 1 or 0 if the facts decide an indicator, else a symbol for it."""
+        """Return a symbol for an indicator, or its value if the facts decide it."""
         value = self.facts.simplify(value)
         if value.is_constant:
             return value
@@ -304,14 +306,14 @@ class CallContext(LogarithmOrder):
                     upper.append(logarithm - above)
                 if below is not None:
                     lower.append(logarithm - below)
-            # The bounds are written with these logarithms, and in the symbols that `ordered` writes.
+            # Each bound is added with the logarithms themselves, and with the symbols of `ordered` for them.
             lower, upper = ([*bounds, *map(self.ordered, bounds)] for bounds in (lower, upper))
             self.facts = self.facts.with_symbol(name, lower, upper)
             self._bounded.add(name)
         return Poly.symbol(name)
 
     def _find_halved_size(self, value: Poly) -> Poly | None:
-        """Return the x >= 2 of a value ceil(x/2), x a size plus a number: the value's logarithm is that of x less 1."""
+        """Return x if the value is ceil(x/2), x >= 2 a size plus a number; its logarithm is that of x less 1."""
         floors = [atom for atom in value.atoms() if isinstance(atom, a.Floor)]
         if len(floors) != 1 or floors[0].modulus != TWO:
             return None
@@ -326,7 +328,7 @@ class CallContext(LogarithmOrder):
         return whole if a.symbol_of(plain) and self.facts.nonnegative(whole - 2) else None
 
     def _compare_halved(self, whole: Poly, reference: Poly) -> tuple[int | None, int | None]:
-        """Return numbers j such that ceil(log2(whole)) - 1 is at most, and at least, that of the reference less j."""
+        """Return j and i, or None, with log(reference) - i <= log(whole) - 1 <= log(reference) - j, log rounded up."""
         difference = whole - reference
         if not difference.is_constant:
             return None, None
@@ -338,14 +340,14 @@ class CallContext(LogarithmOrder):
         return 0 if facts.nonnegative(reference.scaled(2) - whole) else None, 1
 
     def _compare_halvings(self, value: Poly, reference: Poly) -> tuple[int | None, int | None]:
-        """Return the largest j with value <= ceil(reference/2^j), if that has 2 halves, and the smallest with >=."""
+        """Return the largest j proved to have value <= ceil(reference/2^j), and the smallest proved to have >=."""
         facts = self.facts
         above = below = None
         smaller = True
         for count in range(MAX_HALVINGS + 1):
             part = facts.simplify(a.ceil_div(reference, Poly.constant(1 << count)))
             proved = never_negative if count <= MAX_RESOLVED else lambda value, facts: facts.nonnegative(value)
-            # A value above some part is above all further parts.
+            # A value that is above one part is above all smaller ones.
             smaller = smaller and (count == 0 or facts.nonnegative(reference - (1 << (count - 1)) - 1))
             smaller = smaller and proved(part - value, facts)
             if smaller:
@@ -358,16 +360,16 @@ class CallContext(LogarithmOrder):
 
 
 def _iterate_powers_of_two(value: Poly) -> Iterator[Poly]:
-    """Iterate over powers of two in a value whose exponents have no reference, and larger ones."""
+    """Iterate over the powers of 2 in a value and their multiples by 2^MAX_HALVINGS, for references of logarithms."""
     for power in map(Poly.of_atom, value.atoms_within()):
         if a.exponent_of_two(power) is not None:
             yield from (power, power.scaled(1 << MAX_HALVINGS))
 
 
 def log_references(function: SizeFunction) -> tuple[Poly, ...]:
-    """Return arguments of reference logarithms: sizes, and their sum if data splits it, plus small constants.
+    """Return the arguments of the logarithms that bound others: sizes, and their sum if data splits it, plus constants.
 
-    If calls share exponents of powers, these replace the sizes.
+    If calls split exponents of powers, these replace the sizes.
     """
     plain = [Poly.symbol(name) for name in function.sizes or function.shared_exponents]
     if len(plain) > 1 and any(equation.data for equation in function.equations):

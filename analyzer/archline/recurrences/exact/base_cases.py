@@ -1,8 +1,8 @@
 """Decide termination and bounds of base cases, and remove caps and maxima from bounds.
 
-A bound without caps (sizes that are cut off at a number: 1 <= min(n, 16) <= 16) serves callers that do not read these.
-For a number c, max(0, v - c) lies between v - c and v - l, where v is proved to be at least l <= c. Which of the two
-preserves a bound depends on the sign of its factor; where that is not proved, the maximum stays.
+A cap cuts a size off at a number, such as min(n, 16); some users of bounds cannot handle caps, and a bound without
+them replaces each. For a number c, max(0, v - c) lies between v - c and v - l, if v is proved to be at least l <= c.
+Which of the two preserves a bound depends on the sign of its factor; if that is not proved, the maximum stays.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_PROOF = 20_000
 
 
 def holds_at_leaves(function: SizeFunction, value: Poly, upper: bool) -> bool:
-    """Test whether the value, in the sizes of the declaration, is proved to bound every base case."""
+    """Test whether `value`, in terms of the sizes, is proved to be an upper (or a lower) bound of every base case."""
     value = value.substitute(function.facts.rewrites)
     differences = ((case.facts, value - case.value) for case in function.equations if not case.recursive)
     sign = 1 if upper else -1
@@ -42,7 +42,7 @@ def holds_at_leaves(function: SizeFunction, value: Poly, upper: bool) -> bool:
 
 
 def clamp_lower_bound(cases: Sequence[Equation], low: Poly) -> Poly:
-    """Raise a lower bound of some cases to 0, or to the forcing that all cases share if that is at least 1."""
+    """Raise a lower bound of some cases to at least 0, or to the forcing that all cases share if that is at least 1."""
     if all(never_negative(low - 1, case.facts, STRONG_TACTICS) for case in cases):
         return low
     forcing = _find_common_forcing(cases)
@@ -52,7 +52,7 @@ def clamp_lower_bound(cases: Sequence[Equation], low: Poly) -> Poly:
 
 
 def _find_common_forcing(cases: Sequence[Equation]) -> Poly:
-    """Return the cost without calls that all cases share, if it is a sum of products of sizes; else 0."""
+    """Return the cost that cases add to their calls, if it is the same polynomial of the sizes in all cases; else 0."""
     first, *rest = (
         case.facts.simplify(case.value.map_atoms(lambda atom: ZERO if isinstance(atom, Applied) else None))
         for case in cases
@@ -62,13 +62,13 @@ def _find_common_forcing(cases: Sequence[Equation]) -> Poly:
 
 
 def transform_inside_clamp(value: Poly, change: Callable[[Poly], Poly]) -> Poly:
-    """Apply a change to a bound, inside of max(0, ...) where the bound is c*max(0, ...) + d for numbers c > 0 and d."""
+    """Apply `change` to x if `value` is c*max(0, x) + d for a number c > 0, else to the whole value."""
     atom = _find_clamp(value)
     return change(value) if atom is None else _replace_atom(value, atom, positive_part(change(atom.argument)))
 
 
 def remove_clamp(low: Poly) -> Poly:
-    """Remove the maximum of a lower bound c*max(0, ...) + d, so that the bound may be below 0."""
+    """Replace max(0, x) by x in a lower bound c*max(0, x) + d, so that the bound may be below 0."""
     atom = _find_clamp(low)
     return low if atom is None else _replace_atom(low, atom, atom.argument)
 
@@ -91,34 +91,34 @@ Call = tuple[Facts, Mapping[str, Poly]]
 
 
 def always_terminates(function: SizeFunction, promised: Iterable[Poly]) -> bool:
-    """Test whether every recursion ends: some measures decrease in lexicographic order with every recursive call.
+    """Test whether every recursion ends, as every recursive call decreases a lexicographic order of measures.
 
-    Measures are the sizes, expressions promised to be >= 0, and measures that the header declares. Runs in which
-    the `where` fails, or a declared measure does not decrease, are refused.
+    Measures are the sizes, their sum and the expressions `promised` to be >= 0. If the header declares measures
+    (`decreases`), the recursion ends: a run in which they do not decrease, or the `where` fails, stops with an error.
     """
     if function.algorithm.decreases:
         return True
     sizes = [Poly.symbol(name) for name in function.least]
     measures = dict.fromkeys((sum_polynomials(sizes), *sizes, *promised))
-    open_: list[Call] = [(equation.facts, given) for equation, given in function.own_calls]
-    while open_:
+    pending: list[Call] = [(equation.facts, arguments) for equation, arguments in function.own_calls]
+    while pending:
         for measure in measures:
-            # A measure that grows in no call, and falls in some.
-            rest = [call for call in open_ if not _decreases_in_call(measure, call)]
-            if len(rest) < len(open_) and all(
-                never_negative(_compute_decrease(measure, call), call[0], STRONG_TACTICS) for call in open_
+            # Find a measure that decreases in some calls and does not increase in any.
+            rest = [call for call in pending if not _decreases_in_call(measure, call)]
+            if len(rest) < len(pending) and all(
+                never_negative(_compute_decrease(measure, call), call[0], STRONG_TACTICS) for call in pending
             ):
                 break
         else:
             return False
-        open_ = rest
+        pending = rest
     return True
 
 
 def _decreases_in_call(measure: Poly, call: Call) -> bool:
-    """Test whether a measure is proved to fall in a call by a constant amount, which excludes endless recursion."""
+    """Test whether a measure is proved to decrease in a call by at least a constant, so that recursion ends."""
     decrease = _compute_decrease(measure, call)
-    # Integers fall by at least 1, but 4*p <= 3*n and n >= 1 prove of n - p only that it is at least n/4.
+    # Integers decrease by at least 1, but 4*p <= 3*n and n >= 1 only prove that n - p is at least n/4.
     return any(never_negative(decrease - amount, call[0], STRONG_TACTICS) for amount in (ONE, MIN_DECREASE))
 
 
@@ -132,7 +132,7 @@ DIVISOR_NAME = "common divisor "
 
 
 def remove_caps(value: Poly, facts: Facts, upper: bool) -> Poly:
-    """Return an upper (or a lower) bound of the value without maxima of sizes and of logarithms."""
+    """Return an upper (or a lower) bound of `value` without maxima max(0, v - c) of sizes and logarithms v."""
     value = remove_divisors(value, facts, upper)
     value = transform_inside_clamp(value, lambda term: leaves.remove_leaf_counts(term, upper))
     value = value if upper else transform_inside_clamp(value, lambda term: remove_halvings(term, facts))
@@ -143,7 +143,7 @@ def remove_caps(value: Poly, facts: Facts, upper: bool) -> Poly:
         parts = value.coefficients(atom)
         low = _bound_argument_below(atom.argument, facts)
         if low is None or max(parts, default=0) != 1 or min(parts) < 0:
-            # The atom is of no use, or it is gone with another one.
+            # The atom cannot be bounded, is not linear, or was removed with another one.
             continue
         slope, rest = parts[1], parts.get(0, ZERO)
         sign = slope.substitute(facts.rewrites)
@@ -155,7 +155,7 @@ def remove_caps(value: Poly, facts: Facts, upper: bool) -> Poly:
 
 
 def remove_divisors(value: Poly, facts: Facts, upper: bool) -> Poly:
-    """Return an upper (or a lower) bound of the value without common divisors in which it is monotonic."""
+    """Return an upper (or a lower) bound of `value`: 1 or an argument replaces each gcd in which it is monotonic."""
     for atom in dict.fromkeys(value.atoms_within()):
         if not isinstance(atom, a.CommonDivisor) or not facts.positive(atom.right):
             continue
@@ -168,7 +168,7 @@ def remove_divisors(value: Poly, facts: Facts, upper: bool) -> Poly:
 
 
 def growth_lower_bound(low: Poly, facts: Facts) -> Poly:
-    """Relax a lower bound: logarithms of sizes instead of numbers of leaves and of halvings."""
+    """Relax a lower bound: simpler terms replace numbers of leaves, logarithms of sizes replace numbers of halvings."""
     plain = transform_inside_clamp(low, lambda term: leaves.remove_leaf_counts(term, upper=False))
     return transform_inside_clamp(
         plain, lambda term: remove_halvings(replace_halvings(_resolve_maxima(term, facts), facts), facts)
@@ -176,7 +176,7 @@ def growth_lower_bound(low: Poly, facts: Facts) -> Poly:
 
 
 def _resolve_maxima(value: Poly, facts: Facts) -> Poly:
-    """Remove the maxima of a value that the facts show not to be 0."""
+    """Replace each max(0, x) of a value by x if the facts imply x >= 0."""
 
     def resolve_maximum(atom: Atom) -> Poly | None:
         is_positive = isinstance(atom, a.PositivePart) and facts.nonnegative(atom.argument.substitute(facts.rewrites))
@@ -186,7 +186,7 @@ def _resolve_maxima(value: Poly, facts: Facts) -> Poly:
 
 
 def _bound_argument_below(argument: Poly, facts: Facts) -> int | None:
-    """Return a lower bound of v - c, for a size or a logarithm v and a number c >= 0; None if it is unknown."""
+    """Return a lower bound of an argument v - c, v a size or a logarithm and c a number >= 0; None if it is unknown."""
     limit = argument.constant_term
     atoms = list(argument.atoms())
     if limit > 0 or len(atoms) != 1 or argument - limit != Poly.of_atom(atoms[0]):
@@ -202,10 +202,10 @@ def _bound_argument_below(argument: Poly, facts: Facts) -> int | None:
     return None if low is None else int((low + limit).floor())
 
 
-def resolve_maxima_at_call(found: Poly, given: Mapping[str, Poly], facts: Facts) -> Poly | None:
-    """Return a bound at the sizes of a call if the facts decide all maxima in it; else None."""
+def resolve_maxima_at_call(bound: Poly, arguments: Mapping[str, Poly], facts: Facts) -> Poly | None:
+    """Return a bound at the arguments of a call if the facts decide all maxima in it; else None."""
     try:
-        value = CallContext(facts, ()).at(found, given)
+        value = CallContext(facts, ()).at(bound, arguments)
     except NotComparableError:
         return None
     return None if any(isinstance(atom, a.PositivePart) for atom in value.atoms()) else value

@@ -1,4 +1,4 @@
-"""Build the basis terms of closed forms: products of sizes, logarithms, and powers that calls multiply."""
+"""Build the basis terms of closed forms: products of sizes, logarithms, and powers that calls multiply by constants."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from archline.recurrences.model import SizeFunction, find_calls
 
 @record
 class ProofTerm:
-    """A product that is never negative: of sizes, logarithms of values >= 1, real or rounded, and an indicator."""
+    """A product that is never negative: of sizes (`plain`), real or rounded logarithms of values >= 1, an indicator."""
 
     plain: Poly = ONE
     logs: tuple[Logarithm, ...] = ()
@@ -41,16 +41,16 @@ class ProofTerm:
         return ProofTerm(self.plain * other.plain, (*self.logs, *other.logs), self.indicator * other.indicator)
 
     def here(self, caller: CallContext) -> Poly:
-        """Return the product in symbols of the caller, for the sizes of the caller."""
+        """Return the product at the sizes of the caller, in symbols of the caller."""
         return self.plain * caller.indicator(self.indicator) * product(map(caller.write_logarithm, self.logs))
 
     def at_call(self, caller: CallContext, sizes: Mapping[str, Poly]) -> Poly:
-        """Return the product in symbols of the caller, for the sizes of a call. Raises NotComparableError."""
+        """Return the product at the sizes of a call, in symbols of the caller. Raises NotComparableError."""
         logs = product(caller.write_logarithm_at(log, sizes) for log in self.logs)
         return caller.at(self.plain, sizes) * caller.indicator(self.indicator.substitute(sizes)) * logs
 
     def number(self, point: Point, most: bool) -> fmpq:
-        """Return a number that the product at a point is at most (`most`), or at least."""
+        """Return an upper bound (`most`) or a lower bound of the value of the product at a point."""
         value = to_rational(evaluate(self.plain * self.indicator, point))
         for log in self.logs:
             argument = to_rational(evaluate(log.argument, point))
@@ -65,19 +65,20 @@ MAX_ELEMENTS = 40
 MAX_COUNT = 64
 MAX_SIZES = 3
 MAX_POWER = 3
-"""The largest power of a logarithm that is tried."""
+"""The largest power of a logarithm in a basis."""
 
 
 @record
 class BasisTerm:
-    """A basis term of a closed form; `sign` is the sign of its coefficient in an upper bound, 0 for either.
+    """A basis term of a closed form; `sign` is the sign of its coefficient in an upper bound, 0 if both are allowed.
 
-    `parts`: each call is known to have at most (in a lower bound at least) the share 1/parts of the term; 0: no share
-    is known. `leaf`: the value of the term in base cases, where the calls of the recursive cases together have all of
-    it. `inner` replaces it in proofs: an upper bound of the term in an upper bound, a lower bound in a lower one, for
-    coefficients of the sign. `smooth` names the size v of v*ceil(log2(v)) - 2^ceil(log2(v)). That function of v is
-    piecewise linear and continuous: where 2^(l - 1) <= v <= 2^l it is v*l - 2^l, ends included. So its value at either
-    half of v, rounded up or down, is half*(l - 1) - 2^(l - 1) with l = ceil(log2(v)).
+    `parts`: the term at the sizes of a call is proved to be at most (in a lower bound at least) 1/parts of the term at
+    the caller's sizes; 0 if nothing is proved. `leaf`: the value of the term in base cases, if in recursive cases the
+    values at the calls add up to the value at the caller. `inner` replaces the term in proofs: it is an upper bound of
+    the term in an upper bound and a lower bound in a lower one, if the coefficient has the sign. `smooth` names the
+    size v of the term v*ceil(log2(v)) - 2^ceil(log2(v)), which is a continuous, piecewise linear function of v: it is
+    v*l - 2^l for 2^(l - 1) <= v <= 2^l, both ends included. So its value at either half of v, rounded up or down, is
+    half*(l - 1) - 2^(l - 1) with l = ceil(log2(v)).
     """
 
     value: Poly
@@ -89,12 +90,12 @@ class BasisTerm:
 
     @property
     def degree(self) -> int:
-        """The degree of its growth in the sizes; logarithms count as 0, powers with logarithms as exponents as 2."""
+        """The degree of the term in the sizes; logarithms count as 0, each power of a number as 2."""
         return max(map(_monomial_degree, self.value.terms), default=0)
 
     @property
     def proved(self) -> ProofTerm:
-        """The product that replaces the term in proofs."""
+        """The product that stands for the term in proofs: `inner` if there is one, else the term itself."""
         return ProofTerm(self.value) if self.inner is None else self.inner
 
     def at_call(self, function: SizeFunction, call: a.Applied, caller: CallContext) -> Poly:
@@ -122,7 +123,7 @@ class BasisTerm:
 def iterate_basis_sets(
     function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly]
 ) -> Iterator[tuple[BasisTerm, ...]]:
-    """Iterate over sets of basis terms to try, for the forcing of recursive cases (`inner`) and others (`outer`)."""
+    """Iterate over sets of basis terms to try; `inner` are the forcings of recursive cases, `outer` of base cases."""
     inner_monomials = sorted(_collect_monomials(function, inner), key=monomial_sort_key)
     monomials = sorted(_collect_monomials(function, [*inner, *outer, _all_sizes(function)]), key=monomial_sort_key)
     plain, inner_terms = list(map(_make_term, monomials)), list(map(_make_term, inner_monomials))
@@ -153,12 +154,12 @@ def iterate_basis_sets(
     if exponentials:
         yield make_basis([*plain, *exponentials])
     if names:
-        # Sizes that shrink by a constant: as many steps as the size, each with what is added. T(n) = T(n - 1) + n
+        # Where a size shrinks by a constant, as in T(n) = T(n - 1) + n, the forcing is added up to n times.
         yield make_basis([*plain, *(BasisTerm(x.value * Poly.symbol(names[0])) for x in plain)])
 
 
 def iterate_logarithm_sets(function: SizeFunction) -> Iterator[tuple[BasisTerm, ...]]:
-    """Iterate over sets of powers of logarithms for the cost of a path on which every call halves a size."""
+    """Iterate over sets of powers of logarithms, for recursions of one call each, which halves a size."""
     terms = layer = [BasisTerm(ONE)]
     logs = list(signed_logarithms(function))
     for _ in range(MAX_POWER if logs else 0):
@@ -170,7 +171,10 @@ def iterate_logarithm_sets(function: SizeFunction) -> Iterator[tuple[BasisTerm, 
 def iterate_signed_sets(
     function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly]
 ) -> Iterator[tuple[BasisTerm, ...]]:
-    """Iterate over sets of basis terms with few logarithms, each with a sign, from simple to complex."""
+    """Iterate over sets of basis terms with few logarithms, the sign of whose coefficients is fixed; simple ones first.
+
+    `inner` are the forcings of recursive cases, `outer` those of base cases.
+    """
     inner_terms, all_terms = (
         list(map(_make_term, sorted(_collect_monomials(function, forcing), key=monomial_sort_key)))
         for forcing in (inner, [*inner, *outer, _all_sizes(function)])
@@ -179,7 +183,7 @@ def iterate_signed_sets(
     linear_terms = [term for term in inner_terms if term.degree <= 1]
     sizes = [BasisTerm(Poly.symbol(name)) for name in function.sizes]
     if function.shared_exponents:
-        # log2(log2(n)) shows so little in values that a set that lacks it may seem good enough.
+        # log2(log2(n)) changes values so little that a set that lacks it may seem good enough.
         yield make_basis([*linear_terms, *logs, *(multiply(x, y) for x in linear_terms for y in logs if x.degree)])
     yield make_basis(inner_terms)
     yield make_basis([*inner_terms, *logs])
@@ -188,9 +192,9 @@ def iterate_signed_sets(
     yield make_basis([*linear_terms, *logs, *squares])
     yield make_basis([*linear_terms, *logs, *(multiply(x, y) for x in inner_terms for y in logs if x.degree)])
     yield make_basis(all_terms)
-    # As many calls in a row as the size, each with what is added (a path of n calls).
+    # For a path of n calls, each of which adds the forcing.
     yield make_basis([*all_terms, *(multiply(x, size) for x in inner_terms for size in sizes)])
-    # As many leaves as the size.
+    # For n leaves.
     yield make_basis([*all_terms, *(multiply(x, size) for x in all_terms for size in sizes if x not in inner_terms)])
     yield make_basis([*all_terms, *logs])
     cubes = [multiply(x, y) for x, y in pairs(logs, squares) if x.sign == y.sign]
@@ -201,10 +205,10 @@ def iterate_signed_sets(
 
 
 def signed_logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
-    """Iterate over logarithms of the sizes, and of their sum if data splits them, with signs of coefficients.
+    """Iterate over logarithms of the sizes, and of their sum if data splits them, with the signs of their coefficients.
 
-    ceil(log2(v)) is for what grows with v and ceil(log2(v + 1)) for what falls: the one loses at least 1 at ceil(v/2),
-    and so at both halves, the other at most 1 at floor(v/2).
+    In an upper bound ceil(log2(v)) has a positive coefficient, as it falls by at least 1 from v to ceil(v/2), and so
+    to both halves; ceil(log2(v + 1)) has a negative one, as it falls by at most 1 from v to floor(v/2).
     """
     yield from (BasisTerm(Poly.symbol(power.exponent)) for power in function.facts.powers)
     sizes = [Poly.symbol(name) for name in function.sizes or function.shared_exponents]
@@ -214,7 +218,7 @@ def signed_logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
 
 
 def has_data_dependent_values(function: SizeFunction) -> bool:
-    """Test whether an integer occurs that only the data determines."""
+    """Test whether an equation contains an integer whose value only the data determines."""
     return any(equation.data for equation in function.equations)
 
 
@@ -223,18 +227,18 @@ def _make_term(monomial: Monomial) -> BasisTerm:
 
 
 def multiply(left: BasisTerm, right: BasisTerm) -> BasisTerm:
-    """Multiply two basis terms, their proof terms included; the sign is that of either."""
+    """Multiply two basis terms and their proof terms; the sign is that of `left`, or of `right` where that is 0."""
     inner = None if left.inner is right.inner is None else left.proved * right.proved
     return BasisTerm(left.value * right.value, sign=left.sign or right.sign, inner=inner)
 
 
 def _all_sizes(function: SizeFunction) -> Poly:
-    """Return the product of two or three sizes, else 1: splits along each size multiply the leaves."""
+    """Return the product of all sizes if there are two or three, else 1: splitting each size multiplies the leaves."""
     return product(map(Poly.symbol, function.sizes)) if 2 <= len(function.sizes) <= MAX_SIZES else ONE
 
 
 def make_basis(elements: list[BasisTerm]) -> tuple[BasisTerm, ...]:
-    """Select the first term of each value, at most MAX_ELEMENTS terms."""
+    """Select at most MAX_ELEMENTS terms, the first ones of distinct values."""
     terms: dict[Poly, BasisTerm] = {}
     for element in elements:
         terms.setdefault(element.value, element)
@@ -242,12 +246,12 @@ def make_basis(elements: list[BasisTerm]) -> tuple[BasisTerm, ...]:
 
 
 def monomial_sort_key(monomial: Monomial) -> tuple[int, str]:
-    """Return the key by which products of sizes are sorted: degree, then text."""
+    """Return the key by which products of sizes are sorted: their degree, then their text."""
     return sum(power for _, power in monomial), str(monomial)
 
 
 def _collect_monomials(function: SizeFunction, forcing: Iterable[Poly]) -> set[Monomial]:
-    """Collect the products of sizes in the forcing terms, with all their divisors."""
+    """Collect the products of sizes in the forcing terms with all their divisors, the sizes and the powers of 2."""
     monomials: set[Monomial] = {()}
     for value in forcing:
         for monomial in reduce_to_sizes(value, function).terms:
@@ -268,7 +272,10 @@ def iterate_divisors(monomial: Monomial) -> Iterator[Monomial]:
 
 
 def reduce_to_sizes(value: Poly, function: SizeFunction) -> Poly:
-    """Replace calls, floors and maxima of a value by terms of the sizes; only its monomials matter."""
+    """Replace each call, logarithm and quotient by 1, and each floor and maximum by its argument plus 1.
+
+    Only the monomials of the result are meaningful: the products of sizes in `value`.
+    """
 
     def replace_atom(atom: object) -> Poly | None:
         match atom:
@@ -292,7 +299,7 @@ def make_coefficients_positive(value: Poly) -> Poly:
 
 
 def _iterate_logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
-    """Iterate over logarithms of the sizes: of n, n + 1 and n + 2 for one size, of n + 1 for sizes that data splits."""
+    """Iterate over logarithms of the sizes: of n, n + 1, n + 2 for one size, of n + 1 for several that data splits."""
     sizes = [Poly.symbol(name) for name in function.sizes]
     if len(sizes) > 1 and not has_data_dependent_values(function):
         yield from signed_logarithms(function)
@@ -311,9 +318,10 @@ def _linearithmic_term(name: str) -> BasisTerm:
 
 
 def _build_powers(function: SizeFunction, degree: int) -> list[Poly]:
-    """Build powers that c calls of half the size reproduce: c^k for n = 2^k, else v^i*(c/2^i)^log2(n), v near n.
+    """Build the powers p(n) with p(n) = c*p(n/2), for cases that make c calls of half the size.
 
-    v is n - 1, n or n + 1: ceil(n/2) - 1 <= (n - 1)/2 and floor(n/2) + 1 >= (n + 1)/2, so that rounding is safe.
+    These are c^k for n = 2^k, else v^i*(c/2^i)^log2(n) where v is n - 1, n or n + 1: ceil(n/2) - 1 <= (n - 1)/2 and
+    floor(n/2) + 1 >= (n + 1)/2, so that rounding is safe.
     """
     counts = sorted(_find_call_counts(function))
     powers = [a.exponential(count, Poly.symbol(power.exponent)) for power in function.facts.powers for count in counts]
@@ -334,7 +342,7 @@ def ratio_power(count: int, exponent: int, logarithm: Poly) -> Poly:
 
 
 def _iterate_exponentials(function: SizeFunction) -> Iterator[Poly]:
-    """Iterate over c^n, where c calls are of a size that is smaller by a constant."""
+    """Iterate over the powers c^n for cases of c calls, if all calls reduce the single size n by constants."""
     sizes = [Poly.symbol(name) for name in function.sizes]
     arguments = [call.arguments for equation in function.equations for call in find_calls(equation.value)]
     if len(sizes) == len(function.parameters) == 1 and all((values[0] - sizes[0]).is_constant for values in arguments):
@@ -342,7 +350,7 @@ def _iterate_exponentials(function: SizeFunction) -> Iterator[Poly]:
 
 
 def _find_call_counts(function: SizeFunction) -> set[int]:
-    """Find the numbers of calls that cases make, if they do not depend on the sizes."""
+    """Find the numbers of calls, from 2 to MAX_COUNT, of the cases in which it does not depend on the sizes."""
     counts: set[int] = set()
     for equation in function.equations:
         terms = equation.value.terms.items()
@@ -361,15 +369,15 @@ def _monomial_degree(monomial: Monomial) -> int:
 
 
 def build_preserved_products(function: SizeFunction) -> tuple[Poly, ...]:
-    """Build the products of a size and a power that all calls preserve: q pieces of b each."""
+    """Build the products of a power of 2 that all calls preserve and a size whose value in calls no data decides."""
     powers = [_express_power(power) for power in function.facts.powers if _is_preserved_by_calls(function, power)]
     return tuple(size * power for power in powers for size in _data_independent_sizes(function))
 
 
 def shared_size_terms(function: SizeFunction) -> Iterator[Poly]:
-    """Iterate over sizes divided by a power that calls halve: r/d and r*log2(d)/d, where calls share r out.
+    """Iterate over log2(d), r/d and r*log2(d)/d for each power of 2 d that calls halve and each size r that they share.
 
-    r/d doubles with each level and is at most r, so that it bounds what a level adds while r is more than d.
+    r/d doubles from level to level and is at most r, so that it bounds what a level adds while r is more than d.
     """
     for power in function.facts.powers:
         if _is_preserved_by_calls(function, power):
@@ -385,7 +393,8 @@ def shared_size_terms(function: SizeFunction) -> Iterator[Poly]:
 def iterate_path_cost_sets(function: SizeFunction) -> Iterator[tuple[Poly, ...]]:
     """Iterate over sets of terms for the cost of a path of calls, where the data may split sizes arbitrarily.
 
-    1, log2(d) and d for a power d that halves; for a preserved d also its product with the depth that sizes give.
+    For a power of 2 d that calls halve the set is 1, log2(d) and d; for one that they preserve it is 1, d, the sizes
+    that depend on data, log2(n) and d*log2(n) for the sizes n that do not.
     """
     if len(function.facts.powers) != 1 or not function.sizes:
         return
@@ -404,9 +413,9 @@ def _express_power(power: Power) -> Poly:
 
 
 def _is_preserved_by_calls(function: SizeFunction, power: Power) -> bool:
-    """Test whether every call that the function makes of itself has the power of its caller."""
+    """Test whether every recursive call has the same power of 2 as its caller."""
     size = function.facts.rewritten(power.name)
-    return all(given[power.name] == size for _, given in function.own_calls)
+    return all(arguments[power.name] == size for _, arguments in function.own_calls)
 
 
 def _data_independent_sizes(function: SizeFunction) -> list[Poly]:
@@ -415,5 +424,5 @@ def _data_independent_sizes(function: SizeFunction) -> list[Poly]:
     return [
         Poly.symbol(name)
         for name in function.sizes
-        if all(given[name].names.isdisjoint(data) for _, given in function.own_calls)
+        if all(arguments[name].names.isdisjoint(data) for _, arguments in function.own_calls)
     ]

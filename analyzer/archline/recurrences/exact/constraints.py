@@ -32,7 +32,7 @@ from archline.recurrences.exact.transitions import (
 from archline.recurrences.model import Equation, Relation, SizeFunction, find_calls, split_by_call
 
 MIN_INDUCTION_EXPONENT = 16
-"""The smallest exponent at which the induction begins; smaller ones are base cases."""
+"""The exponent at which the induction begins; smaller ones are base cases."""
 HINGE_OFFSETS = MIN_INDUCTION_EXPONENT // 4, MIN_INDUCTION_EXPONENT // 2
 
 Steps = Callable[[Equation], Sequence[Transition]]
@@ -42,13 +42,13 @@ ValueOfExponent = Callable[[int], Fraction | None]
 def unroll_small_exponents(
     equation: Equation, function: SizeFunction, foreign: Foreign, steps: Steps, value: ValueOfExponent
 ) -> list[Transition]:
-    """Return the steps of an equation, with one base case for each exponent below the induction's minimum.
+    """Return the steps of an equation, with one base case for each exponent below MIN_INDUCTION_EXPONENT.
 
-    The costs of other functions have a form of their own at small sizes: a transposition of 2^k elements, down to
-    leaves of 16 by 16, costs about 2^k for k <= 8 and little more than that from there on. Bounds without maxima charge
-    a whole leaf at every size; where k is at least 16 the maxima are decided, and nothing is lost. Below that each k is
-    a leaf of the induction, with the value of the recurrence. `value` evaluates the function where the exponent is a
-    number, None if the value is unknown.
+    The costs of other functions can have a different form at small sizes: a transposition of 2^k elements, down to
+    leaves of 16 by 16, costs about 2^k for k <= 8 and little more than that above. Bounds without maxima charge a whole
+    leaf at every size; for k >= 16 the facts decide the maxima, and nothing is lost. Each smaller k is a base case of
+    the induction, with the value of the recurrence. `value` evaluates the function where the exponent is a number; if
+    it returns None (unknown), the steps are those of the whole equation.
     """
     exponent = _find_shared_exponent(equation, function, foreign)
     low = None if exponent is None else equation.facts.bounds[exponent].least
@@ -67,7 +67,7 @@ def unroll_small_exponents(
 
 
 def _find_shared_exponent(equation: Equation, function: SizeFunction, foreign: Foreign) -> str | None:
-    """Find the exponent that calls share, if other functions are called and the number of calls is constant."""
+    """Find the single exponent that calls split, if their number is constant and other functions are called too."""
     if len(function.shared_exponents) != 1 or len(function.parameters) != 1 or not equation.recursive:
         return None
     factors = {
@@ -80,9 +80,9 @@ def _find_shared_exponent(equation: Equation, function: SizeFunction, foreign: F
 
 
 def hinge_bases(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
-    """Iterate over sets of terms with max(0, k - c) for a shared exponent k; none for other functions.
+    """Iterate over sets of terms with max(0, k - c), for functions of a single exponent k that calls split.
 
-    That is 0 at small k, and where all parts of k are at least c, as are those of k >= 2*c, their sum is c less.
+    It is 0 at small k; if k >= 2*c, both parts of k are at least c, and their terms add up to c less than that of k.
     """
     exponents = function.shared_exponents
     inductive = [step for step in steps if step.calls]
@@ -101,20 +101,20 @@ POINTS_PER_CASE = 16
 LARGE_POINTS_PER_CASE = 4
 MAX_STEPS, MAX_FAR_STEPS, MAX_BITS = 1_500, 20_000, 400
 FAR_EXPONENTS = 12, 48
-"""Exponents of 2 that give the sizes of far points and of farther ones."""
+"""The sizes of far points and of more distant ones, as exponents of 2."""
 SHARED_FAR_EXPONENTS = 48, 1_536
-"""Exponents of far points where calls share the exponent of a size: log2(log2(n)) shows only there."""
+"""The same where calls split the exponent of a size: log2(log2(n)) is visible only at such sizes."""
 VERY_FAR_EXPONENT = 400
 STEADY_RATIO = Fraction(3, 2)
 SIMILAR_FACTOR_RATIO = Fraction(5, 4)
 ACCEPTED_FACTOR = Fraction(32)
-"""The factor at which a search for a bound of the right growth ends, if no smaller one is required."""
+"""The ratio of a bound to the function at which a search ends, if the bound has the right growth."""
 GOOD_FACTOR, FAIR_FACTOR = Fraction(2), Fraction(4)
-"""Factors to the function at which a search ends: the first for the first sets, the second after more tries."""
+"""Ratios of a bound to the function at which a search ends: GOOD for the first sets of terms, FAIR after more tries."""
 MIN_FLOAT_RATIO = 1 - 1e-9
-"""The share of the largest floating-point factor from which a factor is compared exactly."""
+"""Factors of at least this share of the largest one, in floating point, are compared exactly."""
 LEAF_FACTOR_ALLOWANCE = Fraction(3, 2)
-"""The ratio by which bounds may be farther off at leaves of a fixed size, where the exact cost is shown."""
+"""The ratio by which the factor of a bound may be larger at leaves of fixed size, as their exact cost is shown."""
 
 MAX_PROOF = 20_000
 
@@ -126,9 +126,9 @@ Ratio = tuple[int, int]
 
 
 class StepWriter:
-    """Writes steps in symbols: the gain of each basis term in them, cached for all linear programs.
+    """Writes the gain of each basis term in each step as an expression in symbols, cached for all linear programs.
 
-    `tangents`: whether proofs know more about the magnitude of logarithms.
+    `tangents`: whether a logarithm is also bounded by its tangent at the minimum size, not only at 1.
     """
 
     def __init__(self, function: SizeFunction, tangents: bool = False, places: PointTable | None = None) -> None:
@@ -140,7 +140,7 @@ class StepWriter:
         self._forcing: dict[Transition, Poly] = {}
 
     def compute_gain(self, step: Transition, element: BasisTerm) -> Poly | None:
-        """Return an element less its values at the calls; None if it cannot be written at their sizes."""
+        """Return an element less the sum of its values at the calls; None if these cannot be expressed."""
         key = step, element
         if key not in self._gains:
             try:
@@ -161,7 +161,7 @@ class StepWriter:
         return gain
 
     def _compute_share_gain(self, step: Transition, element: BasisTerm) -> Poly | None:
-        """Return the gain of an element that calls share at most (or at least)."""
+        """Return the gain of an element whose value at each call is at most (or at least) a known share of it."""
         caller, name = self._find_context(step), element.value.key
         if not step.calls:
             return caller.without_powers(element.value)
@@ -170,19 +170,19 @@ class StepWriter:
         return Poly.symbol(name) * (1 - times)
 
     def forcing(self, step: Transition) -> Poly:
-        """Return the cost that the step adds to its calls."""
+        """Return the cost that the step adds to its calls, in the step's symbols."""
         if step not in self._forcing:
             self._forcing[step] = self._find_context(step).at(step.forcing, {})
         return self._forcing[step]
 
     def ordered(self, step: Transition, value: Poly) -> Poly:
-        """Rewrite an expression with logarithms of the step's sizes as symbols in the order of the sizes."""
+        """Replace logarithms of sizes by symbols that are ordered as the sizes are, and simplify the expression."""
         caller = self._find_context(step)
         ordered = caller.ordered(value)
         return caller.facts.simplify(ordered)
 
     def facts(self, step: Transition) -> Facts:
-        """Return the facts about the step's symbols, including those of the logarithms written up to now."""
+        """Return the facts about the step's symbols, including the symbols introduced for logarithms so far."""
         return self._find_context(step).facts
 
     def proves(self, step: Transition, margin: Poly) -> bool:
@@ -201,11 +201,11 @@ class StepWriter:
 
 @record(eq=False)
 class ProvedBound:
-    """A proved bound of a function in its recursive cases, and the largest factors to the function that were measured.
+    """A proved bound of a function in its recursive cases, and the largest measured ratios of the two.
 
-    `near` is the factor at samples, `far` at far points; `steady`: it is not larger at more distant points.
-    `steps` are the steps of the proof, with equality in those of `equal` at least. `proved`: the expression that the
-    steps prove, where the value is that expression rounded to the safe side.
+    `near` is the largest factor at samples, `far` at far points; `steady`: it is not larger at more distant points.
+    `steps` are the steps of the proof; those in `equal` hold with equality. `proved`: the expression that the steps
+    prove, if the value is that expression rounded to the safe side.
     """
 
     value: Poly
@@ -218,11 +218,11 @@ class ProvedBound:
 
     @property
     def factor(self) -> Fraction:
-        """The largest of the factors."""
+        """The larger of the two factors."""
         return max(self.near, self.far)
 
     def is_better(self, rival: ProvedBound | None) -> bool:
-        """Test whether it is sharper than another bound; of two with similar factors, sharper at far points."""
+        """Test whether the bound is sharper than `rival`: at all points, or at far ones if the factors are similar."""
         if rival is None or self.steady != rival.steady:
             return rival is None or self.steady
         is_similar = (
@@ -232,10 +232,10 @@ class ProvedBound:
 
 
 class InductionProblem:
-    """The inequalities that bound one function from one side, and points to try bounds at.
+    """The inequalities for an upper or a lower bound of one function, and the points at which bounds are measured.
 
     A bound U must satisfy U(x) >= f(x) + sum of factor*U over the calls (<= for a lower one) in every step. Base cases
-    need it only at the sizes that calls reach: at other sizes the function has the value of the case.
+    need it only at sizes that calls reach, unless `everywhere`: at other sizes the function has the value of the case.
     Raises NotComparableError.
     """
 
@@ -272,15 +272,15 @@ class InductionProblem:
         if everywhere:
             self.regions = (Region({}),)
         self.steps = [transition for step in steps for transition in reached_transitions(step, self.regions)]
-        # Logarithms in the costs of other functions are bounded by other terms; without values, simple ones are taken.
+        # Proofs with logarithms in the costs of other functions need tangents; without values, simple terms are tried.
         self.writer = StepWriter(function, upper and values is not None, places)
         self.weighed: list[ValueAtPoint] = []
         self.near: list[tuple[ValueAtPoint, Fraction]] = []
-        """The points at which bounds are measured, and the factor allowed at each relative to other points."""
+        """The near points at which bounds are measured, each with the factor allowed there relative to other points."""
         self._sample()
 
     def _make_size_estimator(self, equation: Equation, point: Point | None) -> Callable[[Poly], tuple[Fraction, str]]:
-        """Return an estimator of magnitudes of values, from the sizes of the equation's calls at one large point."""
+        """Return a function that ranks values by magnitude at a large point; a call counts as the sum of its sizes."""
 
         def estimate_size(value: Poly) -> tuple[Fraction, str]:
             if point is None:
@@ -294,12 +294,12 @@ class InductionProblem:
         return estimate_size
 
     def forcings(self) -> tuple[list[Poly], list[Poly]]:
-        """Return the forcing terms of recursive cases, and those of base cases."""
+        """Return the forcings of recursive steps, and those of base cases."""
         inner = [step.forcing for step in self.steps if step.calls]
         return inner, [step.forcing for step in self.steps if not step.calls]
 
     def written(self, elements: Sequence[BasisTerm]) -> tuple[BasisTerm, ...]:
-        """Return the elements that can be written at the sizes of every call."""
+        """Return the elements that can be expressed at the sizes of every call."""
         return tuple(
             term for term in elements if all(self.writer.compute_gain(s, term) is not None for s in self.steps)
         )
@@ -317,21 +317,21 @@ class InductionProblem:
                 self.near.append(((place, value), Fraction(1)))
 
     def _find_allowance(self, equation: Equation) -> Fraction:
-        """Return the factor that is allowed where the equation applies, relative to other points."""
+        """Return the factor that a bound may have where the equation applies, relative to other points."""
         bounds = equation.facts.bounds
         fixed = all(name in bounds and bounds[name].most is not None for name in self.function.parameters)
-        # What is lost in one group of cases is lost again in the cases that call it.
+        # The error of the bound of one group of cases recurs in the bounds of cases that call it.
         is_leaf = fixed and not (self._everywhere or equation.recursive or self.target < ACCEPTED_FACTOR)
         return LEAF_FACTOR_ALLOWANCE if is_leaf else Fraction(1)
 
     @cached_property
     def directions(self) -> list[tuple[ValueAtPoint, ValueAtPoint]]:
-        """Pairs of far points in the same direction, the second more distant, with function values if known."""
+        """Pairs of far points in the same direction, the second more distant, with the function's values if known."""
         if self.values is None:
             return []
         pairs = []
-        # Of n^a*m^b with a fraction a, equal sizes give a + b only, and sizes that one case bounds are no directions;
-        # of log2(n)*log2(min(n, m)), those at which m is least show what halving n adds.
+        # For n^a*m^b equal sizes determine only a + b, and sizes that one case bounds are not directions; for
+        # log2(n)*log2(min(n, m)), points with the smallest m determine what halving n adds.
         is_uneven = len(self.function.sizes) > 1 and (
             self.target < ACCEPTED_FACTOR
             or any(master_terms(self.function, self.steps, self.upper))
@@ -342,16 +342,16 @@ class InductionProblem:
                 samples.points_of_magnitude(self.function, exponent, (None, 0, exponent // 2) if is_uneven else (None,))
                 for exponent in exponents
             )
-            for ends_ in zip(*far_points, strict=True):
-                # Where there is no value, following the equations takes long, and no less farther away.
-                if (far := self._evaluate_with_point(ends_[0])) is not None and (
-                    farther := self._evaluate_with_point(ends_[1])
+            for ends in zip(*far_points, strict=True):
+                # If the near end has no value, evaluation took long there, and would at the other end.
+                if (far := self._evaluate_with_point(ends[0])) is not None and (
+                    farther := self._evaluate_with_point(ends[1])
                 ) is not None:
                     pairs.append((far, farther))
         return pairs
 
     def _evaluate_with_point(self, point: Point | None) -> ValueAtPoint | None:
-        """Return a far point with the value of the function; None if the value is unknown."""
+        """Return a far point with the value of the function; None if either is missing."""
         value = None if point is None else self._evaluate_function(point, MAX_FAR_STEPS)
         return None if point is None or value is None else (point, value)
 
@@ -361,7 +361,7 @@ class InductionProblem:
         return [(far, farther, (after + 1) / (before + 1)) for (far, before), (farther, after) in self.directions]
 
     def _evaluate_function(self, point: Point, most: int = MAX_STEPS) -> Fraction | None:
-        """Evaluate the function at a point: 1 if values are not available, None if it has no value there."""
+        """Evaluate the function at a point; 1 if values are unavailable, None if it has none or a huge one there."""
         if self.values is None:
             return Fraction(1)
         sizes = {name: int(point[name]) for name in self.function.parameters}
@@ -372,26 +372,26 @@ class InductionProblem:
         return value if value.numerator.bit_length() <= MAX_BITS else None
 
     def _evaluate_at_exponent(self, number: int) -> Fraction | None:
-        """Evaluate the function where its single exponent is a number; None if the value is unknown."""
+        """Evaluate the function where its exponent is `number`; None if the value is unknown."""
         if self.values is None:
             return None
         return self._evaluate_function(self.symbol_point(dict.fromkeys(self.function.shared_exponents, number)))
 
     def symbol_point(self, point: dict[str, int]) -> Point:
-        """Return a point of the symbols in which sizes are written, with the sizes themselves."""
+        """Add the values of the sizes to a point that has those of the symbols in which they are expressed."""
         facts = self.function.facts
         sizes = {name: evaluate(facts.rewritten(name), point) for name in self.function.parameters}
         return {**point, **{name: int(value) for name, value in sizes.items()}}
 
     @cached_property
     def evaluation_points(self) -> list[tuple[ValueAtPoint, Fraction]]:
-        """The points at which bounds are measured, near ones first, each with its allowed relative factor."""
+        """The points at which bounds are measured, near ones first, each with the factor allowed there."""
         return [*self.near, *((value_at_point, Fraction(1)) for value_at_point in self.far)]
 
     def bound(self, value: Poly, values: Sequence[Ratio] | None = None) -> ProvedBound:
-        """Return a proved bound with its measured factors; steadiness is not required if the function is unknown.
+        """Return a proved bound with its measured factors; if the function's values are unknown, it is not steady.
 
-        `values`: the values of the bound at the points of measurement.
+        `values` are those of the bound at the points of measurement, computed if not given.
         """
         if self.values is None:
             return ProvedBound(value, Fraction(0), self._size_at_far(value), False, tuple(self.steps))
@@ -399,7 +399,8 @@ class InductionProblem:
             numbers = (self.writer.places.number(value, point) for (point, _), _ in self.evaluation_points)
             values = [(number.numerator, number.denominator) for number in numbers]
         ratios = [
-            self._compute_factor(own, real) for own, ((_, real), _) in zip(values, self.evaluation_points, strict=True)
+            self._compute_factor(ratio, real)
+            for ratio, ((_, real), _) in zip(values, self.evaluation_points, strict=True)
         ]
         near, far = ratios[: len(self.near)], ratios[len(self.near) :]
         steady = all(map(_is_steady, far[::2], far[1::2]))
@@ -411,13 +412,13 @@ class InductionProblem:
 
     @cached_property
     def very_far(self) -> list[Point]:
-        """The points where bounds of an unknown function are compared: without any, no bound is better than another."""
+        """The points where bounds of a function without known values are compared; without any, no bound is better."""
         return [
             point for point in samples.points_of_magnitude(self.function, VERY_FAR_EXPONENT, (0,)) if point is not None
         ]
 
     def _size_at_far(self, value: Poly) -> Fraction:
-        """Return the largest value at very large sizes of an upper bound, or of 1/value for a lower bound."""
+        """Return the largest value of an upper bound at very large sizes, or the largest 1/value of a lower bound."""
         sizes = [max(evaluate(value, point), Fraction(1, 1 << VERY_FAR_EXPONENT)) for point in self.very_far]
         return max((size if self.upper else 1 / size for size in sizes), default=Fraction(1))
 
@@ -426,20 +427,20 @@ class InductionProblem:
         """All far points with the value of the function; none if values are unknown."""
         return [value_at_point for pair in self.directions for value_at_point in pair]
 
-    def _compute_factor(self, there: Ratio, real: Fraction) -> Ratio:
-        """Return the factor between a bound and the function (at least 1 for a bound), with 1 added to both."""
-        number, below = there
-        unit = real.denominator
-        above, function_above = number + below, real.numerator + unit
+    def _compute_factor(self, bound_ratio: Ratio, value: Fraction) -> Ratio:
+        """Return the factor between the value of a bound and that of the function, 1 added to both: at least 1."""
+        number, below = bound_ratio
+        denominator = value.denominator
+        above, function_above = number + below, value.numerator + denominator
         if self.upper:
-            return above * unit, below * function_above
+            return above * denominator, below * function_above
         if 4 * above < below:
             above, below = 1, 4
-        return function_above * below, unit * above
+        return function_above * below, denominator * above
 
 
 def _is_steady(far: Ratio, farther: Ratio) -> bool:
-    """Test whether a factor is about the same or smaller at a more distant point."""
+    """Test whether the factor at a more distant point is about that at the far point, or smaller."""
     low, high = (max(ratio) for ratio in (far, farther))
     return high * far[1] * STEADY_RATIO.denominator <= STEADY_RATIO.numerator * low * farther[1]
 
@@ -457,10 +458,9 @@ def _find_largest(ratios: Sequence[Ratio]) -> Fraction:
 
 @record(eq=False)
 class InductionProof:
-    """A proof that bounds or equals a function: by induction through `steps`, else for the `reason`.
+    """A proof that a function equals or is bounded by `value`: by induction with `steps`, or for the `reason`.
 
-    `equal` are the steps that hold with equality where the function is the value. `where` restricts the proof to some
-    cases.
+    The steps in `equal` hold with equality if the function has the value. `where` restricts the proof to some cases.
     """
 
     relation: Relation
@@ -472,6 +472,6 @@ class InductionProof:
 
     @staticmethod
     def of(relation: Relation, bound: ProvedBound, where: str = "") -> InductionProof:
-        """Return the proof that a search found."""
+        """Convert the bound that a search found to a proof."""
         value = bound.value if bound.proved is None else bound.proved
         return InductionProof(relation, value, bound.steps, bound.equal, where=where)

@@ -1,4 +1,4 @@
-"""Explain a system of equations and the proof of its solution in terms that are shown to readers."""
+"""Convert a system of equations and the proof of its solution to the recurrence that pages and commands print."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CLAIM_LETTERS = {"=": "C", ">=": "B", "<=": "U"}
 def explain_recurrence(
     system: System, lower: SizeFunction, upper: SizeFunction, proofs: tuple[InductionProof, ...], more: int
 ) -> Recurrence:
-    """Return the recurrence of a metric; `more` is what a call adds to its body: 1 if calls count."""
+    """Return the recurrence of a metric; `more` is the cost of a call beyond its body: 1 if the metric counts calls."""
     writer = _RecurrenceWriter(upper, METRICS[system.metric.partition(".")[0]].letter, more)
     names = {function.name for function in (lower, upper)}
     cases = tuple(writer.case(*pair, names) for pair in zip(lower.equations, upper.equations, strict=True))
@@ -45,7 +45,7 @@ def explain_recurrence(
 
 @dataclass
 class _RecurrenceWriter:
-    """Writes one metric of one algorithm; `others` and `names` are filled as letters and names are assigned."""
+    """Writes one metric of one algorithm; letters of other costs and names of data values are added on first use."""
 
     function: SizeFunction
     base: str
@@ -58,23 +58,23 @@ class _RecurrenceWriter:
         return self._make_free_letter(self.base)
 
     def _make_free_letter(self, letter: str) -> str:
-        """Return a letter that is not the name of a size."""
+        """Return the letter, with `_` appended if a parameter has that name."""
         return f"{letter}_" if letter in self.function.parameters else letter
 
     # Cases
-    def case(self, least: Equation, most: Equation, own: set[str]) -> Case:
-        low, high = (self._write_cost(equation.value, own, equation.facts) for equation in (least, most))
+    def case(self, least: Equation, most: Equation, functions: set[str]) -> Case:
+        low, high = (self._write_cost(equation.value, functions, equation.facts) for equation in (least, most))
         names = dict.fromkeys((*least.data, *most.data))
         data = tuple(self._write_range(name, least.facts) for name in names)
         return Case(format_case_condition(least.decisions), low, high, least.recursive or most.recursive, data)
 
-    def _write_cost(self, value: Poly, own: set[str], facts: Facts) -> Poly:
-        """Return the cost of the body as the cost of a call, in terms of the costs of calls."""
-        called = replace_calls(value, lambda call: Poly.of_atom(self._write_call(call, own)) - self.more)
+    def _write_cost(self, value: Poly, functions: set[str], facts: Facts) -> Poly:
+        """Convert the cost of a body in terms of bodies to the cost of a call in terms of calls."""
+        called = replace_calls(value, lambda call: Poly.of_atom(self._write_call(call, functions)) - self.more)
         return self._write_value(called + self.more, facts)
 
-    def _write_call(self, call: a.Applied, own: set[str]) -> a.Applied:
-        if call.function in own:
+    def _write_call(self, call: a.Applied, functions: set[str]) -> a.Applied:
+        if call.function in functions:
             return a.Applied(self.letter, call.arguments)
         *_, algorithm = call.function.split(" of ")
         letter = f"{self.letter}_{algorithm}"
@@ -87,7 +87,7 @@ class _RecurrenceWriter:
         return facts.restore(value.substitute({name: Poly.symbol(self._choose_name(name)) for name in value.names}))
 
     def _choose_name(self, name: str) -> str:
-        """Return a name for a symbol of a data value, after the value it is read from: `n at ...` is n1."""
+        """Return a name for the symbol of a data value, from the first word of its source: `n at ...` becomes n1."""
         if name in self.function.facts.quotients or name.isidentifier():
             return name
         if name not in self._names:
@@ -129,7 +129,7 @@ class _RecurrenceWriter:
             )
 
     def _find_call_sizes(self, steps: Sequence[Transition]) -> tuple[tuple[Range, ...], ...]:
-        """Return alternative ranges of sizes that calls imply in a case; none if sizes are unrestricted."""
+        """Return the alternative ranges of the sizes that calls have in a case; none if they may have all."""
         boxes = [_sizes_restricted_by_calls(step, self.function) for step in steps]
         if not all(boxes):
             return ()
@@ -145,7 +145,7 @@ class _RecurrenceWriter:
         return Range(self._write_value(Poly.symbol(name), facts), *limit_values)
 
     def _substitute_claim(self, step: Transition, value: Poly, added: Poly) -> Poly | None:
-        """Return the case with the claim in place of its calls, if logarithms of their sizes are exact."""
+        """Return the case with the claim substituted for its calls; None if that has no exact form in the sizes."""
         if any(halving_floor(atom) is not None for atom in value.atoms()):
             # Only a lower bound of a number of halvings is available at a call.
             return None
@@ -166,19 +166,22 @@ Limits = tuple[int | None, int | None]
 
 
 def _sizes_restricted_by_calls(step: Transition, function: SizeFunction) -> dict[str, Limits]:
-    """Return the limits of sizes that calls restrict more than the case does, both limits if these are equal."""
+    """Return the limits of sizes that are tighter in calls than in the case (others are None unless both are equal)."""
     restricted: dict[str, Limits] = {}
     for name in (*function.parameters, *function.facts.quotients):
         pair = (facts.bounds[name] for facts in (step.equation.facts, step.facts))
         before, (low, high) = ((bounds.least, bounds.most) for bounds in pair)
         if (low, high) != before:
-            meet = low == high
-            restricted[name] = low if meet or low != before[0] else None, high if meet or high != before[1] else None
+            are_equal = low == high
+            restricted[name] = (
+                low if are_equal or low != before[0] else None,
+                high if are_equal or high != before[1] else None,
+            )
     return restricted
 
 
 def _is_wider(wide: Mapping[str, Limits], narrow: Mapping[str, Limits], first: bool) -> bool:
-    """Test whether one set of limits contains the other; of two equal ones, whether it is the first."""
+    """Test whether the limits `wide` contain `narrow`; if both are equal, return `first`."""
     if wide == narrow:
         return first
     for name, (low, high) in wide.items():
@@ -189,7 +192,7 @@ def _is_wider(wide: Mapping[str, Limits], narrow: Mapping[str, Limits], first: b
 
 
 def _group_leaf_steps(steps: Sequence[Transition]) -> list[list[Transition]]:
-    """Group the steps of base cases that differ only in the sizes that calls have; other steps are single."""
+    """Group the steps of base cases that differ only in the sizes that calls have; a step with calls is a group."""
     groups: dict[object, list[Transition]] = {}
     for step in steps:
         key = step if step.calls else (step.equation, step.forcing)

@@ -1,24 +1,24 @@
-"""Build terms for calls that halve their sizes, or keep an uneven part of them.
+"""Build basis terms for calls that halve their sizes, or keep an uneven part of them.
 
-`master_terms`: u*v*... * (c/2^i)^log2(w), with i sizes u, v, ... and w one, for c calls of half the sizes. With s the
-least number for which calls have v' - s <= (v - s)/2, or for a lower bound v' + s >= (v + s)/2, a call leaves at most
-(at least) a 2^i-th of the product of all v - s (v + s), and so at most (at least) a c-th of such a term: for an upper
-bound w' >= w/2 for w = n + s with the logarithm rounded down, as c/2^i is below 1. For a lower bound it is the other
-way round; a logarithm that is rounded up falls by 1 only from sizes of 2 on. Of two sizes, as in LCS by quadrants,
-m*n*(3/4)^log2(n) is m*n^(log2(3) - 1).
+`master_terms`: for c calls of half the sizes u, v, ..., i in number, the terms are u*v*... * (c/2^i)^log2(w) with w one
+of the sizes. Let s and t be the smallest numbers with v' - s <= (v - s)/2 and v' + t >= (v + t)/2 for the sizes v' of
+calls. In upper bounds the product of all v - s falls to at most a 2^i-th of it; as c/2^i is below 1, the power needs a
+logarithm that falls by at most 1: that of w + t, rounded down. Then the term falls to at most a c-th. Lower bounds have
+the product of all v + t and a logarithm that is rounded up, which falls by at least 1 only for sizes of at least 2.
+For two sizes, as in LCS by quadrants, m*n*(3/4)^log2(n) is m*n^(log2(3) - 1).
 
-`depth_terms`: with all n' of calls from floor(n/2) to ceil(n/2), the least size v falls to floor(v/2) at least and
-ceil(v/2) at most. So ceil(log2(ceil((v + 1)/(T + 1)))) falls by at most 1, and ceil(log2(ceil(v/T))) by at least 1
-where v > T: the minimum and the maximum number of halvings. At leaves both are 0. Of two sizes 3 calls of half of both
-reproduce n*m*(3/4)^k, n*(3/2)^k, m*(3/2)^k and 3^k, of which one is near for any cost of leaves.
+`depth_terms`: if the sizes n' of all calls are from floor(n/2) to ceil(n/2), so is the smallest size v. Its minimum
+number of halvings, ceil(log2(ceil((v + 1)/(T + 1)))), falls by at most 1, and the maximum one, ceil(log2(ceil(v/T))),
+by at least 1 if v > T. At leaves both are 0. For two sizes, 3 calls of half of both reproduce n*m*(3/4)^k, n*(3/2)^k,
+m*(3/2)^k and 3^k; one of these is near for any cost of leaves.
 
 `log_product_terms`: the largest size v is halved until it is as small as another one, w; then both are halved in turn.
-Where each halving of v adds log2(w), that is about log2(v)*log2(min(v, w)) less half of the square of the latter.
+If each halving of v adds log2(w), the sum is about log2(v)*log2(min(v, w)) less half of the square of the latter.
 
 `uneven_split_terms`: a call keeps an uneven part, such as 3/4 of a sum that the data splits. A rounded logarithm falls
-by 1 or not at all there, so that it proves nothing; the real one falls by log2(4/3). Proofs are written with real
-logarithms, for which bounds are known at every call, and with indicators of conditions, which pay for calls that keep
-the sizes, such as one that swaps them. The reported bound is the sum with each term rounded to the safe side.
+there by 1 or not at all, which proves nothing; the real one falls by log2(4/3). Proofs have real logarithms, which are
+bounded at every call, and indicators of conditions, which pay for calls that keep the sizes, such as one that swaps
+them. In the reported bound each term is rounded to the safe side.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MAX_COUNT = 64
 
 @record
 class HalvedSize:
-    """A size that all calls halve: of size - above they have at most, of size + below at least half."""
+    """A size that all calls halve: size - above falls to at most half, size + below to at least half."""
 
     place: int
     size: Poly
@@ -54,32 +54,32 @@ class HalvedSize:
 
     @property
     def whole(self) -> Poly:
-        """The size (or size - above) whose logarithm, rounded up, falls by 1 at each call, at both rounded halves."""
+        """The size, or size - above, whose logarithm rounded up falls by at least 1 at each call."""
         return self.size if self.above <= 1 else self.size - self.above
 
     def base(self, upper: bool) -> Poly:
-        """Return the expression that is at most (at least) halved at a call."""
+        """Return the expression that falls to at most half at a call (for a lower bound, to at least half)."""
         return self.size - self.above if upper else self.size + self.below
 
     def level(self, upper: bool) -> Poly:
-        """Return the logarithm that falls by at most (at least) 1 at a call."""
+        """Return the logarithm that falls by at most 1 at a call (for a lower bound, by at least 1)."""
         return a.ceil_log2(self.size + self.below + 1) - 1 if upper else a.ceil_log2(self.whole)
 
     def allowed(self, step: Transition, upper: bool) -> bool:
-        """Test whether the facts of a step imply that the shares of its calls are right."""
+        """Test whether a step has `base` >= 0 at its calls, or for a lower bound `whole` >= 2, as the terms require."""
         if not upper:
             return _is_nonnegative(self.whole - 2, step.facts)
         return all(_is_nonnegative(call.arguments[self.place] - self.above, step.facts) for _, call in step.calls)
 
 
 def master_terms(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[BasisTerm]:
-    """Iterate over the terms, for functions whose sizes are all about halved by all calls."""
+    """Iterate over the terms of the module's first paragraph; none unless all calls about halve all sizes."""
     halved = halved_sizes(function, steps)
     if not all(size.allowed(step, upper) for size in halved for step in steps if step.calls):
         return
     whole = product(size.base(upper) for size in halved)
     for count in call_counts(steps) if halved else ():
-        # The power of w nearest to the term itself minimises the effect of rounding the logarithm.
+        # With w to a power near that of the whole term, rounding the logarithm has the least effect.
         exponent = (count - 1).bit_length()
         if count == 1 << exponent or exponent < len(halved):
             continue
@@ -90,7 +90,7 @@ def master_terms(function: SizeFunction, steps: Sequence[Transition], upper: boo
 
 
 def halved_sizes(function: SizeFunction, steps: Sequence[Transition]) -> list[HalvedSize]:
-    """Return the sizes, if all calls about halve all sizes; else none."""
+    """Return the sizes if all calls about halve all sizes, else an empty list."""
     calling = [step for step in steps if step.calls]
     if not function.sizes or len(function.sizes) != len(function.parameters) or not calling:
         return []
@@ -104,7 +104,7 @@ def halved_sizes(function: SizeFunction, steps: Sequence[Transition]) -> list[Ha
 
 
 def call_counts(steps: Sequence[Transition]) -> list[int]:
-    """Return the numbers of calls of the steps that make several."""
+    """Return the numbers of calls of the steps that make a fixed number from 2 to MAX_COUNT, sorted."""
     return sorted({int(step.count.p) for step in steps if step.count.q == 1 and 2 <= step.count <= MAX_COUNT})
 
 
@@ -125,14 +125,14 @@ MAX_BASE_SIZE = 1 << 10
 
 @record
 class HalvingDepth:
-    """The number of halvings of the smallest size, in all calls: its minimum and its maximum."""
+    """The minimum and the maximum number of halvings of the smallest size down to a leaf."""
 
     least: Poly
     most: Poly
 
     def share(self, count: int, sizes: Sequence[HalvedSize], whole: bool) -> BasisTerm:
-        """Return a product of sizes that `count` calls share: each has at most (`whole`) or at least its part."""
-        # A term that shrinks with each level needs levels that fall by at most 1; one that grows, by at least 1.
+        """Return a product whose value at each of `count` calls is at most (`whole`) or at least 1/count of it."""
+        # A power that shrinks needs a level that falls by at most 1 at a call; one that grows, by at least 1.
         shrinks = count < 1 << len(sizes)
         level = self.least if shrinks == whole else self.most
         value = product(size.base(whole) for size in sizes)
@@ -140,7 +140,7 @@ class HalvingDepth:
 
 
 def depth_terms(function: SizeFunction, steps: Sequence[Transition]) -> tuple[BasisTerm, ...]:
-    """Return the terms with a maximum share for each call, and those with a minimum share."""
+    """Return the terms for halving depths, for upper and for lower bounds; none unless calls halve several sizes."""
     sizes = halved_sizes(function, steps)
     levels = None if len(sizes) < 2 else find_halving_depth(sizes, [step for step in steps if step.calls])
     if levels is None:
@@ -148,7 +148,7 @@ def depth_terms(function: SizeFunction, steps: Sequence[Transition]) -> tuple[Ba
     return tuple(
         levels.share(count, subset, whole)
         for count in call_counts(steps)
-        # All sizes, then some, then none.
+        # Products of all sizes, then of some, then of none.
         for number in range(len(sizes), -1, -1)
         for subset in combinations(sizes, number)
         if count != 1 << len(subset)
@@ -157,7 +157,7 @@ def depth_terms(function: SizeFunction, steps: Sequence[Transition]) -> tuple[Ba
 
 
 def find_halving_depth(sizes: Sequence[HalvedSize], calling: Sequence[Transition]) -> HalvingDepth | None:
-    """Find the depth in steps with calls; None if a call may have less than floor(n/2) or over ceil(n/2)."""
+    """Find the depth for steps with calls; None if a size n' of a call may be outside of floor(n/2) to ceil(n/2)."""
     smallest = min(find_proved_minimum(size.size, step.facts) or 0 for size in sizes for step in calling)
     if not 1 < smallest <= MAX_BASE_SIZE or any(size.above > 1 or size.below > 1 for size in sizes):
         return None
@@ -170,10 +170,10 @@ NUMBERS_OF_SIZES = 2, 3
 
 
 def log_product_terms(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
-    """Yield a set of such terms, with the logarithms of all sizes, if halving a size adds logarithms."""
+    """Yield a set of products of logarithms and the logarithms of all sizes, if steps that halve a size cost these."""
     if len(function.sizes) not in NUMBERS_OF_SIZES or len(function.sizes) != len(function.parameters):
         return
-    # Logarithms of sizes, and no numbers of halvings down to leaves.
+    # Steps that cost logarithms of sizes, not only numbers of halvings down to leaves.
     log_steps = [
         step
         for step in steps
@@ -191,10 +191,10 @@ def log_product_terms(function: SizeFunction, steps: Sequence[Transition]) -> It
 
 
 def _iterate_limited_products(function: SizeFunction, name: str) -> Iterator[BasisTerm]:
-    """Iterate over the products; proofs have the smaller of two logarithms for the logarithm of the smaller size."""
+    """Iterate over products of the logarithms of n and of min(n, m), which is min(log(n), log(m)) in proofs."""
     size = Poly.symbol(name)
     log = a.ceil_log2(size)
-    for other_size in (Poly.symbol(name_) for name_ in function.sizes if name_ != name):
+    for other_size in (Poly.symbol(other_name) for other_name in function.sizes if other_name != name):
         limit, compared = a.ceil_log2(a.minimum(size, other_size)), a.minimum(log, a.ceil_log2(other_size))
         yield BasisTerm(limit, inner=ProofTerm(compared))
         yield BasisTerm(log * limit, inner=ProofTerm(log * compared))
@@ -204,13 +204,13 @@ def _iterate_limited_products(function: SizeFunction, name: str) -> Iterator[Bas
 LOGARITHM_SHIFTS = (1, 2, 3)
 MAX_POWER = 3
 MAX_HALF_EXCESS = 2
-"""The amount by which the size of a call may exceed a half to count as one."""
+"""A size of a call counts as half of the caller's if it exceeds that by at most this number."""
 
 
 def uneven_split_terms(
     function: SizeFunction, steps: Sequence[Transition], upper: bool
 ) -> Iterator[tuple[BasisTerm, ...]]:
-    """Iterate over sets of terms, from simple to complex; none if all calls halve the sizes or steps make several."""
+    """Iterate over sets of logarithms for single calls that keep an uneven part of the sizes; none for other calls."""
     calling = [step for step in steps if step.calls]
     plain = len(function.sizes) == len(function.parameters) and not function.facts.powers
     if (
@@ -232,7 +232,7 @@ def uneven_split_terms(
         return
     value = Poly.of_atom(log)
     if isinstance(log, a.RealFunction):
-        # An integer that the logarithm of an integer is at most, or at least.
+        # The logarithm rounded up, or down, of an integer.
         value = a.ceil_log2(log.argument) if upper else a.ceil_log2(log.argument + 1) - 1
     sign = 1 if upper else -1
     logs = [BasisTerm(value**k, sign=sign, inner=ProofTerm(logs=(log,) * k)) for k in range(1, MAX_POWER + 1)]
@@ -242,12 +242,12 @@ def uneven_split_terms(
 
 
 def has_single_calls(calling: Sequence[Transition]) -> bool:
-    """Test whether each step makes one call, so that costs add up along a path and may be logarithmic."""
+    """Test whether each step makes exactly one call, so that costs add up along a path and may be logarithmic."""
     return bool(calling) and all(len(step.calls) == 1 and step.calls[0][0] == ONE for step in calling)
 
 
 def _iterate_indicator_terms(steps: Sequence[Transition]) -> Iterator[BasisTerm]:
-    """Iterate over indicators of the conditions under which calls are made, which replace a 1 in proofs."""
+    """Iterate over terms 1 that are in proofs the indicators of the conditions under which calls are made."""
     indicators = {
         decision.indicator if decision.taken else ONE - decision.indicator: None
         for step in steps
@@ -262,9 +262,9 @@ def _iterate_sizes_at_calls(size: Poly, function: SizeFunction, step: Transition
 
 
 def _find_logarithm(size: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Logarithm | None:
-    """Find the logarithm of the size plus a number that falls most at the calls (least, for a lower bound).
+    """Find the logarithm of the size plus a number that falls most at calls, or least for a lower bound.
 
-    It is rounded if it falls by an integer: nothing is lost then.
+    It is rounded if it falls by integers, as then the proof loses nothing; None if no decrease is proved.
     """
     best: tuple[fmpq, Logarithm] | None = None
     for shift in LOGARITHM_SHIFTS:
@@ -280,7 +280,7 @@ def _find_logarithm(size: Poly, function: SizeFunction, steps: Sequence[Transiti
 
 
 def _compute_decreases(whole: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool) -> list[fmpq]:
-    """Return the decreases of the logarithm at calls that do not keep the size; none if one is unknown."""
+    """Return proved bounds of the decreases of log2(whole) at calls that change the size; none if one is unknown."""
     decreases = []
     for step in steps:
         for part in _iterate_sizes_at_calls(whole, function, step):

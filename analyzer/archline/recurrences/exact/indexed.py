@@ -1,18 +1,18 @@
 """Find closed forms of recursions by indices, such as those that cut a trapezoid of points in space and in time.
 
-Sizes shrink by halves; indices are moved. The quantities that shrink with them are in the text: the differences in
-`where`, `decreases` and conditions, t1 - t0, x1 - x0. Their products are the elements of closed forms.
+Calls do not halve sizes but move indices. The quantities that shrink are differences of indices, such as t1 - t0 and
+x1 - x0, in `where`, `decreases` and conditions. Their products are the basis terms of closed forms.
 
-- An exact form satisfies the equation of every case identically: linear equations for its coefficients.
-- So do forms that each case preserves, f(x) = sum of f over the calls: areas and volumes. A bound consists of them, of
-  the quantities and a constant. A linear program finds it together with the proof that every case satisfies it, which
-  adds up multiples of the facts of the case.
-- Calls may only be made where more holds than at the start: where a case cuts what is wide, both halves are still
-  fairly wide, and so are all that they call in turn. `invariants` finds such a fact, and where it holds the bound is
-  a separate one.
+- An exact form satisfies the equation of every case identically, which gives linear equations for its coefficients.
+- Each case may preserve some forms, such as areas and volumes: f(x) = sum of f over the calls. A bound consists of
+  these, of the quantities and a constant. A linear program finds it together with the proof for every case, which adds
+  up multiples of the facts of the case.
+- A fact may hold in all calls that some case leads to, though not at the start: if a case cuts something wide, both
+  halves are still fairly wide, and so are all that they call. `invariants` finds such facts, and where one holds, a
+  separate bound applies.
 
-The second part reduces recursion on a range between two indices whose cost depends only on their distance. With hi = lo
-+ d, f(lo, hi) is a function of d if lo drops out of every case: an ordinary recursion on one size.
+The second part reduces recursions on a range between two indices whose cost depends only on their distance. With hi =
+lo + d, f(lo, hi) is a function of d if lo cancels in every case: an ordinary recursion on one size.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ MAX_WEAKENING, MAX_SHIFT = 4, 3
 
 @record(eq=False)
 class CaseCalls:
-    """The cost that a case adds, and its calls: the number of each and its arguments by name."""
+    """The cost that a case adds, its calls (the number of each and its arguments by name), and names of fixed value."""
 
     forcing: Poly
     calls: tuple[tuple[int, Mapping[str, Poly]], ...]
     pinned: Mapping[str, Poly]
 
     def less_calls(self, form: Poly, inner: Poly) -> Poly:
-        """Subtract another form at the calls from a form at the sizes of the case."""
+        """Return `form` at the sizes of the case less the sum of `inner` over the calls."""
         for count, arguments in self.calls:
             form = form - inner.substitute(arguments).scaled(count)
         return form
@@ -72,7 +72,7 @@ class IndexCase(CaseCalls):
 
 
 class NotIndexedError(Exception):
-    """The recursion is not decided by indices alone."""
+    """The recursion does not depend on indices alone."""
 
 
 def index_cases(function: SizeFunction) -> tuple[IndexCase, ...]:
@@ -101,16 +101,16 @@ def _build_case(function: SizeFunction, equation: Equation) -> IndexCase:
 
 # Exact forms
 def index_products(quantities: Sequence[Poly]) -> tuple[Poly, ...]:
-    """Return products of up to MAX_DEGREE quantities, the constant first."""
+    """Return products of up to MAX_DEGREE quantities, the constant 1 first."""
     products = [ONE]
     for degree in range(1, MAX_DEGREE + 1):
         products.extend(product(factors) for factors in combinations_with_replacement(quantities, degree))
     return tuple(dict.fromkeys(products))
 
 
-def fit_exact_form(all_moves: Sequence[IndexCase], forms: Sequence[Poly]) -> Poly | None:
-    """Return the sum of multiples of forms that satisfies every case, for all indices; None if there is none."""
-    rows = [row for move in all_moves for row in _iterate_identities(move, forms, move.forcing)]
+def fit_exact_form(all_cases: Sequence[IndexCase], forms: Sequence[Poly]) -> Poly | None:
+    """Return the linear combination of forms that satisfies every case for all indices; None if there is none."""
+    rows = [row for case in all_cases for row in _iterate_identities(case, forms, case.forcing)]
     if not rows:
         return None
     reduced, rank = fmpq_mat(rows).rref()
@@ -120,9 +120,9 @@ def fit_exact_form(all_moves: Sequence[IndexCase], forms: Sequence[Poly]) -> Pol
     return sum_polynomials(forms[lead].scaled(reduced[row, len(forms)]) for row, lead in enumerate(leads))
 
 
-def find_preserved_forms(all_moves: Sequence[CaseCalls], forms: Sequence[Poly]) -> list[Poly]:
-    """Return the forms that every case with calls preserves: the value at the case is the sum over the calls."""
-    rows = [row[:-1] for move in all_moves if move.calls for row in _iterate_identities(move, forms, ZERO)]
+def find_preserved_forms(all_cases: Sequence[CaseCalls], forms: Sequence[Poly]) -> list[Poly]:
+    """Return the combinations of forms that every case preserves: the value is the sum of the values at the calls."""
+    rows = [row[:-1] for case in all_cases if case.calls for row in _iterate_identities(case, forms, ZERO)]
     if not rows:
         return []
     reduced, rank = fmpq_mat(rows).rref()
@@ -141,9 +141,9 @@ def _find_pivots(reduced: fmpq_mat, rank: int) -> list[int]:
     return [next(column for column in range(reduced.ncols()) if reduced[row, column]) for row in range(rank)]
 
 
-def _iterate_identities(move: CaseCalls, forms: Sequence[Poly], forcing: Poly) -> Iterator[list[fmpq]]:
-    """Iterate over the equations for the coefficients, one for each product of indices; the right-hand side is last."""
-    columns = [form.substitute(move.pinned) for form in (*(move.less_calls(form, form) for form in forms), forcing)]
+def _iterate_identities(case: CaseCalls, forms: Sequence[Poly], forcing: Poly) -> Iterator[list[fmpq]]:
+    """Iterate over the linear equations of a case for the coefficients of forms, one a monomial; `forcing` is last."""
+    columns = [form.substitute(case.pinned) for form in (*(case.less_calls(form, form) for form in forms), forcing)]
     monomials: dict[Monomial, None] = {}
     for column in columns:
         monomials |= dict.fromkeys(column.terms)
@@ -153,7 +153,7 @@ def _iterate_identities(move: CaseCalls, forms: Sequence[Poly], forcing: Poly) -
 
 # Bounds
 def weakened_conditions(condition: Poly, quantities: Sequence[Poly]) -> Iterator[Poly]:
-    """Iterate over values somewhat larger than one that is at least 0, which calls may still preserve."""
+    """Iterate over expressions somewhat larger than a condition (>= 0), weaker facts that calls may preserve."""
     for factor in range(1, MAX_WEAKENING + 1):
         for quantity in quantities:
             for shift in range(MAX_SHIFT + 1):
@@ -162,7 +162,7 @@ def weakened_conditions(condition: Poly, quantities: Sequence[Poly]) -> Iterator
 
 @record
 class Invariant:
-    """A value that is never negative in the calls of some cases, nor in any call where it is not."""
+    """A value that is >= 0 in the calls of the cases in `begins`, and in all calls of callers in which it is >= 0."""
 
     value: Poly
     begins: frozenset[int]
@@ -170,7 +170,7 @@ class Invariant:
 
 @record(eq=False)
 class Sample:
-    """Indices at which the case `number` applies, the function's value there, and the calls."""
+    """A point of the indices at which case `number` applies, the function's value there, and the points of calls."""
 
     number: int
     point: Point
@@ -179,15 +179,15 @@ class Sample:
 
 
 class InductiveSearch:
-    """Searches for bounds of one function."""
+    """The search for bounds of one function by indices."""
 
     def __init__(
-        self, function: SizeFunction, all_moves: Sequence[IndexCase], declaration: Declaration, values: ValueTable
+        self, function: SizeFunction, all_cases: Sequence[IndexCase], declaration: Declaration, values: ValueTable
     ) -> None:
-        self._function, self._moves, self._values = function, all_moves, values
+        self._function, self._cases, self._values = function, all_cases, values
         self._declaration = declaration
         self._situations = [
-            Situation((*declaration.facts, *move.equation.known), declaration.ranges, move.pinned) for move in all_moves
+            Situation((*declaration.facts, *case.equation.known), declaration.ranges, case.pinned) for case in all_cases
         ]
         self._samples = [list(self._iterate_samples(seed)) for seed in range(ROUNDS)]
 
@@ -205,25 +205,25 @@ class InductiveSearch:
                 continue
 
     def _build_sample(self, number: int, point: Point, value: Fraction) -> Sample:
-        move = self._moves[number]
+        case = self._cases[number]
         calls_at_point = tuple(
             (count, {**point, **{name: evaluate(argument, point) for name, argument in arguments.items()}})
-            for count, arguments in move.calls
+            for count, arguments in case.calls
         )
         return Sample(number, point, value, calls_at_point)
 
     @cached_property
     def invariants(self) -> tuple[Invariant, ...]:
-        """Facts that hold in all calls from some case on: a condition of the case, weakened as little as necessary."""
+        """The facts that hold in all calls that a case leads to: its conditions, weakened as little as necessary."""
         return tuple(self._iterate_invariants())
 
     def _iterate_invariants(self) -> Iterator[Invariant]:
-        for number, move in enumerate(self._moves):
-            for condition in move.equation.known if move.calls else ():
+        for number, case in enumerate(self._cases):
+            for condition in case.equation.known if case.calls else ():
                 for candidate in weakened_conditions(condition, self._declaration.quantities):
                     if self._is_invariant(candidate, number):
                         begins = frozenset(
-                            n for n in range(len(self._moves)) if self._is_proved_in_calls(candidate, n, ())
+                            n for n in range(len(self._cases)) if self._is_proved_in_calls(candidate, n, ())
                         )
                         yield Invariant(candidate, begins)
                         break
@@ -232,11 +232,11 @@ class InductiveSearch:
         return (
             self._is_plausible(value, begin)
             and self._is_proved_in_calls(value, begin, ())
-            and all(self._is_proved_in_calls(value, number, (value,)) for number in range(len(self._moves)))
+            and all(self._is_proved_in_calls(value, number, (value,)) for number in range(len(self._cases)))
         )
 
     def _is_plausible(self, value: Poly, begin: int) -> bool:
-        """Test whether no sample contradicts the fact, and one is outside: a fact that always holds is useless."""
+        """Test whether no sample contradicts the fact and it fails at one: a fact that always holds is useless."""
         negative = False
         for sample in self._samples[0]:
             inside = evaluate(value, sample.point) >= 0
@@ -247,12 +247,12 @@ class InductiveSearch:
         return negative
 
     def _is_proved_in_calls(self, value: Poly, number: int, more: tuple[Poly, ...]) -> bool:
-        """Test whether the value is proved to be at least 0 in every call of a case, where `more` is."""
+        """Test whether the value is proved to be at least 0 in every call of a case, if the values `more` are there."""
         situation = self._situations[number].knowing(more)
-        return all(situation.proves(value.substitute(arguments)) for _, arguments in self._moves[number].calls)
+        return all(situation.proves(value.substitute(arguments)) for _, arguments in self._cases[number].calls)
 
     def bound(self, forms: Sequence[Poly], upper: bool, invariant: Invariant | None) -> Poly | None:
-        """Return a proved bound made of forms: one at any indices, and one where the invariant holds."""
+        """Return a bound made of forms, proved together with a second one where the invariant holds; else None."""
         sign, width = (1 if upper else -1), len(forms) * (1 if invariant is None else 2)
         margins = list(self._iterate_margins(forms, sign, invariant))
         mean = np.zeros(width)
@@ -268,19 +268,19 @@ class InductiveSearch:
     def _iterate_margins(
         self, forms: Sequence[Poly], sign: int, invariant: Invariant | None
     ) -> Iterator[tuple[Situation, list[Poly], Poly]]:
-        """Iterate over the cases: expressions that must be >= 0 for bounds, by coefficient, and the rest."""
-        nothing = [ZERO] * len(forms)
-        for number, move in enumerate(self._moves):
-            situation, due = self._situations[number], move.forcing.scaled(-sign)
-            whole = [move.less_calls(form, form).scaled(sign) for form in forms]
+        """Iterate over the inequalities of a bound: sum of coefficient*gain + rest >= 0 in a situation."""
+        zeros = [ZERO] * len(forms)
+        for number, case in enumerate(self._cases):
+            situation, negated_forcing = self._situations[number], case.forcing.scaled(-sign)
+            whole = [case.less_calls(form, form).scaled(sign) for form in forms]
             if invariant is None:
-                yield situation, whole, due
+                yield situation, whole, negated_forcing
                 continue
             own_forms = [form.scaled(sign) for form in forms]
-            calls = [move.less_calls(ZERO, form).scaled(sign) for form in forms]
+            calls = [case.less_calls(ZERO, form).scaled(sign) for form in forms]
             enters = number in invariant.begins
-            yield situation, [*own_forms, *calls] if enters else [*whole, *nothing], due
-            yield situation.knowing((invariant.value,)), [*nothing, *whole], due
+            yield situation, [*own_forms, *calls] if enters else [*whole, *zeros], negated_forcing
+            yield situation.knowing((invariant.value,)), [*zeros, *whole], negated_forcing
 
     def clamp_bound(self, bound: Poly) -> Poly:
         """Clamp a lower bound to 0 if it is negative at a sample."""
@@ -288,14 +288,14 @@ class InductiveSearch:
         return positive_part(bound) if below else bound
 
     def size(self, bound: Poly) -> Fraction:
-        """Return the magnitude of a bound relative to the function, at the samples."""
+        """Return the sum over samples of the ratio of a bound to the function."""
         return sum((evaluate(bound, sample.point) / (1 + sample.value) for sample in self._samples[0]), Fraction(0))
 
 
 def index_bounds(
     function: SizeFunction, declaration: Declaration, values: ValueTable | None
 ) -> tuple[Poly, Poly] | None:
-    """Return a lower and an upper bound, equal if the form is exact; None if none is found."""
+    """Return a lower and an upper bound of a function, equal if exact; None unless both are found."""
     if values is None or function.facts.rewrites or not declaration.quantities:
         return None
     try:
@@ -306,14 +306,14 @@ def index_bounds(
 
 
 def _search_index_bounds(
-    all_moves: Sequence[IndexCase], function: SizeFunction, declaration: Declaration, values: ValueTable
+    all_cases: Sequence[IndexCase], function: SizeFunction, declaration: Declaration, values: ValueTable
 ) -> tuple[Poly, Poly] | None:
     forms = index_products(declaration.quantities)
-    form = fit_exact_form(all_moves, forms)
+    form = fit_exact_form(all_cases, forms)
     if form is not None:
         return form, form
-    search = InductiveSearch(function, all_moves, declaration, values)
-    preserved = find_preserved_forms(all_moves, forms)
+    search = InductiveSearch(function, all_cases, declaration, values)
+    preserved = find_preserved_forms(all_cases, forms)
     lower, upper = (_search_bound(search, preserved, declaration.quantities, side) for side in (False, True))
     return None if lower is None or upper is None else (search.clamp_bound(lower), upper)
 
@@ -321,7 +321,7 @@ def _search_index_bounds(
 def _search_bound(
     search: InductiveSearch, preserved: Sequence[Poly], quantities: Sequence[Poly], upper: bool
 ) -> Poly | None:
-    """Return the tightest bound without invariants; if all fail, the first with an invariant, of few quantities."""
+    """Return the tightest bound without an invariant; if all fail, the first with one, few quantities first."""
     sets = [(*preserved, *chosen, ONE) for k in range(len(quantities) + 1) for chosen in combinations(quantities, k)]
     bounds = [bound for forms in sets if (bound := search.bound(forms, upper, None)) is not None]
     if bounds:
@@ -332,26 +332,26 @@ def _search_bound(
 
 @record(eq=False)
 class LengthRecurrence:
-    """A function of the length of a range instead of its two indices; without a range, the function unchanged."""
+    """A function of the length of a range (`indices`) instead of its two indices, or unchanged without a range."""
 
     function: SizeFunction
     indices: IndexRange | None = None
 
     def restored(self, value: Poly) -> Poly:
-        """Replace the length in a value by the indices."""
+        """Replace the length in a value by the distance of the indices."""
         return value if self.indices is None else value.substitute({self.indices.size: self.indices.distance})
 
 
 def reduce_to_length(function: SizeFunction) -> LengthRecurrence:
-    """Return the function in terms of the distance of its two indices, if no case depends on them in another way."""
+    """Return the function in terms of the distance of its two indices; unchanged if the indices matter otherwise."""
     indices = [name for name in function.parameters if name not in function.least]
     used = {*function.parameters, *(name for equation in function.equations for name in equation.facts.bounds)}
-    range_ = find_index_range(indices, function.facts, used)
+    index_range = find_index_range(indices, function.facts, used)
     try:
         return (
             LengthRecurrence(function)
-            if range_ is None
-            else LengthRecurrence(_LengthReduction(function, range_).reduced(), range_)
+            if index_range is None
+            else LengthRecurrence(_LengthReduction(function, index_range).reduced(), index_range)
         )
     except _IndexMattersError:
         return LengthRecurrence(function)
@@ -404,7 +404,7 @@ class _LengthReduction:
         )
 
     def _reduce_call(self, call: a.Applied) -> Poly:
-        """Return a call of the function itself, with the distance of its indices."""
+        """Return a recursive call with the distance of its indices as argument."""
         arguments = dict(zip(self._function.parameters, map(self._indices.moved, call.arguments), strict=True))
         length = arguments[self._indices.high] - arguments[self._indices.low]
         return Poly.of_atom(a.Applied(call.function, (*(arguments[name] for name in self._sizes), length)))

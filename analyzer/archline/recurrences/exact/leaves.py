@@ -1,14 +1,15 @@
-"""Terms for leaves of a fixed size count the leaves along a size and bound the size at a leaf.
+"""Build basis terms for recursions with leaves of a fixed size: numbers of leaves, and bounds of the size at a leaf.
 
-Where sizes above T are halved, down to s at least, a size v is at most min(v, T) and at least min(v, s) at a leaf, and
-there are at most max(v, s)/s and at least max(v, T)/T leaves along it. At v > T the halves v' and v" of v keep all of
-it: min(v', T) <= T, min(v', s) = s, max(v', s) + max(v", s) = v, max(v', T) + max(v", T) >= v.
+Calls halve sizes above T; the smallest leaf has size s. Then a leaf of a size v has at most min(v, T) and at least
+min(v, s) of it, and there are at most max(v, s)/s and at least max(v, T)/T leaves along it. Induction proves these, as
+for the halves v' and v" of v > T: min(v', T) <= T, min(v', s) = s, max(v', s) + max(v", s) = v, max(v', T) +
+max(v", T) >= v.
 
-Exactly there are 2^k + max(0, v - T*2^k) leaves (`build_leaf_count`) with k = ceil(log2(floor(v/(T + 1)) + 1)) halvings
-at least, so that v lies from (T + 1)*2^(k - 1) to (T + 1)*2^k - 1: all parts have been halved k - 1 times and are above
-T. After one more halving they are T + 1 at most, and v - T*2^k of them are that, if any. At both halves of v > T the
-numbers add up to that of v; where v is at most T it is 1. With a*v + b times this number a bound is linear in the size
-of leaves, instead of a multiple, and so distinguishes leaves of T/2 from those of T.
+The exact number of leaves is 2^k + max(0, v - T*2^k) (`build_leaf_count`), where k = ceil(log2(floor(v/(T + 1)) + 1))
+is the minimum number of halvings, so that v lies from (T + 1)*2^(k - 1) to (T + 1)*2^k - 1: after k - 1 halvings all
+parts are above T. After one more they are at most T + 1, and max(0, v - T*2^k) of them are T + 1. The numbers of the
+two halves of v > T add up to that of v; it is 1 for v of at most T. With the terms v and this number a bound is linear
+in the size of leaves, instead of a multiple of it, and so distinguishes leaves of T/2 from those of T.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ from archline.recurrences.model import SizeFunction
 
 
 def build_leaf_count(size: Poly, most: Poly) -> Poly:
-    """Return the number of leaves of at most `most`."""
+    """Return the number of leaves if a size is halved until it is at most `most`."""
     lower = a.exponential(2, build_min_halvings(size, most + 1))
     return lower + a.positive_part(size - most * lower)
 
 
 def is_divided_evenly(name: str, most: int, steps: Sequence[Transition], function: SizeFunction) -> bool:
-    """Test whether each call has all of a size, or two calls have the halves of one above `most`."""
+    """Test whether each step with calls passes all of a size to one call, or the halves of one above `most` to two."""
     return all(_divides_evenly(name, most, step, function) for step in steps if step.calls)
 
 
@@ -58,9 +59,9 @@ def _divides_evenly(name: str, most: int, step: Transition, function: SizeFuncti
 
 
 def remove_leaf_counts(value: Poly, upper: bool) -> Poly:
-    """Return an upper (or a lower) bound of a value, with max(v, T)/T or max(v, s)/s for a number of leaves.
+    """Return an upper (or a lower) bound of a value; max(v, T)/T or max(v, s)/s replaces exact numbers of leaves.
 
-    s = floor((T + 1)/2) is the size of the smallest of the leaves that are halved.
+    s = floor((T + 1)/2) is the smallest size of a leaf of a size that is halved.
     """
     for atom in sorted(value.atoms(), key=lambda candidate: candidate.key):
         if isinstance(atom, a.PositivePart):
@@ -69,7 +70,7 @@ def remove_leaf_counts(value: Poly, upper: bool) -> Poly:
 
 
 def _remove_leaf_count(value: Poly, part: a.PositivePart, upper: bool) -> Poly:
-    """Replace the number of leaves that contains max(0, ...), if there is one."""
+    """Replace the number of leaves that has the maximum `part`, max(0, v - T*2^k), if the value is linear in it."""
     floor = next(filter(None, map(_halvings_floor, part.argument.atoms())), None)
     if floor is None:
         return value
@@ -96,9 +97,10 @@ MAX_LEAF_SIZE = 1 << 10
 
 @record
 class SizeDivision:
-    """The division of a size by calls: in one call at a time or in several in sequence, down to `least` at least.
+    """The division of a size by calls: at leaves it is at least min(size, `least`) and at most `most`.
 
-    At leaves it is at most `most`. `whole`: the calls of each step have all of it together.
+    `serial`: some step makes several calls with a part of the size each, so that there are several leaves along it.
+    `whole`: the parts of the size in the calls of a step add up to the size.
     """
 
     size: Poly
@@ -108,32 +110,32 @@ class SizeDivision:
     whole: bool = False
 
     def along(self, power: int, upper: bool) -> Poly:
-        """Return the sum of a leaf's term, with the size to this power, over the leaves along the size."""
+        """Return a bound of the sum of size^power over the leaves along the size."""
         leaf = self.at_leaf(upper)
         if not self.serial:
             return leaf**power
         return self.size * leaf ** (power - 1) if power else a.maximum(self.size, self.least if upper else self.most)
 
     def halvings(self, upper: bool) -> BasisTerm:
-        """Return the maximum, or the minimum, number of halvings of the size until it is at most `most`.
+        """Return the maximum number of halvings of the size until it is at most `most`; the minimum for a lower bound.
 
-        The one falls by at least 1 at ceil(v/2), the other by at most 1 at floor(v/2).
+        From v to ceil(v/2) the maximum falls by at least 1; from v to floor(v/2) the minimum falls by at most 1.
         """
         if not upper:
             return BasisTerm(build_min_halvings(self.size, self.most + 1), sign=-1)
         number = build_max_halvings(self.size, self.most)
         depth = a.exponent_of_two(self.most)
-        # For powers of two the value is the same, and easier to read.
+        # If `most` is a power of 2, this is the same value and easier to read.
         value = number if depth is None else a.positive_part(a.ceil_log2(self.size) - depth)
         return BasisTerm(value, sign=1, inner=ProofTerm(number))
 
     def at_leaf(self, upper: bool) -> Poly:
-        """Return an upper, or a lower, bound of the size at a leaf."""
+        """Return an upper (or a lower) bound of the size at a leaf."""
         return a.minimum(self.size, self.most if upper else self.least)
 
 
 def size_divisions(function: SizeFunction, steps: Sequence[Transition]) -> dict[str, SizeDivision]:
-    """Return the sizes that calls divide, with their bounds at leaves; none if calls divide none."""
+    """Return the division of each size that has bounds at leaves, by name; empty if calls divide no size."""
     splits: dict[str, SizeDivision] = {}
     divided = False
     for name in function.sizes:
@@ -149,7 +151,7 @@ def size_divisions(function: SizeFunction, steps: Sequence[Transition]) -> dict[
         if high is None or high <= 1:
             continue
         if not changed:
-            # Other functions divide it, if any.
+            # Only calls of other functions may divide it.
             splits[name] = SizeDivision(size, False, Poly.constant(high // 2), Poly.constant(high))
         elif low > 0:
             counts = [step.count for _, _, step in changed]
@@ -169,7 +171,7 @@ def _count_divided_sizes(step: Transition, function: SizeFunction) -> int:
 
 
 def _find_largest_leaf(name: str, steps: Iterable[Transition]) -> int | None:
-    """Return the largest value of a size in base cases, if there is one."""
+    """Return the largest value of a size in base cases; None if it is unknown or above MAX_LEAF_SIZE."""
     limits = [step.facts.bounds[name].most for step in steps if not step.equation.recursive]
     if not limits or None in limits:
         return None
@@ -178,7 +180,7 @@ def _find_largest_leaf(name: str, steps: Iterable[Transition]) -> int | None:
 
 
 def iterate_leaf_sums(splits: dict[str, SizeDivision], monomials: Iterable[Monomial], upper: bool) -> Iterator[Poly]:
-    """Iterate over the sums of the terms of leaves over all leaves."""
+    """Iterate over bounds of the sums of each monomial, a cost of a leaf, over all leaves."""
     for monomial in monomials:
         powers = {atom.name: power for atom, power in monomial if isinstance(atom, Symbol)}
         rest = Poly({tuple((x, k) for x, k in monomial if not (isinstance(x, Symbol) and x.name in splits)): fmpq(1)})
@@ -189,7 +191,7 @@ def iterate_leaf_sums(splits: dict[str, SizeDivision], monomials: Iterable[Monom
 
 
 def leaf_term_sets(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[tuple[BasisTerm, ...]]:
-    """Iterate over sets of elements with terms for leaves of a fixed size, from simple to complex; else none."""
+    """Iterate over sets of basis terms for leaves of a fixed size, simple ones first; none if calls divide no size."""
     splits = size_divisions(function, steps)
     if not splits:
         return
@@ -230,28 +232,28 @@ def leaf_term_sets(function: SizeFunction, steps: Sequence[Transition], upper: b
 
 
 def build_halving_terms(function: SizeFunction, steps: Sequence[Transition]) -> list[BasisTerm]:
-    """Return the maximum numbers of halvings of sizes down to leaves of a fixed size, for upper bounds."""
+    """Return a term for each divided size, for upper bounds: the maximum number of its halvings down to a leaf."""
     return [split.halvings(True) for split in size_divisions(function, steps).values()]
 
 
 def _iterate_level_sum_sets(
     linear: Sequence[BasisTerm], leaves: Sequence[BasisTerm], splits: Mapping[str, SizeDivision], upper: bool
 ) -> Iterator[tuple[BasisTerm, ...]]:
-    """Iterate over sets for the costs that calls of other functions add at each level, once and as a sum over levels.
+    """Iterate over sets for costs that calls of other functions add at each level, and for their sums over levels.
 
-    Without sizes that are divided simultaneously, other sets are as near from above.
+    For upper bounds there are none if all sizes are serial: other sets give bounds as near.
     """
-    in_turn, at_once = (any(split.serial == serial for split in splits.values()) for serial in (True, False))
-    if in_turn and (at_once or not upper):
+    has_serial, has_single_leaf = (any(split.serial == serial for split in splits.values()) for serial in (True, False))
+    if has_serial and (has_single_leaf or not upper):
         yield from (_product_leaf_terms(linear, leaves, splits, most, upper) for most in (1, 2))
 
 
 def _product_leaf_terms(
     linear: Sequence[BasisTerm], leaves: Sequence[BasisTerm], splits: Mapping[str, SizeDivision], most: int, upper: bool
 ) -> tuple[BasisTerm, ...]:
-    """Return few terms for the cost of a level, also times the size at a leaf, as where calls are of products.
+    """Return few terms for the cost of a level: products of sizes, sizes at leaves and numbers of halvings.
 
-    Powers of numbers of halvings up to `most` are included.
+    Numbers of halvings have powers up to `most`.
     """
     long = [term for term in linear if term.degree]
     wide = [BasisTerm(x.value * split.at_leaf(upper)) for x in long for split in splits.values() if not split.serial]
@@ -266,7 +268,7 @@ def _build_powers(element: BasisTerm, most: int) -> list[BasisTerm]:
 
 
 def _iterate_level_terms(splits: Mapping[str, SizeDivision], upper: bool) -> Iterator[BasisTerm]:
-    """Iterate over numbers of halvings; in a lower bound also down to the smallest leaf, where sizes have 1 more."""
+    """Iterate over numbers of halvings down to leaves; in a lower bound also of size + 1 down to the smallest leaf."""
     for split in splits.values():
         for offset in (0, 1):
             limits = (split.most,) if upper or not offset else (split.most, split.least)
@@ -275,7 +277,7 @@ def _iterate_level_terms(splits: Mapping[str, SizeDivision], upper: bool) -> Ite
 
 
 def _find_monomials(value: Poly, function: SizeFunction) -> list[Monomial]:
-    """Return the products of sizes in a value, with 1 for sizes that are cut off at a number."""
+    """Return the products of sizes in a value, in which 1 replaces sizes that are cut off at a number."""
 
     def replace_cap(atom: Atom) -> Poly | None:
         if not isinstance(atom, a.PositivePart) or not (limit := atom.argument.constant_term):

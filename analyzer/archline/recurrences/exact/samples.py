@@ -27,7 +27,7 @@ NUM_DRAWS = 400
 MAX_CORNER = 1_000
 MAX_CHOSEN = 3
 MAX_CACHED_SETS = 64
-"""The number of cached sets of points."""
+"""The maximum number of cached sets of points."""
 
 
 _EquationAtPoint = tuple[Equation, dict[str, int | Fraction]]
@@ -37,7 +37,7 @@ _IndexedPoint = tuple[int, dict[str, int | Fraction]]
 
 @record
 class _FunctionShape:
-    """The parts of a function that determine its points; all metrics of an algorithm have the same."""
+    """The parts of a function that determine its sample points, the same for all metrics of an algorithm."""
 
     key: tuple[object, ...]
     function: SizeFunction = field(compare=False)
@@ -66,7 +66,7 @@ def _cached_by_shape(
 
 @lru_cache(maxsize=MAX_CACHED_SETS)
 def _build_cases(shape: _FunctionShape) -> FunctionCases:
-    """Return the equations by their sizes; for another function of the same shape, the equation has the same index."""
+    """Return the compiled equations of a function; other functions of the same shape have theirs in the same order."""
     return FunctionCases(shape.function)
 
 
@@ -99,9 +99,9 @@ def _build_size_search(function: SizeFunction) -> SizeSearch:
 
 @_cached_by_shape
 def points_near_leaves(function: SizeFunction) -> Iterator[Point]:
-    """Iterate over points with sizes about twice those of the largest leaf of fixed size, some sizes at their minimum.
+    """Iterate over points with sizes of about twice the largest leaf of fixed size, some sizes at their minimum.
 
-    The size 2*leaf - 1 is halved to the largest leaves, 2*leaf + 1 is in part halved twice, to the smallest.
+    The size 2*leaf - 1 is halved to the largest leaves; one half of 2*leaf + 1 is halved again, to the smallest.
     """
     names = function.sizes
     leaf = max((_find_largest_leaf(function, name) for name in names), default=0)
@@ -113,13 +113,13 @@ def points_near_leaves(function: SizeFunction) -> Iterator[Point]:
             ends = zip(names, choice, strict=True)
             sizes = {name: size if chosen else function.least.get(name, 1) for name, chosen in ends}
             if any(choice) and search.allows(sizes):
-                # Single cases of a function may have no equation there.
+                # A function restricted to some cases may have no equation there.
                 with suppress(EvaluationError):
                     yield cases.at(tuple(sizes.values()))[1]
 
 
 def _find_largest_leaf(function: SizeFunction, name: str) -> int:
-    """Return the largest value of a size in base cases, 0 if one has no bound."""
+    """Return the largest value of a size in base cases; 0 if a base case does not bound it."""
     limits = [equation.facts.bounds[name].most for equation in function.equations if not equation.recursive]
     return 0 if None in limits else max((limit for limit in limits if limit is not None), default=0)
 
@@ -128,21 +128,21 @@ def _find_largest_leaf(function: SizeFunction, name: str) -> int:
 def points_of_magnitude(
     function: SizeFunction, exponent: int, others: tuple[int | None, ...] = (None,)
 ) -> Iterator[Point | None]:
-    """Iterate over points with every choice of sizes about 2^exponent, for growth; None if a point is not allowed.
+    """Iterate over points for each choice of sizes that are about 2^exponent; None for points that are not allowed.
 
-    `others` are the exponents of the other sizes, None for the smallest size.
+    `others` are the exponents of the remaining sizes, None for the smallest value of a size.
     """
     names = function.parameters
     cases, search = _build_cases(_FunctionShape.of(function)), _build_size_search(function)
     for choice in product((*others, exponent), repeat=len(names)):
         if len(names) > MAX_CHOSEN or exponent not in choice:
             continue
-        asked = {
+        requested = {
             name: function.least.get(name, 1) if scale is None else 2**scale + 3
             for name, scale in zip(names, choice, strict=True)
         }
-        sizes = search.nearest(asked)
-        is_near = sizes is not None and all(value <= 4 * sizes[name] <= 16 * value for name, value in asked.items())
+        sizes = search.nearest(requested)
+        is_near = sizes is not None and all(value <= 4 * sizes[name] <= 16 * value for name, value in requested.items())
         try:
             yield cases.at(tuple(sizes[name] for name in names))[1] if sizes is not None and is_near else None
         except EvaluationError:
@@ -161,9 +161,9 @@ def _draw_sizes(function: SizeFunction, seed: int) -> Iterator[dict[str, int]]:
         # If all sizes are just above those of leaves, bounds of leaves matter most.
         for values in (tuple(values_of_size[-1] for values_of_size in ends), *corners):
             yield dict(zip(names, values, strict=True))
-    for turn in range(NUM_DRAWS):
+    for index in range(NUM_DRAWS):
         same = random.randrange(3) == 0
-        scale = scales[turn % len(scales)]
+        scale = scales[index % len(scales)]
         value = 1 + random.randrange(scale)
         limits = 3, 20, scale
         yield {
@@ -175,7 +175,7 @@ def _draw_sizes(function: SizeFunction, seed: int) -> Iterator[dict[str, int]]:
 
 
 def _draw_value(random: Random, value: int, every: int | None) -> int:
-    """Return the value, or for a power a power of 2 near it or of any magnitude: few values near others are powers."""
+    """Return the value; for a size that is a power of 2^every, such a power near it or of random magnitude."""
     if every is None:
         return value
     exponent = random.randint(0, max(1, 24 // every)) if random.random() < 0.5 else value.bit_length() // every
@@ -183,21 +183,21 @@ def _draw_value(random: Random, value: int, every: int | None) -> int:
 
 
 def _find_small_values(function: SizeFunction, name: str, every: int | None) -> tuple[int, ...]:
-    """Return the smallest values of a size, and those at which a case begins or ends."""
+    """Return the smallest values of a size, and those at the constant bounds of cases."""
     if every is not None:
         return tuple(2 ** (every * k) for k in range(7))
-    minimum_ = function.least.get(name, -2)
-    values = {minimum_ + offset for offset in (0, 1, 2)}
+    minimum = function.least.get(name, -2)
+    values = {minimum + offset for offset in (0, 1, 2)}
     for equation in function.equations:
         bounds = equation.facts.bounds.get(name)
         for bound in (*bounds.lower, *bounds.upper) if bounds else ():
             if bound.is_constant and bound.constant_term <= MAX_CORNER:
                 values |= {int(bound.constant_term.ceil()), int(bound.constant_term.ceil()) + 1}
-    return tuple(sorted(value for value in values if value >= minimum_))
+    return tuple(sorted(value for value in values if value >= minimum))
 
 
 def with_least_data(names: Sequence[str], facts: Facts, point: Point) -> Point:
-    """Add the minimum values of the data to a point; if these are unknown, return the point unchanged."""
+    """Add the minimum values of data symbols (`names`) to a point; if one is unknown, return the point unchanged."""
     full = dict(point)
     for name in names:
         try:

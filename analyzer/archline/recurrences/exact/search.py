@@ -1,16 +1,15 @@
-"""Closed forms and bounds of recurrences, each proved by induction.
+"""Search closed forms and bounds of recurrences, each proved by induction.
 
-A closed form is a sum of elements with unknown coefficients. An exact one is fitted to the function's values at
+A closed form is a sum of basis terms with unknown coefficients. An exact one is fitted to the function's values at
 samples. A bound U must satisfy
 
     U(x) >= f(x) + sum of factor*U over the calls      (an upper bound; <= for a lower one)
 
 in every case, which is linear in the coefficients: they are found together with a proof (`synthesis`).
 
-Groups of cases whose calls stay in the group are bounded one after the other.
-
-LCS by quadrants cuts a narrow matrix across: from there on it stays narrow, and costs about n*m. The bound of these
-cases then replaces the cost of narrow calls in the cases above, as if they were base cases.
+Groups of cases whose calls stay in the group are bounded one after the other. LCS by quadrants, for example, cuts a
+narrow matrix across, and the parts are narrow too, so that it costs about n*m. The bound of the cases for narrow
+matrices then replaces their equations, as if they were base cases of those that call them.
 """
 
 from __future__ import annotations
@@ -42,14 +41,14 @@ from archline.recurrences.exact.transitions import Foreign, Transition
 from archline.recurrences.model import BoundSide, Equation, SizeFunction, find_case_conditions
 
 EXTRA_FIT_POINTS = 4
-"""The number of values, beyond one for each coefficient, that are fitted before all values."""
+"""The number of values, beyond one for each coefficient, of a first fit before that of all values."""
 MAX_EFFORT = 3_000_000
 
 
 def fit_exact_form(context: InductionProblem) -> ProvedBound | None:
-    """Return the function as a closed form, for all sizes at which it calls itself and the sizes of its calls.
+    """Return a closed form of the function at the sizes at which it calls itself and at those of its calls.
 
-    The form is fitted to values, and proved where it satisfies the equation of every case identically.
+    It is fitted to values, and proved if it satisfies the equation of every case identically; None if no form does.
     """
     for elements in iterate_basis_sets(context.function, *context.forcings()):
         coefficients = _fit_coefficients(context, elements)
@@ -61,11 +60,11 @@ def fit_exact_form(context: InductionProblem) -> ProvedBound | None:
 
 
 def _fit_coefficients(context: InductionProblem, elements: Sequence[BasisTerm]) -> Coefficients | None:
-    """Return the simplest coefficients for which the sum has all sampled values, if there are any."""
+    """Return coefficients with which the sum of the elements equals all sampled values; None if there are none."""
     points, count = context.weighed, len(elements)
     table = context.writer.places.table([element.value for element in elements], [point for point, _ in points])
     rows = [[*map(to_rational, row), to_rational(value)] for row, (_, value) in zip(table, points, strict=True)]
-    # A form that does not fit a few values does not fit all, and mostly none does.
+    # Most forms do not fit: a few values show this faster than all.
     if len(rows) > count + EXTRA_FIT_POINTS and solve_equations(rows[: count + EXTRA_FIT_POINTS], count) is None:
         return None
     return solve_equations(rows, count)
@@ -74,9 +73,9 @@ def _fit_coefficients(context: InductionProblem, elements: Sequence[BasisTerm]) 
 def _find_equal_steps(
     context: InductionProblem, elements: Sequence[BasisTerm], coefficients: Coefficients
 ) -> frozenset[Transition] | None:
-    """Return the steps that hold with equality; None if a case does not hold.
+    """Return the steps in which the form equals the right-hand side; None if the equation of a case does not hold.
 
-    A case holds if no step is larger than the form, and one of the steps that it is the largest of is equal.
+    An equation, the maximum of several steps, holds if the form is at least each step and equal to one step.
     """
     equal: dict[Equation, bool] = {}
     equal_steps: set[Transition] = set()
@@ -96,7 +95,7 @@ def _find_equal_steps(
 def _inductive_margin(
     writer: StepWriter, step: Transition, elements: Sequence[BasisTerm], coefficients: Coefficients
 ) -> Poly | None:
-    """Return a sum less what a step adds to its calls; None if an element cannot be written there."""
+    """Return the form U less the forcing and the calls' U in a step; None if an element cannot be expressed there."""
     margin = -writer.forcing(step)
     for element, coefficient in zip(elements, coefficients, strict=True):
         if coefficient:
@@ -109,7 +108,7 @@ def _inductive_margin(
 
 @record
 class SearchInputs:
-    """The inputs of a search: bounds of other functions, and the values of all if sizes determine them.
+    """The inputs of a search: bounds of other functions (`foreign`), and the values of all, if sizes determine these.
 
     `capped`: whether bounds may have terms that cut sizes off at numbers. `places`: cached values of terms at points.
     """
@@ -121,7 +120,7 @@ class SearchInputs:
 
 
 def exact_form(function: SizeFunction, inputs: SearchInputs) -> ProvedBound | None:
-    """Return a closed form of a function of the sizes alone, or None if no form is found."""
+    """Return the closed form of a function whose values the sizes determine; None if none is found."""
     try:
         return fit_exact_form(
             InductionProblem(function, True, inputs.foreign[BoundSide.EXACT], inputs.values, places=inputs.places)
@@ -139,7 +138,7 @@ def search_bound(
 ) -> ProvedBound | None:
     """Return the best bound of the function that the searches find; None if all fail.
 
-    `everywhere`: for all sizes, including sizes of outermost calls only. `target` is the factor at which a
+    `everywhere`: for all sizes, also if no recursive call has them. `target` is the ratio to the function at which a
     bound of the right growth is near enough.
     """
     side = BoundSide.UPPER if upper else BoundSide.LOWER
@@ -152,7 +151,7 @@ def search_bound(
     best: ProvedBound | None = None
     search = Synthesis(context, inputs.capped)
     searches = [search.by_families, search.by_bases]
-    # Terms for sizes that the data shares out over a power are only in the basis sets.
+    # Only the basis sets have terms for sizes that the data divides among a power of 2 of parts.
     for search_sets in reversed(searches) if function.facts.powers and inputs.values is None else searches:
         try:
             bound = search_sets()
@@ -162,14 +161,14 @@ def search_bound(
             best = bound
         is_comparable = context.values is not None and len(function.parameters) == 1
         if best is not None and (not is_comparable or (best.steady and best.factor <= FAIR_FACTOR)):
-            # It is near, or of the growth of the function, or no values are available for comparison.
+            # The bound is near enough, or cannot be compared with values.
             break
     return best
 
 
 @record
 class CaseComponent:
-    """A group of cases that may call each other, by index, and all cases that they reach, base cases included."""
+    """A group of cases that may call each other, and all cases that they reach, base cases included; by index."""
 
     places: tuple[int, ...]
     reached: frozenset[int]
@@ -177,7 +176,7 @@ class CaseComponent:
 
 @record(eq=False)
 class ComponentBounds:
-    """The bounds of a group of cases, by their indices."""
+    """The bounds of a group of cases; `places` are the indices of the cases."""
 
     places: tuple[int, ...]
     low: ProvedBound
@@ -186,7 +185,7 @@ class ComponentBounds:
 
 @record(eq=False)
 class LayeredSystem:
-    """Functions in which bounds replace the cases of all groups but the last, so that these make no calls."""
+    """Functions in which bounds replace the values of all groups of cases but the last, so that these make no calls."""
 
     least: SizeFunction
     most: SizeFunction
@@ -194,7 +193,7 @@ class LayeredSystem:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The condition under which the bounds of each layer hold; empty for the last."""
+        """The condition under which the bounds of each layer hold, as text; empty for the last layer."""
         cases = self.most.equations
         *inner, last = self.layers
         rest = [cases[place].decisions for place in last.places]
@@ -206,9 +205,9 @@ class LayeredSystem:
 
 
 def case_components(functions: Sequence[SizeFunction]) -> list[CaseComponent]:
-    """Group the recursive cases by index: calls stay in the group or reach earlier groups and base cases.
+    """Group the recursive cases so that calls stay in their group or go to earlier groups and base cases.
 
-    If several functions with the same cases bound one, the calls of all count.
+    If two functions with the same cases bound one, the calls of both count.
     """
     calling = [any(case.recursive for case in cases) for cases in zip(*(f.equations for f in functions), strict=True)]
     places = [place for place, calls_some in enumerate(calling) if calls_some]
@@ -229,7 +228,7 @@ def case_components(functions: Sequence[SizeFunction]) -> list[CaseComponent]:
         )
         for place in places
     }
-    # A group that this group reaches itself reaches fewer cases.
+    # A group reaches fewer cases than the groups that call it.
     return sorted(components, key=lambda group: (len(group.reached), group.places))
 
 
@@ -239,7 +238,7 @@ BoundPair = tuple[ProvedBound | None, ProvedBound | None]
 def bound_by_components(
     least: SizeFunction, most: SizeFunction, known: BoundPair, inputs: SearchInputs
 ) -> LayeredSystem | None:
-    """Return bounds of all groups, or the `known` ones of the functions if better; None if there is only one group."""
+    """Bound the groups one by one, by the `known` bounds of the functions if better; None if there is one group."""
     components = case_components([least] if least is most else [least, most])
     if len(components) < 2:
         return None
@@ -263,7 +262,7 @@ def _bound_component(
 ) -> ComponentBounds | None:
     bounds = []
     for function, upper, whole in ((least, False, whole_bounds[0]), (most, True, whole_bounds[1])):
-        # What is lost in a group is lost again in the groups that call it.
+        # The error of the bound of a group recurs in the bounds of the groups that call it.
         bound = search_bound(_restrict_to_component(function, group), upper, inputs, target=GOOD_FACTOR)
         best = bound if bound is not None and bound.is_better(whole) else whole
         if best is None:
@@ -287,13 +286,13 @@ def _with_values(function: SizeFunction, group: CaseComponent, bound: ProvedBoun
 
 
 def _may_call(function: SizeFunction, caller: Equation, called: Equation) -> bool:
-    """Test whether a call in one case may have sizes of another case."""
+    """Test whether a call in the case `caller` may have sizes of the case `called`."""
     calls_made = [arguments for equation, arguments in function.own_calls if equation is caller]
     return any(not _is_outside(function, caller, tuple(arguments.values()), called) for arguments in calls_made)
 
 
 def _is_outside(function: SizeFunction, caller: Equation, arguments: tuple[Poly, ...], called: Equation) -> bool:
-    """Test whether the conditions of a case are proved to be false at the sizes of a call."""
+    """Test whether a condition of the case `called` is proved to be false at the arguments of a call."""
     try:
         sizes = sizes_of_call(function, arguments)
     except NotComparableError:

@@ -1,9 +1,9 @@
-"""Bounds together with their proofs: coefficients for which every inequality is a sum of products of facts.
+"""Find bounds together with proofs: coefficients for which the margin of every step is a sum of products of facts.
 
-The margin of each step is linear in the coefficients of the bound, and a sum of products of what is known there with
-weights >= 0 is linear in the weights. So the best bound of a family that has such a proof is one linear program
-(as in J. Hoffmann, K. Aehlig, M. Hofmann, Multivariate amortized resource analysis, TOPLAS 2012). It is solved in
-floating point; short coefficients near the solution are then proved exactly.
+The margin of a step is linear in the coefficients of the bound, and a sum of products of the step's facts with weights
+>= 0 is linear in the weights. So one linear program gives the best bound with the basis terms of a set that has such a
+proof (as in J. Hoffmann, K. Aehlig, M. Hofmann, Multivariate amortized resource analysis, TOPLAS 2012). It is solved
+in floating point; short coefficients near the solution are then proved exactly.
 """
 
 from __future__ import annotations
@@ -76,16 +76,17 @@ def find_best_proved(
     accepted: Callable[[ProvedBound], bool],
     most: Fraction,
 ) -> ProvedBound | None:
-    """Return the best proved bound of several coefficients, the shortest first, with few proofs, as these take long.
+    """Return the best proved bound among several vectors of coefficients (`short`, the shortest ones first).
 
-    The first ones that are near enough, `accepted` with a factor of `most` at most, are taken, unless shorter ones
-    before them make a better bound; where none are near enough, the best of all. Each bound and proof is computed once.
+    It is that of the first coefficients that are near enough (`accepted`, with a factor of at most `most`) and proved,
+    unless shorter ones before them make a better bound; if none are near enough, the best of all. `largest` are the
+    factors in floating point, by which few proofs are needed, as these take long; none is computed twice.
     """
     # The caches are by index: coefficients take long to hash.
     bound_at, is_proved = cache(lambda index: bound(short[index])), cache(lambda index: proved(short[index]))
 
     def is_worse(index: int, other: ProvedBound) -> bool:
-        """Test whether a bound is certainly far worse than another one."""
+        """Test whether the bound with this index is certainly far worse than `other`."""
         return other.steady and bool(largest[index] > float(SIMILAR_FACTOR_RATIO * other.factor) * FLOAT_MARGIN)
 
     indices, near = range(len(short)), largest <= float(most) * FLOAT_MARGIN
@@ -105,49 +106,49 @@ def find_best_proved(
 
 MIN_SETS_TRIED = 4
 MAX_LEFT_OUT, MAX_PRODUCTS_TO_SHORTEN = 8, 3_000
-"""The maximum number of terms to leave out, and of products up to which shortening takes little time."""
+"""The maximum number of terms to leave out of a bound, and of products of facts for which this takes little time."""
 MAX_PRODUCTS_FOR_GOOD, MAX_PRODUCTS_FOR_FAIR = 200, 4_000
-"""The numbers of products up to which a good bound is required, and a fair one."""
+"""The numbers of products of facts tried up to which the search goes on for a good bound, and for a fair one."""
 MAX_SETS_OF_OTHER_GROWTH = 7
-"""The maximum number of sets to try if none grows as the function does."""
+"""The maximum number of sets to try whose terms all grow differently from the function."""
 MAX_EFFORT = 2_000_000
 SIMILAR_GROWTH_RATIO, ROUGH_GROWTH_RATIO = Fraction(3, 2), Fraction(3)
 LOGARITHM_GROWTH = Fraction(FAR_EXPONENTS[1], FAR_EXPONENTS[0])
 """The growth of a logarithm from far points to farther ones."""
 MAX_STEADY_RATIO = 1.4
-"""The ratio of the factors at farther and at far points that is aimed at; a little more counts as steady."""
+"""The ratio of the factors at farther and far points that linear programs require; a little more counts as steady."""
 FACTOR_SLACK = Fraction(21, 20)
-"""The ratio by which the factor may grow for shorter coefficients."""
+"""The ratio by which the factor may be larger with shorter coefficients."""
 LARGE_FACTOR, LARGE_FACTOR_SLACK = Fraction(3), Fraction(101, 100)
-"""Above the first factor, the factor may grow by this smaller ratio only."""
+"""If the factor is above the first number, it may be larger by the second, smaller ratio only."""
 MAX_PRODUCT_FACTOR = Fraction(5, 4)
-"""The factor at far points at which a lower bound of products alone is near enough."""
+"""The factor at far points at which a lower bound of products of sizes alone is near enough."""
 MAX_POINTS = 40
-"""The number of points up to which those of a base case are constrained one by one."""
+"""The number of points of a base case up to which each point has a constraint."""
 NUMBER_CONE = ProductCone((), 0)
 FAR_POINT_WEIGHT = 10
-"""The weight of far points relative to near ones for products of logarithms, which only grow slowly."""
+"""The weight of far points relative to near ones for products of logarithms, which grow slowly."""
 MAX_DENOMINATOR = 1_000_000
-"""The largest denominator of the coefficients with which shorter ones are compared."""
+"""The largest denominator of coefficients of the linear program, with which shorter ones are compared."""
 
 
 ElementValues = Sequence[Sequence[Number]]
-"""The values of the elements, by point of measurement."""
+"""The values of the elements: a row for each point of measurement."""
 
 
 class Synthesis:
-    """The search for the bounds of one function."""
+    """Searches for bounds of one function with proofs, by one linear program for each set of basis terms."""
 
     def __init__(self, context: InductionProblem, capped: bool = True) -> None:
         self._context = context
         self._caps = capped and context.values is not None
         self._sign = 1 if context.upper else -1
         self._tried = 0
-        # Several ways to choose among the sets begin with the same ones.
+        # Several searches begin with the same sets.
         self._leaf_sets, self._plain_sets = LazyList(self._iterate_leaf_sets()), LazyList(self._iterate_general_sets())
 
     def by_families(self) -> ProvedBound | None:
-        """Return the best proved bound with few logarithms: the first with a good factor, else the best of all."""
+        """Return a proved bound from sets with few logarithms: the first with a good factor, else the best of all."""
         other_sets: list[tuple[BasisTerm, ...]] = []
         bound = self._try_size_products()
         return (
@@ -157,9 +158,9 @@ class Synthesis:
         )
 
     def by_bases(self) -> ProvedBound | None:
-        """Return the best proved bound whose terms are those of exact forms."""
+        """Return the best proved bound with the basis terms of exact forms."""
         context = self._context
-        # Terms that grow with the depth of the calls alone, for any sizes that the data selects.
+        # For sizes that the data selects there are terms of the depth of the calls alone.
         depths = iterate_path_cost_sets(context.function) if context.upper and context.values is None else ()
         sets = chain(
             (tuple(map(BasisTerm, values)) for values in depths),
@@ -169,18 +170,19 @@ class Synthesis:
 
     def _search_best(self, sets: Iterable[tuple[BasisTerm, ...]]) -> ProvedBound | None:
         best: ProvedBound | None = None
-        for turn, elements in enumerate(sets):
+        for index, elements in enumerate(sets):
             bound = self._try_within_limits(elements)
             if bound is not None and bound.is_better(best):
                 best = bound
-            if best is not None and self._is_good_enough(best, turn):
+            if best is not None and self._is_good_enough(best, index):
                 break
         return best
 
     def _iterate_able_sets(self, others: list[tuple[BasisTerm, ...]]) -> Iterator[tuple[BasisTerm, ...]]:
-        """Iterate over the sets in which some term grows as the function does in all directions, each once.
+        """Iterate over distinct sets in which, for each direction, some term grows as the function does.
 
-        Terms that cannot be written at the sizes of calls are dropped. Plain sets that fail are added to `others`.
+        Terms that cannot be expressed at the sizes of calls are dropped. The first general sets without such terms are
+        added to `others`.
         """
         tried: set[tuple[BasisTerm, ...]] = set()
         plain = 0
@@ -192,12 +194,12 @@ class Synthesis:
                 others.append(elements)
 
     def _iterate_sets(self) -> Iterator[tuple[tuple[BasisTerm, ...], Fraction]]:
-        """Iterate over all sets, each with the allowed ratio of its growth to that of the function."""
+        """Iterate over all sets, each with the ratio by which its growth may differ from that of the function."""
         context = self._context
         yield from ((elements, SIMILAR_GROWTH_RATIO) for elements in self._iterate_special_sets())
         yield from ((elements, ROUGH_GROWTH_RATIO) for elements in hinge_bases(context.function, context.steps))
         product_sets = [] if context.values is None else list(log_product_terms(context.function, context.steps))
-        # Products of logarithms show late next to other terms, and levels above leaves grow faster.
+        # Products of logarithms dominate other terms only at large sizes, and terms of levels above leaves grow faster.
         for elements in product_sets:
             yield elements, ROUGH_GROWTH_RATIO
             yield from ((richer, ROUGH_GROWTH_RATIO) for richer in self._add_leaf_terms(elements))
@@ -208,21 +210,21 @@ class Synthesis:
     def _iterate_unseen(
         self, elements: tuple[BasisTerm, ...], tolerance: Fraction, seen: set[tuple[BasisTerm, ...]]
     ) -> Iterator[tuple[BasisTerm, ...]]:
-        """Yield the part of the set that can be written, if its growth suffices too and it is new."""
+        """Yield the terms of a set that can be expressed at calls, if their growth suffices too and the set is new."""
         written = self._context.written(elements)
         if written not in seen and self._can_match_growth(written, tolerance):
             seen.add(written)
             yield written
 
-    def _is_good_enough(self, best: ProvedBound, turn: int) -> bool:
+    def _is_good_enough(self, best: ProvedBound, index: int) -> bool:
         if self._context.values is None:
-            # Its factor is not known; an upper bound of plain terms is seldom improved by richer ones.
-            return self._context.upper or turn >= MIN_SETS_TRIED
+            # The factor is unknown; richer terms seldom improve an upper bound of simple ones.
+            return self._context.upper or index >= MIN_SETS_TRIED
         if not best.steady:
             return False
         if not self._context.far:
-            return best.factor <= (GOOD_FACTOR if turn < MIN_SETS_TRIED else FAIR_FACTOR)
-        # A bound of the right growth is seldom improved much by richer sets, which take long.
+            return best.factor <= (GOOD_FACTOR if index < MIN_SETS_TRIED else FAIR_FACTOR)
+        # Richer sets take long and seldom improve a bound of the right growth much.
         patience = (
             GOOD_FACTOR
             if self._tried <= MAX_PRODUCTS_FOR_GOOD
@@ -233,14 +235,14 @@ class Synthesis:
         return best.factor <= min(patience, self._context.target)
 
     def _can_match_growth(self, elements: Sequence[BasisTerm], tolerance: Fraction) -> bool:
-        """Test whether in every direction one of the elements grows about as the function does."""
+        """Test whether in every direction an element grows as the function does, up to a ratio of `tolerance`."""
         number = self._context.writer.places.number
 
         def is_similar(element: BasisTerm, far: Point, farther: Point, growth: Fraction) -> bool:
             before, after = number(element.value, far), number(element.value, farther)
             if before <= 0:
                 return False
-            # Integers compare many times as fast as fractions do.
+            # Comparing integers is much faster than comparing fractions.
             ratio = after.numerator * before.denominator, after.denominator * before.numerator
             return _has_similar_growth(ratio, growth.as_integer_ratio(), tolerance)
 
@@ -250,7 +252,7 @@ class Synthesis:
         )
 
     def _iterate_special_sets(self) -> Iterator[tuple[BasisTerm, ...]]:
-        """Iterate over sets for calls that do not halve all sizes."""
+        """Iterate over sets for calls that do not halve all sizes, and for single calls."""
         context = self._context
         yield from uneven_split_terms(context.function, context.steps, context.upper)
         if (
@@ -258,39 +260,39 @@ class Synthesis:
             and context.values is None
             and has_single_calls([step for step in context.steps if step.calls])
         ):
-            # Where the growth is not known, the first bound is taken.
+            # As the growth is unknown, the first bound is taken.
             yield from iterate_logarithm_sets(context.function)
 
     def _iterate_leaf_sets(self) -> Iterator[tuple[BasisTerm, ...]]:
-        """Iterate over sets with terms for leaves of a fixed size; for groups of cases plain bounds are near enough."""
+        """Iterate over sets with terms for leaves of fixed size; none for groups of cases: simple bounds suffice."""
         context = self._context
         if self._caps and context.target == ACCEPTED_FACTOR:
             yield from leaves.leaf_term_sets(context.function, context.steps, context.upper)
 
     def _add_leaf_terms(self, elements: tuple[BasisTerm, ...]) -> Iterator[tuple[BasisTerm, ...]]:
-        """Yield a set with plain terms for leaves of a fixed size, if any; from above with halvings down to them."""
+        """Yield the set with the first terms for leaves of fixed size, if any; from above also numbers of halvings."""
         context = self._context
-        # Next to logarithms, with the other sign, they would hide how a lower bound grows.
+        # In a lower bound, halvings of the opposite sign would hide the growth of logarithms.
         counts = leaves.build_halving_terms(context.function, context.steps) if context.upper else []
         for terms in islice(self._leaf_sets, 1):
             yield make_basis([*elements, *terms, *counts])
 
     def _iterate_general_sets(self) -> Iterator[tuple[BasisTerm, ...]]:
-        """Iterate over sets of elements for any recursion, from simple to complex."""
+        """Iterate over sets of elements for any recursion, simple ones first."""
         context = self._context
         powers = tuple(master_terms(context.function, context.steps, context.upper))
         depths = depth_terms(context.function, context.steps)
-        for turn, elements in enumerate(iterate_signed_sets(context.function, *context.forcings())):
-            if depths and not turn:
+        for index, elements in enumerate(iterate_signed_sets(context.function, *context.forcings())):
+            if depths and not index:
                 yield (*elements, *depths)
             yield elements
-            if powers and not turn:
+            if powers and not index:
                 yield (*elements, *powers)
 
     def _try_size_products(self) -> ProvedBound | None:
-        """Return a lower bound of products of sizes if it is near; it takes far less time than with terms for leaves.
+        """Return a lower bound of products of sizes if it is near, which takes far less time than terms for leaves.
 
-        An upper bound charges for more and larger leaves than there are, so that it seldom is near.
+        None for upper bounds: these count more and larger leaves than there are, so that they are seldom near.
         """
         if self._context.upper or next(iter(self._leaf_sets), None) is None:
             return None
@@ -299,8 +301,10 @@ class Synthesis:
             for terms in self._plain_sets
             if all(isinstance(x, Symbol) for term in terms for x in term.value.atoms())
         )
-        able = next((elements for elements in products if self._can_match_growth(elements, SIMILAR_GROWTH_RATIO)), None)
-        bound = None if able is None else self._try_within_limits(self._context.written(able))
+        matching = next(
+            (elements for elements in products if self._can_match_growth(elements, SIMILAR_GROWTH_RATIO)), None
+        )
+        bound = None if matching is None else self._try_within_limits(self._context.written(matching))
         near = bound is not None and bound.steady and bound.far <= MAX_PRODUCT_FACTOR and bound.near <= GOOD_FACTOR
         return bound if near else None
 
@@ -340,7 +344,7 @@ class Synthesis:
         )
 
     def _compute_factors(self, goal: Goal, short: Sequence[Coefficients]) -> Array:
-        """Return the largest factor of the bound with each of several coefficients, in floating point."""
+        """Return the largest factor of the bound for each vector of coefficients in `short`, in floating point."""
         context = self._context
         if not len(goal.watched):
             return np.zeros(len(short))
@@ -353,31 +357,37 @@ class Synthesis:
         )
         return largest
 
-    def _measure_proposal(self, elements: Sequence[BasisTerm], there: ElementValues, found: Proposal) -> Fraction:
-        """Return the factor of the proposed coefficients, measured as those of bounds are."""
+    def _measure_proposal(
+        self, elements: Sequence[BasisTerm], element_values: ElementValues, proposal: Proposal
+    ) -> Fraction:
+        """Return the factor of the proposed coefficients, measured exactly if that is smaller."""
         exact = tuple(
-            to_rational(Fraction(real).limit_denominator(MAX_DENOMINATOR)) for real in found.coefficients.tolist()
+            to_rational(Fraction(real).limit_denominator(MAX_DENOMINATOR)) for real in proposal.coefficients.tolist()
         )
-        return min(found.factor, self._measure_bound(elements, there, exact).factor)
+        return min(proposal.factor, self._measure_bound(elements, element_values, exact).factor)
 
     def _propose_coefficients(
-        self, parts: Sequence[ConeConstraint], there: ElementValues, asked: tuple[Goal, Sequence[int]], most: int
+        self,
+        parts: Sequence[ConeConstraint],
+        element_values: ElementValues,
+        goal_and_signs: tuple[Goal, Sequence[int]],
+        max_left_out: int,
     ) -> Proposal | None:
-        """Propose the best bound that is steady if its factor suffices, else the best of all."""
-        goal, signs = asked
+        """Propose coefficients of the best steady bound if its factor is accepted, else those of the best bound."""
+        goal, signs = goal_and_signs
         if self._context.directions:
-            steady = Goal(goal.mean, np.vstack([goal.watched, self._build_steadiness_rows(there)]))
-            proposal = propose_coefficients(parts, steady, signs, most)
+            steady = Goal(goal.mean, np.vstack([goal.watched, self._build_steadiness_rows(element_values)]))
+            proposal = propose_coefficients(parts, steady, signs, max_left_out)
             if proposal is not None and proposal.factor <= ACCEPTED_FACTOR:
                 return proposal
-        return propose_coefficients(parts, goal, signs, most)
+        return propose_coefficients(parts, goal, signs, max_left_out)
 
     def _is_proved(
         self, parts: list[tuple[ConeConstraint, Array]], elements: Sequence[BasisTerm], coefficients: Coefficients
     ) -> bool:
-        """Test whether all parts, with weights near those given, are in their cones; a failed part moves to the front.
+        """Test whether all constraints are proved, with weights near those given; a failed one moves to the front.
 
-        What fails with some coefficients mostly fails with others.
+        A constraint that fails with some coefficients mostly fails with others.
         """
         pairs = zip(elements, coefficients, strict=True)
         if any(element.inner is not None and self._sign * element.sign * number < 0 for element, number in pairs):
@@ -390,19 +400,19 @@ class Synthesis:
         return True
 
     def _measure_bound(
-        self, elements: Sequence[BasisTerm], there: ElementValues, coefficients: Coefficients
+        self, elements: Sequence[BasisTerm], element_values: ElementValues, coefficients: Coefficients
     ) -> ProvedBound:
-        """Return the bound with some coefficients, measured by the values of its elements."""
+        """Return the bound with these coefficients and its factors, computed from the values of its elements."""
         scale = math.lcm(*(int(coefficient.q) for coefficient in coefficients))
         whole = [int((coefficient * scale).p) for coefficient in coefficients]
-        numbers = (sum(map(mul, whole, row)) for row in there)
+        numbers = (sum(map(mul, whole, row)) for row in element_values)
         ratios = [(number.numerator, number.denominator * scale) for number in numbers]
         return self._context.bound(linear_combination([element.value for element in elements], coefficients), ratios)
 
     def _build_bound(
-        self, elements: Sequence[BasisTerm], there: ElementValues, coefficients: Coefficients
+        self, elements: Sequence[BasisTerm], element_values: ElementValues, coefficients: Coefficients
     ) -> ProvedBound:
-        bound = self._measure_bound(elements, there, coefficients)
+        bound = self._measure_bound(elements, element_values, coefficients)
         if all(element.inner is None for element in elements):
             return bound
         proved = [element.value if element.inner is None else element.inner.value for element in elements]
@@ -414,7 +424,7 @@ class Synthesis:
         sizes = frozenset(function.shared_exponents or function.least)
         small_points = None if step.calls or step.data else allowed_points(step.facts, sizes, MAX_POINTS)
         if small_points is not None:
-            # One constraint for each point: all terms can be written there, and nothing is lost.
+            # One constraint for each point: all terms have exact values there.
             for point in small_points:
                 numbers = [Poly.constant(sign * self._evaluate_for_proof(element, point)) for element in elements]
                 rest = Poly.constant(to_rational(-sign * evaluate(writer.forcing(step), point)))
@@ -426,17 +436,17 @@ class Synthesis:
         yield ConeConstraint(build_cone(writer.facts(step), (*gains, rest)), gains, rest)
 
     def _evaluate_for_proof(self, element: BasisTerm, point: Point) -> fmpq:
-        """Return the element, or the term that replaces it in proofs, at a point, rounded to the safe side."""
+        """Return the value of the element's proof term at a point, rounded to the safe side."""
         if element.inner is not None:
             return element.inner.number(point, not self._context.upper)
         return to_rational(self._context.writer.places.number(element.value, point))
 
-    def _build_goal(self, elements: Sequence[BasisTerm], there: ElementValues) -> Goal:
-        """Return the bound at the samples and at far points, each relative to the function there."""
+    def _build_goal(self, elements: Sequence[BasisTerm], element_values: ElementValues) -> Goal:
+        """Return the goal: rows that give the ratio of the bound to the function at samples and at far points."""
         context = self._context
         rows = [
             self._build_factor_row(row, value)
-            for row, ((_, value), _) in zip(there, context.evaluation_points, strict=True)
+            for row, ((_, value), _) in zip(element_values, context.evaluation_points, strict=True)
         ]
         near, far = rows[: len(context.near)], rows[len(context.near) :]
         # For a lower bound the entries are those of 1/factor.
@@ -444,16 +454,16 @@ class Synthesis:
         watched = [[*row, share] for row, share in zip(rows, shares, strict=True)]
         mean = np.array(near[: len(context.weighed)]).mean(axis=0) if near else np.zeros(len(elements))
         if far and any(element.inner is not None for element in elements):
-            # At the factor that is allowed at leaves, nothing else determines coefficients of products of logarithms.
+            # At leaves larger factors are allowed, so that only far points determine products of logarithms.
             mean = mean + FAR_POINT_WEIGHT * np.array(far).mean(axis=0)
         return Goal(mean, np.array(watched if context.values is not None else []))
 
-    def _build_steadiness_rows(self, there: ElementValues) -> Array:
-        """Return rows that are at most 0 if the bound is not less tight at more distant points than at far ones."""
+    def _build_steadiness_rows(self, element_values: ElementValues) -> Array:
+        """Return rows that are at most 0 if the bound is about as tight at more distant points as at far ones."""
         context = self._context
         far = [
             np.array(self._build_factor_row(row, value))
-            for row, (_, value) in zip(there[len(context.near) :], context.far, strict=True)
+            for row, (_, value) in zip(element_values[len(context.near) :], context.far, strict=True)
         ]
         pairs = zip(far[::2], far[1::2], strict=True)
         ends = ((farther_row, far_row) if context.upper else (-far_row, -farther_row) for far_row, farther_row in pairs)
@@ -465,7 +475,7 @@ class Synthesis:
 
 
 def _has_similar_growth(growth: Ratio, expected: Ratio, tolerance: Fraction) -> bool:
-    """Test whether two growths are about the same; a constant added to a logarithm still counts at far points."""
+    """Test whether two growths are equal up to a ratio of `tolerance`, or both those of a logarithm plus a constant."""
     above, below = growth[0] * expected[1], expected[0] * growth[1]
     most, least = tolerance.as_integer_ratio()
     if above * least <= below * most and below * least <= above * most:

@@ -1,4 +1,4 @@
-"""Split equations into steps: the cost that a case adds, and the calls it makes with their factors."""
+"""Split equations into steps, each with the cost that it adds to its calls, and the calls with their factors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from archline.recurrences.model import Equation, SizeFunction, find_calls, split
 MAX_PROVED_MINIMUM = 1 << 12
 
 _minimum_cache: WeakKeyDictionary[Facts, dict[Poly, int | None]] = WeakKeyDictionary()
-"""A cache: every metric of an algorithm requires the same minima, for upper and lower bounds."""
+"""Proved minima by facts and value: all metrics of an algorithm need the same ones, for upper and lower bounds."""
 
 
 @record(eq=False)
@@ -35,7 +35,7 @@ class Transition:
 
     @cached_property
     def data(self) -> tuple[str, ...]:
-        """The integers of the step that only the data determines."""
+        """The symbols in the step for integers that only the data determines."""
         parts = [self.forcing, *(part for factor, call in self.calls for part in (factor, *call.arguments))]
         names = frozenset[str]().union(*(part.names for part in parts))
         return tuple(name for name in self.equation.data if name in names)
@@ -54,11 +54,11 @@ class Region:
     least: Mapping[str, int]
 
     def holds(self, point: Mapping[str, object]) -> bool:
-        """Test whether a point may be that of a call."""
+        """Test whether a point is in the region."""
         return all(point[name] >= low for name, low in self.least.items())  # type: ignore[operator]
 
     def holds_all(self, other: Region) -> bool:
-        """Test whether every point of another region is a point of this one."""
+        """Test whether this region contains every point of `other`."""
         return all(name in other.least and other.least[name] >= low for name, low in self.least.items())
 
 
@@ -66,7 +66,7 @@ Rank = tuple[Fraction, str]
 
 
 Foreign = Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]]
-"""Closed bounds of functions outside the system, by name: from arguments and facts."""
+"""Closed bounds of functions outside the system, by name; each maps arguments and facts to a value."""
 
 
 def build_steps(
@@ -75,10 +75,10 @@ def build_steps(
     prefer: Callable[[Poly], Rank] = lambda value: (Fraction(0), value.key),
     foreign: Foreign | None = None,
 ) -> list[Transition]:
-    """Return steps that together bound an equation: for an upper bound all parts of maxima and one of each minimum.
+    """Return steps that together bound an equation: for an upper bound all parts of each maximum, one of each minimum.
 
-    For a lower bound it is the reverse. `prefer` ranks the parts to choose from. `foreign` bounds calls of other
-    functions. Raises TooComplexError where calls are multiplied.
+    For a lower bound it is the reverse. `prefer` ranks the parts, and the tightest is taken. `foreign` bounds calls of
+    other functions. Raises TooComplexError if calls are multiplied with each other or nested.
     """
     value = split_into_alternatives(equation.value, a.Applied)
     return [_build_step(equation, needed, foreign or {}) for needed in _needed_values(value, upper, prefer)]
@@ -92,7 +92,7 @@ def _needed_values(value: Poly | Alternatives, upper: bool, prefer: Callable[[Po
         # One value is enough: the tightest, if they can be ranked.
         ranked = sorted(part_values, key=lambda values: prefer(values[0]))
         return ranked[0] if upper else ranked[-1]
-    return [value_ for values in part_values for value_ in values]
+    return [needed for values in part_values for needed in values]
 
 
 def _build_step(equation: Equation, value: Poly, foreign: Foreign) -> Transition:
@@ -100,7 +100,7 @@ def _build_step(equation: Equation, value: Poly, foreign: Foreign) -> Transition
     own_calls = []
     for atom, factor in factors.items():
         if not equation.facts.nonnegative(factor):
-            raise TooComplexError("how often a recursive call is made is not known to be at least 0")
+            raise TooComplexError("the number of recursive calls is not known to be at least 0")
         if atom.function in foreign:
             forcing = forcing + factor * foreign[atom.function](atom.arguments, equation.facts)
         else:
@@ -112,11 +112,11 @@ def _build_step(equation: Equation, value: Poly, foreign: Foreign) -> Transition
 
 
 def add_call_facts(step: Transition, function: SizeFunction) -> Transition:
-    """Add the implications of a step's calls: the declaration allows their sizes, or the run stops."""
+    """Add facts that the step's calls imply: their sizes are at least the declared minima, or the run stops."""
     values = [
         argument - function.least[name]
         for factor, call in step.calls
-        # Only of calls that are certainly made.
+        # Only calls that are certainly made imply facts.
         if step.facts.nonnegative(factor - 1)
         for name, argument in zip(function.parameters, call.arguments, strict=True)
         if name in function.least and not step.facts.nonnegative(argument - function.least[name])
@@ -126,7 +126,7 @@ def add_call_facts(step: Transition, function: SizeFunction) -> Transition:
 
 
 def call_regions(function: SizeFunction, steps: Sequence[Transition]) -> tuple[Region, ...]:
-    """Return the regions of sizes in which the function calls itself. Raises NotComparableError."""
+    """Return the regions in which the sizes of the function's recursive calls lie. Raises NotComparableError."""
     regions: list[Region] = []
     for step in steps:
         for _, call in step.calls:
@@ -143,7 +143,7 @@ def call_regions(function: SizeFunction, steps: Sequence[Transition]) -> tuple[R
 
 
 def find_proved_minimum(value: Poly, facts: Facts) -> int | None:
-    """Return the largest constant, up to a limit, that the value is proved to be at least."""
+    """Return the largest integer that is proved to be at most `value`, up to a limit; None if none is proved."""
     minima = _minimum_cache.setdefault(facts, {})
     if value not in minima:
         minima[value] = _search_minimum(value, facts)
@@ -165,7 +165,7 @@ def _search_minimum(value: Poly, facts: Facts) -> int | None:
 
 
 def reached_transitions(step: Transition, regions: Sequence[Region]) -> Iterator[Transition]:
-    """Iterate over a base step restricted to each region that recursive calls reach; other steps are unchanged."""
+    """Iterate over the parts of a base step in the regions of recursive calls; other steps are unchanged."""
     if step.calls or step.equation.recursive:
         yield step
         return

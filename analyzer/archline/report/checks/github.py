@@ -16,7 +16,7 @@ def render(report: CheckReport, width: int) -> str:
 
 
 def command(finding: CheckFinding, root: Path) -> str:
-    """The command of a finding; paths start at the root."""
+    """Return the workflow command of a finding, with its path relative to `root`."""
     fields = {
         "file": from_root(finding.path, root),
         "line": finding.line,

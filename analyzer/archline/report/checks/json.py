@@ -45,5 +45,5 @@ def render(report: CheckReport, width: int) -> str:
 
 
 def _stop(stop: StoppedRun) -> dict[str, Any]:
-    """A run that a fault of the program stops."""
+    """Return the JSON document of a run that a fault of the program stops."""
     return {"at": json.point(stop.at), **json.pick(stop, "code", "message", "place")}

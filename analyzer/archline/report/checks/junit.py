@@ -11,7 +11,7 @@ from archline.report.view import CheckView, Contract
 ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """The characters that XML 1.0 cannot represent."""
 COUNTED = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
-"""The attributes of a suite that count its elements, with the tags of these."""
+"""The tags of the elements that each attribute of a suite counts."""
 
 
 def render(report: CheckReport, width: int) -> str:

@@ -11,7 +11,7 @@ from archline.report.layout import MIN_WIDTH, block_lines, indented, wrap
 from archline.report.view import CheckView, Contract
 
 MAX_LISTED_CLAIMS = 20
-"""If more claims hold, a file has one line with their number."""
+"""The maximum number of claims that hold and are listed; if there are more, each file has a line with their number."""
 
 
 def render(report: CheckReport, width: int) -> str:
@@ -51,7 +51,7 @@ def render(report: CheckReport, width: int) -> str:
 
 
 def _held_summary(view: CheckView) -> Iterator[str]:
-    """Yield the number of claims of a file that hold, and whether one of them is proved under assumptions."""
+    """Yield the number of claims of a file that hold, and whether some are proved under assumptions."""
     held = [(contract, group) for group in view.groups for contract in group.contracts if contract.outcome == "holds"]
     if held:
         assuming = any(contract.assumptions or group.assumptions for contract, group in held)

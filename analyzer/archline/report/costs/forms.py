@@ -35,7 +35,7 @@ LEADING = "~: leading terms as all sizes grow"
 
 @record
 class PageRow:
-    """A row: its label, the form or value, the status (or the minimum Z of a regime), and the growth."""
+    """A row of a page of costs: label, form or value, status (or the minimum Z of a regime), and growth."""
 
     label: str
     form: str
@@ -48,7 +48,7 @@ class PageRow:
 
 
 def label_of(row: CostRow) -> str:
-    """Return the label of a row: the metric, of `io` with its meaning."""
+    """Return the label of a row: the name of its metric, and for `io` its meaning too."""
     return IO if row.metric == "io" else row.metric
 
 
@@ -59,15 +59,15 @@ def divisors_of(row: CostRow) -> frozenset[str]:
 
 
 MAX_CONDITION_WIDTH = 30
-"""Characters of a minimum Z that are shown in full."""
+"""The maximum width of a minimum Z that is shown in full."""
 CASES = 4
-"""Number of cases of the sizes that are all shown."""
+"""The maximum number of cases of a recursion that are all shown."""
 LENGTHS = (*range(1, 65), 2**20)
-"""Line lengths at which numbers of lines that depend on the length alone are evaluated."""
+"""The line lengths at which a number of lines is evaluated that depends on the line length alone."""
 MIN_NAMED_SHARE = 20
-"""Parts with less than 1/MIN_NAMED_SHARE of the lines of the cache are not named."""
+"""Parts of arrays with less than 1/MIN_NAMED_SHARE of the lines of the cache are not named."""
 NEARLY, LINE_TOLERANCE = 0.04, 4
-"""A number of lines is that of a part if it differs by at most this fraction, or this number of lines."""
+"""The difference, as a fraction and in lines, up to which a number of lines is taken for that of a part of an array."""
 COUNTS = ("a {}", "two {}s", "three {}s", "four {}s")
 
 
@@ -88,14 +88,17 @@ def what_fits(bound: Bound) -> str:
 
 
 def _counted(bound: Bound) -> str:
-    """Describe the number of lines for lines of all lengths."""
+    """Describe the number of lines that a bound needs, which depends on the line length alone."""
     counts = {int(words_needed(bound, {"L": length, "Z": 0})) // length for length in LENGTHS}
     least, most = min(counts), max(counts)
     return f"{least} to {most} lines" if least < most else f"{most} lines" if most > 1 else "a line"
 
 
 def _resident_lines_by_array(bound: Bound, point: Mapping[str, int]) -> Iterator[tuple[float, Residency]]:
-    """Yield the lines of each array that a regime keeps resident, in descending order; the largest if units differ."""
+    """Yield, in descending order, the lines of each array that a regime keeps resident, with its largest residency.
+
+    They are those of all its residencies if these fit in the cache together, else those of the largest one.
+    """
     held: dict[str, list[tuple[float, Residency]]] = {}
     for residency in bound.kept:
         if not residency.held.names <= CACHE:
@@ -113,7 +116,7 @@ def _resident_lines_by_array(bound: Bound, point: Mapping[str, int]) -> Iterator
 
 
 def _part_name(lines: float, residency: Residency, point: Mapping[str, int]) -> tuple[str, str]:
-    """Name the part of an array that has about this number of lines; the name is a template for the array."""
+    """Return a template for the name of the part of an array that has about `lines` lines, and the array's name."""
     units = {
         name: size for name, size in _parts(residency, point) if abs(lines - size) <= max(LINE_TOLERANCE, NEARLY * size)
     }
@@ -121,12 +124,12 @@ def _part_name(lines: float, residency: Residency, point: Mapping[str, int]) -> 
 
 
 def _parts(residency: Residency, point: Mapping[str, int]) -> Iterator[tuple[str, float]]:
-    """Yield templates of names for parts of an array, with their lines."""
+    """Yield templates for the names of parts of an array, each with the number of lines of the part."""
     extents = [value_at(extent, point) for extent in residency.extents]
     row = -(-extents.pop(residency.along) // LINE)
     yield "{}", prod(extents) * row
     yield "half of {}", prod(extents) * row / 2
-    # Of k*b rows, b may be those of a block.
+    # Names in the held lines that are not extents of the array are block sizes.
     whole = {name for extent in residency.extents for name in extent.names if extent.names == {name}}
     blocks = sorted(residency.held.names - CACHE - whole)
     sides = [(name, point[name], -(-point[name] // LINE)) for name in blocks]
@@ -149,7 +152,7 @@ def _parts(residency: Residency, point: Mapping[str, int]) -> Iterator[tuple[str
 
 
 def regime_rows(view: CostView, row: CostRow) -> Iterator[PageRow]:
-    """Yield up to four upper bounds, each with its minimum Z; of several that look alike only the first."""
+    """Yield up to four upper bounds, each with its minimum Z; of several with the same short form only the first."""
     shown: set[str] = set()
     for bound in select_regimes(row.by_cache):
         form = short_form(bound.value, view.text)
@@ -184,11 +187,11 @@ def least_cache(view: CostView, row: CostRow, bound: Bound) -> str:
 
 
 IN_ALL_CASES = " in all cases"
-"""Follows a growth in the first of several cases that is not of this case alone."""
+"""The text after a growth that stands in the row of the first case, and is that of all cases."""
 
 
 def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> Iterator[PageRow]:
-    """Yield the rows of a metric, with its growth, and the reason if it has no Theta."""
+    """Yield the rows of a metric, with its growth, and `why` it has no Theta if it has none."""
     label = label_of(row)
     if view.at is not None and (row.values is not None or (row.lower is not None and row.upper is not None)):
         # Values are shown without growth, so none is derived.
@@ -251,7 +254,7 @@ def _values(row: CostRow) -> str:
 
 
 def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
-    """Yield the lower bound for any schedule, and the factor within which upper bounds are of it."""
+    """Yield the lower bound, for any schedule if known, and the factors between the upper bounds and it."""
     if row.lower is None:
         return
     if view.at is not None:
@@ -273,7 +276,7 @@ def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
 
 
 def _nearness(view: CostView, row: CostRow, optimality: OptimalityResult) -> Iterator[str]:
-    """Yield `asymptotically optimal where ...`, or the factor within which upper bounds are of the lower bound."""
+    """Yield where upper bounds are asymptotically optimal, or their factors over the lower bound, by regime."""
     decided = [regime for regime in optimality.regimes if regime.factor is not None]
     bounds = {bound.where.when: bound for bound in row.by_cache}
     texts: dict[str, str] = {}

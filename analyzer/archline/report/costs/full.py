@@ -123,8 +123,8 @@ def _cost(view: CostView, row: CostRow) -> dict[str, Any]:
     cost = {
         **pick(row, "status", "lower", "upper", "growth"),
         "regimes": [
-            *(to_json_value(pick(x, "when", "lower", "upper"), view.restrict_to(x.where).text) for x in row.by_case),
-            *({"when": x.where.when, "lower": row.lower or ZERO, "upper": x.value} for x in row.by_cache),
+            *(to_json_value(pick(p, "when", "lower", "upper"), view.restrict_to(p.where).text) for p in row.by_case),
+            *({"when": b.where.when, "lower": row.lower or ZERO, "upper": b.value} for b in row.by_cache),
         ],
         "lowers": [{"by": bound.by, "lower": bound.value} for bound in row.by_loop],
         **pick(row, "reason=why", "place", "declared"),
@@ -151,7 +151,7 @@ def _in_full(view: CostView, region: TouchedRegion) -> dict[str, Any]:
 
 
 def _reached(region: ReachedRegion) -> dict[str, Any]:
-    """Describe the regions that calls by indices reach, half open, and their maximum io if few lines fit."""
+    """Describe the boxes that calls by indices may access, as half-open intervals, and the io where few lines fit."""
     arrays = {array: [{"from": low, "to": high + 1} for low, high in box] for array, box in region.parts}
     return {"algorithm": region.algorithm, "arrays": arrays, "lines": FEW_LINES, "upper": region.most}
 

@@ -44,14 +44,14 @@ OF_REPLACEMENT = {
     "writebacks": "writebacks: under a replacement policy with the fewest misses, which need not minimise bytes",
     "bytes": "bytes: the minimum over all replacement policies of fetches plus writebacks, in words of 8 B",
 }
-"""The replacement policy that a metric is about."""
+"""The notes on the replacement policy that metrics assume."""
 _OF_QUOTIENT = re.compile(r"log2\([^()]*/")
 RATIO = Formula(b.binary("/", b.name("work"), b.name("span")))
 """The parallelism."""
 
 
 def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
-    """Return a table of all or some metrics, one of the regimes of io, and the lower bounds."""
+    """Return the page: a table of all or some metrics, a table of the regimes of io, and the lower bounds."""
     case = view.case()
     grown = (case or view).with_growth(metrics, without=("span", "io") if view.on_grid and metrics is None else ())
     rows = [row for row, *_ in grown]
@@ -102,7 +102,7 @@ def _by_cache(row: CostRow, rows: Sequence[PageRow]) -> Table:
 
 
 def on_several(view: CostView) -> tuple[Section, ...]:
-    """Return the io on several processors, if that is known."""
+    """Return a section with the bounds on the io on several processors; none if they are not known."""
     lines = tuple(derivation.schedules(view.schedules))
     return (Section("io on several processors, up to constants", (Section("", lines),)),) if lines else ()
 
@@ -114,7 +114,7 @@ def warning_notes(view: CostView) -> Iterator[str]:
 
 
 def _slowly(rows: Sequence[CostRow]) -> str:
-    """Name the sizes that grow more slowly than any power of the rest."""
+    """State that block sizes grow more slowly than any power of the other sizes; empty without block sizes."""
     names = sorted(frozenset().union(*map(divisors_of, rows)))
     return f", with {', '.join(names)} growing more slowly than any power of the others" if names else ""
 
@@ -183,14 +183,14 @@ def _notes(view: CostView) -> Iterator[str]:
 
 
 def _ensured(claims: Sequence[Contract]) -> Iterator[str]:
-    """Yield the number of claims that hold, and the rest, with the sizes at which they fail."""
+    """Yield the numbers of claims by outcome, and the claims that do not hold, with the sizes at which they fail."""
     yield tally(claims)
     for claim in claims:
         if claim.outcome != "holds":
             at = f"at {point_text(claim.point)}: " if claim.point else ""
             yield f"{claim.outcome}: {claim.text}: {at}{claim.reason}"
     if any(claim.outcome == "fails" for claim in claims):
-        yield "`archline check` shows more, and exits with 1 where a claim fails"
+        yield "`archline check` shows more, and exits with 1 if a claim fails"
 
 
 NOTHING = (Fraction(0), Fraction(0))
@@ -213,7 +213,7 @@ def _least_heading(view: CommunicationView) -> str:
 
 
 def _least_rows(view: CommunicationView) -> Iterator[PageRow]:
-    """Yield a bound a row; at sizes the larger first, with the nearness of the words to it."""
+    """Yield a row for each lower bound; at sizes in descending order, with the ratio of the words to it."""
     valued = sorted((bound for bound in view.bounds if bound.value is not None), key=_value, reverse=True)
     if valued:
         yield from _least_values(view, valued)
@@ -260,7 +260,7 @@ def _least_assumptions(view: CommunicationView) -> Iterator[str]:
 
 
 def _replicated(view: CostView) -> Iterator[str]:
-    """State that the input is replicated, so that no bounds apply."""
+    """State that the input is replicated, so that the lower bounds do not apply."""
     if view.replicated is not None:
         yield grid_notes.replication_note(view.replicated, view.communication is not None)
 

@@ -44,7 +44,7 @@ def _document(result: EnergyResult) -> dict[str, Any]:
 
 
 def input_(value: Input) -> dict[str, Any]:
-    """Return an input; `from` is derived, executed or declared, or given for Z and L."""
+    """Return the JSON document of an input; its `from` is derived, executed or declared, or given for Z and L."""
     return json.pick(value, "lower=amount.lower", "upper=amount.upper", "from=origin")
 
 
@@ -67,8 +67,8 @@ def _numbers(result: EnergyResult) -> dict[str, Any]:
         **amounts,
         **json.pick(estimate, "binds", "margin"),
         "figures": {
-            name: {**_term(defined[name].formula, each), "unit": defined[name].unit}
-            for name, each in estimate.figures.items()
+            name: {**_term(defined[name].formula, amount), "unit": defined[name].unit}
+            for name, amount in estimate.figures.items()
         },
         "elasticities": {name: f"{value:.6g}" for name, value in result.elasticities.items()},
         "reasons": estimate.reasons,
@@ -92,7 +92,7 @@ def _level(level: Level) -> dict[str, Any]:
 
 
 def floor_document(floor: EnergyFloor) -> dict[str, Any]:
-    """Return the lower bounds for any algorithm of the same problem, in base units."""
+    """Return the JSON document of the lower bounds for any algorithm of the same problem, in base units."""
     costs = {name: floor.estimate.by(name) for name in ("energy", "time")}
     return {
         "any": floor.any,
@@ -103,7 +103,7 @@ def floor_document(floor: EnergyFloor) -> dict[str, Any]:
 
 
 def with_unit(amount: Interval | None, unit: str) -> dict[str, Any] | None:
-    """Return both ends of an amount, with its unit."""
+    """Return the JSON document of an amount: both bounds, and the unit."""
     return None if amount is None else {**json.pick(amount, "lower", "upper"), "unit": unit}
 
 
@@ -162,7 +162,7 @@ def _csv_row(result: EnergyResult, sizes: Sequence[str], terms: Sequence[str]) -
 
 
 def decimal_ends(amounts: Iterable[Interval | None]) -> Iterator[str]:
-    """Yield both ends of each amount as decimals; empty if unknown."""
+    """Yield both bounds of each amount as decimals; empty texts if unknown."""
     for amount in amounts:
         yield from ("", "") if amount is None else (decimal(amount.lower), decimal(amount.upper))
 
@@ -209,5 +209,5 @@ def _align(result: EnergyResult) -> str:
 
 
 def _amount(text: str) -> str:
-    """Return `4.213 mJ` with its unit upright, and bounds as a range."""
+    """Return the LaTeX of an amount such as `4.213 mJ`, with its unit upright, and bounds as a range."""
     return rf"\text{{{escape_text(text.replace(' .. ', ' to '))}}}"

@@ -1,4 +1,4 @@
-"""Format sizes, amounts and inputs of energies, as the formats of energies have them in common."""
+"""Format the sizes, amounts and inputs that all formats of energies print."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def cache_text(cache: CacheUsed | None) -> str:
 
 
 def caches_text(caches: Mapping[str, CacheUsed]) -> str:
-    """Return the cache of all machines, or of each."""
+    """Return the text of the caches: once if all machines have the same one, else for each machine."""
     texts = {machine: cache_text(cache) for machine, cache in caches.items()}
     same = len(set(texts.values())) < 2
     return "; ".join(dict.fromkeys(text if same else f"{machine}: {text}" for machine, text in texts.items()))
@@ -114,7 +114,7 @@ def of_forms(symbolic: SymbolicEnergy) -> Iterable[str]:
 
 
 def list_statements(model: Model) -> list[list[str]]:
-    """Rows for the convention of a model, the error that its source states, and its omissions."""
+    """Return rows for the convention of a model, the error that its source states, and its omissions."""
     return [
         ["convention", model.convention],
         ["stated error", model.error],
@@ -148,13 +148,13 @@ def origins(inputs: Mapping[str, Input]) -> str:
 
 
 def shares(terms: Mapping[str, Interval]) -> dict[str, Fraction]:
-    """Return the share of each term in the sum, at the midpoints of their bounds."""
+    """Return the share of each term in the sum, with the midpoints of their bounds as values."""
     total = sum((term.middle for term in terms.values()), Fraction(0))
     return {name: term.middle / total if total else Fraction(0) for name, term in terms.items()}
 
 
 def floor(result: EnergyResult) -> list[str]:
-    """Return the lower bounds for any algorithm of the same problem, and their factors; empty if unknown."""
+    """Return lines with the lower bounds for any algorithm of the problem, and the factors of the costs over these."""
     least, estimate = result.floor, result.estimate
     if least is None or estimate is None:
         return []

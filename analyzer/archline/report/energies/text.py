@@ -100,13 +100,13 @@ def _levels(estimate: Estimate) -> list[list[str]]:
 
 
 def _known(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the rows without columns whose values are all unknown."""
+    """Return the rows without the columns whose values are all unknown; the first row is the head."""
     columns = [index for index, column in enumerate(zip(*rows, strict=True)) if {*column[1:]} != {"-"}]
     return [[row[index] for index in columns] for row in rows]
 
 
 def _facts(result: EnergyResult, estimate: Estimate) -> Iterator[list[str]]:
-    """Yield labelled facts: the binding side, the inputs, definitions and figures, bounds and elasticities."""
+    """Yield labels and facts: the binding side, the inputs, definitions, figures, bounds and elasticities."""
     if estimate.binds:
         following = " or ".join(estimate.next_sides)
         margin = "" if estimate.margin is None else f", {shown.ratio_text(estimate.margin, 3)} times {following}"
@@ -136,7 +136,7 @@ def _definitions(result: EnergyResult) -> str:
 
 
 def _labelled(rows: Sequence[Sequence[str]]) -> Table:
-    """Return a table of labels and values, a label once for several rows."""
+    """Return a table of labels and values; of successive rows with the same label the first alone shows it."""
     once = (("" if at and rows[at - 1][0] == row[0] else row[0], row[1]) for at, row in enumerate(rows))
     return Table(("", ""), tuple(once), headed=False)
 

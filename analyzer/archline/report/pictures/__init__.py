@@ -1,7 +1,7 @@
 """Draw pictures of machines and costs: each module has one kind, its data, and its drawing.
 
 A picture is a `PictureView`, whose data are printed as a table, CSV and JSON; matplotlib is imported only to draw.
-drawing.py renders a view as SVG, PNG or PDF by `picture`. api/pictures.py and papers/ make the views, and the command
+drawing.py renders a view as SVG, PNG or PDF. api/pictures.py and papers/ make the views, and the command
 `archline plot` prints or draws them. A new kind is a new module that makes a view of its own.
 """
 
@@ -64,7 +64,7 @@ class PictureView:
 
     @property
     def document(self) -> Mapping[str, Any]:
-        """The points as JSON has them."""
+        """The JSON document of the points."""
         named = {"version": VERSION, "kind": self.kind, "title": self.title, "notes": self.notes}
         return {**named, "points": self.points}
 
@@ -95,9 +95,9 @@ def short_text(cell: Cell, digits: int = 5) -> str:
 
 
 def last(holds: Callable[[Any], Any], low: Any, high: Any) -> Any:
-    """Return the largest number between powers of two up to which a condition holds; elementwise for arrays.
+    """Return the largest number from 2^`low` to 2^`high` up to which a condition holds; elementwise for arrays.
 
-    `low` and `high` are exponents; the condition is called with numbers, and bisected 60 times.
+    The exponent is bisected 60 times; `holds` is called with the number.
     """
     low, high = np.array(low, dtype=float), np.array(high, dtype=float)
     for _ in range(60):
@@ -108,5 +108,5 @@ def last(holds: Callable[[Any], Any], low: Any, high: Any) -> Any:
 
 
 def power_of_two(value: float, _: object) -> str:
-    """Format a tick of an axis of powers of two."""
+    """Format a tick of a logarithmic axis of base 2: `1/4`, `8`."""
     return f"{value:g}" if value >= 1 else f"1/{1 / value:g}"

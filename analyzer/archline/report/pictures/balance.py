@@ -33,7 +33,7 @@ LABELS = {
 
 @record
 class Balance(PictureView):
-    """The sides by year; `crossings` are pairs of sides with the year in which they cross."""
+    """The sides of the balance equations by year; `crossings` are pairs of sides with the year in which they cross."""
 
     kind: ClassVar[str] = "balance"
     crossings: tuple[tuple[str, str, float], ...]
@@ -60,7 +60,7 @@ class Balance(PictureView):
 
 
 def view(machine: Machine, first: int, end: int) -> Balance:
-    """Make the sides from one year to another. Raises ArchlineError (AL458)."""
+    """Return the picture of the sides from year `first` to `end`. Raises ArchlineError (AL458)."""
     rows = tuple((year, *_sides(machine.in_year(year))) for year in range(first, end + 1))
     columns = ("year", *LABELS)
     crossings = tuple(_crossings(np.array(rows, dtype=float)))
@@ -80,19 +80,19 @@ def _sides(machine: Machine) -> list[float]:
     exprs = {name: on.formula(formula) for name, formula in FORMULAS.items()}
     missing = sorted(frozenset().union(*map(names_in, exprs.values())) - machine.values.keys())
     if missing:
-        message = f"machine `{machine.name}` has no `{missing[0]}`, which (5) and (6) take"
+        message = f"machine `{machine.name}` has no `{missing[0]}`, which equations (5) and (6) need"
         raise error(rules.UNSUITED_MACHINE, message, hint=f"give --parameter {missing[0]}=...")
     numbers = {name: Interval.of(value) for name, value in machine.values.items()}
     try:
         words, root, log = (float(bound_value(expr, numbers).middle) for expr in exprs.values())
     except EvaluationError as problem:
-        message = f"the sides of (5) and (6) have no value for machine `{machine.name}`: {problem}"
+        message = f"the sides of equations (5) and (6) have no value for machine `{machine.name}`: {problem}"
         raise error(rules.UNSUITED_MACHINE, message) from None
     return [words, words / float(machine.values["word"]), root, log]
 
 
 def _crossings(table: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Iterator[tuple[str, str, float]]:
-    """Yield the years in which a left side passes a right one: all are nearly powers of two in the years."""
+    """Yield left and right sides, with the year in which the left one passes: between rows their logs are linear."""
     names: Sequence[str] = tuple(LABELS)
     for left, right in ((1, 3), (2, 3), (1, 4), (2, 4)):
         gap = np.log2(table[:, left]) - np.log2(table[:, right])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MAX_LINES = 6
-"""Series of a picture."""
+"""The maximum number of series in a picture."""
 Key = tuple[str, str]
 """An algorithm and a machine."""
 
@@ -45,7 +45,7 @@ class ComparisonLines(PictureView):
         sizes = self.column("size")
         if sizes.max() >= 4 * sizes.min():
             values.set_xscale("log", base=2)
-            values.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+            values.xaxis.set_major_formatter(lambda size, _: f"{size:g}")
         for axes, what in ((values, ""), (ratios, " ratio")):
             for key, look in zip(_keys(self.found), LOOKS, strict=False):
                 rows = [point for point in self.points if _key(point) == key and point["lower" + what] is not None]
@@ -68,7 +68,7 @@ class ComparisonLines(PictureView):
         low, high = (float(end) for end in (np.nanmin(ends), np.nanmax(ends)))
         if low > 0 and high >= 8 * low:
             axes.set_yscale("log")
-            axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         elif not what:
             axes.set_ylim(0, 1.15 * high or 1)
         if not what:
@@ -123,7 +123,7 @@ class ComparisonBars(PictureView):
             axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(shades), frameon=False, fontsize=8)
 
     def _against(self, key: Key) -> str:
-        """Return the ratio to the minimum on the machine, with its verdict."""
+        """Return the ratio to the minimum on the same machine, with its verdict; empty for the minimum itself."""
         rivals = {rival: _by(estimate, self.found) for rival, estimate in self.estimates.items() if rival[1] == key[1]}
         least = min(rivals, key=lambda rival: rivals[rival].upper)
         if key == least:
@@ -193,7 +193,7 @@ def _in_its_unit(axis: Axis, comparison: CostComparison, unit: str) -> None:
 
 
 def _rows(comparison: CostComparison, point: ComparedPoint, size: str) -> list[tuple[Cell, ...]]:
-    """Return the rows of both algorithms of a pair with the first algorithm, whose ratios are shown."""
+    """Return the rows of both algorithms of a pair that begins with the first algorithm, which ratios are to."""
     if point.pair[0] != comparison.algorithms[0]:
         return []
     rows: list[tuple[Cell, ...]] = []

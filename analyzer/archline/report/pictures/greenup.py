@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MIN_OCTAVE, MAX_OCTAVE = -2, 6
-"""Powers of two between which m, the reduction of the traffic, lies."""
+"""The exponents of 2 between which m, the reduction of the traffic, is drawn."""
 AN_OCTAVE = 16
 SIDES = {"energy": "f for greenup", "time": "f for speedup"}
 
@@ -63,13 +63,13 @@ class Greenup(PictureView):
 
 
 def _outline(f: Array, m: Array) -> tuple[Array, Array]:
-    """Return an outline, from the point where it enters at the left."""
+    """Return the part of an outline at the right of the left edge, with a point on that edge before it."""
     inside = f >= 2.0**MIN_OCTAVE * (1 - 1e-6)
     return np.array([2.0**MIN_OCTAVE, *f[inside]]), np.array([m[inside][0], *m[inside]])
 
 
 def view(machine: Machine, intensity: float) -> Greenup:
-    """Compute the outlines by the model's T and E. Raises ArchlineError (AL458)."""
+    """Return the picture, with outlines by the model's time and energy. Raises ArchlineError (AL458)."""
     on = ModelOnMachine(find_model("roofline"), machine, ("flops", "traffic"))
     on.require()
     answers = compile_formulas({name: on.quantity(name) for name in ("time", "energy")})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 COLUMNS = ("Z", "lower", "simulated", "upper")
 MAX_LETTERS = 112
 LABELLED = 6
-"""Number of regimes that are labelled at most."""
+"""The maximum number of regimes that are labelled."""
 LETTER = 0.011
 """The width of a letter of a label, as a share of that of the axes."""
 
@@ -52,7 +52,7 @@ class IoRegime:
 
 @record
 class IoCurves(PictureView):
-    """The io of an algorithm at sizes, against Z at one L; `skipped` is why nothing was simulated."""
+    """The io of an algorithm at sizes, against Z at one L; `skipped` is the reason that no run was simulated."""
 
     kind: ClassVar[str] = "io"
     rows: tuple[IoPoint, ...]
@@ -71,7 +71,7 @@ class IoCurves(PictureView):
 
     @property
     def caption(self) -> str:
-        """The title, and the source of simulated points, or the reason that there are none."""
+        """The title and the notes: the source of simulated points, or the reason that there are none."""
         return "; ".join((self.title, *self.notes))
 
     @property
@@ -84,7 +84,7 @@ class IoCurves(PictureView):
 
     @property
     def document(self) -> Mapping[str, Any]:
-        """The points and regimes as JSON has them."""
+        """The JSON document of the points and regimes."""
         return {
             "version": VERSION,
             "algorithm": self.algorithm,
@@ -159,18 +159,18 @@ def _lower_label(lower: list[float]) -> str:
 
 
 def _corners(words: list[float]) -> list[float]:
-    """Return both ends of each step."""
-    return [word_count for pair in pairwise(words) for word_count in pair]
+    """Return both ends of each step from a point to the next."""
+    return [end for pair in pairwise(words) for end in pair]
 
 
 def _after(values: list[float]) -> list[float]:
-    """Return the value between each point and the next, twice."""
-    return [same for value in values[:-1] for same in (value, value)]
+    """Return each value but the last, twice: of a step from a point to the next, that at the first."""
+    return [height for value in values[:-1] for height in (value, value)]
 
 
 def _before(values: list[float]) -> list[float]:
-    """Return the value up to each point from the previous one, twice."""
-    return [same for value in values[1:] for same in (value, value)]
+    """Return each value but the first, twice: of a step from a point to the next, that at the second."""
+    return [height for value in values[1:] for height in (value, value)]
 
 
 def _mark(axes: Axes, regimes: Sequence[IoRegime]) -> None:

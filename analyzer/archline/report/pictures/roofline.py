@@ -38,7 +38,7 @@ MARKERS = {MEMORY: "o", "L1": "^", "L2": "s", "L3": "D", "L4": "v"}
 """The markers of slow memory and of the levels of caches."""
 POWER_SHADES = ("#b9bec4", "#d8d4cc", "#efede8", "#d9dce8")
 AN_OCTAVE, BEYOND = 4, 3
-"""Points in an octave of the intensity; octaves shown beyond the marked points."""
+"""The number of points in an octave of the intensity, and of octaves shown beyond the marked points."""
 FIGURES = {
     "B_tau": "time balance",
     "B_eps": "energy balance",
@@ -48,15 +48,16 @@ FIGURES = {
 
 
 def values(machine: Machine, intensity: Array, served: Mapping[str, float] | None = None) -> dict[str, Array]:
-    """Evaluate the model at intensities, for a byte of traffic; answers without their quantities are left out.
+    """Evaluate the model at intensities, for a byte of traffic; answers whose quantities are unknown are left out.
 
-    With the amounts that caches have `served` for each flop it is the model with levels. Raises ArchlineError (AL458).
+    `served` has the amounts that levels of caches serve for each flop; with it the model has levels. Raises
+    ArchlineError (AL458).
     """
     served = served or {}
-    plain = _on(machine, served)
-    plain.require()
-    exprs = {name: plain.formula(formula) for name, formula in FIGURES.items() if not plain.lacking(formula)}
-    exprs |= {name: plain.formula(name) for name in ("time", *plain.model.energy) if not plain.lacking(name)}
+    on = _on(machine, served)
+    on.require()
+    exprs = {name: on.formula(formula) for name, formula in FIGURES.items() if not on.lacking(formula)}
+    exprs |= {name: on.formula(name) for name in ("time", *on.model.energy) if not on.lacking(name)}
     if limited(machine):
         exprs["capped"] = _on(machine, served, "+cap").formula("time")
     numbers = {name: float(value) for name, value in machine.values.items()}
@@ -65,7 +66,7 @@ def values(machine: Machine, intensity: Array, served: Mapping[str, float] | Non
         answers = compile_formulas(exprs)(
             {**numbers, **amounts, "flops": intensity, "traffic": np.ones_like(intensity)}
         )
-    return {**answers, CACHES: sum((answers[level] for level in plain.model.levels if level in answers), 0 * intensity)}
+    return {**answers, CACHES: sum((answers[level] for level in on.model.levels if level in answers), 0 * intensity)}
 
 
 def _on(machine: Machine, served: Mapping[str, float] | None = None, option: str = "") -> ModelOnMachine:
@@ -80,7 +81,7 @@ def limited(machine: Machine) -> bool:
 
 
 def has_energy(machine: Machine, served: Mapping[str, float] | None = None) -> bool:
-    """Test whether energy is known; a data sheet has a time alone."""
+    """Test whether the machine has the quantities of energies; data sheets often have those of time alone."""
     on = _on(machine, served)
     return not on.lacking(*on.model.energy)
 
@@ -239,14 +240,15 @@ def view(
     notes: Sequence[str] = (),
     served: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Roofline:
-    """Make the lines from well below to well above the balances and the algorithms. Raises ArchlineError (AL458).
+    """Return the picture, from well below to well above all balances and intensities. Raises ArchlineError (AL458).
 
-    With the amounts that caches have `served` for each flop, lines have their energy, those of several each its own.
+    `served` has, by algorithm, the amounts that levels of caches serve for each flop: lines then include the energy of
+    the levels, and if several algorithms have such amounts, each has lines of its own.
     """
     of_several = dict(served or {})
     energy = all(has_energy(machine, amounts) for amounts in (None, *of_several.values()))
-    one = values(machine, np.ones(1))
-    marks = {name: float(one[name][0]) for name in (("B_tau", "B_eps") if energy else ("B_tau",))}
+    at_one = values(machine, np.ones(1))
+    marks = {name: float(at_one[name][0]) for name in (("B_tau", "B_eps") if energy else ("B_tau",))}
     for name, balance in marks.items():
         if not 0 < balance < np.inf:
             message = f"the balance {name} of machine `{machine.name}` is {balance:g}, not a number above 0"
@@ -261,8 +263,8 @@ def view(
         places |= {label: float(place) for label, place in ends_named.items()}
     numbers = {name: float(value) for name, value in machine.values.items()}
     levels = {level: numbers[f"{level}_bandwidth"] for level in LEVELS if f"{level}_bandwidth" in numbers}
-    much = 2.0**99
-    flop = float(values(machine, np.array([much]))["time"][0]) / much
+    large = 2.0**99
+    flop = float(values(machine, np.array([large]))["time"][0]) / large
     knees = [1 / flop / rate for rate in levels.values()]
     low = int(np.floor(np.log2(min([*places.values(), *knees])))) - BEYOND
     high = int(np.ceil(np.log2(max(places.values())))) + BEYOND

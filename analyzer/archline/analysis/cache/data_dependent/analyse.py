@@ -1,7 +1,7 @@
 """Bound the io of recursions whose call sizes depend on data, by the volume that calls divide, at sizes, Z and L.
 
-Of the calls in a loop little may be known except the sum of their volumes: N calls with a concave bound f cost
-at most N*f(V/N) if their volumes sum to V. If a size q that is not a volume varies, but sums to Q, they cost
+About the calls in a loop, only the sum of their volumes may be known: N calls with a concave bound f cost at most
+N*f(V/N) if their volumes sum to V. If a size q that is not in the volume varies, and its values sum to Q, they cost
 at most N*g(V/N) + p*Q for any price p, with g a concave function that is at least f - p*q for all q.
 """
 
@@ -68,8 +68,9 @@ MAX_TERM_PRODUCTS = 2_000_000
 class CallSiteSummary:
     """Bounds on the calls that one call site makes, in sizes of the caller.
 
-    `count` bounds their number, `same` has sizes that are equal in all, `most` bounds the other sizes. `sums` has
-    pairs of a total and a number >= 1: the sizes of all calls add up to at most the total divided by the number.
+    `count` bounds the number of calls, `same` has sizes that are equal in all calls, and `most` bounds other sizes
+    from above. `sums` has for each other size pairs of a total and a divisor: where the divisor is at least 1, the
+    values of the size in all calls add up to at most the total divided by it.
     """
 
     target: s.Algorithm
@@ -81,9 +82,9 @@ class CallSiteSummary:
 
 @record(eq=False)
 class NonRecursiveCaller:
-    """An algorithm that does not call itself: its own cost, and its call sites.
+    """An algorithm that does not call itself: its cost without recursive calls, and its sites of recursive calls.
 
-    `given` and `made` are the words of its arguments and of its local arrays, including partial lines.
+    `given` and `made` are the words of its arguments and of its local arrays, rounded up to whole lines.
     """
 
     cost: Poly
@@ -94,17 +95,17 @@ class NonRecursiveCaller:
 
 def summarise_caller(module: Module, algorithm: s.Algorithm, model: WordModel) -> NonRecursiveCaller:
     """Summarise an algorithm that does not call itself, under a cost model. Raises UndividedError."""
-    gathering = _CallSiteCollector(module, model)
-    tally, _ = gathering.algorithm(algorithm)
+    collector = _CallSiteCollector(module, model)
+    tally, _ = collector.algorithm(algorithm)
     if tally.gap is not None:
         raise UndividedError
     cost = _upper_amount(tally.sums, METRIC) if METRIC in tally.sums else ZERO
-    return NonRecursiveCaller(cost, tuple(context.summary(tally.sums) for context in gathering.places.values()))
+    return NonRecursiveCaller(cost, tuple(context.summary(tally.sums) for context in collector.places.values()))
 
 
 @record(eq=False)
 class _CallContext:
-    """A call where it occurs, with bounds on its sizes."""
+    """A call site: sizes that are the `same` in all its calls, the names of other sizes, and their bounds `most`."""
 
     label: str
     target: s.Algorithm
@@ -113,7 +114,7 @@ class _CallContext:
     others: tuple[str, ...]
 
     def call_amounts(self, call: s.Call, sizes: Mapping[str, Poly], facts: Facts) -> Iterator[tuple[str, Amount]]:
-        """Yield the amounts that each call adds to the totals, by name."""
+        """Yield the name of each total of the call site, and the amount that one call adds to it."""
         yield f"{self.label} {CALLS}", exact_amount(ONE)
         for name in self.others:
             for factor in (None, *self.same):
@@ -148,15 +149,15 @@ class _CallSiteCollector(Derivation):
         if not isinstance(target, s.Algorithm) or not is_recursive(self.module, target):
             return super().call(call, scope)
         sizes = self.sizes(call, target, scope)
-        place = self.places.setdefault(call, _call_context(f"call {len(self.places)}", target, sizes, scope))
-        return Tally(dict(place.call_amounts(call, sizes, scope.facts)))
+        context = self.places.setdefault(call, _call_context(f"call {len(self.places)}", target, sizes, scope))
+        return Tally(dict(context.call_amounts(call, sizes, scope.facts)))
 
 
 def _call_context(label: str, target: s.Algorithm, sizes: Mapping[str, Poly], scope: Scope) -> _CallContext:
     caller_symbols = scope.fixed
-    plain = {name: scope.facts.restore(value) for name, value in sizes.items()}
+    restored = {name: scope.facts.restore(value) for name, value in sizes.items()}
     same = {
-        name: value for name, value in plain.items() if value.names <= caller_symbols and not _depends_on_data(value)
+        name: value for name, value in restored.items() if value.names <= caller_symbols and not _depends_on_data(value)
     }
     varying = tuple(name for name in sizes if name not in same)
     ends = {name: _bound_in_caller_symbols(sizes[name], scope.facts, caller_symbols) for name in varying}
@@ -172,15 +173,15 @@ def _bound_in_caller_symbols(value: Poly, facts: Facts, caller_symbols: frozense
     """Bound a value from above in symbols of the caller alone; None if that fails."""
 
     def foreign_atom(value: Poly) -> Atom | None:
-        young = next((name for name in reversed(facts.bounds) if name in value.names - caller_symbols), None)
+        last_name = next((name for name in reversed(facts.bounds) if name in value.names - caller_symbols), None)
         return (
             next((atom for atom in value.atoms() if contains_kind(DATA_ATOMS, atom)), None)
-            if young is None
-            else Symbol(young)
+            if last_name is None
+            else Symbol(last_name)
         )
 
-    most = bound_away(value, foreign_atom, facts, upper=True)
-    return most if most is not None and most.names <= caller_symbols else None
+    bound = bound_away(value, foreign_atom, facts, upper=True)
+    return bound if bound is not None and bound.names <= caller_symbols else None
 
 
 def _upper_amount(amounts: Mapping[str, Amount], kind: str) -> Poly:
@@ -195,7 +196,11 @@ Sizes = Mapping[str, int]
 
 @record(eq=False)
 class FetchTotals:
-    """Bounds on the words that calls fetch, in units of 1/L line; `room` is the cache size in words."""
+    """Bounds the lines that calls fetch, times L: of divided algorithms, and of the algorithms `around` their calls.
+
+    `solving` and `making` bound the fetched lines and the stack words of divided algorithms; `room` is the cache size
+    in words.
+    """
 
     around: Mapping[s.Algorithm, NonRecursiveCaller]
     divided: Mapping[s.Algorithm, DividedAlgorithm]
@@ -204,7 +209,7 @@ class FetchTotals:
     room: int
 
     def at(self, algorithm: s.Algorithm, sizes: Sizes) -> fmpq:
-        """Bound what one call of an algorithm fetches, in units of 1/L line. Raises UndividedError."""
+        """Bound the lines that one call of an algorithm fetches, times L. Raises UndividedError."""
         if algorithm not in self.around:
             return (
                 self.fetched_by_calls(CallBatch.of_one(self.divided[algorithm], sizes))
@@ -230,7 +235,7 @@ class FetchTotals:
         return fetched if touched is None else min(fetched, touched)
 
     def _footprint_if_fits(self, caller: NonRecursiveCaller, place: PointValues) -> fmpq | None:
-        """The footprint of a call in words, if it is known and fits in the cache; else None."""
+        """Return the footprint of a call in words if it is known and fits in the cache, and otherwise None."""
         touched = place.number(caller.given) + place.number(caller.made)
         if touched <= self.room:
             try:
@@ -240,14 +245,14 @@ class FetchTotals:
         return touched if touched <= self.room else None
 
     def _fetched_at_site(self, site: CallSiteSummary, place: PointValues) -> fmpq:
-        """Bound what all calls of a call site fetch, in units of 1/L line."""
+        """Bound the lines that all calls of a call site fetch, times L."""
         if site.target in self.divided:
             return self.fetched_by_calls(CallBatch.of(self.divided[site.target], site, place))
-        read = _EvaluatedSite(site, place)
-        return read.count * self.at(site.target, read.same) if read.count > 0 else RATIONAL_ZERO
+        evaluated = _EvaluatedSite(site, place)
+        return evaluated.count * self.at(site.target, evaluated.same) if evaluated.count > 0 else RATIONAL_ZERO
 
     def _stack_words(self, site: CallSiteSummary, place: PointValues) -> fmpq:
-        """Bound the words of local arrays of a call of a call site."""
+        """Bound the stack words of any call of a call site."""
         if site.target in self.divided:
             calls = CallBatch.of(self.divided[site.target], site, place)
             return max(
@@ -257,31 +262,31 @@ class FetchTotals:
         if site.target not in self.around:
             return RATIONAL_ZERO
         inner = self.around[site.target]
-        there = PointValues(_EvaluatedSite(site, place).same)
-        return there.number(inner.made) + max(
-            (self._stack_words(call, there) for call in inner.sites), default=RATIONAL_ZERO
+        at_call = PointValues(_EvaluatedSite(site, place).same)
+        return at_call.number(inner.made) + max(
+            (self._stack_words(call, at_call) for call in inner.sites), default=RATIONAL_ZERO
         )
 
     def fetched_by_calls(self, calls: CallBatch) -> fmpq:
-        """Bound what a batch of calls of a recursive algorithm fetches, in units of 1/L line."""
+        """Bound the lines that a batch of calls of a recursive algorithm fetches, times L."""
         if calls.count <= 0:
             return RATIONAL_ZERO
         bounds = [(size, self.solving.bound(state, calls.largest)) for size, state in calls.states]
-        share = min(calls.volume / calls.count, calls.largest)
+        mean = min(calls.volume / calls.count, calls.largest)
         if len(bounds) == 1:
-            return calls.count * bounds[0][1].at(share)
-        by_size = concave_majorant((fmpq(size), bound.at(share)) for size, bound in bounds)
+            return calls.count * bounds[0][1].at(mean)
+        by_size = concave_majorant((fmpq(size), bound.at(mean)) for size, bound in bounds)
         prices = [RATIONAL_ZERO, *(slope for _, slope in by_size.pieces)]
         return min(
-            calls.count * _discounted_bound(bounds, price, calls.largest).at(share) + price * calls.differing
+            calls.count * _discounted_bound(bounds, price, calls.largest).at(mean) + price * calls.differing
             for price in prices
         )
 
 
 def _discounted_bound(bounds: Sequence[tuple[int, ConcaveFunction]], price: fmpq, end: fmpq) -> ConcaveFunction:
-    """The least concave bound on each bound less its size times a price."""
+    """Build the smallest concave function that is at least each bound less `price` times its size."""
     return concave_majorant(
-        (place, value - price * size) for size, bound in bounds for place, value in bound.points(RATIONAL_ZERO, end)
+        (volume, value - price * size) for size, bound in bounds for volume, value in bound.points(RATIONAL_ZERO, end)
     )
 
 
@@ -289,8 +294,8 @@ def _discounted_bound(bounds: Sequence[tuple[int, ConcaveFunction]], price: fmpq
 class CallBatch:
     """A number of calls of a recursive algorithm, with their total volume and the largest volume.
 
-    `states` are the possible call states, by the value of the size that varies; `differing` bounds the sum of that
-    size.
+    `states` are the possible call states, by the value of the only known size that varies (0 if none does);
+    `differing` bounds the sum of that size over all calls.
     """
 
     count: int
@@ -301,7 +306,7 @@ class CallBatch:
 
     @classmethod
     def of_one(cls, target: DividedAlgorithm, sizes: Sizes) -> CallBatch:
-        """Build the batch of one call of known sizes. Raises UndividedError if a size is missing."""
+        """Build the batch of one call with given sizes. Raises UndividedError if a size is missing."""
         if not sizes.keys() >= set(target.function.parameters):
             raise UndividedError
         caps = {name: fmpq(sizes[name]) for name in target.measured}
@@ -312,23 +317,28 @@ class CallBatch:
     @classmethod
     def of(cls, target: DividedAlgorithm, site: CallSiteSummary, place: PointValues) -> CallBatch:
         """Build the batch of a call site. Raises UndividedError."""
-        read = _EvaluatedSite(site, place)
-        if read.count <= 0:
+        evaluated = _EvaluatedSite(site, place)
+        if evaluated.count <= 0:
             return cls(0, RATIONAL_ZERO, RATIONAL_ZERO, ())
-        caps = {name: read.most(name) for name in target.measured}
-        differing = [name for name in target.known_sizes if name not in read.same]
+        caps = {name: evaluated.most(name) for name in target.measured}
+        differing = [name for name in target.known_sizes if name not in evaluated.same]
         if len(differing) > 1:
             raise UndividedError
         if differing:
             (name,) = differing
-            states = {size: CallState.of(target, {**read.same, name: size}, caps) for size in read.values(target, name)}
+            states = {
+                size: CallState.of(target, {**evaluated.same, name: size}, caps)
+                for size in evaluated.values(target, name)
+            }
         else:
-            states = {0: CallState.of(target, read.same, caps)}
+            states = {0: CallState.of(target, evaluated.same, caps)}
         state_weights = [size_weights(target, state.known_sizes) for state in states.values()]
         most = {name: max(weights[name] for weights in state_weights) for name in target.measured}
-        sums = {name: read.sum(name) for name in target.measured}
-        differs = sum(map(read.sum, differing), RATIONAL_ZERO)
-        return cls(read.count, _total_volume(most, sums), _total_volume(most, caps), tuple(states.items()), differs)
+        sums = {name: evaluated.sum(name) for name in target.measured}
+        differs = sum(map(evaluated.sum, differing), RATIONAL_ZERO)
+        return cls(
+            evaluated.count, _total_volume(most, sums), _total_volume(most, caps), tuple(states.items()), differs
+        )
 
 
 def _total_volume(counts: Mapping[str, fmpq], sizes: Mapping[str, fmpq]) -> fmpq:
@@ -336,7 +346,7 @@ def _total_volume(counts: Mapping[str, fmpq], sizes: Mapping[str, fmpq]) -> fmpq
 
 
 class _EvaluatedSite:
-    """A call site at sizes of the caller: the number of calls, and the sizes equal in all."""
+    """A call site at sizes of the caller: the number of calls, and the sizes that are equal in all calls."""
 
     def __init__(self, site: CallSiteSummary, place: PointValues) -> None:
         self._site, self._place = site, place
@@ -348,8 +358,8 @@ class _EvaluatedSite:
         if name in self.same:
             return fmpq(self.count * self.same[name])
         number = self._place.number
-        known = [(number(total), number(factor)) for total, factor in self._site.sums[name]]
-        totals = [total / factor for total, factor in known if factor >= 1]
+        pairs = [(number(total), number(divisor)) for total, divisor in self._site.sums[name]]
+        totals = [total / divisor for total, divisor in pairs if divisor >= 1]
         if not totals:
             raise UndividedError
         return min(totals)
@@ -362,7 +372,7 @@ class _EvaluatedSite:
         return min([self.sum(name), *ends])
 
     def values(self, target: DividedAlgorithm, name: str) -> range:
-        """List the values that a size may have. Raises UndividedError if they are too many."""
+        """List the values that a size may have. Raises UndividedError if there are none or too many."""
         candidates = range(target.function.least[name], int(self.most(name).floor()) + 1)
         if not 0 < len(candidates) <= MAX_RANGE:
             raise UndividedError
@@ -395,7 +405,7 @@ class DataDivisionBounds:
         return min(bounds)
 
     def _sharing_policies(self, point: Mapping[str, int]) -> Iterator[_SharingPolicy]:
-        """Yield distinct policies whose shared lines fit in the cache."""
+        """Yield the policies whose shared lines fit in the cache, without equal ones."""
         for policy in starmap(_SharingPolicy, product(Sharing, (True, False))):
             table = self._policy_table(point["L"], policy)
             if (
@@ -429,9 +439,9 @@ class DataDivisionBounds:
 
 @record(eq=False)
 class _PolicyTable:
-    """The divided algorithms under a policy at one L, for lines and local arrays, and their callers.
+    """The divided algorithms under a policy at one L, for fetched `lines` and for local arrays (`made`).
 
-    `kept` is the number of lines that loops hold at a time.
+    `around` has the algorithms that are not recursive; `kept` is the number of lines that loops hold at a time.
     """
 
     lines: Mapping[s.Algorithm, DividedAlgorithm]
@@ -447,7 +457,7 @@ class _PolicyTable:
 
     @cached_property
     def local_arrays(self) -> StackWordsBound:
-        """A bound on the stack words of divided algorithms, independent of Z."""
+        """A bound on the stack words of divided algorithms, which does not depend on Z."""
         made = {divided: self.made[algorithm] for algorithm, divided in self.lines.items() if algorithm in self.made}
         stack = StackWordsSolver(self.volumes)
 
@@ -488,6 +498,6 @@ def _build_policy_table(module: Module, algorithm: s.Algorithm, line: int, polic
 def _non_recursive_callers(
     module: Module, reached: tuple[s.Algorithm, ...], model: WordModel
 ) -> dict[s.Algorithm, NonRecursiveCaller]:
-    """Summarise the first algorithm and those leading to recursive ones, unless recursive themselves."""
+    """Summarise the first algorithm and all that call recursive ones, but for the recursive algorithms themselves."""
     around = [candidate for candidate in reached if candidate is reached[0] or is_recursive(module, candidate)]
     return {caller: summarise_caller(module, caller, model) for caller in around if not find_component(module, caller)}

@@ -1,4 +1,4 @@
-"""Solve for concave bounds of recursive algorithms at one Z and L, by cases of their volume, in increasing order."""
+"""Solve for concave bounds of recursive algorithms at one Z and L, from small volumes to large ones."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ from archline.records import memoised, record
 Sizes = tuple[int, ...]
 """The known sizes of a call, in order."""
 Line = tuple[fmpq, fmpq]
-"""A value at volume 0 and a slope >= 0, of a linear upper bound."""
+"""A linear upper bound: its value at volume 0, and its slope, which is at least 0."""
 Caps = tuple[tuple[str, fmpq], ...]
 """Upper bounds on data-dependent sizes, which hold in a call and in its recursive calls."""
 MAX_COUNT = 100
 """The maximum number of times that a case may make the same call of a data-dependent volume."""
 MAX_STATES = 5_000
+"""The maximum number of call states that are solved."""
 
 
 class CallState(NamedTuple):
-    """An algorithm with the known sizes of a call, and caps on the sizes that depend on data."""
+    """An algorithm with the sizes of a call that do not depend on data, and upper bounds on other sizes."""
 
     own: DividedAlgorithm
     sizes: Sizes
@@ -44,7 +45,7 @@ class CallState(NamedTuple):
 
     @classmethod
     def of(cls, divided: DividedAlgorithm, known: Mapping[str, int], caps: Mapping[str, fmpq]) -> CallState:
-        """Build the state of a call with known sizes, and caps on others."""
+        """Build the state of a call with `known` sizes, and upper bounds `caps` on the other sizes."""
         sizes = tuple(known[name] for name in divided.known_sizes)
         return cls(divided, sizes, tuple((name, caps[name]) for name in divided.non_increasing_sizes if name in caps))
 
@@ -56,7 +57,7 @@ class CallState(NamedTuple):
 
 @record(eq=False)
 class CallAtSizes:
-    """A call at known sizes: its volume, or its largest share of the caller's."""
+    """A call at known sizes, made `count` times: its volume, or if that is None, its maximum share of the caller's."""
 
     count: int
     state: CallState
@@ -76,32 +77,35 @@ class CaseAtSizes:
 
 
 class CasesAtSizes:
-    """The cases at known sizes, cached independently of Z."""
+    """Cache of the cases at known sizes, which do not depend on Z."""
 
     @memoised
     def cases(self, state: CallState, end: fmpq) -> tuple[CaseAtSizes, ...]:
-        """The cases that apply at known sizes and volumes up to `end`. Raises UndividedError."""
+        """List the cases that apply at known sizes and volumes up to `end`. Raises UndividedError."""
         return tuple(_cases_at_sizes(state, end))
 
 
 def argument_words(state: CallState, line: int, end: fmpq) -> ConcaveFunction:
-    """Bound the words of a call's arguments, in whole lines, by its volume. Raises UndividedError."""
+    """Bound the words of a call's arguments, in whole lines, as a function of its volume. Raises UndividedError."""
     words, rest, apart = (amount.substitute(state.known_sizes) for amount in state.own.plain_words)
     counts = size_weights(state.own, state.known_sizes)
     slopes = {name: number / counts[name] for name, number in _positive_coefficients(words).items()}
-    held = bound_by_volume(slopes, counts, dict(state.caps), end)
-    scattered = ConcaveFunction(held.start, tuple((width, slope * line) for width, slope in held.pieces))
-    whole, single = (
+    contiguous = bound_by_volume(slopes, counts, dict(state.caps), end)
+    scattered = ConcaveFunction(contiguous.start, tuple((width, slope * line) for width, slope in contiguous.pieces))
+    in_rows, by_elements = (
         bound.with_line((constant_value(start), RATIONAL_ZERO), end)
-        for bound, start in ((held, rest), (scattered, apart))
+        for bound, start in ((contiguous, rest), (scattered, apart))
     )
-    return pointwise_minimum(whole, single, end)
+    return pointwise_minimum(in_rows, by_elements, end)
 
 
 def bound_by_volume(
     slopes: Mapping[str, fmpq], counts: Mapping[str, fmpq], caps: Mapping[str, fmpq], end: fmpq
 ) -> ConcaveFunction:
-    """Bound a sum of sizes by their volume: those of largest weight fill up first, each to its cap."""
+    """Bound a sum of sizes, with `slopes` per volume, by their volume: sizes of largest slope are full first.
+
+    A size in `caps` is full at its upper bound; `counts` are the weights of sizes in the volume.
+    """
     return ConcaveFunction(
         RATIONAL_ZERO,
         sort_by_slope(
@@ -113,20 +117,20 @@ def bound_by_volume(
 def _cases_at_sizes(state: CallState, end: fmpq) -> Iterator[CaseAtSizes]:
     numbers, counts = state.known_sizes, size_weights(state.own, state.known_sizes)
     for case in state.own.cases:
-        between = _volume_range(case, numbers, counts.keys(), dict(state.caps))
-        if between is None:
+        size_bounds = _volume_range(case, numbers, counts.keys(), dict(state.caps))
+        if size_bounds is None:
             continue
-        lows, caps = between
+        lows, caps = size_bounds
         low, high = (sum((counts[name] * size for name, size in ends.items()), RATIONAL_ZERO) for ends in (lows, caps))
         high = min(end, high) if caps.keys() == counts.keys() else end
         if low <= high:
-            reading = _CaseReader(case, numbers, counts, caps, high)
-            calls = tuple(reading.call(call) for call in case.inner)
-            yield CaseAtSizes(low, high, reading.cost(case.cost.substitute(numbers)), calls, case.share)
+            reader = _CaseReader(case, numbers, counts, caps, high)
+            calls = tuple(reader.call(call) for call in case.inner)
+            yield CaseAtSizes(low, high, reader.cost(case.cost.substitute(numbers)), calls, case.share)
 
 
 def size_weights(own: DividedAlgorithm, numbers: Mapping[str, Poly]) -> dict[str, fmpq]:
-    """The weight of each data-dependent size in the volume. Raises UndividedError."""
+    """Find the weight of each data-dependent size in the volume. Raises UndividedError."""
     weights = _positive_coefficients(own.plain_volume.substitute(numbers))
     if weights.keys() != own.measured:
         raise UndividedError
@@ -134,7 +138,7 @@ def size_weights(own: DividedAlgorithm, numbers: Mapping[str, Poly]) -> dict[str
 
 
 def _positive_coefficients(value: Poly) -> dict[str, fmpq]:
-    """The coefficients of a sum of sizes, which must be positive. Raises UndividedError."""
+    """List the coefficients of a sum of sizes. Raises UndividedError if some are not positive."""
     result: dict[str, fmpq] = {}
     for monomial, number in value.terms.items():
         match monomial:
@@ -148,11 +152,14 @@ def _positive_coefficients(value: Poly) -> dict[str, fmpq]:
 def _volume_range(
     case: DivisionCase, numbers: Mapping[str, Poly], measured: Set[str], known: Mapping[str, fmpq]
 ) -> tuple[dict[str, fmpq], dict[str, fmpq]] | None:
-    """Bound the measured sizes of a case from below, and from above if known; None if it cannot occur."""
+    """Bound the measured sizes of a case from below and, if possible, from above; None if it cannot occur.
+
+    `numbers` has the other sizes, and `known` upper bounds on sizes.
+    """
     if any(value < 0 for value in _constant_values(case.known, numbers)):
         return None
-    least: dict[str, fmpq] = {}
-    most: dict[str, fmpq] = {}
+    lower_bounds: dict[str, fmpq] = {}
+    upper_bounds: dict[str, fmpq] = {}
     for name, (lower, upper) in case.bounds.items():
         lows, highs = _constant_values(lower, numbers), _constant_values(upper, numbers)
         if name in numbers:
@@ -163,14 +170,14 @@ def _volume_range(
         if lows and highs and max(lows) > min(highs):
             return None
         if name in measured:
-            least[name] = max(lows, default=RATIONAL_ZERO)
+            lower_bounds[name] = max(lows, default=RATIONAL_ZERO)
             if highs:
-                most[name] = min(highs)
-    return least, most
+                upper_bounds[name] = min(highs)
+    return lower_bounds, upper_bounds
 
 
 def _constant_values(values: Iterable[Poly], numbers: Mapping[str, Poly]) -> list[fmpq]:
-    """The values that are numbers at known sizes."""
+    """List the values that are numbers at known sizes."""
     evaluated = (value.substitute(numbers) for value in values)
     return [value.constant_term for value in evaluated if value.is_constant]
 
@@ -186,7 +193,7 @@ class _CaseReader:
     high: fmpq
 
     def call(self, inner: DividedCall) -> CallAtSizes:
-        """Return a call at the sizes. Raises UndividedError if its sizes or its count are unknown."""
+        """Evaluate a call at the sizes. Raises UndividedError if its sizes or its count are unknown."""
         count = _integer_value(inner.factor.substitute(self.numbers))
         if inner.share is not None and count > MAX_COUNT:
             raise UndividedError
@@ -197,17 +204,17 @@ class _CaseReader:
         return CallAtSizes(count, CallState.of(target, sizes, caps), volume, inner.share or RATIONAL_ZERO)
 
     def cost(self, value: Poly) -> ConcaveFunction:
-        """Bound a value from above by volume. Raises UndividedError."""
+        """Bound a value from above by a function of the volume. Raises UndividedError."""
         start, slope, sizes = self._linear_parts(value)
         return bound_by_volume(sizes, self.weights, self.caps, self.high).with_line((start, slope), self.high)
 
     def _linear_bound(self, value: Poly) -> Line:
         start, slope, sizes = self._linear_parts(value)
-        # Sizes that add up to a volume may all be of the kind with the largest slope.
+        # The whole volume may be that of the size with the largest slope.
         return start, slope + max(sizes.values(), default=RATIONAL_ZERO)
 
     def _linear_parts(self, value: Poly) -> tuple[fmpq, fmpq, dict[str, fmpq]]:
-        """The value at volume 0, its slope in terms other than sizes, and its slopes by size."""
+        """Bound a value: its part at volume 0, the slope of nonlinear terms, and the slopes of sizes by name."""
         start, slope = RATIONAL_ZERO, RATIONAL_ZERO
         sizes: dict[str, fmpq] = {}
         for monomial, number in self._without_data(value).terms.items():
@@ -227,7 +234,7 @@ class _CaseReader:
         return max(start, RATIONAL_ZERO), slope, sizes
 
     def _without_data(self, value: Poly) -> Poly:
-        """Replace linear data-dependent symbols by their bounds, youngest first."""
+        """Replace data-dependent symbols in which the value is linear by their bounds, the last defined first."""
         for name in reversed(tuple(self.case.bounds)):
             atom = Symbol(name)
             if atom not in value.atoms() or name in self.weights:
@@ -242,23 +249,23 @@ class _CaseReader:
         return value
 
     def _is_nonnegative(self, atom: Atom) -> bool:
-        known = isinstance(atom, a.CeilLog2 | a.PositivePart) or (
+        nonnegative_kind = isinstance(atom, a.CeilLog2 | a.PositivePart) or (
             isinstance(atom, Symbol) and atom.name in self.weights
         )
-        return known or self.case.facts.nonnegative(Poly.of_atom(atom))
+        return nonnegative_kind or self.case.facts.nonnegative(Poly.of_atom(atom))
 
     def _bound_product(self, monomial: Monomial) -> Line:
-        """Bound a product of nonnegative factors: the first linearly, the rest by their maxima."""
+        """Bound a product of nonnegative factors: the first linearly in the volume, other factors by their maxima."""
         start, slope = fmpq(1), RATIONAL_ZERO
-        for place, (atom, power) in enumerate(monomial):
+        for position, (atom, power) in enumerate(monomial):
             if power < 0 or not self._is_nonnegative(atom):
                 raise UndividedError
             base, rise = self._bound_atom(atom)
-            most = base + rise * self.high
-            if place:
-                start, slope = start * most**power, slope * most**power
+            maximum = base + rise * self.high
+            if position:
+                start, slope = start * maximum**power, slope * maximum**power
             else:
-                start, slope = base * most ** (power - 1), rise * most ** (power - 1)
+                start, slope = base * maximum ** (power - 1), rise * maximum ** (power - 1)
         return start, slope
 
     def _bound_atom(self, atom: Atom) -> Line:
@@ -281,7 +288,7 @@ class _CaseReader:
 
 
 def constant_value(value: Poly) -> fmpq:
-    """The value of a constant expression. Raises UndividedError for any other."""
+    """Return the value of a constant expression. Raises UndividedError for other expressions."""
     if not value.is_constant:
         raise UndividedError
     return value.constant_term
@@ -296,14 +303,14 @@ def _integer_value(value: Poly) -> int:
 
 @dataclass(eq=False)
 class ConcaveSolver(ABC):
-    """Solves for concave bounds by algorithm and known sizes, each up to some volume."""
+    """Solves for concave bounds of each call state, up to some volume."""
 
     volumes: CasesAtSizes
     _found: dict[CallState, tuple[fmpq, ConcaveFunction]] = field(default_factory=dict)
     _active: set[CallState] = field(default_factory=set)
 
     def bound(self, state: CallState, end: fmpq) -> ConcaveFunction:
-        """Bound the cost of calls of volumes up to `end`. Raises UndividedError."""
+        """Bound the cost of calls in a state, as a function of volumes up to `end`. Raises UndividedError."""
         cached = self._found.get(state)
         if cached is not None and cached[0] >= end:
             return cached[1]
@@ -324,7 +331,7 @@ class ConcaveSolver(ABC):
         solved, done = self._base_bound(state, [case for case in cases if not case.calls], min(first, end), end)
         share = max((call.share for call in calls if call.state == state), default=RATIONAL_ZERO)
         while done is not None:
-            # Recursive calls have volumes up to which the bound is solved.
+            # Recursive calls have volumes at most `done`, up to which the bound is solved.
             if share == 1 or (share and not done):
                 raise UndividedError
             following = min(end, done / share) if share else end
@@ -333,8 +340,8 @@ class ConcaveSolver(ABC):
                 point
                 for case in cases
                 if case.low <= following and done <= case.high
-                for whole in self._case_bounds(case, at_call)
-                for point in whole.points(max(done, case.low), min(following, case.high))
+                for case_bound in self._case_bounds(case, at_call)
+                for point in case_bound.points(max(done, case.low), min(following, case.high))
             ]
             solved = concave_majorant([*solved.points(RATIONAL_ZERO, done), *points])
             done = following if following < end else None
@@ -350,9 +357,9 @@ class ConcaveSolver(ABC):
     def _base_bound(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[ConcaveFunction, fmpq | None]:
-        """Bound small calls, up to a volume of at least `first`, where cases with calls begin.
+        """Bound small calls, up to a volume of at least `first`, from which on cases with calls apply.
 
-        Returns the bound and that volume; None for the end.
+        Returns the bound and that volume; None instead of the volume if it is `end`.
         """
 
     @abstractmethod
@@ -364,7 +371,7 @@ class ConcaveSolver(ABC):
 
 @dataclass(eq=False)
 class StackWordsSolver(ConcaveSolver):
-    """Bounds the words of local arrays of a call and its callees; one callee is active at a time."""
+    """Bounds the stack words of the local arrays of a call and its callees; one callee is active at a time."""
 
     def _base_bound(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
@@ -380,12 +387,15 @@ class StackWordsSolver(ConcaveSolver):
 
 
 StackWordsBound = Callable[[CallState, fmpq], ConcaveFunction]
-"""The words of local arrays of calls, as a function of their volume up to an end."""
+"""A function that bounds the stack words of calls in a state, as a function of volumes up to an end."""
 
 
 @dataclass(eq=False)
 class FetchedLinesSolver(ConcaveSolver):
-    """Bounds what a call fetches, in units of 1/L line; `room` is the cache size in words."""
+    """Bounds the lines that a call fetches, times L; `line` is L, and `room` the cache size in words.
+
+    `making` bounds the stack words of calls.
+    """
 
     line: int = 1
     room: int = 0
@@ -397,13 +407,13 @@ class FetchedLinesSolver(ConcaveSolver):
         leaf = _leaf_case_bound(leaves, first)
         given = argument_words(state, self.line, end)
         touched = add_functions([given, self.making(state, end)])
-        most = _largest_argument(touched, fmpq(self.room), end)
-        if most is None:
+        fitting = _largest_argument(touched, fmpq(self.room), end)
+        if fitting is None:
             return leaf, first
-        both = min(first, most)
+        both = min(first, fitting)
         points = [*pointwise_minimum(leaf, touched, both).points(RATIONAL_ZERO, both)]
-        points += (leaf if most < first else touched).points(both, max(first, most))
-        return concave_majorant(points), max(first, most) if most < end else None
+        points += (leaf if fitting < first else touched).points(both, max(first, fitting))
+        return concave_majorant(points), max(first, fitting) if fitting < end else None
 
     def _case_bounds(
         self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], ConcaveFunction]
@@ -411,7 +421,7 @@ class FetchedLinesSolver(ConcaveSolver):
         start = sum((call.count * at_call(call).start for call in case.calls if call.volume is not None), RATIONAL_ZERO)
         varying = [call for call in case.calls if call.volume is None for _ in range(call.count)]
         if case.share is not None:
-            # The volumes of these calls add up to at most this part of the caller's.
+            # The volumes of these calls add up to at most this share of the caller's.
             inner = sup_convolve(map(at_call, varying)).scale_argument(case.share)
         else:
             inner = add_functions([at_call(call).scale_argument(call.share) for call in varying])
@@ -419,7 +429,7 @@ class FetchedLinesSolver(ConcaveSolver):
 
 
 def _leaf_case_bound(leaves: Sequence[CaseAtSizes], end: fmpq) -> ConcaveFunction:
-    """Bound the cost of cases without calls, up to a volume."""
+    """Bound the cost of cases without calls, as a function of volumes up to `end`."""
     points: list[Point] = []
     for leaf in leaves:
         if leaf.low <= end:
@@ -428,19 +438,19 @@ def _leaf_case_bound(leaves: Sequence[CaseAtSizes], end: fmpq) -> ConcaveFunctio
 
 
 def _largest_argument(value: ConcaveFunction, most: fmpq, end: fmpq) -> fmpq | None:
-    """The largest argument, up to `end`, at which a concave function is at most `most`; None if none."""
+    """Find the largest argument, up to `end`, at which a nondecreasing function is at most `most`; None if none is."""
     if value.start > most:
         return None
-    place, height = RATIONAL_ZERO, value.start
+    argument, height = RATIONAL_ZERO, value.start
     for width, slope in value.pieces:
         if height + width * slope > most:
-            return min(end, place + (most - height) / slope)
-        place, height = place + width, height + width * slope
+            return min(end, argument + (most - height) / slope)
+        argument, height = argument + width, height + width * slope
     return end
 
 
 def _passes_on(case: CaseAtSizes, state: CallState) -> bool:
-    """Test whether a case costs nothing and makes one call in the same state."""
+    """Test whether a case costs nothing and only makes one call in the same state."""
     match case.calls:
         case (call,):
             return call.count == 1 and call.state == state and case.cost == ConcaveFunction()

@@ -1,9 +1,9 @@
-"""Extract recursive algorithms whose data decides how their arguments are divided among calls.
+"""Extract recursive algorithms in which data determines how arguments are divided among calls.
 
-The rule is that of `recursion`: a call whose arrays fit fetches their lines, any other sums its parts. The
-volume of a call measures what the data divides: its words that depend on data-dependent sizes, or about their
-cost. A bound is a concave function of the volume, for each set of the other sizes: for any division of a
-volume, concave functions of the parts sum to at most their pieces in order of decreasing slope.
+The rule is that of `recursive.evaluate`: a call whose arrays fit fetches their lines, any other call what its parts
+fetch. The volume of a call measures what is divided: the words of its arguments that depend on data-dependent sizes,
+or roughly their cost. A bound is a concave function of the volume, for given other sizes: if a volume is divided into
+parts, concave functions of these sum to at most the function of the whole with all pieces by decreasing slope.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ SHARES = tuple(fmpq(*pair) for pair in ((1, 2), (3, 5), (2, 3), (3, 4), (4, 5), 
 
 
 class UndividedError(Exception):
-    """Calls do not divide a volume, or their sizes have a form without a volume."""
+    """Calls are not known to divide a volume, or their sizes have a form without a volume."""
 
 
 @record(eq=False)
 class DividedCall:
-    """A call: its number, its target, and its volume, at most the part `share` of the caller's.
+    """A call, made `factor` times: its target, the arguments, and its volume.
 
-    `within` maps sizes of the target to sizes of the caller that bound them.
+    The volume is at most `share` times the caller's; None if it does not depend on data. `within` maps sizes of the
+    target to sizes of the caller that bound them.
     """
 
     factor: Poly
@@ -57,8 +58,8 @@ class DividedCall:
 class DivisionCase:
     """A case of an algorithm: its conditions, its own cost, and its calls.
 
-    `bounds` has lower and upper bounds of sizes and data-dependent integers, oldest first. `share` bounds the part
-    of the volume that all calls have together.
+    `bounds` has lower and upper bounds of sizes and data-dependent integers, in order of definition. All calls
+    together have at most `share` times the volume of the caller; None if that is unknown.
     """
 
     known: tuple[Poly, ...]
@@ -73,8 +74,8 @@ class DivisionCase:
 class DividedAlgorithm:
     """An algorithm with its data-dependent sizes (`measured`), their volume, and its argument words.
 
-    The lines of its arguments, in units of 1/L, are at most `words` + `rest`, and at most L*`words` + `apart`,
-    which is less if each array has few words. Only `words` depends on data-dependent sizes.
+    The lines of its arguments, times L, are at most `words` + `rest`, and at most L*`words` + `apart`, which is
+    less if each array has few words. Only `words` depends on data-dependent sizes.
     """
 
     function: SizeFunction
@@ -87,12 +88,12 @@ class DividedAlgorithm:
 
     @cached_property
     def plain_volume(self) -> Poly:
-        """The volume in terms of the sizes themselves."""
+        """The volume in terms of the algorithm's sizes."""
         return self.function.facts.restore(self.volume)
 
     @cached_property
     def plain_words(self) -> tuple[Poly, Poly, Poly]:
-        """The three word counts `words`, `rest` and `apart`, in terms of the sizes themselves."""
+        """The three word counts `words`, `rest` and `apart`, in terms of the algorithm's sizes."""
         words, rest, apart = map(self.function.facts.restore, (self.words, self.rest, self.apart))
         return words, rest, apart
 
@@ -107,7 +108,7 @@ class DividedAlgorithm:
 
     @property
     def reachable(self) -> set[DividedAlgorithm]:
-        """All algorithms that it calls, directly or indirectly."""
+        """All divided algorithms that this one calls, directly or indirectly."""
         return {
             *call_graph.traverse_reachable(
                 lambda form: [call.target for case in form.cases for call in case.inner], self
@@ -129,10 +130,10 @@ def divided_algorithms(
     by_words: bool,
     adopted: Mapping[s.Algorithm, DividedAlgorithm] | None = None,
 ) -> dict[s.Algorithm, DividedAlgorithm]:
-    """Extract the divided form of all recursive algorithms that are reached, with their costs.
+    """Extract the divided form of all recursive algorithms in `reached`, with their costs under `model`.
 
-    `by_words` measures volumes in words, instead of costs. `known` has algorithms whose measured sizes are to be
-    adopted. Raises UndividedError.
+    `by_words` measures volumes in words, instead of costs. `rows` has the arrays of each algorithm that lie in rows.
+    The data-dependent sizes and the volumes of `adopted` are taken over. Raises UndividedError.
     """
     statements = Derivation(module, coarse=False, model=model)
     functions: dict[str, SizeFunction] = {}
@@ -162,7 +163,7 @@ def divided_algorithms(
 
 
 def _cost_function(statements: Derivation, algorithm: s.Algorithm) -> SizeFunction | None:
-    """The upper cost of an algorithm, None if it is zero. Raises UndividedError."""
+    """Derive the upper cost of an algorithm as equations; None if it is zero. Raises UndividedError."""
     extracted = statements.recursions.extract_systems(algorithm)
     if extracted.system(METRIC) is None:
         return None
@@ -179,7 +180,7 @@ def _monomial_names(monomial: Monomial) -> frozenset[str]:
 def _data_dependent_sizes(
     functions: Mapping[str, SizeFunction], known: Mapping[str, frozenset[str]]
 ) -> dict[str, frozenset[str]]:
-    """The sizes of each function that some call passes from data, including the known ones."""
+    """Find the sizes of each function that depend on data in some call; `known` sizes are among them."""
     result = {**dict.fromkeys(functions, frozenset[str]()), **known}
     while True:
         before = dict(result)
@@ -188,8 +189,8 @@ def _data_dependent_sizes(
                 decided = result[name].union(equation.data)
                 for call in _calls_in(equation.value, functions):
                     target = functions[call.function]
-                    given = zip(target.parameters, call.arguments, strict=True)
-                    new = {size for size, value in given if not decided.isdisjoint(equation.facts.restore(value).names)}
+                    pairs = zip(target.parameters, call.arguments, strict=True)
+                    new = {size for size, value in pairs if not decided.isdisjoint(equation.facts.restore(value).names)}
                     result[call.function] |= new
         if result == before:
             return result
@@ -206,14 +207,14 @@ def _calls_in(value: Poly, functions: Mapping[str, SizeFunction]) -> Iterator[a.
 
 
 def parameter_words(module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], line: int) -> Poly:
-    """The words of an algorithm's arguments, rounded up to whole lines."""
+    """Bound the words of an algorithm's arguments in whole lines; arrays in `in_rows` lie in rows."""
     return declared_scope(module, algorithm).facts.restore(
         _parameter_word_parts(module, algorithm, in_rows, frozenset(), line)[1]
     )
 
 
 def _weighted_size(name: str, function: SizeFunction) -> Poly:
-    """A size times its largest coefficient in the costs of cases, at least 1."""
+    """Return a size times its largest coefficient in the costs of cases, which is at least 1."""
     size = Poly.symbol(name)
     (monomial,) = size.terms
     counts = (equation.value.terms.get(monomial, fmpq(0)) for equation in function.equations)
@@ -223,7 +224,7 @@ def _weighted_size(name: str, function: SizeFunction) -> Poly:
 def _parameter_word_parts(
     module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], measured: frozenset[str], line: int
 ) -> tuple[Poly, Poly, Poly]:
-    """The argument words that depend on measured sizes, the rest, and the rest to L times them.
+    """Return `words`, `rest` and `apart` of a `DividedAlgorithm` with the sizes `measured`.
 
     Rows of arrays that lie in rows are rounded up to whole lines; elements of other arrays have a line each.
     """
@@ -234,8 +235,8 @@ def _parameter_word_parts(
         if shape is None:
             continue
         *outer, row = (static_value(extent, scope) for extent in shape)
-        filled = row + (2 * line - 2) if parameter.name in in_rows else row.scaled(line)
-        varying, fixed = _split_terms(reduce(mul, outer, filled), measured)
+        in_lines = row + (2 * line - 2) if parameter.name in in_rows else row.scaled(line)
+        varying, fixed = _split_terms(reduce(mul, outer, in_lines), measured)
         volume, rest = volume + varying, rest + fixed
         apart = apart + (_split_terms(row, measured)[1].scaled(line) if varying and not outer else fixed)
     return volume, rest, apart
@@ -280,17 +281,17 @@ def _divided_call(
     call: a.Applied,
     decided: frozenset[str],
 ) -> tuple[DividedCall, Poly]:
-    """Return a call, and the volume that it takes from the divided one."""
+    """Return a call, and the part of the caller's volume that it takes (0 if it does not depend on data)."""
     restore = step.facts.restore
     volume = step.facts.simplify(target.volume.substitute(sizes_of_call(target.function, call.arguments)))
     arguments = dict(zip(target.function.parameters, map(restore, call.arguments), strict=True))
-    plain = restore(volume)
-    divides = not decided.isdisjoint(plain.names)
+    restored = restore(volume)
+    divides = not decided.isdisjoint(restored.names)
     share = _largest_share(volume, caller.volume, step.facts) if divides else None
     if divides and share is None:
         raise UndividedError
     within = dict(_bounding_sizes(step, caller, target, call)) if divides else {}
-    return DividedCall(restore(factor), target, arguments, plain, share, within), volume if divides else ZERO
+    return DividedCall(restore(factor), target, arguments, restored, share, within), volume if divides else ZERO
 
 
 def _bounding_sizes(
@@ -306,5 +307,5 @@ def _bounding_sizes(
 
 
 def _largest_share(volume: Poly, whole: Poly, facts: Facts) -> fmpq | None:
-    """The least of the tried shares that bounds a volume in proportion to another; None if none does."""
+    """Find the smallest of `SHARES` such that `volume` is at most that share of `whole`; None if none is."""
     return next((share for share in SHARES if facts.nonnegative(whole.scaled(share) - volume)), None)

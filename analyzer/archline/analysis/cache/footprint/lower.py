@@ -2,8 +2,8 @@
 
 The loops of a window are projected out one by one, the innermost first. The touched region is, in every
 dimension of the array, a fully touched interval of subscripts. A loop that moves one interval joins neighbours
-to a longer one (so the tiles of a row become the row); one that selects a row remains as a sum over rows; of
-any other loop only the first, middle or last iteration is considered. Every amount is at most the number of
+to a longer one (so the tiles of a row become the row); a loop that selects a row remains as a sum over rows; of
+any other loop only the first, middle or last iteration is considered. Every count is at most the number of
 lines of the array that the window touches.
 """
 
@@ -36,6 +36,7 @@ from archline.records import record, replace
 
 PER_LINE = Poly.of_atom(Symbol("L"), -1)
 MAX_CHOICES = 6
+"""The maximum number of regions that are followed for one access, as loops and conditions allow several."""
 MAX_TERM_PRODUCTS, MAX_TERMS = 2_000, 60
 """Limits on the term products of one sum, and on its terms; larger sums are replaced by simpler bounds, or omitted."""
 _SumOverLoop = Callable[[Poly, WindowLoop, Facts], Poly]
@@ -50,7 +51,7 @@ class FootprintLowerBound:
 
     @cached_property
     def _projection(self) -> LoopProjection:
-        return LoopProjection(self.spot.array, frozenset(turn.variable for turn in self._loops))
+        return LoopProjection(self.spot.array, frozenset(loop.variable for loop in self._loops))
 
     @property
     def contiguous_dimension(self) -> int | None:
@@ -69,23 +70,25 @@ class FootprintLowerBound:
     @cached_property
     def _loop_facts(self) -> list[Facts]:
         """The facts around each loop, and inside the last one."""
-        return [self.windows.loop_facts(self._loops[:place]) for place in range(len(self._loops) + 1)]
+        return [self.windows.loop_facts(self._loops[:depth]) for depth in range(len(self._loops) + 1)]
 
     @cached_property
     def parts(self) -> list[CertainRegion]:
-        """The regions that remain when all inner loops and conditions are projected out, one for each choice."""
-        turns, facts = self._loops, self._loop_facts
+        """The alternative regions that remain when all inner loops and conditions are projected out."""
+        loops, facts = self._loops, self._loop_facts
         needs = joint_nonnegativity_conditions(self.spot.when, facts[-1])
-        ways = [TouchedBox(self.spot.box, conditions) for conditions in islice(needs, MAX_CHOICES)]
-        for place in reversed(range(len(self.windows.outer), len(turns))):
-            after = [self._projection.project_out(way, turns[place], facts[place]) for way in ways]
-            # The first region of each choice, then the second ones.
-            ways = [region for row in zip_longest(*after) for region in row if region is not None and region.possible]
-            ways = ways[:MAX_CHOICES]
-        return [CertainRegion(self, way) for way in ways]
+        regions = [TouchedBox(self.spot.box, conditions) for conditions in islice(needs, MAX_CHOICES)]
+        for depth in reversed(range(len(self.windows.outer), len(loops))):
+            projected = [self._projection.project_out(region, loops[depth], facts[depth]) for region in regions]
+            # The first projection of each region, then the second ones.
+            regions = [
+                region for row in zip_longest(*projected) for region in row if region is not None and region.possible
+            ]
+            regions = regions[:MAX_CHOICES]
+        return [CertainRegion(self, region) for region in regions]
 
     def row_facts(self, region: TouchedBox) -> list[Facts]:
-        """List the facts around each of the rows, from the outermost in, and in the last one."""
+        """List the facts around each loop over rows, from the outermost in, and those in the innermost one."""
         around = [self._loop_facts[len(self.windows.outer)]]
         for row in reversed(region.rows):
             around.append(facts_in_iteration(WindowLoop(row.variable, row.lo, row.hi), around[-1]))
@@ -96,15 +99,15 @@ class FootprintLowerBound:
         return [bound for bound in dict.fromkeys(self._iterate_bounds(region, words)) if bound]
 
     def _iterate_bounds(self, region: TouchedBox, only_words: bool) -> Iterator[Poly]:
-        """Sum lines over rows and windows: whole lines if a closed form exists, else words/L, or rows."""
+        """Yield sums over rows and windows: of whole lines if a closed form exists, else of words/L and of rows."""
         around = self.row_facts(region)
         rows, words = self._rows_and_words(region, around[-1])
         if not only_words:
-            wholes = [
+            line_sums = [
                 self._sum_over_rows(region, rows * bound, around, _exact_sum) for bound in _line_bounds(region, words)
             ]
-            yield from filter(None, wholes)
-            if any(wholes) or words == ONE:
+            yield from filter(None, line_sums)
+            if any(line_sums) or words == ONE:
                 return
         bounded = self._sum_over_rows(
             region, rows * words * (ONE if self.contiguous_dimension is None else PER_LINE), around, _sum_lower_bound
@@ -112,10 +115,10 @@ class FootprintLowerBound:
         if bounded is not None:
             yield bounded
         if not only_words and not any(row.variable in words.names for row in region.rows):
-            some = replace(region, needs=(*region.needs, words - 1))
-            one_each = self._sum_over_rows(some, rows, around, _sum_lower_bound)
-            if one_each is not None:
-                yield one_each
+            nonempty_rows = replace(region, needs=(*region.needs, words - 1))
+            row_sum = self._sum_over_rows(nonempty_rows, rows, around, _sum_lower_bound)
+            if row_sum is not None:
+                yield row_sum
 
     def _rows_and_words(self, region: TouchedBox, facts: Facts) -> tuple[Poly, Poly]:
         rows, words = ONE, ONE
@@ -144,20 +147,20 @@ class FootprintLowerBound:
 
     def _element_lines(self, count: Poly) -> Poly:
         """Bound from below the lines of a number of elements at arbitrary addresses."""
-        alone = not self.windows.outer and a.is_integral(count)
-        return a.ceil_div(count, LINE) if alone else count * PER_LINE
+        is_single_window = not self.windows.outer and a.is_integral(count)
+        return a.ceil_div(count, LINE) if is_single_window else count * PER_LINE
 
     def _sum_over_windows(self, needs: tuple[Poly, ...], total: Poly, add: _SumOverLoop) -> Poly:
-        for turn, facts in zip(reversed(self.windows.outer), reversed(self._outer_facts), strict=True):
-            clipped = clip_loop(needs, turn, facts)
+        for loop, facts in zip(reversed(self.windows.outer), reversed(self._outer_facts), strict=True):
+            clipped = clip_loop(needs, loop, facts)
             if clipped is None:
                 total = polynomial.product((total, *map(a.at_least_zero, needs)))
                 needs = ()
             else:
-                turn, needs = clipped
-            total = add(total, WindowLoop(turn.variable, turn.lo, facts.maximum(turn.lo, turn.hi)), facts)
-        left = [need for need in needs if not self.windows.facts.nonnegative(need)]
-        return polynomial.product((total, *map(a.at_least_zero, left)))
+                loop, needs = clipped
+            total = add(total, WindowLoop(loop.variable, loop.lo, facts.maximum(loop.lo, loop.hi)), facts)
+        remaining = [need for need in needs if not self.windows.facts.nonnegative(need)]
+        return polynomial.product((total, *map(a.at_least_zero, remaining)))
 
     @property
     def _outer_facts(self) -> list[Facts]:
@@ -166,14 +169,14 @@ class FootprintLowerBound:
 
 @record(eq=False)
 class CertainRegion:
-    """Elements of a certain access that windows are certain to touch."""
+    """A region of elements (`seen`) that windows are certain to touch, with the bound that it belongs to (`least`)."""
 
     least: FootprintLowerBound
     seen: TouchedBox
 
     @cached_property
     def hull(self) -> list[HalfOpenInterval | None]:
-        """An interval of each dimension that contains the region in all rows of a window; None if unknown."""
+        """Intervals that contain the region in all rows of a window, by dimension; None if unknown."""
         rows = {row.dimension: (row.place, row.place + 1) for row in self.seen.rows}
         return [self._extend_over_rows(ends or rows.get(dimension)) for dimension, ends in enumerate(self.seen.box)]
 
@@ -182,37 +185,39 @@ class CertainRegion:
         for row, facts in zip(self.seen.rows, reversed(self.least.row_facts(self.seen)[:-1]), strict=True):
             if interval is None:
                 return None
-            turn = WindowLoop(row.variable, row.lo, row.hi)
-            low, high = _extreme_value(interval[0], turn, facts, False), _extreme_value(interval[1], turn, facts, True)
+            loop = WindowLoop(row.variable, row.lo, row.hi)
+            low, high = _extreme_value(interval[0], loop, facts, False), _extreme_value(interval[1], loop, facts, True)
             interval = None if low is None or high is None else (low, high)
         return interval
 
     def apart_from(self, other: CertainRegion, rows: bool) -> bool:
-        """Test whether two regions have no element in common in any window; if `rows`, no row in common."""
+        """Test whether two regions have no element (if `rows`, no row) in common in any window."""
         along, facts = self.least.contiguous_dimension, self.least.row_facts(self.seen)[0]
-        for dimension, (ours, theirs) in enumerate(zip(self.hull, other.hull, strict=True)):
+        for dimension, (interval, other_interval) in enumerate(zip(self.hull, other.hull, strict=True)):
             if rows and dimension == along:
                 continue
             if self._is_interleaved_with(other, dimension):
                 return not rows or along is not None
-            if ours is None or theirs is None:
+            if interval is None or other_interval is None:
                 continue
-            if facts.nonnegative(theirs[0] - ours[1]) or facts.nonnegative(ours[0] - theirs[1]):
+            if facts.nonnegative(other_interval[0] - interval[1]) or facts.nonnegative(interval[0] - other_interval[1]):
                 return not rows or along is not None
         return False
 
     def _is_interleaved_with(self, other: CertainRegion, dimension: int) -> bool:
-        """Test whether the rows of two regions have different remainders, as odd and even rows."""
+        """Test whether the subscripts of two regions have different remainders, as odd and even rows do."""
         rows = [*self.seen.rows, *other.seen.rows]
-        here = [row for row in rows if row.dimension == dimension]
-        slopes = [slope_of(row.place, row.variable) for row in here]
+        in_dimension = [row for row in rows if row.dimension == dimension]
+        slopes = [slope_of(row.place, row.variable) for row in in_dimension]
         steps = [int(slope.constant_term.p) for slope in slopes if slope is not None and slope.is_constant]
-        if len(here) != 2 or len(steps) != 2:
+        if len(in_dimension) != 2 or len(steps) != 2:
             return False
-        first, second = (row.place - step * Poly.symbol(row.variable) for row, step in zip(here, steps, strict=True))
+        first, second = (
+            row.place - step * Poly.symbol(row.variable) for row, step in zip(in_dimension, steps, strict=True)
+        )
         gap = first - second
-        alone = {row.variable for row in rows}.isdisjoint(first.names | second.names)
-        return alone and gap.is_constant and a.is_integral(gap) and int(gap.constant_term.p) % gcd(*steps) != 0
+        is_fixed = {row.variable for row in rows}.isdisjoint(first.names | second.names)
+        return is_fixed and gap.is_constant and a.is_integral(gap) and int(gap.constant_term.p) % gcd(*steps) != 0
 
     @cached_property
     def lines(self) -> list[Poly]:
@@ -226,7 +231,7 @@ class CertainRegion:
 
 
 def _line_bounds(region: TouchedBox, words: Poly) -> Iterator[Poly]:
-    """Bound the lines of a row's elements from below; spaced elements have a line each, or fill all lines between."""
+    """Yield lower bounds on the lines of the elements in one row, which are consecutive or equally spaced."""
     if region.spaced is None:
         yield a.ceil_div(words, LINE)
         return
@@ -236,13 +241,13 @@ def _line_bounds(region: TouchedBox, words: Poly) -> Iterator[Poly]:
 
 
 def _range_end(lo: Poly, hi: Poly) -> Poly:
-    """Simplify the end of a range, correct if the range is not empty; it may lie before the beginning."""
-    some = [option for option in a.split_extremum(hi - lo, True) if option]
-    return lo + reduce(a.maximum, some) if some else hi
+    """Simplify the end of a range by dropping 0 from a maximum; an empty range may then end before it begins."""
+    nonzero = [operand for operand in a.split_extremum(hi - lo, True) if operand]
+    return lo + reduce(a.maximum, nonzero) if nonzero else hi
 
 
 def _extreme_value(value: Poly, turn: WindowLoop, facts: Facts, greatest: bool) -> Poly | None:
-    """The least or greatest value in a loop of an expression that is linear in its variable; else None."""
+    """Return the greatest (or least) value of an expression over a loop; None unless it is linear in the variable."""
     if turn.variable not in value.names:
         return value
     slope = slope_of(value, turn.variable)

@@ -1,6 +1,6 @@
 """Project the inner loops of a window out of the region that they touch, one by one.
 
-The region is an interval of fully touched subscripts for every dimension, or such an interval for every row.
+The region has an interval of fully touched subscripts for every dimension, or such an interval for every row.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from archline.ir.tree import Array, contiguous_dimension
 from archline.records import record, replace
 
 MAX_PERIOD = 16
-"""The largest period of remainders for which iterations are grouped by remainder."""
+"""The largest period of remainders in subscripts for which iterations are grouped by remainder."""
 
 
 @record
 class RowsAlongLoop:
-    """Rows at the subscript `place` of a dimension, a different one for each lo <= variable < hi."""
+    """Rows at the subscript `place` of a dimension, a different one for each `variable` with lo <= variable < hi."""
 
     dimension: int
     variable: str
@@ -42,8 +42,8 @@ class RowsAlongLoop:
 class TouchedBox:
     """The region that inner loops touch: a box for each of `rows`, which are ordered from the innermost out.
 
-    An interval of None is one unspecified subscript. The region is touched if all of `needs` are nonnegative.
-    `spaced` is the number of elements in a row, and their distance in words.
+    An interval of None is one unspecified subscript. The region is touched if all values of `needs` are nonnegative.
+    If elements in a row are not consecutive, `spaced` is their number and their distance in words.
     """
 
     box: tuple[HalfOpenInterval | None, ...]
@@ -57,17 +57,19 @@ class TouchedBox:
         return not any(need.is_constant and need.constant_term < 0 for need in self.needs)
 
     def uses(self, name: str) -> tuple[list[int], list[int], bool]:
-        """List the dimensions and rows that mention a name, and tell whether spaced elements do."""
-        dimensions = [place for place, interval in enumerate(self.box) if interval and _mentions_symbol(interval, name)]
-        rows = [place for place, row in enumerate(self.rows) if name in row.lo.names | row.hi.names | row.place.names]
+        """List the numbers of dimensions and of rows that contain a variable, and tell whether `spaced` does."""
+        dimensions = [
+            dimension for dimension, interval in enumerate(self.box) if interval and _mentions_symbol(interval, name)
+        ]
+        rows = [number for number, row in enumerate(self.rows) if name in row.lo.names | row.hi.names | row.place.names]
         return dimensions, rows, self.spaced is not None and _mentions_symbol(self.spaced, name)
 
     def at(self, name: str, value: Poly) -> TouchedBox:
-        """Fix a loop variable to a value."""
+        """Return the region with the loop variable `name` fixed to a value."""
         return self.with_expressions(lambda expression: expression.substitute({name: value}))
 
     def with_expressions(self, change: Callable[[Poly], Poly]) -> TouchedBox:
-        """Map all expressions of the region."""
+        """Return the region with `change` applied to all expressions."""
 
         def map_interval(interval: HalfOpenInterval) -> HalfOpenInterval:
             return change(interval[0]), change(interval[1])
@@ -83,7 +85,7 @@ class TouchedBox:
         )
 
     def floors_of(self, name: str) -> list[a.Floor]:
-        """List the floor quotients that mention a name."""
+        """List the floor quotients in which a variable occurs."""
         pairs = [*filter(None, self.box), *((row.lo, row.hi) for row in self.rows), *filter(None, (self.spaced,))]
         values = chain(self.needs, (row.place for row in self.rows), *pairs)
         atoms = dict.fromkeys(atom for value in values for atom in value.atoms_within())
@@ -96,7 +98,7 @@ def _mentions_symbol(interval: HalfOpenInterval, name: str) -> bool:
 
 @record(eq=False)
 class LoopProjection:
-    """Projects loops out of regions of an array; `variables` are those of all loops."""
+    """Projects loops out of regions of `array`; `variables` are the variables of all loops."""
 
     array: Array
     variables: frozenset[str]
@@ -107,37 +109,37 @@ class LoopProjection:
         return None if self.array.layout == "zmorton" else contiguous_dimension(self.array)
 
     def project_out(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[TouchedBox]:
-        """Yield regions that all iterations touch together, or all of one remainder, or a single iteration."""
+        """Yield regions that are touched by all iterations together, by those of one remainder, or by a single one."""
         floors = region.floors_of(turn.variable)
         period = _remainder_period(floors, turn.variable)
-        for first in range(period) if 1 < period <= MAX_PERIOD else ():
-            every = region.at(turn.variable, turn.lo + first + period * Poly.symbol(turn.variable))
-            end = a.ceil_div(turn.hi - turn.lo - first, Poly.constant(period))
-            if every.possible and not every.floors_of(turn.variable):
-                yield from self.project_out(every, WindowLoop(turn.variable, ZERO, end), facts)
-        if not period and (stretch := _constant_quotient_range(floors, turn, facts)) is not None:
-            part, quotients = stretch
-            alike = region.with_expressions(lambda expression: expression.map_atoms(quotients.get))
-            if not alike.floors_of(turn.variable):
-                yield from self.project_out(alike, part, facts)
+        for remainder in range(period) if 1 < period <= MAX_PERIOD else ():
+            in_class = region.at(turn.variable, turn.lo + remainder + period * Poly.symbol(turn.variable))
+            end = a.ceil_div(turn.hi - turn.lo - remainder, Poly.constant(period))
+            if in_class.possible and not in_class.floors_of(turn.variable):
+                yield from self.project_out(in_class, WindowLoop(turn.variable, ZERO, end), facts)
+        if not period and (initial := _constant_quotient_range(floors, turn, facts)) is not None:
+            part, quotients = initial
+            without_floors = region.with_expressions(lambda expression: expression.map_atoms(quotients.get))
+            if not without_floors.floors_of(turn.variable):
+                yield from self.project_out(without_floors, part, facts)
         clipped = clip_loop(region.needs, turn, facts)
         if clipped is not None:
             turn, needs = clipped
             region = replace(region, needs=needs)
-            some = at_least_zero(turn.hi - turn.lo - 1, facts)
+            nonempty = at_least_zero(turn.hi - turn.lo - 1, facts)
             dimensions, rows, spaced = region.uses(turn.variable)
             if not dimensions and not rows and not spaced:
-                yield replace(region, needs=(*needs, *some))
+                yield replace(region, needs=(*needs, *nonempty))
                 return
             if turn.variable not in self.array.within and not _is_alternating(region, turn):
-                joined = () if spaced else tuple(self._merge_overlapping(region, turn, some, facts))
-                way = None if joined else self._row_per_iteration(region, turn, facts)
-                if not joined and not spaced:
-                    way = way or self._intervals_by_row(region, turn, facts)
-                    way = way or (None if rows else self._spaced_words(region, turn, facts))
-                ways = joined or ((way,) if way else ())
-                if ways:
-                    yield from ways
+                merged = () if spaced else tuple(self._merge_overlapping(region, turn, nonempty, facts))
+                projected = None if merged else self._row_per_iteration(region, turn, facts)
+                if not merged and not spaced:
+                    projected = projected or self._intervals_by_row(region, turn, facts)
+                    projected = projected or (None if rows else self._spaced_words(region, turn, facts))
+                results = merged or ((projected,) if projected else ())
+                if results:
+                    yield from results
                     return
         for value, trips in self._candidate_iterations(region, turn, facts):
             fixed = region.at(turn.variable, value)
@@ -146,29 +148,32 @@ class LoopProjection:
     def _candidate_iterations(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[tuple[Poly, int]]:
         """Yield iterations that may touch most, each with the trip count that it requires.
 
-        Candidates are the first, the last and the middle one, and a neighbour if the region alternates.
+        Candidates are the first, the last and the middle one, and neighbours of the ends if the region alternates.
         """
         dimensions, rows, spaced = region.uses(turn.variable)
-        ends = [interval for place in dimensions if (interval := region.box[place])]
-        ends += [(region.rows[place].lo, region.rows[place].hi) for place in rows]
+        ends = [interval for dimension in dimensions if (interval := region.box[dimension])]
+        ends += [(region.rows[number].lo, region.rows[number].hi) for number in rows]
         widths = [high - low for low, high in ends]
         widths += [region.spaced[0], -region.spaced[1]] if spaced and region.spaced else []
         inside = with_loop_bounds(turn, facts, 2)
         after = {turn.variable: Poly.symbol(turn.variable) + 1}
         steps = [inside.simplify(width.substitute(after) - width) for width in widths]
         shrinks, grows = (all(inside.nonnegative(step.scaled(sign)) for step in steps) for sign in (-1, 1))
-        beside = int(_is_alternating(region, turn))
+        neighbours = int(_is_alternating(region, turn))
         if not grows or shrinks:
-            yield from ((turn.lo + place, place + 1) for place in range(1 + beside))
+            yield from ((turn.lo + offset, offset + 1) for offset in range(1 + neighbours))
         if not shrinks:
-            yield from ((turn.hi - place, place) for place in range(1, 2 + beside))
+            yield from ((turn.hi - offset, offset) for offset in range(1, 2 + neighbours))
         if not shrinks and not grows:
             yield turn.lo + a.floor_div(turn.hi - turn.lo, Poly.constant(2)), 1
 
     def _merge_overlapping(
-        self, region: TouchedBox, turn: WindowLoop, some: tuple[Poly, ...], facts: Facts
+        self, region: TouchedBox, turn: WindowLoop, nonempty: tuple[Poly, ...], facts: Facts
     ) -> Iterator[TouchedBox]:
-        """Merge the intervals of consecutive iterations if they overlap or touch."""
+        """Merge the intervals of consecutive iterations if they overlap or touch.
+
+        If all of `nonempty` are nonnegative, the loop has an iteration.
+        """
         dimensions, rows, _ = region.uses(turn.variable)
         if len(dimensions) + len(rows) != 1:
             return
@@ -183,12 +188,12 @@ class LoopProjection:
         if joint is None:
             return
         low, high = joint
-        more = high - low - turn.hi + turn.lo
+        surplus = high - low - turn.hi + turn.lo
         # An interval of one subscript for each iteration is empty if the loop is, so that it needs no condition.
-        if not more or (any(self.variables & need.names for need in some) and facts.nonnegative(more)):
-            yield _replace_interval(region, dimensions, rows, (low, high - more), ())
-        if more:
-            yield _replace_interval(region, dimensions, rows, joint, some)
+        if not surplus or (any(self.variables & need.names for need in nonempty) and facts.nonnegative(surplus)):
+            yield _replace_interval(region, dimensions, rows, (low, high - surplus), ())
+        if surplus:
+            yield _replace_interval(region, dimensions, rows, joint, nonempty)
 
     def _row_per_iteration(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
         """Represent the region as one row for each iteration; None if the loop does not select rows."""
@@ -196,19 +201,19 @@ class LoopProjection:
             if dimension == self.contiguous_dimension or interval is None or interval[1] - interval[0] != ONE:
                 continue
             slope = slope_of(interval[0], turn.variable)
-            others = interval[0].names & {row.variable for row in region.rows}
-            if slope is None or others or not (facts.positive(slope) or facts.positive(-slope)):
+            row_variables = interval[0].names & {row.variable for row in region.rows}
+            if slope is None or row_variables or not (facts.positive(slope) or facts.positive(-slope)):
                 continue
-            box = tuple(None if place == dimension else ends for place, ends in enumerate(region.box))
+            box = tuple(None if index == dimension else ends for index, ends in enumerate(region.box))
             row = RowsAlongLoop(dimension, turn.variable, turn.lo, facts.maximum(turn.lo, turn.hi), interval[0])
             return replace(region, box=box, rows=(*region.rows, row))
         return None
 
     def _intervals_by_row(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
-        """Convert columns that end at different rows to intervals of each row.
+        """Convert parts of columns that end at different rows to intervals of each row; None if that is not possible.
 
-        If row r is touched for lo <= r < v + e, the iterations v > r - e touch it, which are neighbours in the
-        row.
+        If iteration v touches the rows lo <= r < v + e of one column, then row r is touched by the iterations
+        v > r - e, whose columns are neighbours.
         """
         dimensions, rows, _ = region.uses(turn.variable)
         row_dimensions = [dimension for dimension in dimensions if dimension != self.contiguous_dimension]
@@ -237,7 +242,7 @@ class LoopProjection:
         return replace(region, box=tuple(box), rows=(*region.rows, row))
 
     def _spaced_words(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
-        """Represent the region as elements of one row at a constant distance in words."""
+        """Represent the region as elements of one row at a constant distance in words; None if it is not."""
         dimensions, _, _ = region.uses(turn.variable)
         interval = region.box[dimensions[0]]
         if dimensions != [self.contiguous_dimension] or interval is None or interval[1] - interval[0] != ONE:
@@ -248,12 +253,12 @@ class LoopProjection:
         step = slope if facts.positive(slope) else -slope
         if not facts.positive(step):
             return None
-        box = tuple(None if place == dimensions[0] else ends for place, ends in enumerate(region.box))
+        box = tuple(None if index == dimensions[0] else ends for index, ends in enumerate(region.box))
         return replace(region, box=box, spaced=(facts.positive_part(turn.hi - turn.lo), step))
 
 
 def _remainder_period(floors: Sequence[a.Floor], name: str) -> int:
-    """The number of iterations after which all remainders repeat; 0 if a remainder is not periodic."""
+    """Return the number of iterations after which all remainders of `floors` repeat; 0 if one is not periodic."""
     period = 1
     for floor in floors:
         slope = slope_of(floor.argument, name)
@@ -267,7 +272,10 @@ def _remainder_period(floors: Sequence[a.Floor], name: str) -> int:
 def _constant_quotient_range(
     floors: Sequence[a.Floor], turn: WindowLoop, facts: Facts
 ) -> tuple[WindowLoop, Mapping[Atom, Poly]] | None:
-    """The initial iterations in which all quotients keep their first value, with these values."""
+    """Return the initial part of a loop in which all quotients keep their first value, and these values.
+
+    None unless the loop variable has coefficient 1 in all dividends, and the end of the part is an integer.
+    """
     hi = turn.hi
     quotients: dict[Atom, Poly] = {}
     for floor in floors:
@@ -280,7 +288,7 @@ def _constant_quotient_range(
 
 
 def _is_alternating(region: TouchedBox, turn: WindowLoop) -> bool:
-    """Test whether the region of an iteration jumps back and forth, as remainders do."""
+    """Test whether an interval of the region begins at a floor quotient of the loop variable, as at a remainder."""
     return any(
         isinstance(atom, a.Floor) and turn.variable in atom.names
         for interval in region.box
@@ -292,10 +300,10 @@ def _is_alternating(region: TouchedBox, turn: WindowLoop) -> bool:
 def _replace_interval(
     region: TouchedBox, dimensions: list[int], rows: list[int], interval: HalfOpenInterval, needs: tuple[Poly, ...]
 ) -> TouchedBox:
-    """Replace the interval of the only dimension or row that moves, and add needs."""
+    """Replace the interval of the only dimension or row that moves, and add `needs`."""
     needs = (*region.needs, *needs)
     if dimensions:
-        box = tuple(interval if place == dimensions[0] else ends for place, ends in enumerate(region.box))
+        box = tuple(interval if index == dimensions[0] else ends for index, ends in enumerate(region.box))
         return replace(region, box=box, needs=needs)
     ranges = list(region.rows)
     ranges[rows[0]] = replace(ranges[rows[0]], lo=interval[0], hi=interval[1])
@@ -303,7 +311,7 @@ def _replace_interval(
 
 
 def _facts_with_rows(facts: Facts, turn: WindowLoop, region: TouchedBox, interval: HalfOpenInterval) -> Facts:
-    """Facts of an iteration with a successor, for all values of the row variables."""
+    """Extend facts by the bounds of a loop variable in iterations but the last one, and of row variables."""
     facts = with_loop_bounds(turn, facts, 2)
     for row in reversed(region.rows):
         if _mentions_symbol(interval, row.variable):
@@ -314,8 +322,11 @@ def _facts_with_rows(facts: Facts, turn: WindowLoop, region: TouchedBox, interva
 def _rows_and_iterations(
     interval: HalfOpenInterval, turn: WindowLoop, row: Poly
 ) -> tuple[HalfOpenInterval, tuple[Poly | None, Poly | None]] | None:
-    """The rows of a growing or shrinking interval, and the range of iterations that contain a row."""
-    moving = [place for place, end in enumerate(interval) if turn.variable in end.names]
+    """Return all rows of an interval with one moving end, and the ends of the iterations that contain `row`.
+
+    An end of None is that of the loop. Returns None unless one end moves, by one row in each iteration.
+    """
+    moving = [side for side, end in enumerate(interval) if turn.variable in end.names]
     if len(moving) != 1:
         return None
     low, high = interval
@@ -337,15 +348,15 @@ def _rows_and_iterations(
 
 
 def clip_loop(needs: tuple[Poly, ...], turn: WindowLoop, facts: Facts) -> tuple[WindowLoop, tuple[Poly, ...]] | None:
-    """Restrict a loop to the iterations that satisfy needs; None if these are not a range.
+    """Restrict a loop to the iterations in which all `needs` are nonnegative; None if these are not a range.
 
-    Returns the loop, and the needs that do not mention its variable.
+    Returns the loop, and the needs that do not depend on its variable.
     """
     lo, hi = turn.lo, turn.hi
-    left = []
+    remaining = []
     for need in needs:
         if turn.variable not in need.names:
-            left.append(need)
+            remaining.append(need)
             continue
         slope = slope_of(need, turn.variable)
         if slope is None:
@@ -361,4 +372,4 @@ def clip_loop(needs: tuple[Poly, ...], turn: WindowLoop, facts: Facts) -> tuple[
             hi = facts.minimum(hi, a.floor_div(rest, -slope) + 1)
         else:
             return None
-    return WindowLoop(turn.variable, lo, hi, turn.around), tuple(left)
+    return WindowLoop(turn.variable, lo, hi, turn.around), tuple(remaining)

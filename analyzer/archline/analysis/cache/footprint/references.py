@@ -1,16 +1,16 @@
 """Build references, split them at loop iterations, and relax them.
 
-A reference is a set of accesses to nearby elements in one row of an array. A part of it lets a loop run
-through part of its range, before an end or from it on. Both parts are references by themselves (index-set
-splitting: M. Griebl, P. Feautrier, C. Lengauer, Index set splitting, IJPP 2000): their residencies are counted
-as usual, in terms of a symbol for the end.
+A reference is a set of accesses to nearby elements in one row of an array. It is split by dividing the range of a
+loop at an iteration. Both parts are references by themselves (index-set splitting: M. Griebl, P. Feautrier,
+C. Lengauer, Index set splitting, IJPP 2000): their residencies are counted as usual, in terms of a symbol for the
+iteration.
 
     for i: for j in 1 + (i + color) % 2 .. m - 1 step 2: u[i, j] = ...    touches words 1 to m - 1 at most
 
-If loops begin or end at a remainder of outer counters, columns differ from row to row, and few closed forms
+If loops begin or end at a remainder of outer loop variables, columns differ from row to row, and few closed forms
 are found. Relaxation gives a loop more iterations, or lets each touch more neighbours in its row: floor(x/m)
-is x/m at most, and (x - m + 1)/m at least, so that counters cancel. A program that accesses a superset fetches
-no less.
+is at most x/m, and at least (x - m + 1)/m, so that loop variables cancel. A program that accesses a superset
+fetches no less.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from archline.ir.tree import Access, Array, Chain, Loop, contiguous_dimension
 from archline.records import record
 
 MAX_APART = 8
-"""Accesses to one row in one loop body form one reference if their subscripts differ by at most this constant."""
+"""Accesses to one row in one loop body form one reference if their subscripts differ by at most this number."""
 
 
 def build_references(found: Iterator[tuple[Access, Chain]], facts: Facts, traffic: bool = False) -> list[Reference]:
-    """Group accesses by array and loops: those whose subscripts differ by small constants are one reference.
+    """Group accesses into references: of one array, in the same loops, with subscripts that differ by small constants.
 
     With `traffic`, lines of written references move twice: they are fetched and written back.
     """
@@ -65,23 +65,23 @@ def build_references(found: Iterator[tuple[Access, Chain]], facts: Facts, traffi
 
 
 def _is_same_row_neighbour(access: Access, members: Sequence[Access], along: int) -> bool:
-    """Test whether an access is to the same row as a group of accesses, and near them."""
+    """Test whether an access is to the row of a group of accesses, and at most `MAX_APART` words from the first one."""
     first = members[0]
-    # Two data-dependent subscripts are two places, unless both follow one walk along a row.
-    same = access.walk is not None and access.walk == first.walk
+    # Two data-dependent subscripts may be any elements, unless both follow one walk along a row.
+    shares_walk = access.walk is not None and access.walk == first.walk
     for dimension, (subscript, base) in enumerate(zip(access.place, first.place, strict=True)):
         if subscript is None or base is None:
-            if subscript is not base or dimension != along or not same:
+            if subscript is not base or dimension != along or not shares_walk:
                 return False
             continue
-        apart = subscript - base
-        if not apart.is_constant or abs(apart.constant_term) > (MAX_APART if dimension == along else 0):
+        distance = subscript - base
+        if not distance.is_constant or abs(distance.constant_term) > (MAX_APART if dimension == along else 0):
             return False
     return True
 
 
 def _joint_hull(array: Array, members: Sequence[Access]) -> tuple[ClosedInterval | None, ...]:
-    """The interval of subscripts in each dimension that contains all accesses; None if the data selects it."""
+    """Return for each dimension the interval of subscripts that contains all accesses; None if it depends on data."""
     result: list[ClosedInterval | None] = []
     for dimension in range(len(array.extents)):
         places = [member.place[dimension] for member in members]
@@ -97,14 +97,14 @@ def _joint_hull(array: Array, members: Sequence[Access]) -> tuple[ClosedInterval
 
 @record(eq=False)
 class LoopSide:
-    """The iterations of a loop on one side of an end: those `below` it, or those from it on."""
+    """The iterations of a loop on one side of `end`: those `below` it, or those from it on."""
 
     loop: Loop
     end: Poly
     below: bool
 
     def range(self, facts: Facts) -> tuple[Poly, Poly]:
-        """Return the range of the loop on this side."""
+        """Return the first iteration of the loop on this side, and the one after its last."""
         lo, hi = self.loop.lo, self.loop.hi
         # An empty side begins and ends at the end, so that the hull of several ranges does not grow.
         if self.below:
@@ -114,7 +114,7 @@ class LoopSide:
         return lo, facts.maximum(hi, lo)
 
     def bounds(self, bounds: Bounds) -> Bounds:
-        """Extend the bounds of the loop variable by the end."""
+        """Extend the bounds of the loop variable by the end of this side."""
         if self.below:
             return Bounds(bounds.lower, (*bounds.upper, self.end - 1))
         return Bounds((*bounds.lower, self.end), bounds.upper)
@@ -122,7 +122,7 @@ class LoopSide:
 
 @dataclass(eq=False)
 class IndexSetSplitter:
-    """Splits references at ends in terms of a `symbol` within bounds; parts share loops as before."""
+    """Splits references at a `symbol`, whose bounds are `within`; parts of references that share loops share them."""
 
     symbol: str
     within: Bounds
@@ -130,7 +130,7 @@ class IndexSetSplitter:
     _facts: dict[tuple[int, LoopSide | None], tuple[Facts, Facts]] = field(default_factory=dict)
 
     def clip(self, reference: Reference, dimension: int, below: bool) -> Reference | None:
-        """Restrict a reference to subscripts below the symbol in a dimension, or from it on.
+        """Restrict a reference to subscripts `below` the symbol in a dimension, or to those from it on.
 
         None if the subscript is unknown.
         """
@@ -147,21 +147,21 @@ class IndexSetSplitter:
         return replace(twin, place=place)
 
     def cut(self, reference: Reference, rule: LoopSide | None) -> Reference:
-        """Restrict a reference to a side of a loop; without a rule, only add the bounds of the symbol."""
+        """Restrict a reference to one side of a loop (`rule`); without it, only add the bounds of the symbol."""
         first = reference.chain[0].variable if reference.chain else None
         chain = tuple(self._split_loop(loop, rule, first) for loop in reference.chain)
         facts = self.facts(reference.facts, rule, first)
         return replace(reference, chain=chain, facts=facts)
 
     def facts(self, facts: Facts, rule: LoopSide | None, first: str | None) -> Facts:
-        """Add the bounds of the symbol, older than the `first` counter, and those of the rule's loop."""
+        """Add to facts the bounds of the symbol, before those of the loop variable `first`, and the side `rule`."""
         within = rule if rule is not None and rule.loop.variable in facts.bounds else None
         key = id(facts), within
         if key not in self._facts:
             extended: dict[str, Bounds] = {}
             for name, bounds in facts.bounds.items():
                 if name == first:
-                    # Bounds of all counters may be in terms of the symbol.
+                    # Bounds of all loop variables may be in terms of the symbol, so that it precedes them.
                     extended[self.symbol] = self.within
                 extended[name] = within.bounds(bounds) if within and name == within.loop.variable else bounds
             extended.setdefault(self.symbol, self.within)
@@ -170,7 +170,7 @@ class IndexSetSplitter:
         return self._facts[key][1]
 
     def _split_loop(self, loop: Loop, rule: LoopSide | None, first: str | None) -> Loop:
-        """Restrict a loop to a side, cached so that references share the result."""
+        """Restrict a loop to one side, cached so that references share the result."""
         key = loop, rule if rule is not None and rule.loop.variable in loop.inside.bounds else None
         if key not in self._loops:
             facts, within = (self.facts(facts_, rule, first) for facts_ in (loop.facts, loop.inside))
@@ -188,12 +188,12 @@ Counters = frozenset[str]
 
 
 def without_remainders(references: Sequence[Reference]) -> list[Reference] | None:
-    """Relax the loops and subscripts of references; None if nothing changes."""
+    """Relax loops and subscripts to bounds without remainders of outer loop variables; None if nothing changes."""
     chains: dict[Chain, Chain] = {(): ()}
     relaxed = [_relaxed_reference(ref, _relaxed_chain(ref.chain, ref.facts, chains)) for ref in references]
-    same = all(new.place == ref.place for new, ref in zip(relaxed, references, strict=True))
+    has_same_places = all(new.place == ref.place for new, ref in zip(relaxed, references, strict=True))
     ends = [[(loop.lo, loop.hi, loop.trips) for loop in ref.chain] for ref in (*relaxed, *references)]
-    return None if same and ends[: len(relaxed)] == ends[len(relaxed) :] else relaxed
+    return None if has_same_places and ends[: len(relaxed)] == ends[len(relaxed) :] else relaxed
 
 
 def _relaxed_chain(chain: Chain, facts: Facts, chains: dict[Chain, Chain]) -> Chain:
@@ -206,7 +206,7 @@ def _relaxed_chain(chain: Chain, facts: Facts, chains: dict[Chain, Chain]) -> Ch
 
 
 def _relaxed_loop(loop: Loop, around: Facts, counters: Counters) -> Loop:
-    """Replace the bounds and trip count of a loop by ones without floors of outer counters."""
+    """Replace the bounds and the trip count of a loop by ones without floors of outer loop variables."""
     lo = _integer_bound(loop.lo, counters, False)
     hi, trips = (_integer_bound(amount, counters, True) for amount in (loop.hi, loop.trips))
     inside = around.with_symbol(loop.variable, (lo,), (hi - 1,))
@@ -214,7 +214,7 @@ def _relaxed_loop(loop: Loop, around: Facts, counters: Counters) -> Loop:
 
 
 def _relaxed_reference(reference: Reference, chain: Chain) -> Reference:
-    """Relax the subscripts along the row, except for the innermost loop; accesses become uncertain."""
+    """Relax the subscripts along the row in the variables of all loops but the innermost; accesses become uncertain."""
     around, along = _loop_variables(chain[:-1]), contiguous_dimension(reference.array)
     place = list(reference.place)
     interval = place[along]
@@ -229,7 +229,7 @@ def _loop_variables(chain: Chain) -> Counters:
 
 
 def _integer_bound(value: Poly, counters: Counters, upper: bool) -> Poly:
-    """Bound a value by an integer without floors of counters, from above if `upper`; else keep the value."""
+    """Bound a value by an integer without floors of `counters`, from above if `upper`; else return the value."""
     bound = bound_away(value, lambda atom: find_floor_by_number(atom, counters), Facts(), upper)
     if bound is None or bound == value:
         return value

@@ -1,4 +1,4 @@
-"""Count the lines of an array that several references touch in a window, by row or by a box."""
+"""Bound the lines of an array that several references touch in a window from above, by rows or by a box."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class GroupFootprint:
 
     @cached_property
     def by_row(self) -> RowIntervals | None:
-        """The union row by row; None if the rows of some reference are not distinct."""
+        """An interval for each row that contains the entries touched there; None if some reference has none."""
         if len(self._array.extents) != 2:
             return None
         parts = [reference.lines(self.depth).by_row for reference in self.references]
@@ -71,7 +71,7 @@ class GroupFootprint:
 
     @cached_property
     def hull(self) -> list[ClosedInterval]:
-        """The smallest box that contains all references' boxes."""
+        """The smallest box that contains the boxes of all references."""
         boxes = [reference.hull(self.depth) for reference in self.references]
         return [_interval_hull(intervals, self.facts) for intervals in zip(*boxes, strict=True)]
 
@@ -85,7 +85,7 @@ class GroupFootprint:
 
     @cached_property
     def _row_interval(self) -> tuple[ClosedInterval, Facts]:
-        """The interval of a row, and the facts in it."""
+        """The interval of entries in a row, and the facts in that row."""
         if self.by_row is None:
             return self.hull[contiguous_dimension(self._array)], self.facts
         first, last = self.by_row.rows
@@ -102,12 +102,12 @@ class GroupFootprint:
         """The number of rows of the bounding box, if the union is not known row by row."""
         if self.by_row is not None:
             return FactoredProduct()
-        rows = (ends for place, ends in enumerate(self.hull) if place != contiguous_dimension(self._array))
+        rows = (ends for dimension, ends in enumerate(self.hull) if dimension != contiguous_dimension(self._array))
         return FactoredProduct(tuple(self.facts.positive_part(a.as_gaps(high - low + 1)) for low, high in rows))
 
     @cached_property
     def count(self) -> FactoredProduct:
-        """An upper bound on the lines of a window; references without row order are counted one by one."""
+        """An upper bound on the lines of a window; in Z-Morton order and on a moving stack references are added."""
         if self._array.layout == "zmorton" or self._array.moves:
             return FactoredProduct(
                 (sum_polynomials(reference.lines(self.depth).count.value for reference in self.references),)
@@ -127,8 +127,8 @@ class GroupFootprint:
     @cached_property
     def _aligned_lines(self) -> FactoredProduct | None:
         """The lines of a window from the alignment of its rows; None if unknown or without closed form."""
-        placed = self.by_row is not None and self.references[0].whole_lines
-        lines = aligned_interval_lines(*self._row_interval, self._array) if placed else None
+        has_alignment = self.by_row is not None and self.references[0].whole_lines
+        lines = aligned_interval_lines(*self._row_interval, self._array) if has_alignment else None
         return None if lines is None else exact_row_lines(FactoredProduct((lines,)), self._ranges)
 
     def spread(self) -> tuple[FactoredProduct, FactoredProduct]:
@@ -137,7 +137,7 @@ class GroupFootprint:
 
     @cached_property
     def is_sliding_window(self) -> bool:
-        """True if each line stays in consecutive windows of the innermost fixed loop, without a gap."""
+        """True if the windows of the innermost fixed loop that touch a line are always consecutive."""
         if not self.depth:
             return False
         loop = self.chain[-1]

@@ -1,9 +1,9 @@
 """Count the lines that a reference touches in a window of the execution, and decide whether windows slide.
 
-A window fixes the outer loops around a reference; the loops inside run. If each subscript of a row depends on
-one loop variable, rows are distinct: lines are counted row by row, and triangles are not rounded up to
-rectangles; all else is bounded by the smallest box around it. Every count is an upper bound in the sizes, L
-and the variables of the fixed loops.
+A window fixes the outer loops around a reference; the loops inside run. If each subscript that selects a row depends
+on one inner loop, rows are distinct: lines are counted row by row, and triangles are not rounded up to rectangles.
+Other references are bounded by the smallest box around them. Every count is an upper bound in the sizes, L and the
+variables of the fixed loops.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ from archline.ir.tree import Access, Array, Chain, Loop, MonotoneWalk, contiguou
 from archline.records import field, memoised, record
 
 MAX_SHORT_STRIDE = 4
-"""Strides along a row that are shorter than most lines."""
+"""The largest stride along a row that is taken to be shorter than a line."""
 
 
 @record(eq=False)
 class Reference:
     """Accesses to one row of an array, in the same loops, whose subscripts differ by constants.
 
-    `place` has an interval of subscripts for each dimension. If the data selects the subscript, the interval holds
-    all values that it may have, and None stands for the whole dimension; it may move one way along a row, as
-    `walk` says. `order` numbers the accesses in the text, with calls written out. Without `whole_lines`, w words
-    of a row count as w/L + 2 lines: an upper bound without floors. Each fetched line counts `moves` times: 2 if
-    write-backs count.
+    `place` has an interval of subscripts for each dimension. If a subscript depends on data, the interval contains
+    all values that it may have, or is None for the whole dimension; `walk` tells whether it moves in one direction
+    along a row. `order` has the positions of the accesses in the text, with calls inlined. Without `whole_lines`, w
+    words of a row count as w/L + 2 lines: an upper bound without floors. Each fetched line counts `moves` times: 2
+    if write-backs count.
     """
 
     array: Array
@@ -74,17 +74,17 @@ class Reference:
 
     @property
     def walk(self) -> MonotoneWalk | None:
-        """The monotone walk of subscripts that the data moves; all accesses have the same one."""
+        """The walk of a data-dependent subscript that moves in one direction; all accesses have the same one."""
         return self.accesses[0].walk
 
     @property
     def is_free(self) -> bool:
-        """True if the data selects one element, which may be another in each iteration."""
+        """True if a subscript depends on data, so that each iteration may access another element."""
         return None in self.accesses[0].place
 
     @memoised
     def is_picked(self, depth: int) -> bool:
-        """Whether the data decides the place, which stays where it is with the loops `chain[:depth]` fixed."""
+        """Tell whether a subscript depends on data, but is constant while the loops `chain[:depth]` are fixed."""
         inner = {loop.variable for loop in self.chain[depth:]}
         return self.is_free and len(self.accesses) == 1 and depth >= 0 and inner <= self.accesses[0].steady
 
@@ -103,7 +103,7 @@ class Reference:
 
     @cached_property
     def in_order(self) -> tuple[tuple[int, ...], ...]:
-        """The distance of each access from the first one in every dimension, in program order."""
+        """The distance of each access from the first one in each dimension, for accesses in program order."""
         first = self.accesses[0].place
         result = []
         for access in self.accesses:
@@ -113,20 +113,20 @@ class Reference:
 
     @memoised
     def hull(self, depth: int) -> tuple[ClosedInterval, ...]:
-        """Return the smallest known box around the elements that a window touches."""
+        """Return a box around the elements that a window touches, the smallest that is known."""
         return tuple(self._hull_intervals(depth))
 
     def _hull_intervals(self, depth: int) -> Iterator[ClosedInterval]:
-        whole = [(ZERO, extent - 1) for extent in self.array.extents]
+        dimensions = [(ZERO, extent - 1) for extent in self.array.extents]
         if depth == len(self.chain):
-            yield from (own or everything for own, everything in zip(self.place, whole, strict=True))
+            yield from (interval or whole for interval, whole in zip(self.place, dimensions, strict=True))
             return
         loop = self.chain[depth]
-        for (lo, hi), everything in zip(self.hull(depth + 1), whole, strict=True):
+        for (lo, hi), whole in zip(self.hull(depth + 1), dimensions, strict=True):
             try:
                 yield -max_in_loop(-lo, loop, loop.facts), max_in_loop(hi, loop, loop.facts)
             except UnboundedError:
-                yield everything
+                yield whole
 
     def around(self, depth: int) -> Facts:
         """Return the facts in a window."""
@@ -156,7 +156,7 @@ class ReferenceFootprint:
 
     @cached_property
     def row_loops(self) -> dict[int, Loop]:
-        """The row dimensions that a single inner loop determines, each a different one, by dimension."""
+        """The inner loop that alone determines the subscript, by dimension; no loop determines two dimensions."""
         result: dict[int, Loop] = {}
         array = self.reference.array
         if array.layout == "zmorton" or array.moves:
@@ -215,17 +215,17 @@ class ReferenceFootprint:
         return lo, hi
 
     def _counter_range(self, loop: Loop, facts: Facts) -> ClosedInterval:
-        """Narrow a loop's range by the row variables: if r runs from k + 1, k is at most r - 1."""
+        """Narrow a loop's range by the row variables: if row r runs from k + 1, k is at most r - 1."""
         first, end = loop.lo, loop.hi
-        known = {name for name in facts.bounds if name not in loop.facts.bounds}
-        settled = {inner.variable for inner in self._other_loops[self._other_loops.index(loop) :]}
+        row_names = {name for name in facts.bounds if name not in loop.facts.bounds}
+        excluded = {inner.variable for inner in self._other_loops[self._other_loops.index(loop) :]}
         for inner in self._rows:
             row, counter = Poly.symbol(inner.variable), Poly.symbol(loop.variable)
-            if inner.variable not in known:
+            if inner.variable not in row_names:
                 continue
             for need in (row - inner.lo, inner.hi - 1 - row, *inner.holds):
                 slope = slope_of(need, loop.variable)
-                if slope not in (ONE, -ONE) or (need - slope * counter).names & settled:
+                if slope not in (ONE, -ONE) or (need - slope * counter).names & excluded:
                     continue
                 if slope == ONE:
                     first = facts.maximum(first, counter - need)
@@ -270,21 +270,21 @@ class ReferenceFootprint:
 
     @cached_property
     def _is_dense(self) -> bool:
-        """True if the box is nearly filled: no subscript is strided or selected by the data."""
+        """True if the box has no gaps: no subscript is strided or moves with data."""
         for dimension, interval in enumerate(self.reference.place):
-            along = dimension == contiguous_dimension(self.reference.array)
-            if self._is_picked(dimension) and not along:
+            is_contiguous = dimension == contiguous_dimension(self.reference.array)
+            if self._is_picked(dimension) and not is_contiguous:
                 continue
             if interval is None or (dimension not in self.row_loops and not self._has_unit_stride(interval)):
                 return False
         return True
 
     def _is_picked(self, dimension: int) -> bool:
-        """Whether the data picks one subscript."""
+        """Tell whether the subscript of a dimension depends on data, but is constant in a window."""
         return self.reference.accesses[0].place[dimension] is None and self.reference.is_picked(self.depth)
 
     def _has_unit_stride(self, interval: ClosedInterval, most_apart: int = 1) -> bool:
-        """Test whether inner loops move an interval by steps of at most `most_apart`."""
+        """Test whether each inner loop moves an interval by a constant step of at most `most_apart`."""
         slopes = [
             slope_of(interval[0], loop.variable) for loop in self._other_loops if loop.variable in interval[0].names
         ]
@@ -294,7 +294,10 @@ class ReferenceFootprint:
 
     @cached_property
     def per_row(self) -> FactoredProduct:
-        """The lines of one row, or of a Z-Morton square, times the rows that no loop determines by itself."""
+        """The lines of one row times the rows that no loop determines by itself.
+
+        In Z-Morton order it is the lines of the square, and on a moving stack those up to the array's end.
+        """
         array = self.reference.array
         if not self._inner and self.reference.is_free:
             return FactoredProduct()
@@ -308,8 +311,10 @@ class ReferenceFootprint:
     def _free_row_count(self) -> FactoredProduct:
         """The number of rows that no loop determines by itself."""
         along = contiguous_dimension(self.reference.array)
-        inside = [place for place in range(len(self.box)) if place != along and place not in self.row_loops]
-        return FactoredProduct(tuple(self._subscript_count(place, self.box[place]) for place in inside))
+        free = [
+            dimension for dimension in range(len(self.box)) if dimension != along and dimension not in self.row_loops
+        ]
+        return FactoredProduct(tuple(self._subscript_count(dimension, self.box[dimension]) for dimension in free))
 
     def _interval_lines(self, interval: ClosedInterval) -> Poly:
         if self._is_picked(contiguous_dimension(self.reference.array)):
@@ -336,7 +341,7 @@ class ReferenceFootprint:
         return self.facts.minimum(width, self._distinct_values(subscripts))
 
     def _distinct_values(self, interval: ClosedInterval) -> Poly:
-        """Bound the distinct values of an interval of subscripts that loops move."""
+        """Bound from above the number of distinct subscripts in an interval that inner loops move."""
         count = interval[1] - interval[0] + 1
         moving = interval[0].names
         for loop in reversed(self._other_loops):
@@ -347,7 +352,7 @@ class ReferenceFootprint:
         return count
 
     def _counter_values(self, loop: Loop, fixed: frozenset[str]) -> Poly:
-        """Bound from above the number of values that the loop variable takes while the loops not in `fixed` run."""
+        """Bound from above the values that a loop variable takes in all iterations of the loops not in `fixed`."""
         lo, hi = loop.lo, loop.hi
         for moving_loop in reversed(self._other_loops):
             if moving_loop.variable not in fixed and moving_loop.variable in lo.names | hi.names:
@@ -357,9 +362,9 @@ class ReferenceFootprint:
         return self.facts.positive_part(hi - lo)
 
     def _zmorton_lines(self) -> Poly:
-        """Bound the lines of a box in Z-Morton order by its elements and the enclosing square's lines.
+        """Bound the lines of a box in Z-Morton order by its elements and by the lines of the enclosing square.
 
-        A part of a square is not in Z-Morton order itself.
+        A part of a square is not in Z-Morton order itself, so that only its elements count.
         """
         array = self.reference.array
         rows, columns = array.extents
@@ -370,7 +375,7 @@ class ReferenceFootprint:
         return self.facts.minimum(elements, a.ceil_div(side * side, LINE))
 
     def _max_stack_lines(self) -> Poly:
-        """Bound the lines from the bottom of the stack to the end of a local array."""
+        """Bound the lines from the bottom of the stack to the end of a local array, over all inner iterations."""
         value = stack_lines(self.reference.array)
         for loop in reversed(self._inner):
             value = max_in_loop(value, loop, _joined_facts(loop.facts, self.facts))
@@ -393,7 +398,7 @@ class ReferenceFootprint:
 
     @cached_property
     def _lines_by_iterations(self) -> FactoredProduct | None:
-        """A bound that counts iterations as rows, if the data decides their number; None if it does not."""
+        """A bound that counts a row for each iteration, if a trip count depends on data; None if none does."""
         if all(loop.trips == loop.hi - loop.lo for loop in self._rows):
             return None
         total = self.per_row
@@ -406,7 +411,7 @@ class ReferenceFootprint:
         return total
 
     def _row_loop_iterations(self, last: Loop) -> Poly:
-        """Bound the iterations of a row loop, in terms of the variables of row loops around it."""
+        """Bound the iterations of a row loop in a window, in terms of the variables of row loops around it."""
         count = last.trips
         for loop in reversed(self._inner[: self._inner.index(last)]):
             if id(loop) in map(id, self._other_loops):
@@ -428,13 +433,13 @@ class ReferenceFootprint:
         return self._lesser_by_iterations(total, lambda bound: bound.over(self.chain))
 
     def _lesser_by_iterations(
-        self, found: FactoredProduct, way: Callable[[FactoredProduct], FactoredProduct]
+        self, bound: FactoredProduct, over_windows: Callable[[FactoredProduct], FactoredProduct]
     ) -> FactoredProduct:
-        """Take the lesser of a bound and the one by iterations, mapped by `way`."""
+        """Return the lesser of a bound and of `_lines_by_iterations` after `over_windows` is applied to these."""
         with suppress(UnboundedError):
             if self._lines_by_iterations is not None:
-                return found.or_less(way(self._lines_by_iterations), self.reference.facts)
-        return found
+                return bound.or_less(over_windows(self._lines_by_iterations), self.reference.facts)
+        return bound
 
     @cached_property
     def _aligned_lines(self) -> FactoredProduct | None:
@@ -448,7 +453,7 @@ class ReferenceFootprint:
     # Sliding
     @cached_property
     def is_sliding_window(self) -> bool:
-        """True if each line stays in consecutive windows of the innermost fixed loop, without a gap."""
+        """True if the windows of the innermost fixed loop that touch a line are always consecutive."""
         free = self.reference.is_free and (not self._inner or self.reference.is_picked(self.depth))
         if self.depth == 0 or (free and not self.reference.is_picked(self.depth - 1)):
             return False
@@ -461,9 +466,9 @@ class ReferenceFootprint:
         return ends is not None and all(is_monotone(end, loop, _joined_facts(loop.facts, self.facts)) for end in ends)
 
     def _ends_by_row(self, loop: Loop) -> list[Poly] | None:
-        """List the bounds of rows and of the interval in each row, by row where a loop moves rows.
+        """List the bounds of rows and of the interval in each row, in terms of the row where `loop` moves rows.
 
-        None if a loop moves rows by more than one: a row between two is touched intermittently.
+        None if rows that `loop` moves are more than one apart: a row between two is touched intermittently.
         """
         places = {row.variable: interval[0] for row, interval in self._row_places()}
         back: dict[str, Poly] = {}
@@ -482,14 +487,14 @@ class ReferenceFootprint:
         return [end.substitute(back) for end in ends]
 
     def _row_places(self) -> Iterator[tuple[Loop, ClosedInterval]]:
-        """Yield the loops that determine rows, with their subscripts."""
+        """Yield the loops that determine rows, with the subscripts that they determine."""
         for dimension, loop in self.row_loops.items():
             interval = self.reference.place[dimension]
             assert interval is not None
             yield loop, interval
 
     def _varies_with(self, loop: Loop) -> bool:
-        """Test whether the window differs for each value of a loop's variable."""
+        """Test whether the elements that a window touches may depend on a loop's variable."""
         mentioned = {name for interval in self.reference.place if interval for end in interval for name in end.names}
         for inner in self._inner:
             mentioned |= inner.lo.names | inner.hi.names
@@ -498,7 +503,7 @@ class ReferenceFootprint:
 
 
 def _joined_facts(facts: Facts, more: Facts) -> Facts:
-    """Add to facts the bounds of symbols that they lack."""
+    """Add to `facts` the bounds of `more` on symbols that `facts` has no bounds on."""
     for name, bounds in more.bounds.items():
         if name not in facts.bounds:
             facts = facts.with_symbol(name, bounds.lower, bounds.upper)

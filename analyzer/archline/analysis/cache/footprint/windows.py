@@ -1,4 +1,4 @@
-"""Define windows of an execution, and the elements and rows that are accessed in them for certain."""
+"""Define windows of an execution, and the elements and rows that are certain to be accessed in them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from archline.ir.tree import Access, Array, Chain, Loop
 from archline.records import field, memoised, record
 
 MAX_BOXES = 6
+"""The maximum number of boxes of neighbouring elements for the accesses of one loop body to an array."""
 DATA_ATOM_TYPES = a.Offset, a.Gap, a.Data
 HalfOpenInterval = tuple[Poly, Poly]
 """The first subscript, and the one after the last."""
@@ -27,9 +28,9 @@ ROW = "row "
 
 @record(eq=False)
 class CertainAccess:
-    """Elements of an array that each iteration of `chain` accesses in which all of `when` are nonnegative.
+    """Elements that every iteration of the nest `chain` accesses in which all values of `when` are nonnegative.
 
-    They are a box: an interval of subscripts for each dimension, or None if the data selects the subscript.
+    They are a box of `array`: an interval of subscripts for each dimension, or None if the subscript depends on data.
     """
 
     array: Array
@@ -40,7 +41,10 @@ class CertainAccess:
 
 @record
 class WindowLoop:
-    """A loop with an iteration for each lo <= variable < hi; `around`, if known, contains these ranges."""
+    """A loop with an iteration for each lo <= variable < hi.
+
+    `around`, if known, is a range that contains that of every execution of the loop.
+    """
 
     variable: str
     lo: Poly
@@ -59,12 +63,12 @@ class WindowSet:
 
     @memoised
     def loop_facts(self, loops: tuple[WindowLoop, ...]) -> Facts:
-        """Derive the facts in an iteration of loops, cached so that facts share their proofs."""
+        """Derive the facts in an iteration of nested loops, cached so that facts share their proofs."""
         return facts_in_iteration(loops[-1], self.loop_facts(loops[:-1])) if loops else self.facts
 
 
 def certain_accesses(found: Iterator[tuple[Access, Chain]]) -> list[CertainAccess]:
-    """Group the certain accesses of each loop body: neighbouring elements become one box."""
+    """Select the accesses that are certain to be made, and merge those of one loop body to neighbouring elements."""
     groups: list[tuple[Array, Chain, tuple[Poly, ...], list[tuple[Poly | None, ...]]]] = []
     for access, chain in found:
         when = access.wherever
@@ -86,7 +90,7 @@ def certain_accesses(found: Iterator[tuple[Access, Chain]]) -> list[CertainAcces
 
 
 def _neighbour_boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[HalfOpenInterval | None, ...]]:
-    """Find the longest runs of neighbouring elements in each dimension, as boxes."""
+    """Find boxes of neighbouring elements along one dimension, the longest ones first, at most `MAX_BOXES`."""
     result: dict[tuple[HalfOpenInterval | None, ...], int] = {}
     for place in places:
         for dimension in range(len(place)):
@@ -113,23 +117,23 @@ def _shifted_place(place: tuple[Poly | None, ...], dimension: int, step: int) ->
 
 
 def facts_in_iteration(turn: WindowLoop, facts: Facts) -> Facts:
-    """Extend facts by those of an iteration of a loop: its range is not empty and holds the variable."""
+    """Extend facts by those of an iteration of a loop: its range is not empty and contains the variable."""
     for need in at_least_zero(turn.hi - turn.lo - 1, facts):
         facts = facts.with_nonnegative(need)
     return with_loop_bounds(turn, facts, 1)
 
 
 def with_loop_bounds(turn: WindowLoop, facts: Facts, before: int) -> Facts:
-    """Extend facts by the bounds of a loop's variable, at least `before` iterations before the end."""
+    """Extend facts by the bounds of a loop's variable, which is at most the end of the range less `before`."""
     ends = [(turn.lo, facts.simplify(turn.hi)), *((turn.around,) if turn.around else ())]
     return facts.with_symbol(turn.variable, [lo for lo, _ in ends], [hi - before for _, hi in ends])
 
 
 def union(interval: HalfOpenInterval, turn: WindowLoop, facts: Facts) -> HalfOpenInterval | None:
-    """Unite the intervals that a loop moves, if each touches the next; None if they do not.
+    """Unite an interval over the iterations of a loop; None unless each interval overlaps or touches the next.
 
-    Bounds that do not move clip the union as they clip each interval: tiles that are cut at the end of a row make
-    up the row.
+    Operands of a maximum or minimum that do not depend on the loop clip the union as they clip each interval: tiles
+    that are cut at the end of a row make up the row.
     """
     low, high = interval
     whole = _chained_interval(low, high, turn, facts)
@@ -145,17 +149,17 @@ def union(interval: HalfOpenInterval, turn: WindowLoop, facts: Facts) -> HalfOpe
 
 
 def _constant_and_moving(end: Poly, turn: WindowLoop, greatest: bool) -> tuple[list[Poly], list[Poly]]:
-    """Split the operands of a maximum or minimum into those constant in the loop and others."""
+    """Split the operands of a maximum (if `greatest`) or minimum into those constant in the loop and others."""
     values = a.split_extremum(end, greatest)
     moving = [value for value in values if turn.variable in value.names]
     return [value for value in values if value not in moving], moving
 
 
 def _chained_interval(low: Poly, high: Poly, turn: WindowLoop, facts: Facts) -> HalfOpenInterval | None:
-    """Unite moving intervals from the first start to the last end; None unless each touches the next.
+    """Unite moving intervals from the first start to the last end; None unless each overlaps or touches the next.
 
-    Proof: of the iterations that start at or before an element take the last one. The next one starts after the
-    element, and no later than this one ends, so the element is in this interval.
+    Proof: of the iterations whose intervals start at or before an element, take the last one. The next interval
+    starts after the element, and no later than this one ends, so the element is in this interval.
     """
     ends = low, high
     after = {turn.variable: Poly.symbol(turn.variable) + 1}
@@ -171,27 +175,30 @@ def _chained_interval(low: Poly, high: Poly, turn: WindowLoop, facts: Facts) -> 
 
 
 def slope_of(value: Poly, name: str) -> Poly | None:
-    """The coefficient of a variable in a value that is linear in it; None if it is not linear."""
+    """Return the coefficient of a variable in a value; None if the value is not linear in it."""
     symbol = Symbol(name)
     if any(atom != symbol and name in atom.names for atom in value.atoms()):
         return None
-    parts = value.coefficients(symbol)
-    return parts.get(1) if set(parts) <= {0, 1} else None
+    coefficients = value.coefficients(symbol)
+    return coefficients.get(1) if set(coefficients) <= {0, 1} else None
 
 
 def at_least_zero(value: Poly, facts: Facts) -> tuple[Poly, ...]:
-    """Find amounts without max or min whose nonnegativity implies that of the value; empty if it is proved."""
+    """Find values without max or min whose nonnegativity implies that of `value`; empty if that is proved.
+
+    If there are several such sets it takes the first, and if there are none, `value` itself.
+    """
     return next(iter(nonnegativity_conditions(value, facts)), (value,))
 
 
 def nonnegativity_conditions(value: Poly, facts: Facts) -> Iterator[tuple[Poly, ...]]:
-    """Yield sets of amounts; if all of one set are nonnegative, so is the value, and vice versa."""
+    """Yield sets of values without max or min: `value` is nonnegative if and only if all of some set are."""
     if facts.nonnegative(value):
         yield ()
         return
-    least = a.split_extremum(value, False)
-    if len(least) > 1:
-        yield from joint_nonnegativity_conditions(least, facts)
+    operands = a.split_extremum(value, False)
+    if len(operands) > 1:
+        yield from joint_nonnegativity_conditions(operands, facts)
         return
     for option in reversed(a.split_extremum(value, True)):
         if option == value:
@@ -201,13 +208,13 @@ def nonnegativity_conditions(value: Poly, facts: Facts) -> Iterator[tuple[Poly, 
 
 
 def joint_nonnegativity_conditions(values: Sequence[Poly], facts: Facts) -> Iterator[tuple[Poly, ...]]:
-    """Yield sets of amounts that together make all of several values nonnegative."""
-    for parts in product(*(tuple(nonnegativity_conditions(value, facts)) for value in values)):
-        yield tuple(dict.fromkeys(amount for part in parts for amount in part))
+    """Yield sets of values without max or min: all of `values` are nonnegative if and only if all of some set are."""
+    for sets in product(*(tuple(nonnegativity_conditions(value, facts)) for value in values)):
+        yield tuple(dict.fromkeys(condition for conditions in sets for condition in conditions))
 
 
 def is_data_independent(value: Poly) -> bool:
-    """Test whether sizes determine a value: no entry of an array occurs in it."""
+    """Test whether a value depends on sizes and loop variables alone, and not on entries of an array."""
     return all(
         not isinstance(atom, DATA_ATOM_TYPES) and all(map(is_data_independent, atom.parts)) for atom in value.atoms()
     )
@@ -215,25 +222,25 @@ def is_data_independent(value: Poly) -> bool:
 
 @record(eq=False)
 class RowIntervals:
-    """A range of matrix rows, and the interval that is touched in each, in terms of the symbol `ROW`."""
+    """A range of matrix rows, and the interval of entries that is touched in each, in terms of the symbol `ROW`."""
 
     rows: ClosedInterval
     entries: ClosedInterval
 
 
 Ranges = Sequence[tuple[str, Poly, Poly, Facts]]
-"""For each symbol that determines rows, from the outermost in: its name, its range, and the facts around it."""
+"""For each variable that determines rows, from the outermost in: its name, its range, and the facts around it."""
 
 
 def sum_row_lines(lines: FactoredProduct, ranges: Ranges) -> FactoredProduct:
-    """Bound the lines of all rows from above."""
+    """Bound the sum of the lines of a row over all rows from above."""
     for name, lo, hi, facts in reversed(ranges):
         lines = lines.bound_sum(name, lo, hi, facts)
     return lines
 
 
 def exact_row_lines(lines: FactoredProduct, ranges: Ranges) -> FactoredProduct | None:
-    """Sum the lines of all rows exactly; None if the sum has no closed form."""
+    """Sum the lines of a row over all rows exactly; None if the sum has no closed form."""
     try:
         for name, lo, hi, facts in reversed(ranges):
             lines = lines.added(name, lo, hi, facts)
@@ -243,7 +250,10 @@ def exact_row_lines(lines: FactoredProduct, ranges: Ranges) -> FactoredProduct |
 
 
 def row_count_and_length(others: FactoredProduct, row: Poly, ranges: Ranges) -> tuple[FactoredProduct, FactoredProduct]:
-    """Bound the number of rows, including `others` that no range decides, and the lines of one row."""
+    """Bound the number of rows and the lines of any row from above.
+
+    `others` is the number of rows for each value of the variables in `ranges`, and `row` the lines of a row.
+    """
     for name, lo, hi, facts in reversed(ranges):
         row = factored_maximum(row, name, lo, hi, facts)
     return sum_row_lines(others, ranges), FactoredProduct((row,))

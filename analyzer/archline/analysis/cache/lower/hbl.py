@@ -1,19 +1,19 @@
-"""Bound the io of every schedule of a loop body's iterations from below, by the few lines that they can share.
+"""Bound the io of every schedule of a loop body's iterations from below (the HBL bound).
 
 Each access of a body selects elements by some of the loop variables. A segment of the run that fetches T lines
-finds at most C more in the cache, so it sees at most (C + T)*L words; the iterations that see at most that
-number of words are bounded by a product of its powers, by the inequality of Loomis and Whitney (1949) for any
+finds at most C more in the cache, so it accesses at most (C + T)*L words. The iterations that access at most
+w words are bounded by a product of powers of w, by the inequality of Loomis and Whitney (1949) for any
 projections whose exponents cover every variable (Finner 1992; for io Irony, Toledo and Tiskin 2004, and
 Christ, Demmel, Knight, Scanlon and Yelick 2013). So there are many segments. Lower-order terms are kept: the
 bound holds at every size. In leading order it is 2*n*m*p/(L*sqrt(Z)) for the product of matrices; if a body
-sees one array in several places its constant is weaker than the best known.
+accesses one array with several subscripts, its constant is weaker than the best known.
 
 In growth it is Omega(I/(L*Z^(s - 1))) for I iterations and exponents of sum s, at every size and Z >= L >= 1,
 small ones too. Let M, at most c*(2*C*L)^s, be the maximum of iterations of a segment that fetches T = C =
-floor(Z/L) lines. If I > M, the C + C*(ceil((I + 1)/(M + 1)) - 1) lines are C*(I + 1)/(M + 1) at least, C is
-Z/(2*L) at least, and M + 1 is (c*2^s + 1)*Z^s at most. If I <= M, the whole run, which sees no more than Q*L
-words, has I <= c*(Q*L)^s, so that Q is (I/c)^(1/s)/L at least; and I^(1/s) = I/I^(1 - 1/s) is I/(c*2^s*Z^s)^(1
-- 1/s) at least.
+floor(Z/L) lines. If I > M, the C + C*(ceil((I + 1)/(M + 1)) - 1) lines are at least C*(I + 1)/(M + 1), C is at
+least Z/(2*L), and M + 1 is at most (c*2^s + 1)*Z^s. If I <= M, the whole run, which misses Q times and accesses
+at most Q*L words, has I <= c*(Q*L)^s, so that Q is at least (I/c)^(1/s)/L; and I^(1/s) = I/I^(1 - 1/s) is at
+least I/(c*2^s*Z^s)^(1 - 1/s).
 """
 
 from __future__ import annotations
@@ -35,12 +35,16 @@ from archline.ir.tree import Access, Array, Chain, Node, iter_accesses
 from archline.records import memoised, record
 
 SHARES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(16))
-"""The lines that a segment fetches, as multiples of the lines of the cache."""
+"""The segment sizes that are tried: lines that a segment fetches, divided by the lines of the cache."""
 
 
 @record(eq=False)
 class IterationSpace:
-    """`iterations` that see arrays in places with HBL exponents; `times` counts places in the same array."""
+    """The iterations of a loop body and the HBL exponents of its accesses, from which its bound is evaluated.
+
+    There is one exponent for each array and subscript of the body (a projection). `times` has, for each
+    projection, how many projections of the same array have a nonzero exponent.
+    """
 
     iterations: Poly
     exponents: tuple[Fraction, ...]
@@ -48,32 +52,32 @@ class IterationSpace:
 
     @memoised
     def max_iterations(self, words: int) -> int:
-        """Bound the iterations that see at most a number of words of all arrays together.
+        """Bound the iterations that access at most `words` elements of all arrays together.
 
         The product of x_j^s_j, subject to sum of x_j/r_j <= w (an array with r_j projections counts once), is
         greatest at x_j = r_j*s_j*w/s with s the sum of exponents; its q-th power is rational, q a common
         denominator of the exponents.
         """
-        together = sum(self.exponents)
+        total = sum(self.exponents)
         denominator = lcm(*(exponent.denominator for exponent in self.exponents))
         power = Fraction(1)
         for exponent, times in zip(self.exponents, self.times, strict=True):
             if exponent:
-                power *= (Fraction(words) * times * exponent / together) ** int(exponent * denominator)
+                power *= (Fraction(words) * times * exponent / total) ** int(exponent * denominator)
         return _integer_root(power.numerator // power.denominator, denominator)
 
     @property
     def leading_constant(self) -> float:
         """The factor of iterations/(L*Z^(s - 1)) in the leading order, with s the sum of exponents."""
-        together = float(sum(self.exponents))
-        power = 1 / (together - 1) * ((together - 1) / together) ** together if together > 1 else 1.0
+        total = float(sum(self.exponents))
+        constant = 1 / (total - 1) * ((total - 1) / total) ** total if total > 1 else 1.0
         for exponent, times in zip(self.exponents, self.times, strict=True):
             if exponent:
-                power /= (times * exponent / together) ** float(exponent)
-        return float(power)
+                constant /= (times * exponent / total) ** float(exponent)
+        return float(constant)
 
     def min_words(self, iterations: int) -> int:
-        """Bound from below the words that a number of iterations see."""
+        """Bound from below the words that any `iterations` iterations access."""
         low, high = 0, 1
         while self.max_iterations(high) < iterations:
             low, high = high, 2 * high
@@ -90,7 +94,7 @@ class IterationSpace:
 
 @record(eq=False)
 class HblBound:
-    """A lower bound on io for every schedule of the iterations of each body."""
+    """A lower bound on io for any schedule: the maximum over the loop bodies."""
 
     bodies: tuple[IterationSpace, ...]
 
@@ -105,48 +109,51 @@ class HblBound:
         compiler, iterations = self._compiled
         environment = compiler.at(point)
         line, capacity = point["L"], point["Z"] // point["L"]
-        found = [
+        misses = [
             _segment_misses(body, int(count(environment)), capacity, line)
             for body, count in zip(self.bodies, iterations, strict=True)
         ]
-        return max(found, default=0)
+        return max(misses, default=0)
 
 
 def _segment_misses(body: IterationSpace, iterations: int, capacity: int, line: int) -> int:
-    """Count the lines of segments of T lines each, the first of C + T, as the cache is empty; the last may be short.
+    """Bound the misses of `iterations` of a body from below, in a cache of `capacity` lines of `line` words.
 
-    At most one iteration lies across the end of a segment. A single segment fetches the words that the run sees.
+    Segments fetch T lines each, but the first C + T, as the cache is empty, and the last perhaps fewer. At
+    most one iteration lies across the end of a segment. A single segment fetches all words that the run accesses.
     """
     best = 0
-    for fetched in {max(1, int(capacity * share)) for share in SHARES}:
-        most = body.max_iterations((capacity + fetched) * line)
-        stretches = -(-(iterations + 1) // (most + 1))
-        if stretches > 1:
-            best = max(best, capacity + fetched * (stretches - 1))
+    for segment_lines in {max(1, int(capacity * share)) for share in SHARES}:
+        max_iterations = body.max_iterations((capacity + segment_lines) * line)
+        segments = -(-(iterations + 1) // (max_iterations + 1))
+        if segments > 1:
+            best = max(best, capacity + segment_lines * (segments - 1))
     if not best or body.cache_exponent == 0:
         best = max(best, -(-body.min_words(iterations) // line))
     return best
 
 
 def any_schedule_bound(nodes: tuple[Node, ...], facts: Facts) -> HblBound:
-    """Derive the HBL bound of all bodies whose projections cover all loop variables."""
-    found = [
-        body for chain, own in certain_nests(nodes) if (body := _body_iteration_space(chain, own, facts)) is not None
+    """Derive the HBL bound of all loop bodies whose accesses together contain all loop variables."""
+    bodies = [
+        body
+        for chain, accesses in certain_nests(nodes)
+        if (body := _body_iteration_space(chain, accesses, facts)) is not None
     ]
-    return HblBound(tuple(found))
+    return HblBound(tuple(bodies))
 
 
 def certain_nests(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, list[Access]]]:
-    """Yield each loop nest with the accesses that all its iterations are certain to make."""
+    """Yield each nest of two or more loops, with the accesses that each of its iterations is certain to make."""
     certain = ((access, chain) for access, chain in iter_accesses(nodes) if access.wherever == ())
     groups: dict[Chain, list[Access]] = {}
     for access, chain in certain:
         groups.setdefault(chain, []).append(access)
-    yield from ((chain, own) for chain, own in groups.items() if len(chain) > 1)
+    yield from ((chain, accesses) for chain, accesses in groups.items() if len(chain) > 1)
 
 
 def touches_memory(nodes: tuple[Node, ...]) -> bool:
-    """Test whether some element is accessed at all sizes."""
+    """Test whether at least one access is certain to be made at all sizes."""
     return any(
         access.wherever == () and all(loop.facts.positive(loop.hi - loop.lo) for loop in chain)
         for access, chain in iter_accesses(nodes)
@@ -155,7 +162,7 @@ def touches_memory(nodes: tuple[Node, ...]) -> bool:
 
 def _body_iteration_space(chain: Chain, own: Sequence[Access], facts: Facts) -> IterationSpace | None:
     decided = tiling_loops(chain)
-    free = [place for place in range(len(chain)) if place not in decided.values()]
+    free = [depth for depth in range(len(chain)) if depth not in decided.values()]
     seen = {
         (access.array, access.place): _determined_loops(access, chain, decided)
         for access in own
@@ -170,13 +177,17 @@ def hbl_iteration_space(
     iterations: Poly | None,
     facts: Facts,
 ) -> IterationSpace | None:
-    """Find the exponents of iterations whose accesses determine some of the `free` loops; None without a bound."""
+    """Find the HBL exponents of a body; None if its accesses do not determine all `free` loops.
+
+    `seen` maps each array and subscript to the depths of the loops that its element determines. Returns None also
+    if `iterations` is None.
+    """
     exponents = _hbl_exponents(list(seen.values()), free)
     if iterations is None or exponents is None or sum(exponents) < 1:
         return None
     arrays = [array for array, _ in seen]
-    used = [array for array, exponent in zip(arrays, exponents, strict=True) if exponent]
-    times = tuple(sum(array is other for other in used) for array in arrays)
+    weighted_arrays = [array for array, exponent in zip(arrays, exponents, strict=True) if exponent]
+    times = tuple(sum(array is weighted for weighted in weighted_arrays) for array in arrays)
     return IterationSpace(facts.restore(facts.simplify(iterations)), exponents, times)
 
 
@@ -192,7 +203,10 @@ def count_iterations(chain: Chain) -> Poly | None:
 
 
 def tiling_loops(chain: Chain) -> dict[int, int]:
-    """Map each loop whose ranges are consecutive over the iterations of an outer loop to that outer loop."""
+    """Find the loops that run over tiles: map the depth of each to that of the outer loop that selects the tile.
+
+    The ranges of an inner loop are consecutive tiles if each begins at or after the end of the previous one.
+    """
     result: dict[int, int] = {}
     for inner, loop in enumerate(chain):
         for outer in range(inner):
@@ -200,30 +214,37 @@ def tiling_loops(chain: Chain) -> dict[int, int]:
             if variable not in loop.lo.names & loop.hi.names or outer in result.values():
                 continue
             facts = chain[outer].facts.with_symbol(variable, (chain[outer].lo,), (chain[outer].hi - 2,))
-            after = loop.lo.substitute({variable: Poly.symbol(variable) + 1})
-            others = (loop.lo.names | loop.hi.names) & {each.variable for each in chain} - {variable}
-            if not others and facts.nonnegative(facts.simplify(after - loop.hi)):
+            next_lo = loop.lo.substitute({variable: Poly.symbol(variable) + 1})
+            other_variables = (loop.lo.names | loop.hi.names) & {around.variable for around in chain} - {variable}
+            if not other_variables and facts.nonnegative(facts.simplify(next_lo - loop.hi)):
                 result[inner] = outer
     return result
 
 
 def _determined_loops(access: Access, chain: Chain, decided: Mapping[int, int]) -> frozenset[int]:
-    """The loops whose variables are functions of the accessed element."""
-    names = {loop.variable: place for place, loop in enumerate(chain)}
+    """Find the depths of the loops whose variables are functions of the accessed element.
+
+    `decided` maps inner loops over tiles to the outer loops that the inner variable determines too.
+    """
+    depths = {loop.variable: depth for depth, loop in enumerate(chain)}
     result: set[int] = set()
     for subscript in access.place:
-        inside = [] if subscript is None else [name for name in subscript.names if name in names]
-        if subscript is None or len(inside) != 1:
+        variables = [] if subscript is None else [name for name in subscript.names if name in depths]
+        if subscript is None or len(variables) != 1:
             continue
-        (name,) = inside
-        slope, facts = slope_of(subscript, name), chain[names[name]].facts
+        (variable,) = variables
+        slope, facts = slope_of(subscript, variable), chain[depths[variable]].facts
         if slope is not None and (facts.positive(slope) or facts.positive(-slope)):
-            result.add(names[name])
-    return frozenset(result | {decided[place] for place in result if place in decided})
+            result.add(depths[variable])
+    return frozenset(result | {decided[depth] for depth in result if depth in decided})
 
 
 def _hbl_exponents(determined: Sequence[frozenset[int]], loops: Sequence[int]) -> tuple[Fraction, ...] | None:
-    """Minimise the sum of exponents that add up to at least 1 for each loop; None if infeasible."""
+    """Find exponents of minimal sum, one for each access, so that the bound covers all `loops`.
+
+    For each loop, the exponents of the accesses that determine it sum to at least 1; `determined` has the loops of
+    each access. Returns None if no access determines some loop.
+    """
     if not determined:
         return None
     cover = [[-int(loop in subset) for subset in determined] for loop in loops]

@@ -3,21 +3,21 @@
     mm(A[0..h, :], B, C[0..h, :]); mm(A[h..n, :], B, C[h..n, :])    else loops of C[i, j] += A[i, k]*B[k, j]
 
 A call works on parts of the outermost call's arrays. If in every call all arrays that determine i begin at the
-same row, that row + i is a global coordinate of an iteration; so with j and k. If the calls of a body differ
+same row, that row + i is a global coordinate of an iteration; likewise for j and k. If the calls of a body differ
 in one coordinate, no two iterations of the run have the same coordinates, and each element determines those
 coordinates that its subscripts contain. Then the iterations of the run form one loop nest over the outermost
 call's sizes, and the inequality of Loomis and Whitney applies (`hbl`). Their number follows by induction: a
-leaf has the iterations of its loops, and those of a call's parts sum to its own.
+leaf has the iterations of its loops, and the iterations of a body's calls sum to those of the call itself.
 
-Calls of other recursive algorithms count if their iterations see the same elements in the same way, as the
-products and the solves that a factorisation by halves calls do (`maps`). An algorithm that does not call
-itself has the iterations of any call that it is certain to make. The arrays touched whole follow from all
-calls (`filled`).
+Calls of other recursive algorithms count if their iterations access the same elements by the same coordinates, as
+the products and the solves that a factorisation by halves calls do (`maps`). An algorithm that does not call
+itself has the iterations of any call that it is certain to make. The lines that the run is certain to touch
+follow from the must-access regions (`must_access`).
 
     product(A[h..n, 0..h], B[0..h, :], B[h..n, :])    in C[i, j] -= A[i, k]*B[k, j]: those at (h + i, j, k)
 
-A call's iterations are embedded in its caller's if each element that they see by some coordinates is seen by
-the caller's own iterations, with each coordinate shifted by the same amount in all elements that determine it.
+A call's iterations are embedded in its caller's if each element that they access by some coordinates is accessed
+by the caller's iterations, with each coordinate shifted by the same amount in all elements that determine it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,10 @@ Place = tuple[Array, int]
 
 @record(eq=False)
 class AccessMap:
-    """An element that each iteration sees: by dimension, the coordinate of its subscript and an offset."""
+    """The element of `array` that each iteration accesses: by dimension, a coordinate and an offset.
+
+    The subscript is their sum; dimensions with other subscripts are left out.
+    """
 
     array: Array
     coordinates: Mapping[int, tuple[int, Poly]]
@@ -66,7 +69,7 @@ class AccessMap:
     @property
     def determined(self) -> frozenset[int]:
         """The coordinates that the element determines."""
-        return frozenset(each for each, _ in self.coordinates.values())
+        return frozenset(coordinate for coordinate, _ in self.coordinates.values())
 
     def sees_same_element(self, other: AccessMap) -> bool:
         """Test whether both maps give the same element."""
@@ -75,9 +78,10 @@ class AccessMap:
 
 @record(eq=False)
 class IterationFamily:
-    """Iterations of each call of an algorithm, all with distinct coordinates; their number is in its sizes.
+    """Iterations that each call of an algorithm runs, all with distinct coordinates.
 
-    The exponents are those of its access maps.
+    `body` has their number in the algorithm's sizes, and one exponent for each access map of `maps`; `coordinates` is
+    the number of coordinates.
     """
 
     body: IterationSpace
@@ -85,24 +89,27 @@ class IterationFamily:
     coordinates: int
 
     def sees_same_elements(self, other: IterationFamily) -> bool:
-        """Test whether iterations of both families see the same elements by the same coordinates."""
+        """Test whether the iterations of both families access the same elements by the same coordinates."""
         pairs = zip(self.maps, other.maps, strict=False)
         return len(self.maps) == len(other.maps) and all(one.sees_same_element(two) for one, two in pairs)
 
     def joined_with(self, other: IterationFamily) -> IterationFamily:
-        """Add iterations that see the same elements at other coordinates."""
+        """Add the iterations of a family that access the same elements at other coordinates."""
         return replace(self, body=replace(self.body, iterations=self.body.iterations + other.body.iterations))
 
     def dimensions_of(self, coordinate: int) -> Iterator[Place]:
         """Yield the dimensions of arrays whose subscript contains a coordinate."""
         for access_map in self.maps:
-            found = access_map.coordinates.items()
-            yield from ((access_map.array, place) for place, (each, _) in found if each == coordinate)
+            items = access_map.coordinates.items()
+            yield from ((access_map.array, dimension) for dimension, (contained, _) in items if contained == coordinate)
 
 
 @record(eq=False)
 class EmbeddedIterations:
-    """The iterations of a call embedded in its caller's family, with intervals of each coordinate."""
+    """The iterations of a call embedded in its caller's family.
+
+    `ends` has for each of the caller's coordinates intervals that contain it.
+    """
 
     call: RecursiveCall
     iterations: Poly
@@ -112,9 +119,9 @@ class EmbeddedIterations:
         """Test whether some coordinate is never equal in both."""
         return any(
             facts.nonnegative(low - hi) or facts.nonnegative(lo - high)
-            for ours, theirs in zip(self.ends, other.ends, strict=True)
-            for lo, hi in ours
-            for low, high in theirs
+            for intervals, other_intervals in zip(self.ends, other.ends, strict=True)
+            for lo, hi in intervals
+            for low, high in other_intervals
         )
 
 
@@ -124,17 +131,17 @@ def build_access_map(access: Access, chain: Chain, coordinates: Mapping[int, int
     for dimension, subscript in enumerate(access.place):
         if subscript is None:
             continue
-        inside = [place for place, loop in enumerate(chain) if loop.variable in subscript.names]
-        if len(inside) == 1 and inside[0] in coordinates:
-            rest = subscript - Poly.symbol(chain[inside[0]].variable)
-            if rest.is_constant:
-                result[dimension] = coordinates[inside[0]], rest
+        depths = [depth for depth, loop in enumerate(chain) if loop.variable in subscript.names]
+        if len(depths) == 1 and depths[0] in coordinates:
+            offset = subscript - Poly.symbol(chain[depths[0]].variable)
+            if offset.is_constant:
+                result[dimension] = coordinates[depths[0]], offset
     return AccessMap(access.array, result)
 
 
 @record(eq=False)
 class _Shift:
-    """The shift of a coordinate, and the interval that it lies in after it."""
+    """The amount `by` that a coordinate of a call is shifted, and the interval of the caller's coordinate."""
 
     by: Poly
     ends: ClosedInterval
@@ -143,7 +150,7 @@ class _Shift:
 def embed_in_caller(
     caller: IterationFamily, call: RecursiveCall, callee: IterationFamily, facts: Facts
 ) -> EmbeddedIterations | None:
-    """Embed the iterations of a call in those of its caller; None if that is not possible."""
+    """Embed the iterations of a call in those of its caller; None if no order of the coordinates allows it."""
     if caller.coordinates != callee.coordinates:
         return None
     for order in permutations(range(caller.coordinates)):
@@ -158,7 +165,11 @@ def embed_in_caller(
 def _coordinate_shifts(
     maps: Sequence[AccessMap], call: RecursiveCall, callee: IterationFamily, order: Sequence[int], facts: Facts
 ) -> dict[int, list[_Shift]] | None:
-    """Find the shifts of each coordinate, which must agree in all elements; None if they do not."""
+    """Find the shifts of each of the caller's coordinates, one for each element that determines it.
+
+    `maps` are the caller's access maps, and `order` gives the caller's coordinate for each one of the callee.
+    Returns None if an element is not accessed by the callee, or the shifts of a coordinate differ.
+    """
     if not maps:
         return {}
     rest = _coordinate_shifts(maps[1:], call, callee, order, facts)
@@ -176,7 +187,7 @@ def _coordinate_shifts(
 def _shifts_of_element(
     access_map: AccessMap, call: RecursiveCall, seen: AccessMap, order: Sequence[int], facts: Facts
 ) -> dict[int, list[_Shift]] | None:
-    """Find the shifts of an element's coordinates, if the call sees that element; else None."""
+    """Find the shifts of an element's coordinates; None unless the map `seen` of the call accesses that element."""
     view = call.views.get(seen.array.name)
     if view is None or not is_part_in_place(view, access_map.array):
         return None
@@ -191,24 +202,24 @@ def _shifts_of_element(
 
 
 def is_part_in_place(view: View, array: Array) -> bool:
-    """Test whether a view is a part of an array with the same axes."""
+    """Test whether a view is a part of `array` that is certain, with the same axes in the same order."""
     return view.array is array and view.exact and view.axes == identity_axes(array)
 
 
 def identity_axes(array: Array) -> tuple[tuple[int, Poly], ...]:
-    """The axes of an array without transposition."""
+    """Return the axes of a view that keeps all dimensions of the array in order, with step 1."""
     return tuple((dimension, ONE) for dimension in range(len(array.extents)))
 
 
 class NoBoxesError(Exception):
-    """The iterations of a recursion are not known to be distinct; the message gives the reason."""
+    """The iterations of a recursion are not known to be distinct boxes; the message gives the reason."""
 
 
 @record(eq=False)
 class CallTreeBound:
-    """A lower bound on io: the lines `touched` whole, and the HBL bound `orders`.
+    """A lower bound on io for any schedule: the larger of the lines `touched` and the HBL bound `orders`.
 
-    If `some`, it is at least 1. `reason` says why `orders` has no bodies.
+    If `some`, every call accesses memory, so that the bound is at least 1. `reason` says why `orders` is empty.
     """
 
     touched: Poly
@@ -225,7 +236,7 @@ class CallTreeBound:
 class _Path:
     """A path through a body: its calls of recursive algorithms, and its other nodes.
 
-    All of `known` are nonnegative on it.
+    On the path all values of `known` are nonnegative.
     """
 
     known: tuple[Poly, ...]
@@ -276,20 +287,22 @@ class _FamilyTable:
     module: Module
 
     def bodies(self, body: Called, paths: Sequence[_Path]) -> Iterator[IterationSpace]:
-        """Yield the iterations that an algorithm is certain to run. Raises NoBoxesError if none are known."""
+        """Yield the iterations that an algorithm is certain to run. Raises NoBoxesError if it finds none."""
         if find_component(self.module, body.algorithm):
             yield from (family.body for family in self._derive_families(body, paths))
             return
         if len(paths) != 1:
-            raise NoBoxesError(f"`{body.algorithm.name}` is not recursive but has several paths")
+            raise NoBoxesError(f"`{body.algorithm.name}` is not recursive but has branches")
         facts = body.scope.facts
-        spaces = list(any_schedule_bound(paths[0].nodes, facts).bodies)
+        bodies = list(any_schedule_bound(paths[0].nodes, facts).bodies)
         for call in paths[0].calls:
-            given = (_space_in_caller(call, family, facts) for family in self.of(call.target))
-            spaces += [space for space in given if space is not None]
-        if not spaces:
-            raise NoBoxesError(f"`{body.algorithm.name}` does not call itself, nor what is known to bound it")
-        yield from spaces
+            converted = (_space_in_caller(call, family, facts) for family in self.of(call.target))
+            bodies += [body_in_caller for body_in_caller in converted if body_in_caller is not None]
+        if not bodies:
+            raise NoBoxesError(
+                f"`{body.algorithm.name}` is not recursive, and no lower bound is known for its loops and calls"
+            )
+        yield from bodies
 
     @memoised
     def of(self, algorithm: s.Algorithm) -> tuple[IterationFamily, ...]:
@@ -303,16 +316,16 @@ class _FamilyTable:
     def _derive_families(self, body: Called, paths: Sequence[_Path]) -> list[IterationFamily]:
         leaves = [path for path in paths if not _calls_itself(path, body)]
         if len(leaves) != 1:
-            raise NoBoxesError(f"{len(leaves) or 'no'} branches without recursive calls")
-        problem = NoBoxesError("no loop nest in its base cases has array subscripts that use all loop variables")
+            raise NoBoxesError(f"{len(leaves) or 'no'} branches without recursive calls, instead of one")
+        problem = NoBoxesError("no loop nest in its base case has array subscripts that use all loop variables")
         result = []
         for choices in _leaf_families(leaves[0].nodes, body.scope.facts):
             for number, family in enumerate(choices):
                 try:
                     for path in paths:
                         self._require_disjoint_cover(path, family, body)
-                except NoBoxesError as why:
-                    problem = problem if number else why
+                except NoBoxesError as error:
+                    problem = problem if number else error
                 else:
                     result.append(family)
                     break
@@ -326,40 +339,44 @@ class _FamilyTable:
             return
         facts, parts = body.scope.facts, list[EmbeddedIterations]()
         for call in path.calls:
-            itself = call.target is body.algorithm
-            families = (caller,) if itself else self.of(call.target)
+            is_self_call = call.target is body.algorithm
+            families = (caller,) if is_self_call else self.of(call.target)
             embedding = next(
                 (new for callee in families if (new := embed_in_caller(caller, call, callee, facts)) is not None), None
             )
-            if itself:
+            if is_self_call:
                 _require_parts(caller, call, facts)
             if embedding is not None:
                 parts.append(embedding)
-            elif itself:
-                raise NoBoxesError(f"the call in line {call.span.line} is not known to see what its caller's loops do")
+            elif is_self_call:
+                raise NoBoxesError(
+                    f"the call in line {call.span.line} may not access the elements that its caller's loops access"
+                )
         for first, second in combinations(parts, 2):
             if not first.apart_from(second, facts):
                 raise NoBoxesError(
-                    f"the calls in lines {first.call.span.line} and {second.call.span.line} may do the same"
+                    f"the calls in lines {first.call.span.line} and {second.call.span.line} may run the same iterations"
                 )
-        more = sum((part.iterations for part in parts), ZERO) - caller.body.iterations
+        surplus = sum((part.iterations for part in parts), ZERO) - caller.body.iterations
         for value in path.known:
             facts = facts.with_nonnegative(value)
-        if not never_negative(more.substitute(facts.rewrites), facts):
-            raise NoBoxesError(f"the calls from line {parts[0].call.span.line} on do not cover all of its iterations")
+        if not never_negative(surplus.substitute(facts.rewrites), facts):
+            raise NoBoxesError(
+                f"the calls from line {parts[0].call.span.line} on may not cover all iterations of their caller"
+            )
 
 
 def _require_parts(family: IterationFamily, call: RecursiveCall, facts: Facts) -> None:
-    """Raise NoBoxesError unless all arrays that determine a coordinate begin at the same index in a call."""
+    """Raise NoBoxesError unless the parts passed for arrays that determine one coordinate begin at one index."""
     for coordinate in range(family.coordinates):
         starts = {_view_start(call, place, facts) for place in family.dimensions_of(coordinate)}
         if len(starts) != 1:
             names = " and ".join(dict.fromkeys(f"`{array.name}`" for array, _ in family.dimensions_of(coordinate)))
-            raise NoBoxesError(f"parts of {names} in the call in line {call.span.line} have different origins")
+            raise NoBoxesError(f"the parts of {names} in the call in line {call.span.line} begin at different indices")
 
 
 def _view_start(call: RecursiveCall, place: Place, facts: Facts) -> Poly:
-    """Return the start of the part that a call receives. Raises NoBoxesError."""
+    """Return the index at which the part that a call receives begins. Raises NoBoxesError."""
     array, dimension = place
     view, line = call.views.get(array.name), call.span.line
     if view is None or view.array is not array or not is_part_in_place(replace(view, exact=True), array):
@@ -376,7 +393,7 @@ def _view_start(call: RecursiveCall, place: Place, facts: Facts) -> Poly:
 # Leaves
 @record(eq=False)
 class _Leaf:
-    """Loop nests of a base case, and the iterations that they run."""
+    """Loop nests of a base case that access the same elements, and the family of their iterations."""
 
     chains: tuple[Chain, ...]
     family: IterationFamily
@@ -388,18 +405,20 @@ class _Leaf:
 def _leaf_families(nodes: tuple[Node, ...], facts: Facts) -> list[list[IterationFamily]]:
     """List the families of a base case: for each nest, or several joined ones, alternatives in order of preference."""
     result: list[list[_Leaf]] = []
-    for chain, own in certain_nests(nodes):
-        choices = [leaf for some in _array_subsets(own) if (leaf := _leaf_of_nest(chain, some, facts)) is not None]
-        beside = next((place for place, known in enumerate(result) if _can_join_leaves(known, choices)), None)
-        if beside is None:
+    for chain, accesses in certain_nests(nodes):
+        choices = [
+            leaf for subset in _array_subsets(accesses) if (leaf := _leaf_of_nest(chain, subset, facts)) is not None
+        ]
+        joined = next((index for index, previous in enumerate(result) if _can_join_leaves(previous, choices)), None)
+        if joined is None:
             result.append(choices)
         else:
-            result[beside] = [one.joined_with(other) for one, other in zip(result[beside], choices, strict=True)]
+            result[joined] = [leaf.joined_with(other) for leaf, other in zip(result[joined], choices, strict=True)]
     return [[leaf.family for leaf in choices] for choices in result if choices]
 
 
 def _array_subsets(accesses: Sequence[Access]) -> Iterator[Sequence[Access]]:
-    """Yield all accesses, and those without one array: the parts of some arrays may overlap."""
+    """Yield all accesses, and those without one array, as the parts of an array in the calls may overlap."""
     yield accesses
     for array in dict.fromkeys(access.array for access in accesses):
         yield [access for access in accesses if access.array is not array]
@@ -407,8 +426,8 @@ def _array_subsets(accesses: Sequence[Access]) -> Iterator[Sequence[Access]]:
 
 def _leaf_of_nest(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | None:
     decided = tiling_loops(chain)
-    free = [place for place in range(len(chain)) if place not in decided.values()]
-    coordinates = {place: number for number, place in enumerate(free)}
+    free = [depth for depth in range(len(chain)) if depth not in decided.values()]
+    coordinates = {depth: number for number, depth in enumerate(free)}
     access_maps = {
         (access.array, access.place): build_access_map(access, chain, coordinates)
         for access in own
@@ -425,7 +444,7 @@ def _leaf_of_nest(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | 
 
 
 def _can_join_leaves(some: Sequence[_Leaf], others: Sequence[_Leaf]) -> bool:
-    """Test whether nests see the same elements and have no iteration in common."""
+    """Test whether the nests of both lists access the same elements and have no iteration in common."""
     return len(some) == len(others) and all(
         first.family.sees_same_elements(second.family)
         and all(_are_disjoint_nests(chain, new) for chain in first.chains for new in second.chains)
@@ -434,11 +453,11 @@ def _can_join_leaves(some: Sequence[_Leaf], others: Sequence[_Leaf]) -> bool:
 
 
 def _are_disjoint_nests(one: Chain, other: Chain) -> bool:
-    """Test whether two nests share outer loops, and then run over disjoint ranges."""
-    for ours, theirs in zip(one, other, strict=False):
-        if ours is not theirs:
-            facts = ours.facts
-            return facts.nonnegative(theirs.lo - ours.hi) or facts.nonnegative(ours.lo - theirs.hi)
+    """Test whether two nests have disjoint ranges in the first loop that they do not share."""
+    for first, second in zip(one, other, strict=False):
+        if first is not second:
+            facts = first.facts
+            return facts.nonnegative(second.lo - first.hi) or facts.nonnegative(first.lo - second.hi)
     return False
 
 

@@ -1,9 +1,9 @@
 """Bound the io of recursion in the written order from below, at given sizes, with calls as windows of the run.
 
 A window that touches D lines finds at most C lines in a cache of C lines, so that consecutive windows fetch
-the sum of D - C, and C more, as the first one finds only lines that were fetched before. A call is a window,
-or is cut into windows: its own calls and the loops between them, whichever gives more. The lines that a call
-is certain to touch follow from its must-access regions (`filled`).
+the sum of D - C, and C more, as the cache is empty at the start. A call is a window, or is cut into windows: the
+calls that it makes and the loops between them, whichever gives more. The lines that a call is certain to touch
+follow from its must-access regions (`filled`).
 
 Lines are counted row by row if the arrays of a call lie in rows that share no line. If they may share lines,
 but not words, w words are at least w/L lines.
@@ -31,9 +31,9 @@ from archline.language import syntax as s
 from archline.records import memoised, record
 
 MAX_STATES = 20_000
-"""The maximum number of calls of different sizes that are cut into windows."""
+"""The maximum number of calls (an algorithm with sizes) that are cut into windows; further ones are one window."""
 MAX_EVALUATED_ITERATIONS = 64
-"""The maximum number of iterations that are evaluated one by one, if they differ."""
+"""The maximum number of iterations of a loop that are evaluated one by one, if they differ; others count 0."""
 Sizes = Mapping[str, int]
 
 
@@ -64,9 +64,10 @@ Group = tuple[TouchedAmount, ...]
 
 @record(eq=False)
 class TouchedPart:
-    """The accesses between calls: for each array alternative amounts, and the largest counts.
+    """The accesses between calls: for each array some regions that they touch, where only the largest counts.
 
-    `stacks` are groups of local arrays that may overlap other groups, so that only one counts.
+    `amounts` are of arrays that are not local; `stacks` are groups of local arrays that may overlap other groups,
+    so that only one counts.
     """
 
     amounts: tuple[Group, ...]
@@ -74,7 +75,7 @@ class TouchedPart:
 
     @property
     def ways(self) -> Iterator[tuple[Group, ...]]:
-        """The groups of amounts that may be added."""
+        """The choices of arrays whose amounts may be added: without local arrays, and with each stack."""
         yield self.amounts
         for stack in self.stacks:
             yield (*self.amounts, *stack)
@@ -82,7 +83,7 @@ class TouchedPart:
 
 @record(eq=False)
 class CallStep:
-    """A call at sizes; if `apart`, its arrays share no line, else no word."""
+    """A call of `target` with `sizes`; if `apart`, its arrays share no line, otherwise they share no word."""
 
     target: s.Algorithm
     sizes: Mapping[str, Poly]
@@ -91,7 +92,7 @@ class CallStep:
 
 @record(eq=False)
 class LoopStep:
-    """A loop with calls; `alike` tells that all its iterations do the same."""
+    """A loop that contains calls; if `alike`, no step depends on the loop variable."""
 
     variable: str
     lo: Poly
@@ -125,14 +126,14 @@ class RecursiveSegmentBound:
         """Bound io from below at sizes, Z and L; 0 if no bound is found."""
         if self.algorithm not in self.filled.bodies:
             return 0
-        solving = _SegmentEvaluator(self, point["L"], point["Z"] // point["L"])
+        evaluator = _SegmentEvaluator(self, point["L"], point["Z"] // point["L"])
         try:
             sizes = {name: point[name] for name in self.compiled_body(self.algorithm).names if name in point}
-            misses = solving.extra_misses(self.algorithm, sizes, True)
+            misses = evaluator.extra_misses(self.algorithm, sizes, True)
         except (EvaluationError, TooComplexError, RecursionError):
             # Calls are nested too deeply for Python, or a size depends on data.
             return 0
-        return misses + solving.lines if misses else 0
+        return misses + evaluator.lines if misses else 0
 
     @memoised
     def compiled_body(self, algorithm: s.Algorithm) -> _CompiledBody:
@@ -142,7 +143,7 @@ class RecursiveSegmentBound:
 
 @dataclass(eq=False)
 class _SegmentEvaluator:
-    """Evaluates the bound for lines of `line` words and a cache of `lines` lines."""
+    """Evaluates the bound `below` for lines of `line` words and a cache of `lines` lines."""
 
     below: RecursiveSegmentBound
     line: int
@@ -150,7 +151,10 @@ class _SegmentEvaluator:
     _known: dict[tuple[s.Algorithm, tuple[tuple[str, int], ...], bool], int] = field(default_factory=dict)
 
     def extra_misses(self, algorithm: s.Algorithm, sizes: Sizes, apart: bool) -> int:
-        """Bound from below the lines that a call fetches beyond those it may find in the cache."""
+        """Bound from below the lines that a call fetches beyond the number of lines of the cache.
+
+        `apart` states that the arrays of the call share no line.
+        """
         key = algorithm, tuple(sizes.items()), apart
         if key not in self._known:
             ready = self.below.compiled_body(algorithm)
@@ -167,12 +171,21 @@ class _SegmentEvaluator:
         if ready.touched and not uncached:
             # The regions of the call fit in the cache: windows inside it gain little.
             return 0
-        taken = [steps for known, steps in ready.ways if all(_may_hold(condition, sizes) for condition in known)]
-        return max(uncached, min((self._sum_steps(steps, sizes, apart) for steps in taken), default=0))
+        possible_steps = [
+            steps for conditions, steps in ready.ways if all(_may_hold(condition, sizes) for condition in conditions)
+        ]
+        return max(uncached, min((self._sum_steps(steps, sizes, apart) for steps in possible_steps), default=0))
 
     def _lines_not_cached(self, amounts: Sequence[Sequence[TouchedAmount]], point: Sizes, apart: bool) -> int:
-        """Count the lines of a window that are not in the cache."""
-        counts = [max(self._count_amount(amount, point) for amount in group) for group in amounts if group]
+        """Bound the misses of a window from below: the lines that it touches beyond the lines of the cache.
+
+        `amounts` has for each array alternative boxes; only the largest counts.
+        """
+        counts = [
+            max(self._count_amount(amount, point) for amount in alternatives)
+            for alternatives in amounts
+            if alternatives
+        ]
         lines, words = sum(lines for lines, _ in counts), sum(words for _, words in counts)
         return max(0, (lines if apart else -(-words // self.line)) - self.lines)
 
@@ -189,12 +202,12 @@ class _SegmentEvaluator:
         match step:
             case TouchedPart(ways=ways):
                 return max(self._lines_not_cached(way, point, apart) for way in ways)
-            case CallStep(target=target, sizes=sizes, apart=own):
+            case CallStep(target=target, sizes=sizes, apart=disjoint):
                 try:
-                    inner = {name: int(evaluate(size, point)) for name, size in sizes.items()}
+                    values = {name: int(evaluate(size, point)) for name, size in sizes.items()}
                 except EvaluationError:
                     return 0
-                return self.extra_misses(target, inner, own and apart)
+                return self.extra_misses(target, values, disjoint and apart)
             case LoopStep():
                 return self._loop_misses(step, point, apart)
 
@@ -205,8 +218,8 @@ class _SegmentEvaluator:
             return 0
         if step.alike:
             return max(0, hi - lo) * self._sum_steps(step.steps, point, apart)
-        turns = range(lo, min(hi, lo + MAX_EVALUATED_ITERATIONS))
-        return sum(self._sum_steps(step.steps, {**point, step.variable: turn}, apart) for turn in turns)
+        iterations = range(lo, min(hi, lo + MAX_EVALUATED_ITERATIONS))
+        return sum(self._sum_steps(step.steps, {**point, step.variable: value}, apart) for value in iterations)
 
 
 def _may_hold(value: Poly, point: Sizes) -> bool:
@@ -237,7 +250,7 @@ class _CompiledBody:
 
     @cached_property
     def amounts_by_array(self) -> tuple[Group, ...]:
-        """Amounts of `touched`, grouped by parts that share no line."""
+        """The amounts of `touched`, each in a group of one: they share no line, so all count."""
         return tuple((amount,) for amount in self.touched)
 
     def _claimed_amount(self, array: Array, claim: MustTouchRegion) -> TouchedAmount:
@@ -248,7 +261,7 @@ class _CompiledBody:
 
     @cached_property
     def ways(self) -> list[tuple[tuple[Poly, ...], tuple[Step, ...]]]:
-        """The conditions and the steps of each path."""
+        """The conditions (nonnegative values) and the steps of each path."""
         restore = self.body.facts.restore
         return [
             (
@@ -270,8 +283,8 @@ class _CompiledBody:
                 case RecursiveCall(target=target, sizes=sizes):
                     apart = _views_share_no_line(list(node.views.values()), facts)
                     if target in self.filled.bodies and apart is not None:
-                        known = {name: restore(size) for name, size in sizes.items()}
-                        yield CallStep(target, known, apart)
+                        restored = {name: restore(size) for name, size in sizes.items()}
+                        yield CallStep(target, restored, apart)
                 case Loop(variable=variable, lo=lo, hi=hi, trips=trips, body=body) if trips == hi - lo:
                     inside = with_loop_bounds(WindowLoop(variable, lo, hi), facts, 1)
                     steps = tuple(self._compile_steps(body, inside))
@@ -305,7 +318,7 @@ class _CompiledBody:
 
 
 def _views_share_no_line(views: Sequence[View], facts: Facts) -> bool | None:
-    """Test whether views share no line and have rows in lines of their own; None if they may share words."""
+    """Test whether neither views nor rows of one view share a line; None if views may share words."""
     if not all(view.array.exact for view in views):
         # An inexact array may be part of another one.
         return None
@@ -320,18 +333,18 @@ def _views_share_no_line(views: Sequence[View], facts: Facts) -> bool | None:
 
 
 def _parts_share_no_row(left: View, right: View, facts: Facts) -> bool | None:
-    """Test whether two parts of an array share no row; False if only no word, None if neither is known."""
-    everything = MustTouchRegion((0,) * len(left.axes)), MustTouchRegion((0,) * len(right.axes))
+    """Test whether two parts of an array share no row; False if they share no word, None if they may share words."""
+    whole_parts = MustTouchRegion((0,) * len(left.axes)), MustTouchRegion((0,) * len(right.axes))
     boxes = [
-        part.box for view, claim in zip((left, right), everything, strict=True) for part in claimed_part(view, claim)
+        part.box for view, claim in zip((left, right), whole_parts, strict=True) for part in claimed_part(view, claim)
     ]
     if len(boxes) < 2:
         return None
-    apart = [
-        place
-        for place, ((first, after), (second, beyond)) in enumerate(zip(*boxes, strict=True))
+    disjoint_dimensions = [
+        dimension
+        for dimension, ((first, after), (second, beyond)) in enumerate(zip(*boxes, strict=True))
         if facts.nonnegative(second - after) or facts.nonnegative(first - beyond)
     ]
-    if not apart:
+    if not disjoint_dimensions:
         return None
-    return left.array.layout != "zmorton" and apart != [contiguous_dimension(left.array)]
+    return left.array.layout != "zmorton" and disjoint_dimensions != [contiguous_dimension(left.array)]

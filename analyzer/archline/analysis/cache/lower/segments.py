@@ -1,9 +1,9 @@
-"""Bound the io of the written order from below: cut the run into windows, and count lines that are not in cache.
+"""Bound the io of the written order from below: cut the run into windows, and count their lines not in cache.
 
 A window that touches D lines finds at most C lines in a cache of C lines. Consecutive windows thus fetch at
-least the sum of D - C, and C more, as the first one finds only lines that were fetched before it. Windows are
-groups of g iterations of a loop, in part of the iterations of the outermost loop; any g and any part give a
-bound. (Cf. the segments of Hong and Kung, I/O complexity: the red-blue pebble game, STOC 1981.)
+least the sum of D - C, and C more, as the cache is empty at the start. Windows are groups of g iterations of a
+loop, in a part of the range of the outermost loop; any g and any part give a bound. (Cf. the segments of Hong
+and Kung, I/O complexity: the red-blue pebble game, STOC 1981.)
 
 If the iterations of a loop access k distinct lines in turn, windows have k - 1 accesses: the line that was
 accessed last is in the cache, and is not among the next k - 1, so that these find C - 1 lines at most. A
@@ -46,14 +46,14 @@ from archline.records import field, record, replace
 
 
 def distinct_row_accesses(found: Iterable[tuple[Access, Chain]], chain: Chain, facts: Facts) -> list[Access]:
-    """Select accesses of each iteration of the last loop to different arrays, or to rows that never coincide.
+    """Select accesses that each iteration of the last loop makes to different arrays or to distinct rows.
 
-    `facts` hold in each iteration.
+    `found` are accesses with the loops around them; `facts` hold in each iteration.
     """
     chosen: list[Access] = []
     for access, around in found:
-        always = around == chain and access.certain and not access.when and access.array.aligned
-        if always and all(_never_coincide(access, each, chain[-1], facts) for each in chosen):
+        unconditional = around == chain and access.certain and not access.when and access.array.aligned
+        if unconditional and all(_never_coincide(access, other, chain[-1], facts) for other in chosen):
             chosen.append(access)
     return chosen
 
@@ -77,26 +77,26 @@ def _never_coincide(access: Access, chosen: Access, loop: Loop, facts: Facts) ->
 
 
 GROUP, FROM, TO = "group ", "from ", "to "
-"""Symbols that no program has: iterations in a group, and the part of the outermost loop that counts."""
+"""Symbols that no program has: the iterations in a group, and the ends of the part of the outermost loop's range."""
 POINT_STEP = 4
-"""Bounds are compared at each point with a multiple of this number, from small sizes to large ones."""
+"""Bounds are compared at every fourth sample point, from small sizes to large ones."""
 MAX_BITS = 128
-"""For trip counts of more bits fewer group sizes are tried."""
+"""For trip counts of more bits, fewer group sizes are tried."""
 LINES = a.floor_div(WORDS, LINE)
 Accessed = tuple[Access, Chain]
 Part = tuple[int, int]
-"""The first and the last iteration of the outermost loop that count."""
+"""A part of the outermost loop's range: its first value, and the value after its last one."""
 Alternatives = tuple[Poly, ...]
-"""Lower bounds of one amount."""
+"""Lower bounds of one number of lines; at each point the largest counts."""
 
 
 @record(eq=False)
 class WindowFamily:
     """Windows of one kind: at most `count` windows, which touch the lines of `shared` and of one of `stacks`.
 
-    `shared` has alternative bounds for each array, summed over all windows; `stacks` are groups of local arrays
-    that may overlap other groups, so that only one counts. `trips` is the number of iterations that groups divide
-    (None: no groups), `part` the range of FROM and TO.
+    `shared` has lower bounds on the lines of each array, summed over all windows; `stacks` are groups of local
+    arrays that may overlap other groups, so that only the largest counts. `trips` is the trip count of the loop
+    that is divided in groups (None: no groups), `part` the range of `FROM` and `TO`.
     """
 
     name: str
@@ -106,6 +106,7 @@ class WindowFamily:
     trips: Poly | None = None
     part: tuple[Poly, Poly] | None = None
     beside: int = 0
+    """Lines in the cache that a window does not touch: 1 if the line accessed just before it is certainly not in it."""
 
     @property
     def single_iteration_groups(self) -> dict[str, Poly]:
@@ -117,7 +118,7 @@ class WindowFamily:
 
     @property
     def lower_bound(self) -> Poly:
-        """A lower bound on io in sizes, Z and L; windows that do not exist count 0 lines."""
+        """A lower bound on io in sizes, Z and L; without windows it is 0."""
         lines = sum((bounds[0] for bounds in self.shared), ZERO)
         if self.stacks:
             lines = lines + sum((bounds[0] for bounds in self.stacks[0]), ZERO)
@@ -141,7 +142,10 @@ class WindowTree:
 def build_window_tree(
     nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]], writes: bool
 ) -> WindowTree:
-    """Build the windows of a program, with the bounds that are best at some point."""
+    """Build the windows of a program, with the lower bounds on lines that are largest at some of `points`.
+
+    With `writes`, only written elements count.
+    """
     return _WindowTreeBuilder(facts, points[::POINT_STEP], list(iter_accesses(nodes)), writes).build(nodes)
 
 
@@ -165,13 +169,15 @@ class _WindowTreeBuilder:
         branches = []
         for loop in loops:
             inside = (*chain, loop)
-            accesses = [spot for spot in found if len(spot.chain) >= len(inside) and spot.chain[len(chain)] is loop]
+            accesses = [
+                access for access in found if len(access.chain) >= len(inside) and access.chain[len(chain)] is loop
+            ]
             if accesses:
                 branches.append(self._build_tree(inside, accesses, len(nodes) > 1))
         return tuple(branches)
 
     def _build_tree(self, chain: Chain, found: list[CertainAccess], siblings: bool) -> WindowTree:
-        """Build the windows of the last loop and those in it, once for equal calls in sequence."""
+        """Build the windows of the last loop and of the loops inside, once for consecutive loops of the same shape."""
         *around, loop = chain
         shape = (siblings, *nest_shape(loop, tuple(around), self.facts)) if siblings else (loop,)
         if shape not in self._trees:
@@ -180,12 +186,16 @@ class _WindowTreeBuilder:
         return self._trees[shape]
 
     def _loop_families(self, chain: Chain, accesses: list[CertainAccess], siblings: bool) -> Iterator[WindowFamily]:
-        """Yield groups of iterations, single iterations, and whole executions, if these differ."""
+        """Yield windows of groups of iterations, of single iterations, and of whole executions of the last loop.
+
+        Single iterations and whole executions are left out where groups include them, and whole executions also
+        where the loop has no siblings.
+        """
         *around, loop = chain
         outside = tuple(WindowLoop(outer_loop.variable, outer_loop.lo, outer_loop.hi) for outer_loop in around)
         steady = not (loop.lo.names | loop.hi.names) & {outer_loop.variable for outer_loop in around}
         uneven = _varies_between_iterations(loop, accesses, len(chain))
-        turn, depth, name = WindowLoop(loop.variable, loop.lo, loop.hi), len(chain), loop.variable
+        iteration, depth, name = WindowLoop(loop.variable, loop.lo, loop.hi), len(chain), loop.variable
         kinds = []
         if steady:
             number, size = Poly.symbol(f"{name} groups"), Poly.symbol(GROUP)
@@ -195,29 +205,29 @@ class _WindowTreeBuilder:
             label, length = f"groups of iterations of {loop.name}", loop.hi - loop.lo
             kinds.append(_WindowKind(label, (*outside, groups), (inner,), depth, length, uneven))
         if uneven or not steady:
-            kinds.append(_WindowKind(f"each iteration of {loop.name}", (*outside, turn), (), depth, None, uneven))
+            kinds.append(_WindowKind(f"each iteration of {loop.name}", (*outside, iteration), (), depth, None, uneven))
         if siblings and not steady:
-            kinds.append(_WindowKind(f"each run of {loop.name}", outside, (turn,), depth, None, False))
+            kinds.append(_WindowKind(f"each run of {loop.name}", outside, (iteration,), depth, None, False))
         for kind in kinds if not is_out_of_time() else ():
             cut = kind.uneven if not outside else _varies_between_iterations(chain[0], accesses, 1)
             family = self._build_family(kind, accesses, cut)
             if family is not None:
                 yield family
         if not is_out_of_time():
-            yield from self._alternating_families(chain, WindowSet(self.facts, (*outside, turn), (), depth))
+            yield from self._alternating_families(chain, WindowSet(self.facts, (*outside, iteration), (), depth))
 
     def _alternating_families(self, chain: Chain, windows: WindowSet) -> Iterator[WindowFamily]:
-        """Yield windows of k - 1 accesses to k rows in turn, in each execution of the loop."""
+        """Yield windows of k - 1 accesses, if the iterations of the last loop access k distinct rows in turn."""
         accesses = sorted(self.every, key=lambda pair: not pair[0].written)
         rows = distinct_row_accesses(accesses, chain, windows.loop_facts(windows.outer))
         counted = sum(access.written or not self.writes for access in rows)
         if len(rows) < 2 or not counted:
             return
-        somewhere = CertainAccess(rows[0].array, (None,) * len(rows[0].place), chain, ())
-        turns = [value for part in FootprintLowerBound(somewhere, windows).parts for value in part.lines]
-        for iterations in SampledAmounts(self.facts, self.points, {}).best(turns)[:1]:
+        any_element = CertainAccess(rows[0].array, (None,) * len(rows[0].place), chain, ())
+        iteration_bounds = [value for part in FootprintLowerBound(any_element, windows).parts for value in part.lines]
+        for iterations in SampledAmounts(self.facts, self.points, {}).best(iteration_bounds)[:1]:
             with suppress(UnresolvedError, TooComplexError):
-                # Before the first window of a run any line was accessed, and the last window has fewer accesses.
+                # The access before the first window of an execution may be to any line; the last window may be shorter.
                 runs = self._count_windows(replace(windows, outer=windows.outer[:-1]))
                 count = (len(rows) * iterations + (len(rows) - 2) * runs).scaled(Fraction(1, len(rows) - 1))
                 lines, count = self.facts.restore(counted * iterations - runs), self.facts.restore(count)
@@ -233,11 +243,16 @@ class _WindowTreeBuilder:
             self.facts, self.points, WindowFamily(kind.name, count, (), (), kind.trips, part).single_iteration_groups
         )
         amounts: dict[Array, Alternatives] = {}
-        for array in dict.fromkeys(spot.array for spot in found):
-            parts = [part for spot in found if spot.array is array for part in FootprintLowerBound(spot, windows).parts]
-            # Regions without conditions count at all sizes, even if others are larger at most sizes.
-            always = [part for part in parts if not part.seen.needs]
-            best = tuple(dict.fromkeys((*_best_bounds(parts, sampled), *_best_bounds(always, sampled)[:1])))
+        for array in dict.fromkeys(access.array for access in found):
+            regions = [
+                region
+                for access in found
+                if access.array is array
+                for region in FootprintLowerBound(access, windows).parts
+            ]
+            # Regions without conditions are kept too: their bound holds at all sizes.
+            unconditional = [region for region in regions if not region.seen.needs]
+            best = tuple(dict.fromkeys((*_best_bounds(regions, sampled), *_best_bounds(unconditional, sampled)[:1])))
             if best:
                 amounts[array] = tuple(self.facts.restore(bound) for bound in best)
         if not amounts:
@@ -255,57 +270,57 @@ class _WindowTreeBuilder:
         )
 
     def _window_set(self, kind: _WindowKind, cut: bool) -> tuple[WindowSet, tuple[Poly, Poly] | None]:
-        """Return the windows, restricted to a part of the outermost loop if its iterations differ."""
+        """Build the windows, restricted to a part of the outermost loop's range if `cut`; also return the range."""
         facts = self.facts
         if kind.trips is not None:
             facts = facts.with_symbol(GROUP, (ONE,), (kind.trips,))
         if not cut or not kind.outer:
             return WindowSet(facts, kind.outer, kind.first, kind.depth), None
-        turn, *others = kind.outer
-        facts = facts.with_symbol(FROM, (turn.lo,)).with_symbol(TO, (Poly.symbol(FROM),), (turn.hi,))
-        some = WindowLoop(turn.variable, Poly.symbol(FROM), Poly.symbol(TO), (turn.lo, turn.hi))
-        return WindowSet(facts, (some, *others), kind.first, kind.depth), (turn.lo, turn.hi)
+        outermost, *others = kind.outer
+        facts = facts.with_symbol(FROM, (outermost.lo,)).with_symbol(TO, (Poly.symbol(FROM),), (outermost.hi,))
+        part = WindowLoop(outermost.variable, Poly.symbol(FROM), Poly.symbol(TO), (outermost.lo, outermost.hi))
+        return WindowSet(facts, (part, *others), kind.first, kind.depth), (outermost.lo, outermost.hi)
 
     def _count_windows(self, windows: WindowSet) -> Poly:
         """Bound the number of windows from above. Raises UnresolvedError."""
         total = ONE
         facts_around = [windows.facts]
-        for turn in windows.outer:
-            facts_around.append(facts_around[-1].with_symbol(turn.variable, (turn.lo,), (turn.hi - 1,)))
-        for turn, facts in zip(reversed(windows.outer), reversed(facts_around[:-1]), strict=True):
+        for loop in windows.outer:
+            facts_around.append(facts_around[-1].with_symbol(loop.variable, (loop.lo,), (loop.hi - 1,)))
+        for loop, facts in zip(reversed(windows.outer), reversed(facts_around[:-1]), strict=True):
             try:
-                total = sum_over(a.as_gaps(total), turn.variable, turn.lo, turn.hi, facts)
+                total = sum_over(a.as_gaps(total), loop.variable, loop.lo, loop.hi, facts)
             except UnresolvedError as problem:
-                bound = bounded_sum(a.as_gaps(total), turn.variable, turn.lo, turn.hi, facts, True)
-                if bound is None or turn.variable in bound.names:
+                bound = bounded_sum(a.as_gaps(total), loop.variable, loop.lo, loop.hi, facts, True)
+                if bound is None or loop.variable in bound.names:
                     raise problem
                 total = bound
         return total
 
 
 def _best_bounds(parts: Sequence[CertainRegion], sampled: SampledAmounts) -> Alternatives:
-    """Select the best bounds on the lines of all parts together."""
+    """Select the largest lower bounds on the lines of all `parts` together, at some sample points."""
     best = sampled.best([bound for part in parts for bound in part.lines])
     return sampled.best([*best, *_joint_line_bounds(parts, sampled)]) if len(parts) > 1 else best
 
 
 def _joint_line_bounds(parts: Sequence[CertainRegion], sampled: SampledAmounts) -> Iterator[Poly]:
-    """Sum the lines of parts without a common row, and the words over L of parts without a common element."""
-    rows = _disjoint_parts(parts, sampled, True)
-    places = _disjoint_parts(parts, sampled, False)
-    if len(rows) > 1:
-        yield sum((sampled.best(part.lines)[0] for part in rows), ZERO)
-    if len(places) > len(rows):
-        words = [sampled.best(part.words)[:1] for part in places]
+    """Yield the sum of the lines of parts without a common row, and that of the words of disjoint parts over L."""
+    without_common_row = _disjoint_parts(parts, sampled, True)
+    disjoint = _disjoint_parts(parts, sampled, False)
+    if len(without_common_row) > 1:
+        yield sum((sampled.best(part.lines)[0] for part in without_common_row), ZERO)
+    if len(disjoint) > len(without_common_row):
+        words = [sampled.best(part.words)[:1] for part in disjoint]
         yield sum((value for bounds in words for value in bounds), ZERO)
 
 
 def _disjoint_parts(parts: Sequence[CertainRegion], sampled: SampledAmounts, rows: bool) -> list[CertainRegion]:
-    """Select pairwise disjoint parts, by rows or by elements, preferring those with most lines."""
-    most = {part: best[0] for part in parts if (best := sampled.best(part.lines))}
-    order = sampled.best(list(most.values()), True)
+    """Select parts without a common row (if `rows`) or without a common element, those with most lines first."""
+    lines = {part: best[0] for part in parts if (best := sampled.best(part.lines))}
+    order = sampled.best(list(lines.values()), True)
     chosen: list[CertainRegion] = []
-    for part in sorted(most, key=lambda one: order.index(most[one])):
+    for part in sorted(lines, key=lambda part: order.index(lines[part])):
         if all(part.apart_from(other, rows) for other in chosen):
             chosen.append(part)
     return chosen
@@ -313,9 +328,10 @@ def _disjoint_parts(parts: Sequence[CertainRegion], sampled: SampledAmounts, row
 
 @record(eq=False)
 class _WindowKind:
-    """The loops that separate windows, the loop that runs first in a window, and the depth of unchanged loops.
+    """A division of the run into windows: one for each iteration of the loops `outer`.
 
-    If `uneven`, the iterations of the last outer loop differ.
+    A window runs the loop `first`, and in it the loops of the program from `depth` on. `trips` is the trip count
+    of the loop that is divided in groups. If `uneven`, the iterations of the last outer loop differ.
     """
 
     name: str
@@ -327,35 +343,35 @@ class _WindowKind:
 
 
 def _stacked_arrays(array: Array, amounts: Mapping[Array, Alternatives]) -> tuple[Alternatives, ...]:
-    """A local array with those below it at fixed addresses, which share no line with it."""
+    """List the bounds of a local array, and of the arrays beneath it on the stack, which share no line with it."""
     beneath = [local_array for local_array in array.beneath if local_array in amounts and not local_array.within]
     return tuple(amounts[member] for member in (array, *beneath))
 
 
 def _varies_between_iterations(loop: Loop, found: Sequence[CertainAccess], depth: int) -> bool:
-    """Test whether loops from a depth on vary between iterations, other than by tiles."""
-    inner = {inner_loop: None for spot in found for inner_loop in spot.chain[depth:]}
-    if any(loop.variable in need.names for spot in found for need in spot.when):
+    """Test whether conditions or loops from `depth` on depend on the variable of `loop`, other than tiles of it."""
+    inner = {inner_loop: None for access in found for inner_loop in access.chain[depth:]}
+    if any(loop.variable in need.names for access in found for need in access.when):
         return True
     return any(loop.variable in child.lo.names | child.hi.names and not _is_tiled_by(child, loop) for child in inner)
 
 
 def _is_tiled_by(inner: Loop, loop: Loop) -> bool:
-    """Test whether the iterations of a loop give an inner one consecutive ranges."""
+    """Test whether `inner` runs over consecutive ranges in consecutive iterations of `loop`."""
     if loop.variable not in inner.lo.names & inner.hi.names:
         return False
-    turn = WindowLoop(loop.variable, loop.lo, loop.hi)
-    return union((inner.lo, inner.hi), turn, with_loop_bounds(turn, loop.facts, 2)) is not None
+    iteration = WindowLoop(loop.variable, loop.lo, loop.hi)
+    return union((inner.lo, inner.hi), iteration, with_loop_bounds(iteration, loop.facts, 2)) is not None
 
 
 def segment_lower_bound(
     nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]], written: bool = False
 ) -> SegmentBound:
-    """Derive the lower bound of a program; `points` are sizes at which alternatives are compared.
+    """Derive the lower bound of a program; `points` are sizes at which alternative bounds are compared.
 
-    With `written`, bounds write-backs: any replacement writes back at least as many lines as the writes alone
-    would fetch. Seen backwards, a run fetches the lines that it writes back, and has them at each write; reads
-    occupy the cache too.
+    With `written`, it bounds write-backs: any replacement writes back at least as many lines as the writes alone
+    would fetch. In reverse order, a run fetches the lines that it writes back, and has them at each write, while
+    reads occupy the cache too.
     """
     counted = tuple(writes_only(nodes)) if written else nodes
     return SegmentBound(build_window_tree(nodes, facts, points, written), any_schedule_bound(counted, facts))
@@ -364,7 +380,7 @@ def segment_lower_bound(
 def compulsory_misses(
     found: Iterator[tuple[Access, Chain]], facts: Facts, points: Sequence[Mapping[str, int]]
 ) -> SegmentBound:
-    """Bound the compulsory misses: the lines that the accesses are certain to touch each move at least once."""
+    """Bound the compulsory misses from below by the lines that the accesses are certain to touch."""
     family = _WindowTreeBuilder(facts, points[::POINT_STEP])._build_family(
         _WindowKind("the run", (), (), 0), certain_accesses(found), False
     )
@@ -373,9 +389,9 @@ def compulsory_misses(
 
 @record(eq=False)
 class SegmentBound:
-    """A lower bound on io under optimal replacement: windows of the written order, or any schedule.
+    """A lower bound on io under optimal replacement: the larger of two bounds.
 
-    `run` has the windows of the written order; `orders` bounds every schedule of a loop body's iterations.
+    `run` has the windows of the written order; `orders` is a bound for any schedule.
     """
 
     run: WindowTree
@@ -391,27 +407,27 @@ class SegmentBound:
 
     @property
     def first_touch_bound(self) -> Poly:
-        """The bound of the first windows: if the footprint of the run is known, its lines counted once."""
+        """The bound of the first family; if the footprint of the run is bounded, that is its number of lines."""
         return next((value for _, value in self.bounds_by_loop), ZERO)
 
     def _written_order_misses(self, point: Mapping[str, int]) -> int:
         capacity = point["Z"] // point["L"]
         best = {family: counter.best(point, capacity) for family, counter in self._evaluators.items()}
-        every = _misses_of_tree(self.run, best)
-        if every > 0:
-            return ceil(every + capacity)
+        beyond_capacity = _misses_of_tree(self.run, best)
+        if beyond_capacity > 0:
+            return ceil(beyond_capacity + capacity)
         return max(0, ceil(capacity + max((value for value in best.values() if value is not None), default=-capacity)))
 
     @property
     def bounds_by_loop(self) -> list[tuple[str, Poly]]:
-        """The bounds of each kind of windows by itself."""
+        """The name and the bound of each family of windows, but for those of accesses in turn."""
         return [(family.name, family.lower_bound) for family in self.run.all_families() if not family.beside]
 
 
 def _misses_of_tree(branch: WindowTree, best: Mapping[WindowFamily, Number | None]) -> Number:
-    """Sum the misses of windows that are not in cache, over consecutive loops."""
-    own = max((found for family in branch.families if (found := best[family]) is not None), default=0)
-    return max(0, own, sum(_misses_of_tree(inner, best) for inner in branch.branches))
+    """Bound the misses beyond the lines of the cache: of the best family, or of the inner loops one after another."""
+    of_families = max((value for family in branch.families if (value := best[family]) is not None), default=0)
+    return max(0, of_families, sum(_misses_of_tree(inner, best) for inner in branch.branches))
 
 
 class _WindowEvaluator:
@@ -430,7 +446,7 @@ class _WindowEvaluator:
         self._stacks = [[[of(value) for value in bounds] for bounds in stack] for stack in family.stacks]
 
     def best(self, point: Mapping[str, int], capacity: int) -> Number | None:
-        """Maximise the lines not in cache over group sizes and parts; None without windows."""
+        """Maximise the lines not in cache over group sizes and parts; None without windows at the point."""
         trips = None if self._trips is None else int(self._trips(self._environment_at(point, 1, (0, 0))))
         tried = [
             (value, group, part)
@@ -447,25 +463,25 @@ class _WindowEvaluator:
         return self._compiler.at({**sizes, GROUP: group, FROM: part[0], TO: part[1]})
 
     def _loop_parts(self, sizes: Mapping[str, int], group: int) -> list[Part]:
-        """The whole range of the outermost loop, and its halves."""
+        """List the whole range of the outermost loop, and its halves."""
         if self._part is None:
             return [(0, 0)]
         environment = self._environment_at(sizes, group, (0, 0))
-        first, last = (int(end(environment)) for end in self._part)
-        middle = (first + last) // 2
-        return [(first, last), (first, middle), (middle, last)]
+        lo, hi = (int(end(environment)) for end in self._part)
+        middle = (lo + hi) // 2
+        return [(lo, hi), (lo, middle), (middle, hi)]
 
     def _hill_climb(self, value: Number, sizes: Mapping[str, int], group: int, part: Part, capacity: int) -> Number:
-        """Improve the bounds of a part by steps of decreasing size."""
-        first, last = self._loop_parts(sizes, group)[0]
-        step = max(1, (last - first) // 4)
+        """Increase `value` by moving the ends of `part` in steps of decreasing size."""
+        lo, hi = self._loop_parts(sizes, group)[0]
+        step = max(1, (hi - lo) // 4)
         while step:
-            x, y = part
-            near = [(x + step, y), (x - step, y), (x, y - step), (x, y + step)]
+            start, end = part
+            near = [(start + step, end), (start - step, end), (start, end - step), (start, end + step)]
             improved = [
                 (result, neighbour)
                 for neighbour in near
-                if first <= neighbour[0] <= neighbour[1] <= last
+                if lo <= neighbour[0] <= neighbour[1] <= hi
                 for result in self._window_misses(sizes, group, neighbour, capacity)
             ]
             if improved and max(improved)[0] > value:
@@ -494,17 +510,17 @@ def _largest_value(values: list[Compute], environment: list[Number | None]) -> N
 
 
 def _group_sizes(trips: int) -> list[int]:
-    """List group sizes: the trip count divided by numbers near powers of 2, and small sizes.
+    """List the group sizes to try: 1, and the trip count divided by powers of 2 and by 3/2 times these.
 
-    For more than 2^128 iterations only small sizes and small divisors are tried, as large numbers are slow.
+    For more than 2^128 iterations these numbers are group sizes too, and stop at 2^64, as large numbers are slow.
     """
     if not trips:
         return []
-    shares, power = {1, 2, 3}, 4
+    divisors, power = {1, 2, 3}, 4
     huge = bool(trips >> MAX_BITS)
-    most = 1 << MAX_BITS // 2 if huge else trips
-    while power < most:
-        shares |= {power, power * 3 // 2}
+    limit = 1 << MAX_BITS // 2 if huge else trips
+    while power < limit:
+        divisors |= {power, power * 3 // 2}
         power *= 2
-    small = shares if huge else {1}
-    return sorted({*small, *(trips // share for share in shares if trips // share)})
+    small = divisors if huge else {1}
+    return sorted({*small, *(trips // divisor for divisor in divisors if trips // divisor)})

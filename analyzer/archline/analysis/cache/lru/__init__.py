@@ -3,7 +3,7 @@
 `client.lru_counts` returns the `LruCounts` of an algorithm, from which `LruCounts.at` gives a `MissCurve` at
 sizes; `api.metrics` calls it. `schedule` translates accesses to isl relations, and `count` runs in a process.
 T. Gysi, T. Grosser, L. Brandner, T. Hoefler, A Fast Analytical Model of Fully Associative Caches, PLDI 2019,
-count so at given sizes. Here sizes may stay symbols; lines have a given number of words.
+use this method at given sizes. Here sizes may stay symbols; lines have a given number of words.
 """
 
 from archline.lazy_modules import load_on_use
@@ -11,4 +11,4 @@ from archline.lazy_modules import load_on_use
 load_on_use(__name__)
 
 MAX_SECONDS = 60.0
-"""How long a count may take by default."""
+"""The default time limit of a count, in seconds."""

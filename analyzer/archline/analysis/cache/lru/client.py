@@ -20,6 +20,7 @@ from archline.language.model import Module
 from archline.records import record
 
 MAX_BYTES = 4 << 30
+"""The default memory limit of a count, in bytes."""
 WORKER = "archline.analysis.cache.lru.count"
 
 
@@ -29,7 +30,7 @@ class MissingExtraError(Exception):
 
 @record
 class LruUnavailable:
-    """The reason for a missing count, with its place in the program if there is one."""
+    """The reason why a count is missing, with the place in the program that it concerns, if any."""
 
     reason: str
     span: Span | None = None
@@ -47,8 +48,9 @@ def lru_counts(
     seconds: float = MAX_SECONDS,
     memory: int = MAX_BYTES,
 ) -> LruCounts | LruUnavailable:
-    """Count the accesses of one call by stack distance; sizes missing from `point`, which has L, stay symbols.
+    """Count the accesses of one call by stack distance.
 
+    `point` has L and may have sizes; other sizes stay symbols. `seconds` and `memory` (in bytes) limit the count.
     Raises MissingExtraError.
     """
     if not is_installed():
@@ -65,10 +67,10 @@ def lru_counts(
 
 def _ask_worker(asked: Problem, seconds: float, memory: int) -> LruCounts | str:
     """Run the worker and return its counts, or the reason for its failure. Raises MissingExtraError."""
-    # The worker imports from the same folders; -P leaves out the one where it is started.
+    # The worker imports from the same folders; -P leaves out the current folder.
     path = os.pathsep.join(folder for folder in sys.path if folder)
     try:
-        done = subprocess.run(
+        worker = subprocess.run(
             [sys.executable, "-P", "-m", WORKER],
             input=pickle.dumps((asked, memory)),
             capture_output=True,
@@ -78,15 +80,15 @@ def _ask_worker(asked: Problem, seconds: float, memory: int) -> LruCounts | str:
         )
     except subprocess.TimeoutExpired:
         return f"the count takes more than {seconds:g} seconds"
-    if done.returncode < 0:
+    if worker.returncode < 0:
         # Parts of isl do not check whether an allocation failed.
-        return f"isl was stopped by {Signals(-done.returncode).name}; it may use {memory >> 20} MB of memory"
-    problem = done.stderr.decode(errors="replace")
-    if done.returncode and "MemoryError" in problem:
+        return f"isl was stopped by {Signals(-worker.returncode).name}; its memory limit is {memory >> 20} MB"
+    problem = worker.stderr.decode(errors="replace")
+    if worker.returncode and "MemoryError" in problem:
         return f"the count takes more than {memory >> 20} MB of memory"
-    if done.returncode and "ImportError" not in problem:
+    if worker.returncode and "ImportError" not in problem:
         raise RuntimeError(f"the process that counts failed:\n{problem}")
-    answer: LruCounts | str | None = None if done.returncode else pickle.loads(done.stdout)
+    answer: LruCounts | str | None = None if worker.returncode else pickle.loads(worker.stdout)
     if answer is None:
         raise MissingExtraError
     return answer

@@ -1,11 +1,11 @@
 """Count the accesses at each stack distance: the lines accessed since the last access to the same line.
 
-A distance that is constant in a set of times is a row of the distribution. One that is affine in the time
-gives the number of times at which it reaches T, with T a symbol. For any other, a column of the time is
-enumerated at given sizes, until the rest is affine (as in Gysi et al., section 3.3).
+A distance that is constant in a set of times is a row of the distribution. For a distance that is affine in the
+time, the times at which it is at least T are counted, with T a symbol. For any other distance, a column of the time
+is enumerated at given sizes, until the rest is affine (as in Gysi et al., section 3.3).
 
-Numbers of accesses are counts of the times at which a polynomial is large enough. This module runs in a
-process of its own and imports isl, which is an extra; a count may need any amount of time and memory.
+This module runs in a process of its own and imports isl, which is an extra; a count may need any amount of time
+and memory.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def parameter_names(space: isl.Space) -> list[str]:
 
 
 def symbol_polynomials(space: isl.Space, kind: isl.dim_type) -> list[Poly]:
-    """The symbols of a space: parameters by their names, time columns as x0, x1 and so on."""
+    """List the symbols of a space: parameters by their names, time columns as x0, x1 and so on."""
     if kind == PARAMETER:
         return list(map(Poly.symbol, parameter_names(space)))
     return [Poly.symbol(f"x{place}") for place in range(space.dim(kind))]
@@ -98,7 +98,7 @@ def _iterate_conditions(part: isl.BasicSet, sizes: Mapping[str, Poly]) -> Iterat
 
 @record
 class ReuseDistance:
-    """The accesses of a reference at a set of times, with their stack distance."""
+    """The stack distance of the accesses of a reference at a set of times, as a polynomial of the time."""
 
     reference: TimedReference
     times: isl.Set
@@ -107,7 +107,7 @@ class ReuseDistance:
 
 @record
 class ReuseDistances:
-    """The times of each reference, of its first accesses, and of reuses with their distances."""
+    """The times of all accesses and of first accesses, by reference, and the distances of the other accesses."""
 
     all: tuple[tuple[TimedReference, isl.Set], ...]
     first: tuple[tuple[TimedReference, isl.Set], ...]
@@ -132,15 +132,16 @@ def reuse_distances(references: Sequence[TimedReference], context: isl.Set) -> R
 
 
 def _last_before(relation: isl.Map, accesses: isl.Map) -> isl.Map:
-    """Map each time to the last earlier time that accesses the same line."""
+    """Map each time of a reference to the last earlier time at which any of `accesses` is to the same line."""
     earlier = isl.Map.lex_gt(relation.get_space().domain())
     return relation.apply_range(accesses.reverse()).intersect(earlier).lexmax().coalesce()
 
 
 def _lines_between_accesses(last: isl.Map, arrays: dict[str, isl.Map]) -> Iterator[tuple[isl.Set, isl.QPolynomial]]:
-    """Count the lines of all arrays accessed after the last time, up to the current one.
+    """Yield sets of times with the number of lines of all arrays accessed since the last access to the line.
 
-    Each part of the map is counted separately, as isl then keeps smaller sets disjoint.
+    `last` maps each time to that of the last access. Its parts are counted separately, as isl then keeps smaller
+    sets disjoint.
     """
     for part in last.make_disjoint().get_basic_maps():
         times = _times_since_last(isl.Map.from_basic_map(part))
@@ -155,7 +156,7 @@ def _lines_between_accesses(last: isl.Map, arrays: dict[str, isl.Map]) -> Iterat
 
 
 def _times_since_last(last: isl.Map) -> isl.Map:
-    """Map each time to the times after the last access, itself included."""
+    """Map each time to the times after that of the last access, up to and including itself."""
     space = last.get_space().domain()
     return last.apply_range(isl.Map.lex_lt(space)).intersect(isl.Map.lex_ge(space))
 
@@ -165,10 +166,11 @@ Key = TypeVar("Key")
 
 @dataclass(eq=False)
 class DistanceTally:
-    """Counts of accesses: all, first ones, by constant distance, and by changing distance.
+    """Counts of all accesses, of first accesses, and of others by distance, if this is constant (`settled`).
 
-    `ranged` counts the accesses whose distance is at least a + T/b, by a and b; `open` those whose distance is a
-    polynomial of the time of a reference. `context` constrains the sizes.
+    `ranged` counts, by a and b, the accesses whose distance is at least a + T/b, for distances affine in the time;
+    `open` counts accesses with other distances, each a polynomial of the time of a reference. `context` constrains
+    the sizes.
     """
 
     context: isl.Set
@@ -196,7 +198,7 @@ class DistanceTally:
             self._add_reused(reuse)
 
     def _add_reused(self, reuse: ReuseDistance) -> None:
-        """Add reuses to the counts of constant, ranged or open distances."""
+        """Add accesses to the counts of settled, ranged or open distances."""
         fixed, moving = _split_columns(_without_fixed(to_polynomial(reuse.distance), reuse.times))
         if not moving:
             _add_count(self.settled, fixed, reuse.times.card())
@@ -219,15 +221,15 @@ class DistanceTally:
             yield times, distance
             return
         place = int(column[1:])
-        least, most = (int(str(end)) for end in (times.dim_min_val(place), times.dim_max_val(place)))
-        for value in range(least, most + 1):
+        first, last = (int(str(end)) for end in (times.dim_min_val(place), times.dim_max_val(place)))
+        for value in range(first, last + 1):
             part = times.fix_val(SET, place, isl.Val(value))
             if not part.is_empty():
                 yield from self._affine_parts(part, distance.substitute({column: Poly.constant(value)}))
 
 
 def _without_fixed(value: Poly, times: isl.Set) -> Poly:
-    """Substitute time columns that equalities determine from sizes."""
+    """Substitute the time columns that equalities of `times` determine from sizes."""
     equalities = [
         affine_to_polynomial(constraint.get_aff())
         for constraint in times.affine_hull().get_constraints()
@@ -267,22 +269,25 @@ def _split_columns(value: Poly) -> tuple[Poly, Poly]:
 
 
 def _column_to_enumerate(value: Poly) -> str | None:
-    """The time column in most nonlinear products; None if the value is affine."""
+    """Find the time column in the most nonlinear products; None if the value is affine."""
     products = [Poly({monomial: number}) for monomial, number in value.terms.items() if sum(p for _, p in monomial) > 1]
     columns = [name for term in products for name in _column_names(term)]
     return max(sorted(set(columns)), key=columns.count, default=None)
 
 
 def _count_at_least(times: isl.Set, distance: Poly) -> tuple[int, isl.PwQPolynomial]:
-    """Count the times at which `scale` times an affine distance is at least T. Raises NotAffineError."""
+    """Return a scale, and the number of times at which it times an affine distance is at least T.
+
+    Raises NotAffineError.
+    """
     space = times.get_space()
     sizes = parameter_names(space)
     columns = [f"x{place}" for place in range(space.dim(SET))]
     names = {name: name for name in (*sizes, *columns)}
     text, scale = scaled_text(distance, names)
     axes = ", ".join(columns)
-    held = isl.Set(f"[{', '.join([*sizes, THRESHOLD])}] -> {{ [{axes}] : {text} >= {THRESHOLD} }}")
-    return scale, times.align_params(held.get_space()).intersect(held).card()
+    far_times = isl.Set(f"[{', '.join([*sizes, THRESHOLD])}] -> {{ [{axes}] : {text} >= {THRESHOLD} }}")
+    return scale, times.align_params(far_times.get_space()).intersect(far_times).card()
 
 
 def count_by_distance(asked: Problem) -> LruCounts:
@@ -323,7 +328,7 @@ def count_by_distance(asked: Problem) -> LruCounts:
 
 
 def _isl_answer(asked: Problem, memory: int) -> LruCounts | str | None:
-    """Run the count and return it, or isl's reason for a failure; None if isl lacks barvinok."""
+    """Run the count and return it, or the reason of a failure; None if isl is built without barvinok."""
     if not hasattr(isl.Set, "card"):
         return None
     _limit_memory(memory)
@@ -331,7 +336,7 @@ def _isl_answer(asked: Problem, memory: int) -> LruCounts | str | None:
         return count_by_distance(asked)
     except isl.Error as problem:
         # isl reports a lack of memory in many ways, not all of them explicit.
-        return f"isl, which may use {memory >> 20} MB of memory, gave up: {problem}"
+        return f"isl failed, with a memory limit of {memory >> 20} MB: {problem}"
     except MemoryError:
         return f"the count takes more than {memory >> 20} MB of memory"
 

@@ -7,11 +7,12 @@ Let LRU with C' lines, empty at the start, fetch f + k*C' lines, 1 <= f <= C'. C
 it fetches f lines, and k parts in which it fetches C'.
 
 - In the first part every fetch is a first access, which any cache fetches: a line is fetched again only after
-C' other lines were accessed, and from an empty cache these and the line itself are C' + 1 fetches. - In any
-other part at least C' lines other than x are accessed, where x is the last line accessed before: if x is
-fetched, C' other lines were accessed since; if a line is fetched twice, it and C' others were accessed
-between; else the C' lines that are fetched are different, and x is not among them. - When such a part begins,
-an optimal cache of C <= C' lines holds x and at most C - 1 lines of the part. It fetches the rest.
+  C' other lines were accessed, and from an empty cache these and the line itself are C' + 1 fetches.
+- In any other part at least C' lines other than x are accessed, where x is the last line accessed before: if x is
+  fetched, C' other lines were accessed since; if a line is fetched twice, it and C' others were accessed between;
+  otherwise the C' lines that are fetched are different, and x is not among them.
+- When such a part begins, an optimal cache of C <= C' lines holds x and at most C - 1 lines of the part. It
+  fetches the rest.
 
 So it fetches at least f + k*(C' - C + 1) lines, which is at least LRU(C')*(C' - C + 1)/C'. The theorem has C
 lines less, as its caches may begin with different lines.
@@ -34,7 +35,7 @@ copyreg.pickle(Poly, lambda value: (Poly, (value.terms,)))
 copyreg.pickle(Symbol, lambda atom: (Symbol, (atom.name,)))
 copyreg.pickle(Floor, lambda atom: (Floor, (atom.argument, atom.modulus)))
 THRESHOLD = "T"
-"""The symbol of the least distance of the accesses that are counted."""
+"""The symbol of the minimum distance from which on accesses are counted."""
 
 
 @record
@@ -84,7 +85,7 @@ class DistanceCount:
 
 @record
 class DistanceRange:
-    """The number of accesses at a distance of at least `least` + T/`scale`; T is a symbol of the count."""
+    """The number of accesses at a distance of at least `least` + T/`scale`, as a function of the symbol T."""
 
     least: Poly
     scale: int
@@ -121,12 +122,12 @@ class LruCounts:
 
 
 STEPS_PER_SCALE = 24
-"""The number of steps of the scale of cache sizes, on which they double every four steps."""
+"""How often cache sizes double on the scale that is tried, in four steps each; also the number of distances tried."""
 
 
 @record
 class LruLowerBound:
-    """A bound on io, because LRU with `lines` lines has `misses` misses."""
+    """A lower bound on io, which follows from `misses` misses of LRU with `lines` lines."""
 
     bound: int
     lines: int
@@ -134,7 +135,7 @@ class LruLowerBound:
 
 
 def optimal_miss_bound(misses: int, lines: int, capacity: int) -> int:
-    """Bound the misses of optimal replacement with `capacity` lines, given the LRU misses with `lines`."""
+    """Bound the misses of optimal replacement with `capacity` lines from below, given the LRU misses with `lines`."""
     if not misses:
         return 0
     parts, first = divmod(misses - 1, lines)
@@ -175,12 +176,15 @@ class MissCurve:
         bounds = (
             LruLowerBound(optimal_miss_bound(misses, lines, capacity), lines, misses) for lines, misses in fetched
         )
-        return max(bounds, key=lambda each: each.bound)
+        return max(bounds, key=lambda candidate: candidate.bound)
 
     def _candidate_sizes(self, capacity: int) -> list[int]:
-        """Choose cache sizes, from `capacity` to all lines: on a scale, and just below frequent distances."""
-        most = max(capacity, self.first)
+        """Choose cache sizes, from `capacity` to all lines of the run: on a scale, and just below frequent distances.
+
+        From a size of all lines on, LRU has only first misses.
+        """
+        largest = max(capacity, self.first)
         edges = [int(distance) - 1 for distance, _ in sorted(self.settled, key=lambda row: -row[1])[:STEPS_PER_SCALE]]
         unit = max(1, capacity // 8)
         scale = [capacity + (unit << step // 4) * (step % 4 + 4) // 4 for step in range(4 * STEPS_PER_SCALE)]
-        return sorted({capacity, most, *(size for size in (*edges, *scale) if capacity <= size <= most)})
+        return sorted({capacity, largest, *(size for size in (*edges, *scale) if capacity <= size <= largest)})

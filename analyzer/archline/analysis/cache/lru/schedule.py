@@ -1,8 +1,8 @@
 """Translate the accesses of a program to isl relations from times to lines.
 
-A time is a tuple, compared lexicographically: from the outside in, the position of a statement in its block
-and the counter of the loop that it is. A counter v that walks along lines of L words is two columns, v // L
-and v % L: isl then meets few floors, and counts ten times faster.
+A time is a tuple, compared lexicographically: from the outside in, the position of a statement in its block and, if
+the statement is a loop, its variable. A variable v that moves along lines of L words has two columns, v // L and
+v % L: isl then meets few floors, and counts ten times faster.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from archline.records import record
 
 @record
 class TimeColumn:
-    """A column of a time: a position in a block, a counter, or its quotient ("q") or remainder ("r") by L."""
+    """A column of a time: a position in a block, a loop variable, or its quotient ("q") or remainder ("r") by L."""
 
     counter: str = ""
     part: str = ""
@@ -62,7 +62,7 @@ class TimeColumn:
 
 @record
 class TimedReference:
-    """An access, `times` in a row, as an isl `relation` of its times to lines of `array`."""
+    """An access, made `times` times in succession, as an isl `relation` from times to lines of `array`."""
 
     array: str
     times: int
@@ -72,7 +72,7 @@ class TimedReference:
 
 @record
 class Problem:
-    """References in serial order, with lines of `line` words; `context` constrains the sizes.
+    """The input of a count: references in text order, with lines of `line` words; `context` constrains the sizes.
 
     `sizes` stay symbols; isl calls them p0, p1 and so on.
     """
@@ -95,7 +95,7 @@ class NotAffineError(Exception):
 
 
 def scaled_text(value: Poly, names: Names) -> tuple[str, int]:
-    """Return isl text with integer coefficients, and the factor that clears denominators.
+    """Return isl text of a multiple of a value with integer coefficients, and the factor.
 
     Raises NotAffineError.
     """
@@ -135,17 +135,17 @@ def _atom_text(atom: Atom, names: Names) -> str:
 
 
 Time = tuple[int | str, ...]
-"""Positions in blocks and names of counters, alternating."""
+"""Positions in blocks and names of loop variables, alternating."""
 STACK = "stack"
 
 
 def build_problem(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) -> Problem:
-    """Describe the accesses of one call with lines of point["L"] words; sizes that the point lacks stay symbols.
+    """Describe the accesses of one call with lines of point["L"] words; sizes that `point` lacks stay symbols.
 
-    Raises UntracedError if data, recursion or a subscript that is not affine decides the accesses.
+    Raises UntracedError if the algorithm is recursive, or accesses depend on data or are not affine.
     """
     if is_recursive(module, algorithm):
-        raise UntracedError("the accesses of a recursion are not a loop nest", algorithm.span)
+        raise UntracedError("exact counts are made for loops only, and this algorithm is recursive", algorithm.span)
     scope, nodes = Lowering(module).trace(algorithm)
     result = list(_timed_accesses(nodes, (), ()))
     separate = _has_separate_stacks([access.array for access, _, _ in result])
@@ -184,10 +184,10 @@ def _line_counters(found: Sequence[tuple[Access, Chain, Time]], line: int) -> fr
 
 
 def _has_separate_stacks(arrays: Sequence[Array]) -> bool:
-    """Test whether local arrays never reuse lines of another one, nor move between iterations."""
+    """Test whether no two local arrays share lines of the stack, and none moves between iterations."""
     local = [array for array in dict.fromkeys(arrays) if array.local]
-    above = all(first in second.beneath or second in first.beneath for first, second in combinations(local, 2))
-    return above and not any(array.within for array in local)
+    disjoint = all(first in second.beneath or second in first.beneath for first, second in combinations(local, 2))
+    return disjoint and not any(array.within for array in local)
 
 
 @dataclass(eq=False)
@@ -212,7 +212,7 @@ class _ProblemBuilder:
         self, access: Access, chain: Chain, time: tuple[TimeColumn, ...], symbols: Names
     ) -> TimedReference:
         if not access.certain:
-            reason = "more than sizes and loop variables decide whether this is accessed"
+            reason = "whether this is accessed depends on more than sizes and loop variables"
             raise UntracedError(reason, access.span)
         counters = {loop.variable: f"v{place}" for place, loop in enumerate(chain)}
         names = {**symbols, **{name: self._counter_text(name, symbol) for name, symbol in counters.items()}}
@@ -233,8 +233,8 @@ class _ProblemBuilder:
         return f"({self.point['L']}*{symbol}q + {symbol}r)" if name in self.cut else symbol
 
     def _value_at_point(self, value: Poly) -> Poly:
-        given = {name: Poly.constant(number) for name, number in self.point.items()}
-        return self.scope.facts.restore(value).substitute(given)
+        constants = {name: Poly.constant(number) for name, number in self.point.items()}
+        return self.scope.facts.restore(value).substitute(constants)
 
     def _at_least_zero(self, value: Poly, names: Names) -> str:
         return f"{scaled_text(self._value_at_point(value), names)[0]} >= 0"
@@ -246,13 +246,13 @@ class _ProblemBuilder:
 
     # Lines
     def _line_subscripts(self, access: Access, names: Names) -> tuple[str, list[str]]:
-        """Return the array and the subscripts of a line: those of the row, and the contiguous one // L."""
+        """Return the array and the subscripts of a line: the subscripts of the row, and the contiguous one // L."""
         array = access.array
         if array.layout == "zmorton":
             raise UntracedError("lines of a Z-Morton array are not affine in its subscripts", access.span)
         place = [subscript for subscript in access.place if subscript is not None]
         if len(place) < len(access.place):
-            raise UntracedError("the data decides which element this is", access.span)
+            raise UntracedError("which element this is depends on data", access.span)
         along = contiguous_dimension(array)
         rows = [subscript for dimension, subscript in enumerate(place) if dimension != along]
         if array.local and not self.separate:
@@ -262,11 +262,11 @@ class _ProblemBuilder:
         return key, [*texts, floor_text(self._value_at_point(place[along]), self.point["L"], names)]
 
     def _on_stack(self, access: Access, rows: list[Poly], last: Poly, names: Names) -> str:
-        """Return the number of a line on the stack; local arrays lie above those made before them."""
+        """Return the number of a line on the stack, where local arrays lie above earlier ones. Raises UntracedError."""
         array = access.array
         for member in (array, *array.beneath):
             if not member.exact or member.layout == "zmorton":
-                raise UntracedError(f"where the local array `{array.name}` lies is not known exactly", access.span)
+                raise UntracedError(f"the address of the local array `{array.name}` is not known exactly", access.span)
         along, line, length = contiguous_dimension(array), Poly.constant(self.point["L"]), ONE
         row = ZERO
         extents = [extent for dimension, extent in enumerate(array.extents) if dimension != along]
@@ -280,10 +280,10 @@ class _ProblemBuilder:
         """Return the constraints on sizes that isl can express."""
         signature = self.scope.module.signatures[algorithm]
         bounded = {name: symbol for name, symbol in symbols.items() if name not in signature.indices}
-        held = [f"{symbol} >= {signature.at_least.get(name, 1)}" for name, symbol in bounded.items()]
+        constraints = [f"{symbol} >= {signature.at_least.get(name, 1)}" for name, symbol in bounded.items()]
         for fact in algorithm.where:
-            held += self._fact_constraints(fact, symbols)
-        return f"[{', '.join(symbols.values())}] -> {{ : {' and '.join(held)} }}"
+            constraints += self._fact_constraints(fact, symbols)
+        return f"[{', '.join(symbols.values())}] -> {{ : {' and '.join(constraints)} }}"
 
     def _fact_constraints(self, fact: s.Fact, symbols: Names) -> Iterator[str]:
         """Yield a fact as isl constraints, if it is affine or a divisibility by a number."""
@@ -301,7 +301,10 @@ class _ProblemBuilder:
 
 
 def _align_columns(times: Sequence[Time], cut: frozenset[str]) -> list[tuple[TimeColumn, ...]]:
-    """Pad times to the same number of columns, and drop columns that are equal in all."""
+    """Pad times to the same number of columns, and drop positions that are equal in all times.
+
+    Columns with a variable of `cut` are two, for its quotient and its remainder.
+    """
     length = max(map(len, times), default=0)
     full = [(*time, *(0 for _ in range(length - len(time)))) for time in times]
     padded: list[list[TimeColumn]] = [[] for _ in times]
@@ -309,12 +312,12 @@ def _align_columns(times: Sequence[Time], cut: frozenset[str]) -> list[tuple[Tim
         entries = [time[place] for time in full]
         if entries == entries[:1] * len(entries) and isinstance(entries[0], int):
             continue
-        pairs = not cut.isdisjoint(map(str, entries))
+        is_split = not cut.isdisjoint(map(str, entries))
         for columns, entry in zip(padded, entries, strict=True):
             if isinstance(entry, int):
-                columns += [TimeColumn(place=entry), TimeColumn()][: 1 + pairs]
+                columns += [TimeColumn(place=entry), TimeColumn()][: 1 + is_split]
             elif entry in cut:
                 columns += [TimeColumn(entry, "q"), TimeColumn(entry, "r")]
             else:
-                columns += [TimeColumn(entry), TimeColumn()][: 1 + pairs]
+                columns += [TimeColumn(entry), TimeColumn()][: 1 + is_split]
     return list(map(tuple, padded))

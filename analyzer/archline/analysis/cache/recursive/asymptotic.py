@@ -1,12 +1,12 @@
 """Derive the growth of io of a recursion from a recurrence over real sizes.
 
-It assumes that FEW_LINES lines fit. If fewer do, Z >= L^2 bounds Z and L by constants, and callers compare io
-as work (`growth.in_small_caches`); for other caches nothing is claimed.
+It assumes that at least FEW_LINES lines fit. If fewer fit, Z >= L^2 bounds Z and L by constants, and callers compare
+io as work (`growth.in_small_caches`); for other caches nothing is claimed.
 
 In recursion by square roots, as in the six-step FFT, calls have sizes of about the root of n. If a call of
-size n > Z makes calls of two sizes whose product is n, with as many of each as make their sizes sum to n, and
-fetches O(n/L) lines itself, each level fetches twice the lines of the one above. Levels halve log2(n) until it
-is log2(Z), so that there are log2(n)/log2(Z) times the lines of the first. Calls that fit fetch their
+size n > Z makes calls of two sizes whose product is n, and of each size so many that their sizes sum to n, and
+fetches O(n/L) lines itself, then each level fetches twice the lines of the level above. Levels halve log2(n) until
+it is log2(Z), so that all levels fetch O(log2(n)/log2(Z)) times the lines of the first. Calls that fit fetch their
 arguments: their local arrays lie in the same lines of the stack, which stay in cache.
 """
 
@@ -54,13 +54,14 @@ SAMPLE_SIZE, SAMPLE_LENGTH = 2**20, 2**6
 MAX_CONSTANT = Poly.constant(1024)
 """Sizes up to this one count as constants."""
 NAME = "io"
+"""The name of the function that the recurrence defines."""
 ROOT_CALLS = 2
 """The number of calls, of two sizes whose product is n, that a recursion by square roots makes."""
 RELATIONS = frozenset(("<", "<=", "==", "!=", ">=", ">"))
 
 
 class UnsolvedRecursionError(Exception):
-    """The growth of a recursion is not derived; the message gives the reason."""
+    """The growth of a recursion cannot be derived; the message gives the reason."""
 
 
 def io_growth_of_recursion(recursions: RecursiveMissBounds, facts: Sequence[s.Fact]) -> tuple[Growth, ...]:
@@ -79,7 +80,7 @@ class _RecursionGrowths:
 
     def of(self, algorithm: s.Algorithm) -> tuple[Growth, ...]:
         if algorithm in self._open:
-            raise UnsolvedRecursionError(f"`{algorithm.name}` is mutually recursive with others")
+            raise UnsolvedRecursionError(f"`{algorithm.name}` is mutually recursive with other algorithms")
         if algorithm not in self._found:
             self._open.append(algorithm)
             self._found[algorithm] = self._solve(algorithm)
@@ -96,7 +97,7 @@ class _RecursionGrowths:
             raise UnsolvedRecursionError("its growth is derived only for tall caches (Z >= L^2); add that fact")
         others = {call.target for call in recursive_calls(body.body.nodes)} - {algorithm}
         if any(self.recursions.body_of(callee).made for callee in others):
-            raise UnsolvedRecursionError("algorithms that it calls allocate arrays")
+            raise UnsolvedRecursionError("algorithms that it calls have local arrays")
         writer = _RecurrenceBuilder(algorithm, body, assumed.with_nonnegative(WORDS - LINE.scaled(FEW_LINES)), self.of)
         if not any(call.target is algorithm for call in recursive_calls(body.body.nodes)):
             regimes = tuple(writer.non_recursive_growth(self.recursions))
@@ -115,7 +116,7 @@ class _RecursionGrowths:
 
 
 def _single_growth(growths: Sequence[Growth]) -> s.Expr:
-    """Return the growth at all sizes. Raises UnsolvedRecursionError if it differs between regimes."""
+    """Return the only growth of a call. Raises UnsolvedRecursionError if there are several regimes."""
     if len(growths) > 1:
         raise UnsolvedRecursionError("the growth of a call differs between regimes")
     return _upper_growth(growths[0])
@@ -139,7 +140,7 @@ class _RecurrenceBuilder:
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The sizes that io depends on: those of arrays."""
+        """The sizes that io depends on: those in the extents of arrays."""
         restore = self.facts.restore
         names = restore(self.body.given).names | restore(self.body.made).names
         result = tuple(name for name in self.body.body.scope.values if name in names - {"L"})
@@ -149,7 +150,7 @@ class _RecurrenceBuilder:
 
     # Recursion by square roots.
     def square_root_growth(self, known: Sequence[s.Fact]) -> s.Expr | None:
-        """Return the growth of a recursion by square roots under facts about the cache; None for others."""
+        """Return the growth of a recursion by square roots under facts about the cache; None for other recursions."""
         *before, last = self.body.parts
         if len(self.sizes) > 1 or not isinstance(last, BranchPart):
             return None
@@ -158,19 +159,20 @@ class _RecurrenceBuilder:
             return None
         self._require_small_leaves(last)
         body, parts = self.body.body, (*before, *branches[0])
-        calls, called = (
+        calls, call_count = (
             list(self._recursive_calls(parts)),
             sum(call.target is self.algorithm for call in recursive_calls(body.nodes)),
         )
-        if any(isinstance(part, BranchPart) for part in all_parts(parts)) or not len(calls) == called == ROOT_CALLS:
+        if any(isinstance(part, BranchPart) for part in all_parts(parts)) or not len(calls) == call_count == ROOT_CALLS:
             return None
         if not all(self._is_root(*call) for call in calls):
             return None
         n, line = b.name(self.sizes[0]), b.name("L")
-        lines, large = b.binary("/", n, line), (*known, b.binary(">=", n, b.name("Z")))
+        lines, with_large_n = b.binary("/", n, line), (*known, b.binary(">=", n, b.name("Z")))
         argument, held = (self._leading_part(self._smooth_lines(arrays)) for arrays in (body.given, body.made))
         if not all(
-            _is_below(cost, lines, large) for cost in (*self._misses_outside_calls(parts, b.ONE), to_tree(held + ONE))
+            _is_below(cost, lines, with_large_n)
+            for cost in (*self._misses_outside_calls(parts, b.ONE), to_tree(held + ONE))
         ):
             return None
         if not _is_below(to_tree(argument), b.binary("+", b.ONE, lines), known):
@@ -179,7 +181,7 @@ class _RecurrenceBuilder:
         return b.binary("+", to_tree(self._combine_roots(argument + held)), levels)
 
     def _combine_roots(self, lines: Poly) -> Poly:
-        """Drop coefficients, and write n/sqrt(n) as sqrt(n)."""
+        """Drop coefficients, and replace n/sqrt(n) by sqrt(n)."""
         n = Poly.symbol(self.sizes[0])
         ((inverse, _),) = (n * a.sqrt(n) ** -1).terms.items()
         terms = (a.sqrt(n) if term == inverse else Poly({term: ONE.constant_term}) for term in lines.terms)
@@ -198,14 +200,14 @@ class _RecurrenceBuilder:
                     pass
 
     def _is_root(self, times: Poly, call: RecursiveCall) -> bool:
-        """Test that a call has a size of about sqrt(n), sizes sum to n, and local arrays share one address."""
+        """Test that a call has a size of about sqrt(n), all its sizes sum to n, and local arrays share one address."""
         restore, n = self.facts.restore, Poly.symbol(self.sizes[0])
         size, times = restore(call.sizes[self.sizes[0]]), restore(times)
         root = remove_rounding(size) in (a.sqrt(n), n * a.sqrt(n) ** -1)
         return root and call.base is not None and restore(times * size) == n
 
     def _misses_outside_calls(self, parts: Iterable[Part], times: s.Expr) -> Iterator[s.Expr]:
-        """Yield the cache misses of parts other than calls of the algorithm itself."""
+        """Yield the cache misses of parts other than calls of the algorithm itself, multiplied by `times`."""
         for part in parts:
             match part:
                 case StraightLinePart():
@@ -245,11 +247,11 @@ class _RecurrenceBuilder:
     def _indexed_call_misses(self, call: RecursiveCall, target: Body) -> Poly:
         """Bound the misses of a call of a recursion by indices."""
         if target.potential is None:
-            raise UnsolvedRecursionError(f"no bound is found on the cache misses of all calls of `{call.target.name}`")
+            raise UnsolvedRecursionError(f"no bound was found on the cache misses of all calls of `{call.target.name}`")
         forms = [form.substitute(call.sizes) for form in target.potential.forms]
-        moved = sorted({name for form in forms for name in form.names} & set(self._indices))
-        if moved:
-            raise UnsolvedRecursionError(f"`{moved[0]}` may be below 0")
+        indices = sorted({name for form in forms for name in form.names} & set(self._indices))
+        if indices:
+            raise UnsolvedRecursionError(f"the index `{indices[0]}` may be negative")
         return sum_polynomials(map(self._leading_part, forms))
 
     @property
@@ -259,7 +261,7 @@ class _RecurrenceBuilder:
     def cases(self) -> Iterator[EquationCase]:
         """Yield the case of arrays that fit, then one case for each branch with recursive calls."""
         lines = self._leading_part(self._smooth_lines((*self.body.body.given, *self.body.body.made)))
-        words = Poly({term: one for term, one in (lines * LINE).terms.items() if _has_size_factor(term)})
+        words = Poly({term: factor for term, factor in (lines * LINE).terms.items() if _has_size_factor(term)})
         yield EquationCase(to_tree(lines), b.binary("<=", to_tree(words), b.name("Z")))
         *before, last = self.body.parts
         shared = self._sum_misses(before)
@@ -272,26 +274,32 @@ class _RecurrenceBuilder:
             yield EquationCase(self._branch_cost(parts, shared), condition)
 
     def _require_small_leaves(self, chosen: BranchPart) -> None:
-        """Require that branches without recursive calls have constant size, as the recurrence omits them."""
+        """Require that branches without recursive calls have constant sizes, as the recurrence leaves them out.
+
+        Raises UnsolvedRecursionError.
+        """
         scope = self.body.body.scope
         facts = scope.facts
         for branch, parts in chosen.branches:
-            here = facts
+            in_branch = facts
             if branch.condition is not None:
-                here = with_fact(facts, branch.condition, scope)
+                in_branch = with_fact(facts, branch.condition, scope)
                 for need in equivalent_constraints(branch.condition, scope) or ():
                     # max(n, m) <= 16 -> n <= 16 and m <= 16
-                    here = reduce(Facts.with_nonnegative, a.split_extremum(need, False), here)
+                    in_branch = reduce(Facts.with_nonnegative, a.split_extremum(need, False), in_branch)
             if not any(map(_calls_itself, parts)):
                 sizes = sorted(_size_names(parts) & scope.values.keys())
-                large = [name for name in sizes if not here.nonnegative(MAX_CONSTANT - scope.values[name])]
+                large = [name for name in sizes if not in_branch.nonnegative(MAX_CONSTANT - scope.values[name])]
                 if large:
-                    raise UnsolvedRecursionError(f"`{large[0]}` may be of any size where there is no recursive call")
+                    raise UnsolvedRecursionError(f"`{large[0]}` is not bounded in a branch without recursive calls")
             if branch.condition is not None:
                 facts = with_fact(facts, negate_condition(branch.condition), scope)
 
     def require_known(self, cases: tuple[EquationCase, ...]) -> None:
-        """Require that sizes other than the recurrence's parameters are the same in every call."""
+        """Require that sizes other than the recurrence's parameters are the same in every call.
+
+        Raises UnsolvedRecursionError.
+        """
         mentioned = names(tuple(part for case in cases for part in (case.value, case.condition) if part is not None))
         mentioned -= set(self.sizes)
         for call in recursive_calls(self.body.body.nodes):
@@ -315,16 +323,16 @@ class _RecurrenceBuilder:
         return total
 
     def _leading_part(self, value: Poly) -> Poly:
-        """Drop negative terms, coefficients and rounding, and lower-order constants."""
+        """Bound the growth of a value: drop rounding, negative terms and coefficients; terms without sizes become 1."""
         value = upper_bound_unrounded(self.facts.restore(value))
         terms = {monomial: ONE.constant_term for monomial, coefficient in value.terms.items() if coefficient > 0}
-        sized = {monomial: one for monomial, one in terms.items() if _has_size_factor(monomial)}
-        return Poly(sized) + ONE if sized else Poly(terms)
+        in_sizes = {monomial: factor for monomial, factor in terms.items() if _has_size_factor(monomial)}
+        return Poly(in_sizes) + ONE if in_sizes else Poly(terms)
 
     def _branch_condition(self, branch: ChoiceBranch) -> s.Fact:
         condition = branch.condition
         if branch.taken is None or condition is None:
-            raise UnsolvedRecursionError("the data decides which calls are made")
+            raise UnsolvedRecursionError("which calls are made depends on data")
         if not isinstance(condition, s.Binary) or condition.op not in RELATIONS:
             raise UnsolvedRecursionError("the condition of its recursive calls is not a comparison of sizes")
         return condition
@@ -335,25 +343,25 @@ class _RecurrenceBuilder:
             b.binary("*", b.number(count), term.tree) if count > 1 else term.tree for term, count in counts.items()
         ]
         return b.sum_terms(
-            (False, each) for each in (*terms, to_tree(self._leading_part(self._sum_misses(rest) + shared + ONE)))
+            (False, term) for term in (*terms, to_tree(self._leading_part(self._sum_misses(rest) + shared + ONE)))
         )
 
     def _collect_calls(self, parts: Iterable[Part]) -> tuple[Counter[_SyntacticTerm], list[Part]]:
-        """Count calls by size, and list the other parts; branches selected by data count with their maximum."""
+        """Count calls by their costs, and list the other parts; of branches selected by data the maximum counts."""
         counts: Counter[_SyntacticTerm] = Counter()
         rest: list[Part] = []
         for part in parts:
             match part:
                 case CallPart():
-                    own = part.call.target is self.algorithm
-                    counts[_SyntacticTerm.of(self._recursive_term(part) if own else self._callee_growth(part))] += 1
+                    is_self = part.call.target is self.algorithm
+                    counts[_SyntacticTerm.of(self._recursive_term(part) if is_self else self._callee_growth(part))] += 1
                 case LoopPart():
                     counts[_SyntacticTerm.of(self._loop_of_calls(part))] += 1
                 case BranchPart(branches=branches):
                     most: Counter[_SyntacticTerm] = Counter()
                     for branch, inner in branches:
                         if branch.taken is not None and branch.condition is not None:
-                            raise UnsolvedRecursionError("recursive calls stand under further conditions")
+                            raise UnsolvedRecursionError("recursive calls are under further conditions")
                         made, others = self._collect_calls(inner)
                         most |= made
                         rest += others
@@ -363,13 +371,13 @@ class _RecurrenceBuilder:
         return counts, rest
 
     def _loop_of_calls(self, part: LoopPart) -> s.Expr:
-        """Multiply the calls in a loop by its trip count; all must have the same sizes."""
+        """Multiply the calls in a loop by its trip count. Raises UnsolvedRecursionError unless sizes are equal."""
         if any(
             part.loop.variable in value.names
             for call in recursive_calls(part.loop.body)
             for value in call.sizes.values()
         ):
-            raise UnsolvedRecursionError("the sizes of calls vary in a loop")
+            raise UnsolvedRecursionError("the sizes of the calls in a loop differ between iterations")
         return b.binary("*", to_tree(self._leading_part(part.loop.trips)), self._branch_cost(part.parts, ZERO))
 
     def _recursive_term(self, part: CallPart) -> s.Expr:
@@ -391,14 +399,14 @@ class _RecurrenceBuilder:
         return substitute_names(_single_growth(self.orders(part.call.target)), sizes)
 
     def _sum_misses(self, parts: Iterable[Part]) -> Poly:
-        """Sum the misses of parts, which must be without recursive calls."""
+        """Sum the misses of parts. Raises UnsolvedRecursionError if they have recursive calls."""
         total = ZERO
         for part in parts:
             match part:
                 case StraightLinePart():
                     total = total + self._part_misses(part)
                 case _:
-                    raise UnsolvedRecursionError("recursive calls stand in loops or under further conditions")
+                    raise UnsolvedRecursionError("recursive calls are in loops or under further conditions")
         return total
 
     def _part_misses(self, piece: StraightLinePart) -> Poly:
@@ -410,7 +418,7 @@ class _RecurrenceBuilder:
 
 @record
 class _SyntacticTerm:
-    """A term of a sum, equal to terms that are written the same."""
+    """A term of a sum, which is equal to terms that are written in the same way."""
 
     key: object
     tree: s.Expr = field(compare=False)
@@ -440,7 +448,7 @@ def _sum_terms(expr: s.Expr) -> Iterator[s.Expr]:
 
 
 def _size_names(parts: Iterable[Part]) -> set[str]:
-    """The names that determine the misses of parts without recursive calls."""
+    """Collect the names in loop bounds, trip counts and call sizes of some parts."""
     result: set[str] = set()
     for part in all_parts(parts):
         match part:
@@ -462,7 +470,7 @@ def _calls_itself(part: Part) -> bool:
 
 
 def _value_at_large_sizes(value: Poly) -> float:
-    """Evaluate at large sizes and lines that are not short; infinity without a value."""
+    """Evaluate at large sizes and a long line; infinity if the value is undefined."""
     point = {**dict.fromkeys(value.names, SAMPLE_SIZE), "L": SAMPLE_LENGTH}
     try:
         return float(evaluate(value, point))

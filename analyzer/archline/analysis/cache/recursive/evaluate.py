@@ -1,9 +1,8 @@
-"""Bound the io of recursive algorithms at given sizes: calls that fit fetch their lines once, others sum their
-parts.
+"""Bound the io of recursive algorithms from above at given sizes, by following their calls.
 
 The rule of M. Frigo, C. E. Leiserson, H. Prokop, S. Ramachandran, Cache-Oblivious Algorithms (FOCS 1999): a
-call whose arrays fit into the cache fetches no more than their lines, any other no more than its parts do,
-each from an empty cache.
+call whose arrays fit into the cache fetches at most their lines, any other call at most what its parts fetch, each
+from an empty cache.
 """
 
 from __future__ import annotations
@@ -43,7 +42,9 @@ from archline.language.model import Module
 from archline.records import memoised, record
 
 MAX_CALLS = 200_000
+"""The maximum number of calls of different sizes that are followed."""
 MAX_ITERATIONS = 20_000
+"""The maximum number of iterations of a loop that are evaluated one by one."""
 MAX_FITTING_CALLS = 200
 """The maximum number of calls by indices that are followed although they fit, to count fewer lines than their boxes."""
 Point = Mapping[str, int]
@@ -66,14 +67,14 @@ class CallPart:
 
 @record(eq=False)
 class LoopPart:
-    """A loop with recursive calls; `alike` tells that all its iterations do the same."""
+    """A loop with recursive calls; if `alike`, its parts do not depend on the loop variable."""
 
     loop: Loop
     parts: tuple[Part, ...]
     alike: bool
 
     def over_iterations(self, amounts: Iterable[int]) -> int:
-        """Sum amounts over iterations; the maximum if the data selects a single iteration."""
+        """Sum the amounts of iterations, or return their maximum if data selects a single iteration."""
         return max(amounts, default=0) if self.loop.trips == ONE else sum(amounts)
 
 
@@ -104,7 +105,7 @@ def all_parts(parts: Iterable[Part]) -> Iterator[Part]:
 class AnalysedBody:
     """The parts of a body, the lines of its arguments (`given`) and of its local arrays (`made`).
 
-    `moves` is the number of transfers of a line of each argument: 2 if it may be written back.
+    `moves` has for each argument how many times a fetched line is transferred: 2 if it may be written back.
     """
 
     body: RecursiveBody
@@ -115,7 +116,7 @@ class AnalysedBody:
 
     @cached_property
     def boxes(self) -> dict[Array, Box]:
-        """The boxes that accesses reach in arrays that are passed whole, if indices determine them."""
+        """The boxes that accesses reach in array arguments, for recursions by indices."""
         return {} if self._reach is None else self._reach.boxes
 
     @cached_property
@@ -124,7 +125,7 @@ class AnalysedBody:
 
     @cached_property
     def potential(self) -> Potential | None:
-        """A potential for the calls of a recursion by indices; None if none is found, or for other recursions."""
+        """A potential for the calls of a recursion by indices; None if the search fails, and for other recursions."""
         if self._reach is None:
             return None
         try:
@@ -154,7 +155,7 @@ class AnalysedBody:
         return ceil(self._evaluate_exactly(expression, point))
 
     def size(self, name: str, expression: Poly, point: Point) -> int:
-        """Evaluate a size of a call. Raises EvaluationError if it is not an integer, which stops a run."""
+        """Evaluate a size of a call. Raises EvaluationError if it is not an integer, as a run stops there."""
         value = self._evaluate_exactly(expression, point)
         if value.denominator != 1:
             raise EvaluationError(f"`{name}` is {value} in a call")
@@ -173,9 +174,9 @@ class AnalysedBody:
 
 @dataclass(eq=False)
 class RecursiveMissBounds:
-    """Upper bounds on the io of a recursive algorithm and its callees; with `traffic`, on lines moved.
+    """Upper bounds on the io of a recursive algorithm and its callees; with `traffic`, on the lines moved.
 
-    Raises UntracedError if accesses cannot be followed, UnboundedError if a part has no bound.
+    Methods raise UntracedError if accesses cannot be followed, and UnboundedError if a part has no bound.
     """
 
     module: Module
@@ -203,9 +204,9 @@ class RecursiveMissBounds:
             alignments[algorithm] = aligned, strided
             bodies[algorithm] = lower_recursive_body(self.module, algorithm, OneLevel(aligned, strided))
             for call in recursive_calls(bodies[algorithm].nodes):
-                own = frozenset(name for name, view in call.views.items() if is_line_aligned(view))
-                apart = frozenset(name for name, view in call.views.items() if not has_contiguous_rows(view))
-                pending.append((call.target, own - apart, apart))
+                aligned_views = frozenset(name for name, view in call.views.items() if is_line_aligned(view))
+                strided_views = frozenset(name for name, view in call.views.items() if not has_contiguous_rows(view))
+                pending.append((call.target, aligned_views - strided_views, strided_views))
         return bodies
 
     def body_of(self, algorithm: s.Algorithm) -> AnalysedBody:
@@ -254,20 +255,20 @@ class RecursiveMissBounds:
             lines = {array: solved.value(array_lines(array), point) for array in solved.body.given}
             local = evaluation.local_array_lines(solved, evaluation.machine_point(point))
         except RecursionError:
-            raise EvaluationError("the recursion has too many calls in each other to follow") from None
+            raise EvaluationError("the calls of the recursion are nested too deeply to follow") from None
         moved = sum(count * solved.moves[array] for array, count in lines.items()) + local * self.moves_per_written_line
         return min(most, moved) if sum(lines.values()) + local <= evaluation.capacity else most
 
     def _split_parts(self, body: RecursiveBody, nodes: Iterable[Node], facts: Facts) -> Iterator[Part]:
-        plain: list[Node] = []
+        straight_line: list[Node] = []
         for node in nodes:
             if isinstance(node, Choice) or contains_recursive_call(node):
-                yield from self._straight_line_part(body, plain, facts)
-                plain = []
+                yield from self._straight_line_part(body, straight_line, facts)
+                straight_line = []
                 yield self._build_part(body, node, facts)
             else:
-                plain.append(node)
-        yield from self._straight_line_part(body, plain, facts)
+                straight_line.append(node)
+        yield from self._straight_line_part(body, straight_line, facts)
 
     def _build_part(self, body: RecursiveBody, node: Node, facts: Facts) -> Part:
         match node:
@@ -281,7 +282,7 @@ class RecursiveMissBounds:
                     tuple((branch, tuple(self._split_parts(body, branch.body, facts))) for branch in branches)
                 )
             case Access():
-                raise AssertionError("an access is no part by itself")
+                raise AssertionError("an access is not a part by itself")
 
     def _straight_line_part(
         self, body: RecursiveBody, nodes: Sequence[Node], facts: Facts
@@ -298,7 +299,7 @@ class RecursiveMissBounds:
 
 @dataclass(eq=False)
 class _Evaluation:
-    """Evaluates the bounds for one Z and L."""
+    """Evaluates the bounds for a cache of `words` words in lines of `line` words."""
 
     recursions: RecursiveMissBounds
     words: int
@@ -318,7 +319,7 @@ class _Evaluation:
         return {**sizes, "Z": self.words, "L": self.line}
 
     def call_misses(self, solved: AnalysedBody, point: Point) -> int:
-        """Bound the lines that a call moves."""
+        """Bound the lines that a call moves, from an empty cache."""
         point = self.machine_point(point)
         key = solved, tuple(sorted(point.items()))
         if key not in self._uppers:
@@ -329,11 +330,11 @@ class _Evaluation:
             local, (given, moved) = self.local_array_lines(solved, point), solved.argument_lines(point)
             fits = given + local <= self.capacity
             touched = moved + local * self.recursions.moves_per_written_line
-            # Calls by indices all differ, and too many of them fit to follow each.
+            # Calls by indices all differ: too many that fit would be followed.
             by_indices = fits and bool(solved.boxes)
             self._spare -= by_indices
-            ends = by_indices and self._spare < 0
-            total = touched if ends else self._sequence_misses(solved, solved.parts, point)
+            is_cut_off = by_indices and self._spare < 0
+            total = touched if is_cut_off else self._sequence_misses(solved, solved.parts, point)
             self._uppers[key] = min(total, touched) if fits else total
         return self._uppers[key]
 
@@ -345,27 +346,27 @@ class _Evaluation:
 
         Applies if all calls fit together with those lines and place their local arrays at the same address.
         """
-        calling = [place for place, part in enumerate(parts) if not isinstance(part, StraightLinePart)]
-        if not calling or not self.recursions.has_local_arrays:
+        places = [index for index, part in enumerate(parts) if not isinstance(part, StraightLinePart)]
+        if not places or not self.recursions.has_local_arrays:
             return most
-        first, end = calling[0], calling[-1] + 1
+        first, end = places[0], places[-1] + 1
         local = self._shared_stack_lines(solved, parts[first:end], point)
         if not local or local >= self.capacity:
             return most
         try:
             inside = {**point, "Z": (self.capacity - local) * self.line}
-            held = self._sum_misses(solved, parts[first:end], inside, stack=True)
+            with_stack = self._sum_misses(solved, parts[first:end], inside, stack=True)
         except EvaluationError:
             return most
         return min(
             most,
             local * self.recursions.moves_per_written_line
-            + held
+            + with_stack
             + self._sum_misses(solved, (*parts[:first], *parts[end:]), point),
         )
 
     def _shared_stack_lines(self, solved: AnalysedBody, parts: tuple[Part, ...], point: Point) -> int | None:
-        """The maximum stack lines of the calls; None unless all stacks begin at the same line."""
+        """Return the maximum stack lines of the calls; None unless all stacks begin at the same line."""
         most, bases = 0, set[int]()
         for call, sizes in self._iterate_calls(solved, parts, point):
             if call.base is None:
@@ -383,19 +384,19 @@ class _Evaluation:
             return 0
         key = solved, tuple(sorted(point.items()))
         if key not in self._made:
-            held = solved.value(solved.made, point)
-            ends = [held]
+            own_lines = solved.value(solved.made, point)
+            ends = [own_lines]
             for call, sizes in self._iterate_calls(solved, solved.parts, point):
-                below = held if call.base is None else solved.value(call.base, sizes)
+                below = own_lines if call.base is None else solved.value(call.base, sizes)
                 ends.append(below + self.local_array_lines(*self._resolve_call(solved, call, sizes)))
             self._made[key] = max(ends)
         return self._made[key]
 
     def _sum_misses(self, solved: AnalysedBody, parts: Iterable[Part], point: Point, stack: bool = False) -> int:
-        """Sum the misses of parts, each from an empty cache, or with the `stack` lines held in addition to Z.
+        """Sum the misses of parts, each from an empty cache; with `stack`, the stack is held in addition to Z words.
 
-        With `stack`, raises EvaluationError if the arrays of a call do not fit, or no bound is known for so few
-        lines.
+        With `stack`, raises EvaluationError if the arrays of a call do not fit, or no bound is known for so small a
+        cache.
         """
         return sum(self._part_misses(solved, part, point, stack) for part in parts)
 
@@ -417,7 +418,7 @@ class _Evaluation:
             case LoopPart(parts=inner):
                 iterations = self._iterate_loop(solved, part, point)
                 most = part.over_iterations(
-                    times * self._sum_misses(solved, inner, at, stack) for at, times in iterations
+                    times * self._sum_misses(solved, inner, inside, stack) for inside, times in iterations
                 )
                 return most if stack else self._pin_stack_lines(solved, (part,), point, most)
             case BranchPart(branches=branches):
@@ -436,7 +437,7 @@ class _Evaluation:
                 return
 
     def _iterate_loop(self, solved: AnalysedBody, part: LoopPart, point: Point) -> Iterator[tuple[Point, int]]:
-        """Yield iterations with multiplicities: a single one for all if they are alike."""
+        """Yield the points of iterations with multiplicities: a single one for all if they are alike."""
         loop = part.loop
         first, end = solved.value(loop.lo, point), solved.value(loop.hi, point)
         if part.alike and end > first:
@@ -488,7 +489,7 @@ def _mentioned_names(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
 
 
 def _view_lines(array: Array, facts: Facts) -> Poly:
-    """Bound the lines of an array that may be a part of another one."""
+    """Bound the lines of an array that may be a part of another array."""
     if array.layout == "zmorton":
         rows, columns = array.extents
         return rows * columns

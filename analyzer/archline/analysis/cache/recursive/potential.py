@@ -1,10 +1,10 @@
 """Bound the io of recursion by indices with a potential, which callers pass on to their calls.
 
-A call that fits fetches the lines that it reaches, any other sums its calls (the rule of `recursion`). A
+A call that fits fetches the lines that it reaches, any other call what its parts fetch (the rule of `evaluate`). A
 potential is a sum of forms, such as a volume over Z, for which
 
-- a call that does not fit passes on at most its own potential to its calls, and - each call made by one that
-does not fit has a potential of at least the lines that it reaches.
+- a call that does not fit passes on at most its own potential, less its own misses, to its calls, and
+- each call made by a call that does not fit has a potential of at least the lines that it reaches.
 
 The volume alone seldom suffices: it pays if calls are as high as Z, but a wide call that does not fit is cut
 until its parts are low. So the search has phases. In each, further facts hold in all calls, for example that
@@ -44,11 +44,14 @@ from archline.records import memoised, record
 from archline.recurrences.exact.indexed import CaseCalls, find_preserved_forms, index_products, weakened_conditions
 
 CONE_DEGREE = 2
+"""The maximum number of facts in a product."""
 HEIGHT_DIVISORS = (4, 16, 64, 256)
-"""Divisors of Z that are tried as the least height of calls."""
+"""Divisors of Z that are tried: calls are at least Z divided by it high."""
 MAX_PHASES, MAX_VOLUMES = 16, 4
 DENOMINATORS = (1, 4, 60, 1_000)
+"""The denominators to which coefficients are rounded up, in the order in which they are tried."""
 ROUNDING_MARGIN = 1.01
+"""The factor by which coefficients are increased before they are rounded."""
 TALL_CACHE_FACTS = (WORDS - LINE.scaled(FEW_LINES), LINE - 1)
 Numbers = Mapping[str, Poly]
 Phase = frozenset[Poly]
@@ -56,12 +59,12 @@ Phase = frozenset[Poly]
 
 
 class NoPotentialError(Exception):
-    """No potential is found."""
+    """The search finds no potential."""
 
 
 @record(eq=False)
 class NonFittingCase:
-    """A case of a call that does not fit: its facts, its own misses times L, and its calls."""
+    """A case of a call that does not fit, with the facts `known` there; `fetched` is L times its own misses."""
 
     case: AccessPath
     known: tuple[Poly, ...]
@@ -70,7 +73,10 @@ class NonFittingCase:
 
 @record
 class Potential:
-    """An upper bound on io where FEW_LINES lines fit, in the algorithm's indices, and its terms without factors."""
+    """An upper bound on io where FEW_LINES lines fit, in the algorithm's indices; `forms` are its terms.
+
+    The terms have no coefficients.
+    """
 
     most: Poly
     forms: tuple[Poly, ...]
@@ -88,7 +94,7 @@ class PotentialSearch:
     def potential(self) -> Potential:
         """The potential of the outermost call."""
         phases, used = self.phases, tuple[int, ...]()
-        for phase in sorted(phases, key=lambda each: -len(each)):
+        for phase in sorted(phases, key=lambda candidate: -len(candidate)):
             used = self._solve_phase(phase, phases[phase])
         share = LINE**-1 * WORDS**-1
         return Potential(self.pays[frozenset()] * share, tuple(self.template_terms[index] * share for index in used))
@@ -107,15 +113,15 @@ class PotentialSearch:
         for dimension, (low, high) in enumerate(box):
             if dimension != along:
                 count = count * (high - low + 1)
-        wide = box[along][1] - box[along][0] + 1
+        width = box[along][1] - box[along][0] + 1
         if (
             not count.is_constant
             or array.strided
             or array.layout == "zmorton"
-            or not self.reach.build_situation(()).proves(wide)
+            or not self.reach.build_situation(()).proves(width)
         ):
             raise NoPotentialError
-        return count * (wide + LINE.scaled(2))
+        return count * (width + LINE.scaled(2))
 
     @cached_property
     def steps(self) -> tuple[NonFittingCase, ...]:
@@ -124,7 +130,7 @@ class PotentialSearch:
         return tuple(NonFittingCase(case, (*case.known, beyond), self._own_misses(case)) for case in self.reach.cases)
 
     def _own_misses(self, case: AccessPath) -> Poly:
-        """Bound L times the misses of a case itself, with FEW_LINES lines."""
+        """Bound L times the misses of the accesses of a case, for a cache of at least FEW_LINES lines."""
         body = self.reach.body
         facts = body.scope.facts
         references = build_references(iter(case.accesses), facts)
@@ -132,27 +138,27 @@ class PotentialSearch:
             return ZERO
         planner = AllocationPlanner(references, facts, sample_sizes(body.algorithm, body.scope))
         tall = facts.with_nonnegative(TALL_CACHE_FACTS[0])
-        ways = [misses * LINE for misses in planner.smooth_misses(planner.plans(), tall)]
-        if not ways:
+        bounds = [misses * LINE for misses in planner.smooth_misses(planner.plans(), tall)]
+        if not bounds:
             raise NoPotentialError
         # Few proofs succeed for floors and other composite atoms.
         return min(
-            ways,
+            bounds,
             key=lambda value: (_count_composite_atoms(value), sum(evaluate(value, point) for point in planner.points)),
         )
 
     @cached_property
     def template_terms(self) -> tuple[Poly, ...]:
-        """The template times Z*L: Z*L, Z times the quantities, then volumes that calls pass on whole."""
+        """The terms of the template times Z*L: Z*L, Z times quantities, and volumes that are preserved by calls."""
         quantities = self.reach.declaration.quantities
         cuts = [CaseCalls(ZERO, tuple((1, call) for call in case.calls), {}) for case in self.reach.cases]
-        kept = [self._make_nonnegative(form) for form in find_preserved_forms(cuts, index_products(quantities))]
-        plain = [quantity for quantity in quantities if quantity.names.isdisjoint(self.reach.declaration.ranges)]
-        volumes = sorted((form for form in kept if form), key=_max_degree)[:MAX_VOLUMES]
-        return (WORDS * LINE, *(WORDS * quantity for quantity in plain), *volumes)
+        preserved = [self._make_nonnegative(form) for form in find_preserved_forms(cuts, index_products(quantities))]
+        unbounded = [quantity for quantity in quantities if quantity.names.isdisjoint(self.reach.declaration.ranges)]
+        volumes = sorted((form for form in preserved if form), key=_max_degree)[:MAX_VOLUMES]
+        return (WORDS * LINE, *(WORDS * quantity for quantity in unbounded), *volumes)
 
     def _make_nonnegative(self, form: Poly) -> Poly:
-        """Return a form with the sign that makes it nonnegative at all samples; 0 if its sign changes."""
+        """Return a form or its negation, whichever is nonnegative at all samples; 0 if none is, or it is constant."""
         values = [evaluate(form, point) for point in self.reach.samples.drawn]
         if form.is_constant or not values or min(values) < 0 < max(values):
             return ZERO
@@ -164,33 +170,33 @@ class PotentialSearch:
 
     @cached_property
     def _invariants(self) -> tuple[Poly, ...]:
-        """Candidate invariants that hold in all calls of some case, and are inherited by all further calls."""
+        """Facts that hold in all calls of some case, and that all further calls inherit."""
         result: dict[Poly, None] = {}
         for step in self.steps:
             for condition in step.case.known if step.case.calls else ():
-                less = filter(self._is_plausible, weakened_conditions(condition, self.reach.declaration.quantities))
-                first = next((fact for fact in less if self._is_inductive(fact, step)), None)
+                weaker = filter(self._is_plausible, weakened_conditions(condition, self.reach.declaration.quantities))
+                first = next((fact for fact in weaker if self._is_inductive(fact, step)), None)
                 if first is not None:
                     result[first] = None
         for quantity in self.reach.declaration.quantities:
-            high = (quantity.scaled(share) - WORDS for share in HEIGHT_DIVISORS)
-            first = next((fact for fact in high if any(self._is_inductive(fact, step) for step in self.steps)), None)
+            heights = (quantity.scaled(share) - WORDS for share in HEIGHT_DIVISORS)
+            first = next((fact for fact in heights if any(self._is_inductive(fact, step) for step in self.steps)), None)
             if first is not None:
                 result[first] = None
         return tuple(result)
 
     def _is_plausible(self, value: Poly) -> bool:
         """Test that no sample contradicts the inheritance of a fact, and that some sample violates the fact."""
-        negative, drawn = False, self.reach.samples
-        for point in drawn.drawn:
+        is_violated, samples = False, self.reach.samples
+        for point in samples.drawn:
             try:
-                inside = evaluate(value, point) >= 0
-                negative = negative or not inside
-                if inside and any(evaluate(value, there) < 0 for there in drawn.follow(point)[1]):
+                holds = evaluate(value, point) >= 0
+                is_violated = is_violated or not holds
+                if holds and any(evaluate(value, call) < 0 for call in samples.follow(point)[1]):
                     return False
             except EvaluationError:
                 continue
-        return negative
+        return is_violated
 
     def _is_inductive(self, value: Poly, step: NonFittingCase) -> bool:
         """Prove that a fact holds in all calls of a case, and that calls inherit it."""
@@ -206,7 +212,7 @@ class PotentialSearch:
 
     @cached_property
     def phases(self) -> dict[Phase, tuple[Phase, ...]]:
-        """All phases, the initial one first, each with its successors by case."""
+        """All phases, the initial one first, each with the phases that follow in the calls of each case."""
         result: dict[Phase, tuple[Phase, ...]] = {}
         pending: list[Phase] = [frozenset()]
         while pending:
@@ -220,18 +226,18 @@ class PotentialSearch:
         return result
 
     def _next_phase(self, phase: Phase, step: NonFittingCase) -> Phase:
-        more = (
+        inherited = (
             invariant
             for invariant in self._invariants
             if invariant not in phase and self._holds_after(invariant, step, phase)
         )
-        return phase | frozenset(more)
+        return phase | frozenset(inherited)
 
     # Coefficients
     def _solve_phase(self, phase: Phase, after: Sequence[Phase]) -> tuple[int, ...]:
-        """Find a sum of forms that pays in a phase, and return its terms.
+        """Find the potential of a phase, and return the numbers of its terms.
 
-        The potentials of later phases are known up to a common factor.
+        `after` are the phases of the calls of each case. Their potentials are known up to a common factor.
         """
         parts = [
             list(self._cone_constraints(phase, after, numbers))
@@ -240,35 +246,36 @@ class PotentialSearch:
 
         def coefficients_of(used: Sequence[int]) -> tuple[fmpq, ...] | None:
             return _solve_coefficients(
-                [[_restrict_to_forms(part, used) for part in some] for some in parts], 1 + len(used)
+                [[_restrict_to_forms(part, used) for part in constraints] for constraints in parts], 1 + len(used)
             )
 
-        every = range(len(self.template_terms))
-        few = (used for count in (1, 2) for used in combinations(every, count))
+        all_terms = range(len(self.template_terms))
+        small_choices = (used for count in (1, 2) for used in combinations(all_terms, count))
         used, numbers = next(
-            ((choice, trial) for choice in few if (trial := coefficients_of(choice)) is not None), (tuple(every), None)
+            ((choice, trial) for choice in small_choices if (trial := coefficients_of(choice)) is not None),
+            (tuple(all_terms), None),
         )
         if numbers is None:
             numbers = coefficients_of(used)
-            for form in reversed(every) if numbers is not None else ():
+            for form in reversed(all_terms) if numbers is not None else ():
                 fewer = tuple(index for index in used if index != form)
                 trial = coefficients_of(fewer)
                 used, numbers = (used, numbers) if trial is None else (fewer, trial)
         if numbers is None:
             raise NoPotentialError
-        more, *coefficients = numbers
-        self.pays = {key: value.scaled(1 + more) for key, value in self.pays.items()}
+        increase, *coefficients = numbers
+        self.pays = {key: value.scaled(1 + increase) for key, value in self.pays.items()}
         self.pays[phase] = sum_polynomials(
             self.template_terms[index].scaled(number) for index, number in zip(used, coefficients, strict=True)
         )
         return used
 
     def _cone_constraints(self, phase: Phase, after: Sequence[Phase], numbers: Numbers) -> Iterator[ConeConstraint]:
-        """Yield the constraints on the coefficients, with some indices replaced by numbers.
+        """Yield the constraints on the coefficients, with the indices in `numbers` replaced by numbers.
 
-        The first coefficient is the increase, in proportion, of the potentials of later phases.
+        The first coefficient is the relative increase of the potentials of later phases.
         """
-        declared, forms, nothing = (
+        declared, forms, zeros = (
             self.reach.declaration.facts,
             self.template_terms,
             tuple(ZERO for _ in self.template_terms),
@@ -283,23 +290,25 @@ class PotentialSearch:
         if not phase:
             # The outermost call may fit.
             yield build_constraint((*declared, *TALL_CACHE_FACTS), ZERO, forms, self.reached_words * WORDS)
-        for step, then in zip(self.steps, after, strict=True):
+        for step, next_phase in zip(self.steps, after, strict=True):
             facts, calls = (*declared, *step.known, *phase, *TALL_CACHE_FACTS), step.case.calls
             if Situation(tuple(fact.substitute(numbers) for fact in facts), {}, {}).proves(-ONE):
                 # The facts contradict each other: the case does not occur.
                 continue
-            same, paid = then == phase, self.pays.get(then, ZERO)
-            there = [nothing if not same else tuple(form.substitute(call) for form in forms) for call in calls]
-            later = [ZERO if same else paid.substitute(call) for call in calls]
-            gains = [form - sum_polynomials(images) for form, *images in zip(forms, *there, strict=True)]
+            is_same, paid = next_phase == phase, self.pays.get(next_phase, ZERO)
+            at_calls = [zeros if not is_same else tuple(form.substitute(call) for form in forms) for call in calls]
+            later = [ZERO if is_same else paid.substitute(call) for call in calls]
+            gains = [form - sum_polynomials(images) for form, *images in zip(forms, *at_calls, strict=True)]
             yield build_constraint(facts, -sum_polynomials(later), gains, step.fetched * WORDS)
-            for call, before, images in zip(calls, later, there, strict=True):
-                known = (value.substitute(call) for value in (*declared, *then))
-                yield build_constraint((*facts, *known), before, images, (self.reached_words * WORDS).substitute(call))
+            for call, before, images in zip(calls, later, at_calls, strict=True):
+                call_facts = (value.substitute(call) for value in (*declared, *next_phase))
+                yield build_constraint(
+                    (*facts, *call_facts), before, images, (self.reached_words * WORDS).substitute(call)
+                )
 
     @memoised
     def _build_cone(self, known: tuple[Poly, ...]) -> ProductCone:
-        """The cone of products of two facts, including facts about floors."""
+        """Build the cone of products of at most two facts, among them facts about floors."""
         floors = sorted({atom for fact in known for atom in fact.atoms() if isinstance(atom, a.Floor)}, key=str)
         facts = dict.fromkeys((*known, *(fact for atom in floors for fact in bounds_of_floor(atom))))
         varied = tuple(fact for fact in facts if not fact.is_constant)
@@ -315,24 +324,28 @@ def _count_composite_atoms(value: Poly) -> int:
 
 
 def _restrict_to_forms(part: ConeConstraint, used: Sequence[int]) -> ConeConstraint:
-    """Restrict a constraint to some forms and the factor of later phases."""
+    """Restrict a constraint to the terms `used` and the increase of later phases."""
     return ConeConstraint(part.cone, (part.gains[0], *(part.gains[1 + index] for index in used)), part.rest)
 
 
 def _solve_coefficients(parts: Sequence[Sequence[ConeConstraint]], count: int) -> tuple[fmpq, ...] | None:
-    """Find `count` coefficients for which all constraints are in their cones; None if none are found."""
-    # If one choice of index values is infeasible, the others need not be tried.
+    """Find `count` coefficients for which all constraints are in their cones; None if the search fails.
+
+    `parts` has the constraints for each choice of index values.
+    """
+    # If one choice of index values is infeasible, the other ones need not be tried.
     if _propose_coefficients(parts[-1], count) is None:
         return None
-    every = [part for some in parts for part in some if any(part.gains) or part.rest]
-    proposal = _propose_coefficients(every, count)
+    nontrivial = [part for constraints in parts for part in constraints if any(part.gains) or part.rest]
+    proposal = _propose_coefficients(nontrivial, count)
     if proposal is None:
         return None
-    for most in DENOMINATORS:
+    for denominator in DENOMINATORS:
         numbers = tuple(
-            fmpq(math.ceil(value * ROUNDING_MARGIN * most), most) for value in proposal.coefficients.tolist()
+            fmpq(math.ceil(value * ROUNDING_MARGIN * denominator), denominator)
+            for value in proposal.coefficients.tolist()
         )
-        if all(_is_in_cone(part, numbers, weights) for part, weights in zip(every, proposal.weights, strict=True)):
+        if all(_is_in_cone(part, numbers, weights) for part, weights in zip(nontrivial, proposal.weights, strict=True)):
             return numbers
     return None
 
@@ -344,5 +357,5 @@ def _propose_coefficients(parts: Sequence[ConeConstraint], count: int) -> Propos
 
 
 def _is_in_cone(part: ConeConstraint, numbers: Sequence[fmpq], weights: Weights) -> bool:
-    margin = part.rest + sum_polynomials(gain.scaled(each) for gain, each in zip(part.gains, numbers, strict=True))
+    margin = part.rest + sum_polynomials(gain.scaled(factor) for gain, factor in zip(part.gains, numbers, strict=True))
     return part.cone.proves(margin, weights)

@@ -1,6 +1,6 @@
-"""Derive residencies: sets of lines that stay in the cache over the iterations of a loop.
+"""Derive residencies: decisions to hold lines in the cache while a loop runs.
 
-Every derivation returns a `Resident`, which has the lines that it holds and the misses that it causes;
+Every derivation returns `Resident` objects, with the lines that they hold and the misses that they cause;
 `upper.allocation` chooses among them.
 `single` has the residencies of one reference, `group` and `stencil` those of several references to one array,
 and `row_split` combines two residencies that share the rows of an array as a `RowSplit`.

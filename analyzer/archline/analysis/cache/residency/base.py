@@ -2,7 +2,7 @@
 
 A residency holds, at any time, the lines that the current window of its loop has touched: lines that the
 previous window touched too are not fetched again. Any choice of residencies whose lines fit together is a
-schedule of the cache, and optimal replacement fetches no more.
+schedule of the cache, and optimal replacement fetches no more lines than it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ MAX_RESIDENCY_PRODUCTS = 40_000
 MAX_DEPTH = 16
 """The maximum depth of nests whose residencies are cached by shape, as shapes grow with its square."""
 Measure = Callable[[tuple[Reference, ...]], tuple[FactoredProduct, FactoredProduct]]
-"""A function that counts the lines and the misses of references."""
+"""A function that bounds the lines held and the misses for some references."""
 _Measured = dict[object, tuple[FactoredProduct, FactoredProduct]]
-"""The lines and misses of residencies of a program, by content: equal calls have equal residencies."""
+"""The lines and misses of a program's residencies, by content: equal calls have equal residencies."""
 Classes = tuple[tuple[Poly, Poly, Poly], ...]
 """Partitions of lines in classes: the maximum lines of a class held at a time, the additional lines of all
 classes held together, and the number of classes."""
@@ -47,9 +47,10 @@ def accepts_no_parts(_: tuple[Reference, ...]) -> bool:
 class Resident:
     """Holds `space` lines while `loop` runs (None: the whole run) and fetches `misses` lines in total.
 
-    A scratch residency holds no line: it shares a single line with all other ones, and fetches at every access.
-    `splitting` derives the `classes`; `fit` accepts the parts of references that it may hold. It holds nothing in
-    the loops `given_up`. Raises UnboundedError without a closed form.
+    A `scratch` residency holds no line: it shares a single line with all other scratch residencies, and fetches at
+    every access. `measure` counts lines and misses, `splitting` derives the `classes`, and `fit` tells whether parts
+    of the references can be held likewise. In the loops `given_up` it holds nothing. Its properties raise
+    UnboundedError without a closed form.
     """
 
     references: tuple[Reference, ...]
@@ -62,7 +63,7 @@ class Resident:
 
     @cached_property
     def classes(self) -> Classes:
-        """Partitions of the lines into classes that can be retained separately."""
+        """Alternative partitions of the lines into classes that can be retained separately."""
         return self.splitting()
 
     @cached_property
@@ -71,7 +72,7 @@ class Resident:
         return space.value, misses.value
 
     def _measure_once(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-        """Measure references, or parts of references, once for equal contents."""
+        """Bound the lines and the misses for references, or parts of references, once for equal contents."""
         facts, content = references[0].facts, _content_key(self.measure)
         if content is None or any(len(reference.chain) > MAX_DEPTH for reference in references):
             return self._measure_in_sizes(references)
@@ -84,7 +85,7 @@ class Resident:
         return cache[key]
 
     def _measure_in_sizes(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-        """Measure references, with results in terms of sizes."""
+        """Bound the lines and the misses for references in terms of sizes."""
         space, misses = self.measure(references)
         facts = references[0].facts
         return bound_in_sizes(space, facts), bound_in_sizes(misses, facts)
@@ -112,8 +113,8 @@ class Resident:
     @cached_property
     def smooth(self) -> tuple[FactoredProduct, FactoredProduct]:
         """Upper bounds on the lines held and the misses, without rounding to whole lines."""
-        twins = tuple(replace(reference, whole_lines=False) for reference in self.references)
-        space, misses = self._measure_once(twins)
+        unrounded = tuple(replace(reference, whole_lines=False) for reference in self.references)
+        space, misses = self._measure_once(unrounded)
         return space, misses.times(Poly.constant(self.moves)) if self.moves > 1 else misses
 
     @property
@@ -122,17 +123,17 @@ class Resident:
 
 
 def _content_key(measure: Measure) -> Hashable:
-    """A hashable key of a measure made of integers; None if it refers to other objects, which must not leak.
+    """Make a cache key of a measure; None if an argument is not an integer, as the cache would keep it alive.
 
-    Keyword arguments follow from the integers and the references.
+    Keyword arguments are left out, as they follow from the integers and the references.
     """
     if not isinstance(measure, partial):
         return measure
-    return (measure.func, measure.args) if all(isinstance(each, int) for each in measure.args) else None
+    return (measure.func, measure.args) if all(isinstance(argument, int) for argument in measure.args) else None
 
 
 def _reference_shapes(references: tuple[Reference, ...]) -> Iterator[Hashable]:
-    """Yield keys of references that ignore the names of counters: shape, shared loops and text positions."""
+    """Yield keys of references without the names of loop variables: shape, shared loops and text positions."""
     loops: dict[Loop, int] = {}
     first = min(references[0].order)
     for reference in references:
@@ -145,7 +146,7 @@ def _loop_counters(references: tuple[Reference, ...]) -> frozenset[str]:
 
 
 def with_known_bounds(unit: Resident) -> Resident | None:
-    """Return the residency if its lines and misses have closed forms in sizes, else None."""
+    """Return the residency if its lines and misses have closed forms in sizes, and otherwise None."""
     try:
         with limited_effort():
             names = unit.space.names | unit.misses.names
@@ -156,7 +157,7 @@ def with_known_bounds(unit: Resident) -> Resident | None:
 
 @contextmanager
 def limited_effort() -> Iterator[None]:
-    """Limit the effort for one residency, so that a too large closed form omits only that one.
+    """Limit the effort for one residency, so that a closed form that is too large omits only this residency.
 
     Raises UnboundedError.
     """
@@ -168,7 +169,7 @@ def limited_effort() -> Iterator[None]:
 
 
 def bound_in_sizes(amount: FactoredProduct, facts: Facts) -> FactoredProduct:
-    """Bound an amount by one without entries of offset arrays, which sums leave at the ends of their ranges.
+    """Bound an amount from above by one without entries of offset arrays, as sums over their segments have.
 
     Raises UnboundedError.
     """
@@ -181,26 +182,26 @@ def bound_in_sizes(amount: FactoredProduct, facts: Facts) -> FactoredProduct:
 
 
 def derive_classes(references: Sequence[Reference], depth: int) -> Classes:
-    """Partition the lines of windows by position in a row, and by row."""
+    """Partition the lines of windows into classes by position in a row, and into classes by row; empty if unknown."""
     array, first = references[0].array, references[0]
     along = contiguous_dimension(array)
     try:
         spread = group_footprint(references, depth).spread()
         if spread is None:
             return ()
-        rows, wide = (bound_in_sizes(amount.at_most(first.chain[:depth]), first.facts).value for amount in spread)
-        everything = box_lines(array, group_footprint(references, 0).hull, first.facts).factors
-        if len(everything) < len(array.extents):
+        rows, row_lines = (bound_in_sizes(amount.at_most(first.chain[:depth]), first.facts).value for amount in spread)
+        extents = box_lines(array, group_footprint(references, 0).hull, first.facts).factors
+        if len(extents) < len(array.extents):
             return ()
-        of_rows = bound_in_sizes(FactoredProduct((everything[along],)), first.facts)
-        others = bound_in_sizes(FactoredProduct((*everything[:along], *everything[along + 1 :])), first.facts)
+        positions = bound_in_sizes(FactoredProduct((extents[along],)), first.facts)
+        all_rows = bound_in_sizes(FactoredProduct((*extents[:along], *extents[along + 1 :])), first.facts)
     except UnboundedError:
         return ()
-    return (rows, ZERO, of_rows.value), (wide, ZERO, others.value)
+    return (rows, ZERO, positions.value), (row_lines, ZERO, all_rows.value)
 
 
 def common_loops(references: Sequence[Reference]) -> Chain:
-    """The loops around all references."""
+    """Find the outer loops that all references share."""
     chain = references[0].chain
     for reference in references[1:]:
         depth = 0
@@ -211,12 +212,12 @@ def common_loops(references: Sequence[Reference]) -> Chain:
 
 
 def pass_once(depth: int, words: int, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Measure a residency that fetches each line of a window once, and holds `words` words and one line."""
+    """Measure a residency that fetches each line of a window at `depth` once, and holds one line and `words` words."""
     return FactoredProduct((a.ceil_div(Poly.constant(words), LINE) + 1,)), group_footprint(references, depth).total
 
 
 def share_a_row(references: Sequence[Reference]) -> bool:
-    """Test whether all references access one row throughout the innermost loop."""
+    """Test whether all references are in the same loops and access one row throughout the innermost loop."""
     chain = references[0].chain
     return (
         bool(chain)
@@ -226,7 +227,7 @@ def share_a_row(references: Sequence[Reference]) -> bool:
 
 
 def is_in_one_row(references: Sequence[Reference], loop: Loop) -> bool:
-    """Test whether references access one row throughout a loop."""
+    """Test whether all references access one row throughout a loop."""
     array, rows = references[0].array, rows_of(references[0])
     if array.layout == "zmorton" or array.moves or array.strided:
         return False
@@ -236,6 +237,6 @@ def is_in_one_row(references: Sequence[Reference], loop: Loop) -> bool:
 
 
 def rows_of(reference: Reference) -> tuple[ClosedInterval | None, ...]:
-    """The intervals of subscripts in all dimensions but the contiguous one."""
+    """Return the intervals of subscripts in all dimensions but the contiguous one."""
     along = contiguous_dimension(reference.array)
     return tuple(interval for dimension, interval in enumerate(reference.place) if dimension != along)

@@ -1,7 +1,7 @@
 """Derive the residencies of several references to one array: group reuse in a window, in a row, and pinned lines.
 
-Interleaved references to one row, such as a[2*i*s] and a[(2*i + 1)*s], hold their own lines, or that of the
-last access.
+Interleaved references to one row, such as a[2*i*s] and a[(2*i + 1)*s], hold the line of each reference, or only
+the line of the last access.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from archline.ir.tree import Loop, contiguous_dimension
 def interleaved_residency(references: Sequence[Reference]) -> Resident | None:
     """Hold the lines of interleaved references to one row, whose distance is at most one iteration's step.
 
-    An iteration leaves at most one line that the next one needs, as all its elements lie on one side.
+    At most one line is needed by two consecutive iterations, as all elements of the first lie on one side of the
+    elements of the second.
     """
     if _common_direction(references) is None:
         return None
@@ -40,9 +41,9 @@ def interleaved_residency(references: Sequence[Reference]) -> Resident | None:
 
 
 def by_turns(references: Sequence[Reference]) -> Resident | None:
-    """Hold only the line of the last access of interleaved references."""
-    way = _common_direction(references)
-    changes = None if way is None else _line_changes_per_row(references, way)
+    """Hold only the line of the last access of interleaved references to one row."""
+    direction = _common_direction(references)
+    changes = None if direction is None else _line_changes_per_row(references, direction)
     if changes is None:
         return None
     return with_known_bounds(
@@ -51,7 +52,7 @@ def by_turns(references: Sequence[Reference]) -> Resident | None:
 
 
 def _common_direction(references: Sequence[Reference]) -> int | None:
-    """Return the direction, 1 or -1, in which a loop moves references that never overtake each other; else None."""
+    """Return the direction (1 or -1) in which the innermost loop moves references; None if one overtakes another."""
     if not share_a_row(references):
         return None
     loop, along = references[0].chain[-1], contiguous_dimension(references[0].array)
@@ -60,33 +61,36 @@ def _common_direction(references: Sequence[Reference]) -> int | None:
     stride = strides.pop() if len(strides) == 1 else None
     if stride is None:
         return None
-    way = 1 if loop.inside.positive(stride) else -1
-    room = stride.scaled(way)
-    fits = all(loop.inside.nonnegative(room - (first[1] - second[0])) for first in entries for second in entries)
-    return way if fits else None
+    direction = 1 if loop.inside.positive(stride) else -1
+    step = stride.scaled(direction)
+    fits = all(loop.inside.nonnegative(step - (first[1] - second[0])) for first in entries for second in entries)
+    return direction if fits else None
 
 
-def _line_changes_per_row(references: Sequence[Reference], way: int) -> tuple[int, int] | None:
-    """Bound how many times accesses cross the end of a line, and the changes of element in an iteration.
+def _line_changes_per_row(references: Sequence[Reference], direction: int) -> tuple[int, int] | None:
+    """Bound the crossings of one line's end in a pass, and the changes of element in an iteration.
 
     The end of a line separates the elements of at most one iteration: all earlier ones lie before it, all later
-    ones after.
+    ones after. Returns None if the order of two elements of an iteration is unknown.
     """
     facts, along = references[0].chain[-1].inside, contiguous_dimension(references[0].array)
     numbered = [pair for reference in references for pair in zip(reference.order, reference.accesses, strict=True)]
-    turns = [access.place[along] for _, access in sorted(numbered, key=itemgetter(0))]
-    places = [place for place in dict.fromkeys(turns) if place is not None]
-    behind = {place: [facts.nonnegative((place - earlier).scaled(way)) for earlier in places] for place in places}
+    sequence = [access.place[along] for _, access in sorted(numbered, key=itemgetter(0))]
+    places = [place for place in dict.fromkeys(sequence) if place is not None]
+    behind = {
+        place: [facts.nonnegative((place - other_place).scaled(direction)) for other_place in places]
+        for place in places
+    }
     if not all(behind[left][y] or behind[right][x] for x, left in enumerate(places) for y, right in enumerate(places)):
         return None
-    ranks = [sum(behind[place]) for place in turns if place is not None]
+    ranks = [sum(behind[place]) for place in sequence if place is not None]
     cuts = ([False, *(rank >= cut for rank in ranks), True] for cut in ranks)
-    passes = max(sum(x != y for x, y in pairwise(sides)) for sides in cuts)
-    return passes, 1 + sum(x != y for x, y in pairwise(turns))
+    crossings = max(sum(x != y for x, y in pairwise(sides)) for sides in cuts)
+    return crossings, 1 + sum(x != y for x, y in pairwise(sequence))
 
 
 def _interleaved_footprint(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Count the lines from the first element to the last, or those of each element if fewer."""
+    """Measure `interleaved_residency`: it fetches the lines from the first element to the last, or of each element."""
     chain = references[0].chain
     depth, loop = len(chain), chain[-1]
     space = sum((ref.lines(depth).largest.value for ref in references), ZERO)
@@ -96,9 +100,9 @@ def _interleaved_footprint(references: tuple[Reference, ...]) -> tuple[FactoredP
 
 
 def row_and_next_element(references: Sequence[Reference]) -> Resident | None:
-    """Hold the line of the last access, for a row that the innermost loop reads and the next element."""
+    """Hold the line of the last access, for a row that an inner loop reads and the element that follows it."""
     try:
-        row, after = sorted(references, key=lambda each: -len(each.chain))
+        row, after = sorted(references, key=lambda reference: -len(reference.chain))
     except ValueError:
         return None
     array, chain = row.array, after.chain
@@ -107,12 +111,12 @@ def row_and_next_element(references: Sequence[Reference]) -> Resident | None:
     inner, along = row.chain[-1], contiguous_dimension(array)
     if row.order[-1] > after.order[0] or inner.trips != inner.hi - inner.lo:
         return None
-    for dimension, (moving, still) in enumerate(zip(row.place, after.place, strict=True)):
-        if moving is None or still is None or moving[0] != moving[1] or still[0] != still[1]:
+    for dimension, (moving, fixed) in enumerate(zip(row.place, after.place, strict=True)):
+        if moving is None or fixed is None or moving[0] != moving[1] or fixed[0] != fixed[1]:
             return None
         end = moving[0].substitute({inner.variable: inner.hi})
-        behind = slope_of(moving[0], inner.variable) == ONE if dimension == along else end == moving[0]
-        if not behind or end != still[0]:
+        is_in_row = slope_of(moving[0], inner.variable) == ONE if dimension == along else end == moving[0]
+        if not is_in_row or end != fixed[0]:
             return None
     return with_known_bounds(Resident((row, after), chain[-1], partial(pass_once, len(chain), 0), fit=lambda _: True))
 

@@ -1,7 +1,7 @@
-"""Split the rows of an array at a row: one residency holds the rows before it, others those from it on.
+"""Split the rows of an array at a row: one residency holds the rows on one side, others those on the other side.
 
-Every access is to a row on one side or the other: the loop that selects the row runs through part of its
-range. The lines and misses of a side are counted in terms of `CUT`, the first row of the second side.
+Every access is to a row on one of the sides: for each side, the loop that selects the row runs through a part of
+its range. The lines and misses of a side are counted in terms of `CUT`, the first row of the second side.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ MAX_SPLITTING = 20_000
 class RowRange:
     """The rows of a dimension before `CUT`, or those from it on.
 
-    If `relative`, CUT counts the iterations that select rows, from the beginning of their loop each time. If
-    `clipped`, subscripts instead of iterations are clipped: the data moves them.
+    If `relative`, `CUT` is not a row but a number of iterations since the beginning of the loop that selects rows.
+    If `clipped`, the interval of subscripts is divided instead of a loop's range, as the subscripts depend on data.
     """
 
     dimension: int
@@ -52,14 +52,14 @@ class RowRange:
 
 @dataclass(eq=False)
 class SidePartitioner:
-    """Restricts references to one array to one side; parts share loops as before."""
+    """Restricts references to one array to one side; parts of references that share loops share them."""
 
     side: RowRange
     cutter: IndexSetSplitter
     _rules: dict[tuple[str, Poly], LoopSide] = field(default_factory=dict)
 
     def measured(self, unit: Resident) -> tuple[Poly, Poly] | None:
-        """Count the lines and misses of a residency on this side; None without a closed form."""
+        """Bound the lines and misses of a residency on this side; None without a closed form in sizes."""
         parts = [self.part(reference) for reference in unit.references]
         restricted = tuple(part for part in parts if part is not None)
         if len(restricted) < len(parts) or not _share_outer_loops(unit, restricted) or not unit.fit(restricted):
@@ -70,10 +70,10 @@ class SidePartitioner:
                 space, misses = (amount.value for amount in unit.measure(restricted))
         except (UnboundedError, TooComplexError):
             return None
-        known_of_sizes = (
+        is_in_sizes = (
             not counters & (space.names | misses.names) and is_data_independent(space) and is_data_independent(misses)
         )
-        return (space, misses * unit.moves) if known_of_sizes else None
+        return (space, misses * unit.moves) if is_in_sizes else None
 
     @memoised
     def part(self, reference: Reference) -> Reference | None:
@@ -84,7 +84,7 @@ class SidePartitioner:
         return None if rule is None else self.cutter.cut(reference, rule)
 
     def _find_loop_side(self, reference: Reference) -> LoopSide | None:
-        """Find the loop iteration at which the selected row crosses `CUT`."""
+        """Find the part of the row loop's range that selects the rows of this side; None if it is unknown."""
         place = reference.place[self.side.dimension]
         if place is None or place[0] != place[1]:
             return None
@@ -110,9 +110,10 @@ def _row_selecting_loop(reference: Reference, dimension: int) -> Loop | None:
 
 
 def _has_varying_rows(reference: Reference, dimension: int) -> bool:
-    """Test whether rows differ: the ranges of loops depend on the row.
+    """Test whether rows are accessed differently: the range of the row loop varies, or inner ranges depend on the row.
 
-    Equal rows need no split: any share can be retained, if the residencies of the plan free no lines then.
+    Rows that are accessed alike need no split: any share can be retained as a class, if the residencies of the plan
+    free no lines then.
     """
     loop = _row_selecting_loop(reference, dimension)
     if loop is None:
@@ -125,12 +126,12 @@ def _has_varying_rows(reference: Reference, dimension: int) -> bool:
 
 
 def _has_outer_row_start(reference: Reference, dimension: int, held: Loop | None) -> bool:
-    """Test whether a loop outside a residency determines the start, but not the end, of the row loop."""
+    """Test whether a loop around the loop `held` determines the start, but not the end, of the row loop."""
     loop = _row_selecting_loop(reference, dimension)
     if loop is None or held is None:
         return False
     around = reference.chain[: reference.chain.index(held)]
-    return any(each.variable in loop.lo.names - loop.hi.names for each in around)
+    return any(outer.variable in loop.lo.names - loop.hi.names for outer in around)
 
 
 def _share_outer_loops(unit: Resident, parts: Sequence[Reference]) -> bool:
@@ -143,7 +144,7 @@ def _share_outer_loops(unit: Resident, parts: Sequence[Reference]) -> bool:
 
 @record(eq=False)
 class SideResidency:
-    """The lines and misses of a residency on one side of a split; before the split it held `instead` lines."""
+    """The lines and misses of a residency on one side of a split; before, the plan held `instead` lines for it."""
 
     lines: Poly = field(repr=False)
     instead: Poly = field(repr=False)
@@ -155,7 +156,8 @@ class SideResidency:
 class RowSplit:
     """A split of rows: one residency holds those on one side of `CUT`, the plan's residencies hold the rest.
 
-    `CUT` is between 0 and `last`; all rows of the plan's residencies fetched `fetched` lines.
+    `CUT` is a multiple of `step` between 0 and `last`, or `last`. Before the split, the plan's residencies had
+    `fetched` misses. The new residency holds the rows before `CUT` if `before`, and otherwise the rows from it on.
     """
 
     references: tuple[Reference, ...]
@@ -167,7 +169,7 @@ class RowSplit:
 
     @property
     def values(self) -> tuple[Poly, ...]:
-        """The step and the end of `CUT`, the misses before, and the lines and misses of each half."""
+        """The step and the maximum of `CUT`, the misses before, and the lines and misses of each half."""
         halves = (value for half in self.halves for value in (half.lines, half.instead, half.misses))
         return self.step, self.last, self.fetched, *halves
 
@@ -179,7 +181,7 @@ class RowSplitSearch:
     own: Mapping[Reference, Sequence[Resident]]
 
     def sides(self, coarse: Resident, fine: Sequence[Resident]) -> Iterator[RowRange]:
-        """Yield the sides whose rows a coarse residency may take over from fine ones."""
+        """Yield the sides whose rows the residency `coarse` may take over from the plan's residencies `fine`."""
         array = coarse.references[0].array
         counters = {loop.variable for reference in coarse.references for loop in reference.chain}
         if array.layout == "zmorton" or array.moves or any(counters & extent.names for extent in array.extents):
@@ -188,7 +190,7 @@ class RowSplitSearch:
         if sum(reference.array is array for reference in self.own) > MAX_TILED_REFERENCES and any(
             map(_has_clipped_loop, coarse.references)
         ):
-            # The misses of some rows of tiles have long forms, which take too long for many references.
+            # The misses of a part of the rows of tiles have long forms, which take too long for many references.
             return
         held = any(not unit.scratch for unit in fine)
         for dimension in range(len(array.extents)):
@@ -200,41 +202,45 @@ class RowSplitSearch:
         along = contiguous_dimension(array)
         walks = [reference.place[along] for reference in coarse.references if walk_depth(reference) is not None]
         if held and walks:
-            # The end that no loop moves is passed by most walks: lines on its side are worth most.
+            # Most walks pass the end of the interval that no loop moves: lines on that side save most misses.
             yield RowRange(along, not any(place and counters & place[0].names for place in walks), clipped=True)
 
     def split(self, coarse: Resident, fine: Sequence[Resident], side: RowRange) -> RowSplit | None:
-        """Measure a coarse residency on one side, and fine ones on the other; None without a closed form."""
+        """Measure the residency `coarse` on one side, and `fine` ones on the other; None without a closed form."""
         measured = self._measure_side(coarse, side)
         if measured is None:
             return None
         lines, misses = measured
         halves, fetched = [SideResidency(lines, ZERO, misses, coarse.loop)], ZERO
         for unit in fine:
-            rest = self._split_fine_residency(unit, side.opposite)
-            if rest is None:
+            opposite = self._split_fine_residency(unit, side.opposite)
+            if opposite is None:
                 return None
-            halves += rest
+            halves += opposite
             fetched = fetched + unit.misses
         array = coarse.references[0].array
         step = LINE if side.dimension == contiguous_dimension(array) else ONE
         return RowSplit(coarse.references, tuple(halves), fetched, array.extents[side.dimension], step, side.before)
 
     def _split_fine_residency(self, unit: Resident, side: RowRange) -> list[SideResidency] | None:
-        """Measure a fine residency on its side, reference by reference if several loops select rows."""
+        """Measure a residency of the plan on its side, reference by reference if it has no closed form jointly."""
         measured = self._measure_side(unit, side)
         if measured is not None:
             lines, misses = measured
-            # A scratch unit has no line of its own on either side.
+            # A scratch residency holds no line on either side.
             held = (ZERO, ZERO) if unit.scratch else (lines, unit.space)
             return [SideResidency(*held, misses, unit.loop)]
         halves, instead = [], unit.space
         for reference in unit.references if len(unit.references) > 1 else ():
-            own = (resident for resident in self.own[reference] if resident.loop is unit.loop and not resident.scratch)
-            part = next((found for resident in own if (found := self._measure_side(resident, side)) is not None), None)
-            if part is None:
+            single = (
+                candidate for candidate in self.own[reference] if candidate.loop is unit.loop and not candidate.scratch
+            )
+            amounts = next(
+                (pair for candidate in single if (pair := self._measure_side(candidate, side)) is not None), None
+            )
+            if amounts is None:
                 return None
-            halves.append(SideResidency(part[0], instead, part[1], unit.loop))
+            halves.append(SideResidency(amounts[0], instead, amounts[1], unit.loop))
             instead = ZERO
         return halves or None
 

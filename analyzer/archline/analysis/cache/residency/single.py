@@ -1,9 +1,9 @@
 """Derive residencies of one reference: the lines of its windows, the line of the last access, or none.
 
-Subscripts that the data moves one way along a row hold the current line, or the lines between them. If the
-data decides the trip counts of inner loops, as over the entries of a sparse row, most loops may be empty:
-lines that the outer loop holds then survive, although they do not fit together with those of inner loops. If
-inner loops are long, it may pay to yield all lines to them, and to reload afterwards.
+References whose data-dependent subscripts move in one direction along a row hold the current line, or the lines
+between them. If the trip counts of inner loops depend on data, as over the entries of a sparse row, most loops may
+be empty: lines that the outer loop holds then survive, although they do not fit together with those of inner loops.
+If inner loops are long, it may pay to yield all lines to them, and to reload afterwards.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from archline.ir.tree import Loop, contiguous_dimension
 
 
 def pointer_line(reference: Reference) -> Resident | None:
-    """Hold the current line of a subscript that the data moves one way through a row."""
+    """Hold the current line of a data-dependent subscript that moves in one direction along a row."""
     depth = walk_depth(reference)
     if depth is None:
         return None
@@ -47,7 +47,7 @@ def pointer_line(reference: Reference) -> Resident | None:
 
 
 def monotone_walk_residency(references: Sequence[Reference]) -> Resident | None:
-    """Hold the lines from the first to the last of references that walk along a row together."""
+    """Hold the lines from the first to the last of references that walk along a row together, or end the walk."""
     moving = [ref for ref in references if walk_depth(ref) is not None]
     array, depths = references[0].array, {walk_depth(ref) for ref in moving}
     if len(depths) != 1 or len({walk_key(ref) for ref in moving}) > 1 or array.layout == "zmorton" or array.moves:
@@ -60,9 +60,11 @@ def monotone_walk_residency(references: Sequence[Reference]) -> Resident | None:
     if len(known_shifts) < len(shifts):
         return None
     loop, words = moving[0].chain[depth], max(known_shifts) - min(known_shifts)
-    # Lines are held from before the loop to behind it, if something is accessed there.
-    around = loop if len(moving) == len(references) else moving[0].chain[depth - 1] if depth else None
-    return with_known_bounds(Resident(tuple(references), around, partial(pass_once, depth, words), fit=lambda _: True))
+    # Lines are held from before the walk until after it, if references access the array there.
+    held_loop = loop if len(moving) == len(references) else moving[0].chain[depth - 1] if depth else None
+    return with_known_bounds(
+        Resident(tuple(references), held_loop, partial(pass_once, depth, words), fit=lambda _: True)
+    )
 
 
 def walk_depth(reference: Reference) -> int | None:
@@ -72,13 +74,13 @@ def walk_depth(reference: Reference) -> int | None:
 
 
 def walk_key(reference: Reference) -> object:
-    """A key that references share which walk along a row together."""
+    """Make a key that is equal for references that walk along a row together."""
     walk = reference.walk
     return id(reference) if walk is None else (walk.loop, walk.course, rows_of(reference), *map(id, reference.chain))
 
 
 def _walk_offset(reference: Reference, moving: Sequence[Reference], depth: int) -> int | None:
-    """The distance of a reference from the walking ones, during the walk or at its ends; None if unknown."""
+    """Find the distance in words of a reference from the walk of `moving`, or its first element; None if unknown."""
     walk, first = reference.walk, moving[0].walk
     if reference in moving:
         return None if walk is None else walk.shift
@@ -91,17 +93,20 @@ def _walk_offset(reference: Reference, moving: Sequence[Reference], depth: int) 
         place is None
         or place[0] != place[1]
         or first.first is None
-        or max(reference.order) > min(number for each in moving for number in each.order)
+        or max(reference.order) > min(number for walking in moving for number in walking.order)
     ):
         return None
-    apart = place[0] - first.first
-    return first.shift + int(apart.constant_term) if apart.is_constant and apart.constant_term.q == 1 else None
+    distance = place[0] - first.first
+    return first.shift + int(distance.constant_term) if distance.is_constant and distance.constant_term.q == 1 else None
 
 
 def reloaded_residencies(
     reference: Reference, own: Sequence[Resident], others: Sequence[Reference]
 ) -> Iterator[Resident | None]:
-    """Yield one-line residencies that give up their line in inner loops whose length the data decides."""
+    """Yield one-line residencies that give up their line in inner loops, if a trip count depends on data.
+
+    `own` are the residencies of `reference`; the inner loops are those of `others`.
+    """
     chain = reference.chain
     inner = (ref for ref in others if len(ref.chain) > len(chain) and common_loops((reference, ref)) == chain)
     loops = tuple(dict.fromkeys(ref.chain[len(chain)] for ref in inner))
@@ -123,22 +128,22 @@ def reloaded_residencies(
 def _footprint_with_reload(
     unit: Resident, scratch: Resident, loops: Sequence[Loop], references: tuple[Reference, ...]
 ) -> tuple[FactoredProduct, FactoredProduct]:
-    """Add one miss for each iteration of the inner loops, up to the number of accesses."""
-    (space, misses), (_, most) = unit.measure(references), scratch.measure(references)
+    """Measure `unit` with one more miss for each iteration of the inner loops, up to the misses of `scratch`."""
+    (space, misses), (_, max_misses) = unit.measure(references), scratch.measure(references)
     (reference,) = references
-    again = sum((FactoredProduct((loop.trips,)).over(reference.chain).value for loop in loops), ZERO)
-    return space, FactoredProduct((reference.facts.minimum(misses.value + again, most.value),))
+    reloads = sum((FactoredProduct((loop.trips,)).over(reference.chain).value for loop in loops), ZERO)
+    return space, FactoredProduct((reference.facts.minimum(misses.value + reloads, max_misses.value),))
 
 
 def single_reference_residencies(reference: Reference) -> Iterator[Resident]:
-    """Yield the residencies of one reference: through each loop, for the whole run, or none."""
-    passed = one_line(reference), pointer_line(reference)
+    """Yield the residencies of one reference: in windows of each loop and of the run, of one line, and scratch."""
+    single_lines = one_line(reference), pointer_line(reference)
     scratch = with_known_bounds(Resident((reference,), None, _scratch_footprint, scratch=True, fit=lambda _: True))
-    yield from filter(None, (*in_windows((reference,)), *passed, scratch))
+    yield from filter(None, (*in_windows((reference,)), *single_lines, scratch))
 
 
 def in_windows(references: tuple[Reference, ...]) -> Iterator[Resident | None]:
-    """Yield residencies of the lines of windows, jointly for several references, through shared loops."""
+    """Yield residencies that hold the lines of windows of the common loops, jointly for all references."""
     array, chain = references[0].array, common_loops(references)
     if len(references) > 1 and (array.layout == "zmorton" or array.moves or array.strided):
         return
@@ -146,13 +151,16 @@ def in_windows(references: tuple[Reference, ...]) -> Iterator[Resident | None]:
         with suppress(UnboundedError):
             for start in _retention_depths(references, depth):
                 loop = chain[min(start, depth - 1)] if depth else None
-                held, fit = partial(_retained_footprint, depth, start), partial(_is_sliding, depth, start)
+                measure, fit = partial(_retained_footprint, depth, start), partial(_is_sliding, depth, start)
                 splitting = partial(derive_classes, references, depth)
-                yield with_known_bounds(Resident(references, loop, held, splitting=splitting, fit=fit))
+                yield with_known_bounds(Resident(references, loop, measure, splitting=splitting, fit=fit))
 
 
 def _retention_depths(references: tuple[Reference, ...], depth: int) -> Iterator[int]:
-    """Yield the depths from which on loops retain windows; `depth` itself stands for no retention."""
+    """Yield each depth such that the loops from there to `depth` can retain the lines of windows at `depth`.
+
+    `depth` itself stands for no retention.
+    """
     with limited_effort():
         slides = group_footprint(references, depth).is_sliding_window
     if not slides:
@@ -177,7 +185,7 @@ def _retained_footprint(
 
 
 def _is_sliding(depth: int, start: int, references: tuple[Reference, ...]) -> bool:
-    """Test whether the loops from `start` on can retain windows at a depth."""
+    """Test whether the loops from `start` on can retain the lines of windows at a depth."""
     return (start == depth and len(references) > 1) or start in _retention_depths(references, depth)
 
 
@@ -198,47 +206,47 @@ def _windows_tile_row(reference: Reference, depth: int) -> bool:
     if not all(_is_nonnegative_gap(end.substitute(after) - end, facts) for end in ends):
         return False
     low, high = hull[along]
-    following = low.substitute({loop.variable: Poly.symbol(loop.variable) + 1})
+    next_low = low.substitute({loop.variable: Poly.symbol(loop.variable) + 1})
     facts = loop.facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 2,))
     # If a part is empty, the next one must not begin before it.
-    return all(_is_nonnegative_gap(following - end, facts) for end in (high, low))
+    return all(_is_nonnegative_gap(next_low - end, facts) for end in (high, low))
 
 
 def _is_nonnegative_gap(apart: Poly, facts: Facts) -> bool:
-    """Test whether a distance is nonnegative, given that entries of offset arrays are nondecreasing."""
+    """Test whether a difference is nonnegative, given that entries of offset arrays are nondecreasing."""
     return is_nondecreasing(apart, facts) or facts.nonnegative(a.as_gaps(apart))
 
 
 def _scratch_footprint(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Count one miss for each access, unless it hits the line of the access before."""
+    """Measure a scratch residency: one miss for each access, unless it hits the line of the access before."""
     (reference,) = references
-    chain, (anew, steps) = reference.chain, _access_gaps(reference)
+    chain, (fetches, steps) = reference.chain, _access_gaps(reference)
     if not steps:
-        return FactoredProduct((ONE,)), FactoredProduct((Poly.constant(anew),)).over(chain)
+        return FactoredProduct((ONE,)), FactoredProduct((Poly.constant(fetches),)).over(chain)
     loop, facts = chain[-1], chain[-1].facts
     trips = facts.positive_part(loop.trips)
     ends = reference.lines(len(chain) - 1).count.value
     if facts.positive(ends):
         ends = ends - 1
-    passing = facts.minimum(trips.scaled(len(steps)), ends.scaled(sum(steps)))
-    return FactoredProduct((ONE,)), FactoredProduct((trips.scaled(anew) + passing,)).over(chain[:-1])
+    crossings = facts.minimum(trips.scaled(len(steps)), ends.scaled(sum(steps)))
+    return FactoredProduct((ONE,)), FactoredProduct((trips.scaled(fetches) + crossings,)).over(chain[:-1])
 
 
 def _access_gaps(reference: Reference) -> tuple[int, tuple[int, ...]]:
-    """Count the accesses of an iteration that fetch, and list the distances of the rest to their predecessors.
+    """Count the accesses of an iteration that always fetch, and list the distances of other ones to the one before.
 
-    The innermost loop moves elements in a row by one, so that a line's end lies between two elements at distance d
+    If the innermost loop moves elements along a row by one, a line's end lies between two elements at distance d
     in at most d iterations. Accesses to the same element count once.
     """
-    along, moving = contiguous_dimension(reference.array), _moves_by_one(reference)
-    anew, steps = 1, []
-    for (before, here), (after, there) in pairwise(zip(reference.order, reference.in_order, strict=True)):
-        step = abs(there[along] - here[along])
-        if reference.is_free or after > before + 1 or (step and not moving):
-            anew += 1
+    along, has_unit_stride = contiguous_dimension(reference.array), _moves_by_one(reference)
+    fetches, steps = 1, []
+    for (before, offsets), (after, next_offsets) in pairwise(zip(reference.order, reference.in_order, strict=True)):
+        step = abs(next_offsets[along] - offsets[along])
+        if reference.is_free or after > before + 1 or (step and not has_unit_stride):
+            fetches += 1
         elif step:
             steps.append(step)
-    return anew, tuple(steps)
+    return fetches, tuple(steps)
 
 
 def _moves_by_one(reference: Reference) -> bool:
@@ -259,24 +267,24 @@ def one_line(reference: Reference) -> Resident | None:
     rows = reference.lines(len(chain) - 1).row_loops
     if len(reference.accesses) == 1 or rows or slope_of(place[0], chain[-1].variable) != ONE:
         return None
-    passes = count_line_crossings([place[along] for place in reference.in_order])
-    return with_known_bounds(Resident((reference,), chain[-1], partial(last_line_footprint, passes, 0)))
+    crossings = count_line_crossings([offsets[along] for offsets in reference.in_order])
+    return with_known_bounds(Resident((reference,), chain[-1], partial(last_line_footprint, crossings, 0)))
 
 
 def last_line_footprint(
-    passes: int, others: int, references: tuple[Reference, ...]
+    crossings: int, max_misses: int, references: tuple[Reference, ...]
 ) -> tuple[FactoredProduct, FactoredProduct]:
-    """Count misses with one line: the first fetch, and one for each crossing of a line's end.
+    """Measure a residency of one line: it misses at the first fetch, and `crossings` times at each line's end.
 
-    If `others` is positive, it bounds the misses of an iteration.
+    If `max_misses` is positive, it bounds the misses of an iteration.
     """
     *outer, loop = references[0].chain
     count, facts = group_footprint(references, len(outer)).count.value, loop.facts
-    fetched = count.scaled(passes)
+    fetched = count.scaled(crossings)
     if facts.positive(count) or facts.positive(loop.trips):
-        fetched = fetched - (passes - 1)
-    if others:
-        fetched = facts.minimum(fetched, facts.positive_part(loop.trips).scaled(others))
+        fetched = fetched - (crossings - 1)
+    if max_misses:
+        fetched = facts.minimum(fetched, facts.positive_part(loop.trips).scaled(max_misses))
     return FactoredProduct((ONE,)), FactoredProduct((fetched,)).over(tuple(outer))
 
 

@@ -1,9 +1,9 @@
-"""Derive residencies of stencils, and of rows with pinned entries, which hold less than whole windows.
+"""Derive residencies of stencils, and of rows with pinned entries, which hold fewer lines than windows have.
 
-Stencils: loops sweep over elements in an order, and each element is accessed from its leading reference to its
-trailing one. The elements between these two are held: for a row on each side of the middle one, that is two
-rows and a line, not three. Rows with pinned entries: the entries' lines are held, and one line of the rest of
-the row at a time.
+Stencils: loops sweep over elements in an order, and each element is accessed first by the leading reference and last
+by the trailing one. The elements between these two are held: for a stencil with one row on each side of the middle
+one, that is two rows and a line, not three rows. Rows with pinned entries: the lines of the entries are held, and
+one line of the rest of the row at a time.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from archline.ir.tree import Loop, contiguous_dimension
 from archline.records import record
 
 Offsets = tuple[int, ...]
-"""The lead of a reference over the first one, in iterations of each loop."""
+"""The lead of a reference over the first reference, in iterations of each loop."""
 
 
 @record
 class RowSweep:
-    """References whose rows the loops from `depth` on move, the innermost one along rows, each by one.
+    """References that the loops from `depth` on move by one element each, the innermost loop along rows.
 
-    `ahead` and `behind` are the offsets of the leading and the trailing reference; `rows` are the extents that
-    references reach in the dimensions of rows, by loop.
+    `ahead` and `behind` are the offsets of the leading and the trailing reference; `rows` has for each loop but the
+    innermost the number of subscripts that all references reach in its dimension.
     """
 
     references: tuple[Reference, ...]
@@ -42,7 +42,10 @@ class RowSweep:
 
 
 def stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | None]:
-    """Yield residencies of stencils through each loop that moves rows."""
+    """Yield residencies that hold the rows of a stencil while a loop runs, one for each loop that moves rows.
+
+    Those without a closed form are None.
+    """
     array, chain = references[0].array, references[0].chain
     if array.layout == "zmorton" or array.moves or array.strided or len(array.extents) < 2:
         return
@@ -56,7 +59,7 @@ def stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | 
 
 
 def row_with_pinned_entries(references: Sequence[Reference]) -> Resident | None:
-    """Pin entries of a row while the innermost loop passes it: A[i, k] together with A[i, j] for all j."""
+    """Pin entries of a row while the innermost loop passes through it: A[i, k] together with A[i, j] for all j."""
     if not share_a_row(references):
         return None
     chain = references[0].chain
@@ -70,37 +73,37 @@ def row_with_pinned_entries(references: Sequence[Reference]) -> Resident | None:
 
 
 def _pinned_row_footprint(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Hold the lines of each reference; fetch all lines of the row in each pass."""
+    """Measure `row_with_pinned_entries`: it holds the lines of each reference, and fetches the row in each pass."""
     depth = len(references[0].chain)
     space = sum((reference.lines(depth).largest.value for reference in references), ZERO)
     return FactoredProduct((space,)), group_footprint(references, depth - 1).total
 
 
 def up_to(references: Sequence[Reference]) -> Resident | None:
-    """Pin the line of an entry while the innermost loop passes the row up to it: A[i, k] for k < j, and A[i, j]."""
+    """Pin the line of an entry while the innermost loop passes the row before it: A[i, k] for k < j, and A[i, j]."""
     array, chain = references[0].array, max((reference.chain for reference in references), key=len)
     if len(chain) < 2 or not array.aligned or not is_in_one_row(references, chain[-1]):
         return None
     inner, along = chain[-1], contiguous_dimension(array)
     moving = _moved_references(references, inner)
-    still = [reference for reference in references if reference not in moving]
-    if len(moving) != 1 or not still or any(reference.chain not in (chain, chain[:-1]) for reference in references):
+    fixed = [reference for reference in references if reference not in moving]
+    if len(moving) != 1 or not fixed or any(reference.chain not in (chain, chain[:-1]) for reference in references):
         return None
-    (row,), entry = moving, still[0]
+    (row,), entry = moving, fixed[0]
     place, end = row.place[along], entry.place[along]
     if place is None or end is None:
         return None
-    behind = place[0].substitute({inner.variable: inner.hi})
-    passed = place[0] == place[1] and slope_of(place[0], inner.variable) == ONE and inner.trips == inner.hi - inner.lo
-    if not passed or end != (behind, behind) or any(reference.place != entry.place for reference in still):
+    after_row = place[0].substitute({inner.variable: inner.hi})
+    in_order = place[0] == place[1] and slope_of(place[0], inner.variable) == ONE and inner.trips == inner.hi - inner.lo
+    if not in_order or end != (after_row, after_row) or any(reference.place != entry.place for reference in fixed):
         return None
-    if not _entry_line_stays((row, *still)):
+    if not _entry_line_stays((row, *fixed)):
         return None
-    return with_known_bounds(Resident((row, *still), chain[-2], _row_prefix_footprint, fit=_entry_line_stays))
+    return with_known_bounds(Resident((row, *fixed), chain[-2], _row_prefix_footprint, fit=_entry_line_stays))
 
 
 def _moved_references(references: Sequence[Reference], loop: Loop) -> list[Reference]:
-    """The references that a loop moves along the row."""
+    """Select the references that a loop moves along the row."""
     along = contiguous_dimension(references[0].array)
     return [
         reference for reference in references if any(loop.variable in end.names for end in reference.place[along] or ())
@@ -108,13 +111,16 @@ def _moved_references(references: Sequence[Reference], loop: Loop) -> list[Refer
 
 
 def _entry_line_stays(references: tuple[Reference, ...]) -> bool:
-    """Test whether each line of the entry is in consecutive iterations around the row, without a gap."""
+    """Test whether consecutive iterations of the loop around the row access each line of the entry, without a gap."""
     row, entry = references[:2]
     return entry.lines(len(row.chain) - 1).is_sliding_window
 
 
 def _row_prefix_footprint(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Hold a line of the row and the entry's; fetch the prefix in each pass, and each entry's line."""
+    """Measure `up_to`: it holds a line of the row and one of the entry, and fetches the prefix in each pass.
+
+    The lines of the entries are fetched once while the loop around the row runs.
+    """
     row, entry = references[:2]
     along, inner = contiguous_dimension(row.array), row.chain[-1]
     place, end = row.place[along], entry.place[along]
@@ -123,15 +129,15 @@ def _row_prefix_footprint(references: tuple[Reference, ...]) -> tuple[FactoredPr
     first = place[0].substitute({inner.variable: inner.lo})
     words = end[0] - first
     lines = a.floor_div(end[0], LINE) - a.floor_div(first, LINE) if row.whole_lines else words * LINE**-1 + 1
-    before = FactoredProduct((lines,))
-    passed = sum_over_loops(before, lambda: before, row.chain[:-1]).value
+    per_pass = FactoredProduct((lines,))
+    all_passes = sum_over_loops(per_pass, lambda: per_pass, row.chain[:-1]).value
     return FactoredProduct((Poly.constant(2),)), FactoredProduct(
-        (passed + entry.lines(len(row.chain) - 2).total.value,)
+        (all_passes + entry.lines(len(row.chain) - 2).total.value,)
     )
 
 
 def _find_sweep(references: tuple[Reference, ...], depth: int) -> RowSweep | None:
-    """Return the sweep of references at a depth; None unless loops move distinct dimensions by one each."""
+    """Return the sweep of references at a depth; None unless each loop moves another dimension, by one."""
     loops, along = references[0].chain[depth:], contiguous_dimension(references[0].array)
     inside = {loop.variable for loop in loops}
     if any(inside & (loop.lo.names | loop.hi.names) or loop.trips != loop.hi - loop.lo for loop in loops):
@@ -143,10 +149,10 @@ def _find_sweep(references: tuple[Reference, ...], depth: int) -> RowSweep | Non
     for loop, dimension in zip(loops, moved, strict=True):
         assert dimension is not None
         for leads, reference in zip(ends, references, strict=True):
-            between = _iterations_ahead(reference, references[0], loop, dimension)
-            if between is None or (dimension != along and between[0] != between[1]):
+            lead = _iterations_ahead(reference, references[0], loop, dimension)
+            if lead is None or (dimension != along and lead[0] != lead[1]):
                 return None
-            leads.append(between)
+            leads.append(lead)
     fixed = [dimension for dimension in range(len(references[0].place)) if dimension not in moved]
     if any(ref.place[dimension] != references[0].place[dimension] for ref in references for dimension in fixed):
         return None
@@ -154,14 +160,14 @@ def _find_sweep(references: tuple[Reference, ...], depth: int) -> RowSweep | Non
     if ahead[:-1] == behind[:-1]:
         return None
     rows = []
-    for place, loop in enumerate(loops[:-1]):
-        spread = max(leads[place][1] for leads in ends) - min(leads[place][0] for leads in ends)
+    for number, loop in enumerate(loops[:-1]):
+        spread = max(leads[number][1] for leads in ends) - min(leads[number][0] for leads in ends)
         rows.append(loop.facts.positive_part(loop.hi - loop.lo) + spread)
     return RowSweep(references, depth, ahead, behind, tuple(rows))
 
 
 def _moved_dimension(reference: Reference, loop: Loop) -> int | None:
-    """The only dimension that a loop moves; None if it moves none or several."""
+    """Find the only dimension that a loop moves; None if it moves none or several."""
     moved = [
         dimension
         for dimension, interval in enumerate(reference.place)
@@ -171,24 +177,24 @@ def _moved_dimension(reference: Reference, loop: Loop) -> int | None:
 
 
 def _iterations_ahead(reference: Reference, first: Reference, loop: Loop, dimension: int) -> tuple[int, int] | None:
-    """The lead of a reference over the first one in a dimension, in iterations: minimum and maximum."""
+    """Find the minimum and the maximum lead of a reference over `first` in a dimension, in iterations of `loop`."""
     interval, base = reference.place[dimension], first.place[dimension]
     if interval is None or base is None or _moved_dimension(reference, loop) != dimension:
         return None
     slopes = {slope_of(end, loop.variable) for end in (*interval, *base)}
     slope = slopes.pop() if len(slopes) == 1 else None
-    apart = [end - base[0] for end in interval]
-    if slope not in (ONE, -ONE) or not all(gap.is_constant and gap.constant_term.q == 1 for gap in apart):
+    distances = [end - base[0] for end in interval]
+    if slope not in (ONE, -ONE) or not all(gap.is_constant and gap.constant_term.q == 1 for gap in distances):
         return None
     sign = 1 if slope == ONE else -1
-    low, high = sorted(sign * int(gap.constant_term.p) for gap in apart)
+    low, high = sorted(sign * int(gap.constant_term.p) for gap in distances)
     return low, high
 
 
 def _sweep_footprint(
     depth: int, references: tuple[Reference, ...], sweep: RowSweep
 ) -> tuple[FactoredProduct, FactoredProduct]:
-    """Hold the rows from the leading to the trailing reference, and the lines around; fetch each line once."""
+    """Measure a stencil: it holds the rows from the leading to the trailing reference, and fetches each line once."""
     outer = references[0].chain[:depth]
     space = FactoredProduct((_live_row_count(sweep) * _lines_of_row(references) + _lines_in_one_row(sweep),))
     return space.at_most(outer), group_footprint(references, depth).total
@@ -198,24 +204,24 @@ def _sweep_classes(sweep: RowSweep) -> Classes:
     """Partition the lines of a sweep by their position in a row."""
     outer = sweep.references[0].chain[: sweep.depth]
     try:
-        between, row = (
-            FactoredProduct((each,)).at_most(outer).value
-            for each in (_live_row_count(sweep), _lines_of_row(sweep.references))
+        rows, lines = (
+            FactoredProduct((amount,)).at_most(outer).value
+            for amount in (_live_row_count(sweep), _lines_of_row(sweep.references))
         )
     except UnboundedError:
         return ()
-    return ((between, _lines_in_one_row(sweep), row),)
+    return ((rows, _lines_in_one_row(sweep), lines),)
 
 
 def _live_row_count(sweep: RowSweep) -> Poly:
     """Count the rows from the trailing to the leading reference."""
-    between = ZERO
-    for place, (front, back) in enumerate(zip(sweep.ahead[:-1], sweep.behind[:-1], strict=True)):
-        rows = Poly.constant(front - back if place == 0 else max(0, front - back))
-        for extent in sweep.rows[place + 1 :]:
+    total = ZERO
+    for number, (front, back) in enumerate(zip(sweep.ahead[:-1], sweep.behind[:-1], strict=True)):
+        rows = Poly.constant(front - back if number == 0 else max(0, front - back))
+        for extent in sweep.rows[number + 1 :]:
             rows = rows * extent
-        between = between + rows
-    return between
+        total = total + rows
+    return total
 
 
 def _lines_of_row(references: tuple[Reference, ...]) -> Poly:
@@ -225,5 +231,5 @@ def _lines_of_row(references: tuple[Reference, ...]) -> Poly:
 
 
 def _lines_in_one_row(sweep: RowSweep) -> Poly:
-    """The lines from the trailing to the leading reference as if in one row, and one more for partial lines."""
+    """Bound the lines from the trailing to the leading reference as if both were in one row."""
     return a.ceil_div(Poly.constant(max(0, sweep.ahead[-1] - sweep.behind[-1])), LINE) + 1

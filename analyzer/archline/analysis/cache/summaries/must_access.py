@@ -4,11 +4,12 @@
     split(b[0..q], c[0..h + q]); c[h + q] = ...; split(b[q..m], c[h + q + 1..n + m])
 
 By induction over all calls: on each path through a body, the elements that it accesses and the regions that
-its calls touch in full cover the whole array, all but its first or last row and column, or one side of its
-diagonal. Some claims require extents of at least 1 or 2, as a single key needs no sorting. If indices select
-the work of a call, claims do so too: the regions of leaves are tried. A data-dependent integer that does not
-change between two calls is a symbol, so that regions which end and begin with it are known to be adjacent;
-slices lie in their arrays, as a run stops otherwise. Code that is not followed touches nothing here.
+its calls touch in full cover the claimed region. Claims are the whole array, all but its first or last row and
+column, or one side of its diagonal. Some claims require extents of at least 1 or 2, as a single key needs no
+sorting. If indices select the work of a call, claims are boxes in terms of these: the regions of leaves are tried.
+A data-dependent integer that does not change between two calls is a symbol, so that regions which end and begin
+with it are known to be adjacent; slices lie in their arrays, as a run stops otherwise. Code that is not followed
+touches nothing here.
 
 A recursion by indices receives whole arrays, and indices select the work of a call. A leaf that touches
 u[t1%2, x0..x1] where t1 - t0 is 1 may be the last of calls that all touch u[(t0 + 1)%2, x0..x1].
@@ -46,10 +47,10 @@ MAX_BOXES = 12
 
 
 def whole_array_claims(array: Array) -> list[MustTouchRegion]:
-    """List candidate claims of a whole array, strongest first."""
+    """List the candidate claims about an array that do not depend on indices, strongest first."""
     dimensions = len(array.extents)
     zeros, units, twos = (0,) * dimensions, (1,) * dimensions, (2,) * dimensions
-    single = [(*units[:place], 2, *units[place + 1 :]) for place in range(dimensions)]
+    single = [(*units[:dimension], 2, *units[dimension + 1 :]) for dimension in range(dimensions)]
     claims = [MustTouchRegion(least) for least in dict.fromkeys((zeros, units, *single, twos))]
     if dimensions == 2 and array.extents[0] == array.extents[1]:
         halves: tuple[Half, ...] = ("lower", "upper")
@@ -60,12 +61,12 @@ def whole_array_claims(array: Array) -> list[MustTouchRegion]:
 def box_claims(
     boxes: Iterable[Box], known: Sequence[Poly], names: Iterable[str], facts: Facts
 ) -> list[MustTouchRegion]:
-    """List claims of boxes that a leaf touches, also with indices replaced by equal ones under `known`."""
+    """List claims of the boxes that a leaf touches, also with indices replaced by sums that `known` makes equal."""
     largest = _maximal_boxes(dict.fromkeys(boxes), facts.nonnegative)
-    equal = list(_equal_indices(known))
+    equations = list(_equal_indices(known))
     result: dict[Box, None] = {}
     for box in largest[:MAX_BOXES]:
-        for name, value in (("", ZERO), *equal):
+        for name, value in (("", ZERO), *equations):
             shifted = tuple((lo.substitute({name: value}), hi.substitute({name: value})) for lo, hi in box)
             if all(end.names.issubset(names) and facts.restore(end) == end for ends in shifted for end in ends):
                 result[shifted] = None
@@ -86,7 +87,7 @@ def _is_contained(one: Box, other: Box, nonnegative: Callable[[Poly], bool]) -> 
 
 
 def _equal_indices(known: Sequence[Poly]) -> Iterator[tuple[str, Poly]]:
-    """Yield indices with the sums that they equal if all of `known` are nonnegative."""
+    """Yield names with the sums that they equal if all values of `known` are nonnegative."""
     for first, second in combinations(known, 2):
         if first + second == ZERO:
             for name in sorted(first.names):
@@ -109,9 +110,9 @@ def _are_in_separate_rows(array: Array, one: MustTouchRegion, other: MustTouchRe
     if one.own is None or other.own is None or array.layout == "zmorton":
         return False
     for dimension, ((lo, hi), (low, high)) in enumerate(zip(one.own, other.own, strict=True)):
-        single = hi - lo == high - low == Poly.constant(1)
-        apart = facts.nonnegative(low - hi) or facts.nonnegative(lo - high) or (single and _never_equal(lo, low))
-        if apart and dimension != contiguous_dimension(array):
+        is_single = hi - lo == high - low == Poly.constant(1)
+        disjoint = facts.nonnegative(low - hi) or facts.nonnegative(lo - high) or (is_single and _never_equal(lo, low))
+        if disjoint and dimension != contiguous_dimension(array):
             return True
     return False
 
@@ -127,7 +128,7 @@ def _never_equal(one: Poly, other: Poly) -> bool:
 
 
 MAX_TRIES = 200
-"""The maximum number of tests while a box is cut at the ends of its parts."""
+"""The maximum number of boxes that are tested while a box is cut at the ends of parts."""
 _TRANSPOSED_HALF: Mapping[Half, Half] = {"": "", "lower": "upper", "upper": "lower"}
 """The half that results from exchanging rows and columns."""
 
@@ -141,7 +142,10 @@ class SizeBounds(Protocol):
 
 @dataclass(eq=False)
 class BoxCover:
-    """Decides whether parts cover a box or half of it, by cutting it at the end of a part at its beginning."""
+    """Decides whether parts cover a box or half of it, by cutting it where a part that covers its beginning ends.
+
+    `way` proves bounds on a path, and `tries` counts the boxes that were tested.
+    """
 
     way: SizeBounds
     tries: int = 0
@@ -161,7 +165,7 @@ class BoxCover:
     def half(self, box: Box, half: Half, parts: Sequence[Part]) -> bool:
         """Test whether parts cover half of a square box."""
         if half == "upper":
-            # Rows and columns change places.
+            # Exchange rows and columns.
             return self._is_lower_half_covered(
                 box[::-1], [Part(part.box[::-1], _TRANSPOSED_HALF[part.half]) for part in parts]
             )
@@ -180,17 +184,17 @@ class BoxCover:
             ):
                 continue
             # The part contains all rows before the middle.
-            middle, across = part.box[0][1], left + part.box[0][1] - top
+            middle, column = part.box[0][1], left + part.box[0][1] - top
             rest = (*parts[:number], *parts[number + 1 :])
-            if not self.way.nonnegative(part.box[1][1] - across):
-                middle, across = top + part.box[1][1] - left, part.box[1][1]
+            if not self.way.nonnegative(part.box[1][1] - column):
+                middle, column = top + part.box[1][1] - left, part.box[1][1]
                 if not self.way.nonnegative(part.box[0][1] - middle) or not self.way.nonnegative(middle - top - 1):
                     continue
                 rest = (*parts,)
             if self.way.nonnegative(middle - bottom):
                 return True
-            if self._is_lower_half_covered(((middle, bottom), (across, right)), rest) and self.is_covered(
-                ((middle, bottom), (left, across)), rest
+            if self._is_lower_half_covered(((middle, bottom), (column, right)), rest) and self.is_covered(
+                ((middle, bottom), (left, column)), rest
             ):
                 return True
         return False
@@ -205,31 +209,34 @@ class BoxCover:
 
     def _is_covered_from(self, box: Box, part: Box, others: Sequence[Part]) -> bool:
         """Test whether a part at the beginning of a box, and further parts, cover the box."""
-        short = [place for place, (_, end) in enumerate(box) if not self.way.nonnegative(part[place][1] - end)]
+        short = [index for index, (_, end) in enumerate(box) if not self.way.nonnegative(part[index][1] - end)]
         if not short:
             return True
-        place, (start, end) = short[0], box[short[0]]
-        middle = part[place][1]
-        behind = (*box[:place], (middle, end), *box[place + 1 :])
-        before = (*box[:place], (start, middle), *box[place + 1 :])
+        dimension, (start, end) = short[0], box[short[0]]
+        middle = part[dimension][1]
+        behind = (*box[:dimension], (middle, end), *box[dimension + 1 :])
+        before = (*box[:dimension], (start, middle), *box[dimension + 1 :])
         return self.is_covered(behind, others) and self._is_covered_from(before, part, others)
 
 
 Claimed = tuple[tuple[Array, MustTouchRegion], ...]
 MAX_TERM_PRODUCTS = 400_000
-"""The effort for the bodies of mutually recursive algorithms, and again for their claims."""
+"""The effort limit for each body, for the claims of mutually recursive algorithms, and for those of local arrays."""
 
 
 @record(eq=False)
 class MustAccess:
-    """The must-access regions of an algorithm and its callees, if they can be followed."""
+    """The must-access regions of an algorithm and its callees: `claims` about arguments, `made` about local arrays.
+
+    `bodies` has the algorithms that can be followed.
+    """
 
     bodies: Mapping[s.Algorithm, FollowedBody]
     claims: Claims
     made: Mapping[s.Algorithm, Claimed]
 
     def touched(self, algorithm: s.Algorithm) -> Claimed:
-        """List the regions of a call that share no line, in its arguments and local arrays."""
+        """List regions that a call touches and that share no line, in its arguments and local arrays."""
         body, claimed = self.bodies[algorithm], self.claims[algorithm]
         result: list[tuple[Array, MustTouchRegion]] = []
         for array in body.given:
@@ -238,7 +245,7 @@ class MustAccess:
         return (*result, *self.made[algorithm])
 
     def lines(self, algorithm: s.Algorithm, *, plain: bool = False, of: frozenset[str] | None = None) -> Poly:
-        """Bound the lines that one call touches from below, in its sizes and L; its arrays are aligned.
+        """Bound the lines that one call touches from below, in its sizes and L; its arrays are aligned to lines.
 
         `plain` gives a weaker bound that is easier to compare; `of` restricts the count to named arguments.
         """
@@ -263,13 +270,13 @@ class MustAccess:
         for array, claim in self.touched(algorithm):
             ends = tuple((restore(lo), restore(hi - 1)) for lo, hi in claim.of(array))
             pairs = zip(array.extents, claim.least, strict=True)
-            large = tuple((restore(extent), least) for extent, least in pairs if least > 1)
-            regions.append(TouchedRegion(array.name, ends, large, claim.half))
+            minima = tuple((restore(extent), least) for extent, least in pairs if least > 1)
+            regions.append(TouchedRegion(array.name, ends, minima, claim.half))
         return tuple(regions)
 
 
 def must_access(module: Module, algorithm: s.Algorithm, written: bool = False) -> MustAccess:
-    """Derive the regions that calls touch in full, or write in full."""
+    """Derive the regions that calls touch in full, or write in full if `written`."""
     bodies: dict[s.Algorithm, FollowedBody] = {}
     claims: dict[s.Algorithm, Mapping[str, Sequence[MustTouchRegion]]] = {}
     local_claims: dict[s.Algorithm, Claimed] = {}
@@ -287,31 +294,38 @@ def must_access(module: Module, algorithm: s.Algorithm, written: bool = False) -
 
 # Claims
 def _greatest_fixpoint(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims:
-    """Remove claims that do not follow from those of callees, until the rest imply each other."""
-    left = {callee: {array.name: whole_array_claims(array) for array in body.given} for callee, body in bodies.items()}
+    """Remove claims that do not follow from the claims of callees, until all that are left do.
+
+    In place of a claim about a whole array, the next weaker one is tried. `known` has the claims of other algorithms.
+    """
+    weaker = {
+        callee: {array.name: whole_array_claims(array) for array in body.given} for callee, body in bodies.items()
+    }
     current = {
-        callee: {array.name: [left[callee][array.name].pop(0), *body.leaf_claims(array, known)] for array in body.given}
+        callee: {
+            array.name: [weaker[callee][array.name].pop(0), *body.leaf_claims(array, known)] for array in body.given
+        }
         for callee, body in bodies.items()
     }
-    all_, changed = {**known, **current}, True
+    assumed, changed = {**known, **current}, True
     while changed:
         changed = False
         for algorithm, body in bodies.items():
             for array in body.given:
-                claimed, more = current[algorithm][array.name], left[algorithm][array.name]
+                claimed, untried = current[algorithm][array.name], weaker[algorithm][array.name]
                 for claim in list(claimed):
-                    if body.implies(array, claim, all_):
+                    if body.implies(array, claim, assumed):
                         continue
                     changed = True
-                    touched = body.may_touch(array, all_)
+                    touched = body.may_touch(array, assumed)
                     claimed.remove(claim)
-                    if claim.own is None and more and touched:
-                        claimed.insert(0, more.pop(0))
+                    if claim.own is None and untried and touched:
+                        claimed.insert(0, untried.pop(0))
     return current
 
 
 def _local_array_claims(body: FollowedBody, claims: Claims) -> Claimed:
-    """The claims of local arrays that lie on each other, for the largest such stack."""
+    """Derive the claims of local arrays that lie one above the other on the stack, for the most such arrays."""
     result: dict[Array, MustTouchRegion] = {}
     try:
         with limit_effort(MAX_TERM_PRODUCTS, own=True):
@@ -326,9 +340,11 @@ def _local_array_claims(body: FollowedBody, claims: Claims) -> Claimed:
 
 
 def _first_valid_claim(body: FollowedBody, array: Array, claims: Claims) -> MustTouchRegion | None:
-    """The first nontrivial claim of a local array that holds."""
-    tried = whole_array_claims(array) if body.may_touch(array, claims) else []
-    return next((claim for claim in tried if body.is_about(array, claim) and body.implies(array, claim, claims)), None)
+    """Find the first claim about a local array that holds and whose region can be nonempty."""
+    candidates = whole_array_claims(array) if body.may_touch(array, claims) else []
+    return next(
+        (claim for claim in candidates if body.is_about(array, claim) and body.implies(array, claim, claims)), None
+    )
 
 
 # Lines of claims
@@ -341,7 +357,7 @@ def _claim_lines(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool
 
 
 def _zmorton_lines(array: Array) -> Poly | None:
-    """The minimum lines of an array in Z-Morton order; None in other layouts."""
+    """Bound the lines of an array in Z-Morton order from below; None in other layouts."""
     if array.layout != "zmorton":
         return None
     rows, columns = array.extents
@@ -349,7 +365,7 @@ def _zmorton_lines(array: Array) -> Poly | None:
 
 
 def _extents_indicator(least: Sequence[int], array: Array, facts: Facts) -> Poly:
-    """A factor that is 1 if extents are large enough, and else 0 unless the array is empty."""
+    """Build a factor of at most 1 that is 0 if an extent is below its minimum, unless the array is empty."""
     factor = ONE
     for extent in dict.fromkeys(extent for extent, minimum in zip(array.extents, least, strict=True) if minimum > 1):
         if not facts.nonnegative(extent - 2):
@@ -358,17 +374,17 @@ def _extents_indicator(least: Sequence[int], array: Array, facts: Facts) -> Poly
 
 
 def _half_square_lines(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
-    """Count the lines of half a square row by row (or by column): the first or the last words of each."""
-    extent, place = array.extents[0], Poly.symbol("row")
+    """Bound the lines of half a square from below, row by row or column by column; `plain` gives a weaker bound."""
+    extent, row = array.extents[0], Poly.symbol("row")
     if array.layout == "zmorton":
         count = extent - int(claim.beside)
         return a.ceil_div(count * (count + 1) / 2, LINE)
     if plain or (claim.half == "lower") == (array.layout == "rowmajor"):
-        # w words are at least ceil(w/L) lines, wherever they lie.
-        return sum_over(a.ceil_div(place + int(not claim.beside), LINE), "row", ZERO, extent, facts)
-    own = a.ceil_div(extent, LINE) - a.floor_div(place + int(claim.beside), LINE)
+        # w words are at least ceil(w/L) lines, wherever they begin.
+        return sum_over(a.ceil_div(row + int(not claim.beside), LINE), "row", ZERO, extent, facts)
+    row_lines = a.ceil_div(extent, LINE) - a.floor_div(row + int(claim.beside), LINE)
     # Without the diagonal the last row is empty.
-    return sum_over(own, "row", ZERO, extent - int(claim.beside), facts)
+    return sum_over(row_lines, "row", ZERO, extent - int(claim.beside), facts)
 
 
 def _inner_region_lines(array: Array, claim: MustTouchRegion, facts: Facts) -> Poly:
@@ -397,16 +413,21 @@ class PathFacts:
     @cached_property
     def impossible(self) -> bool:
         """True if no sizes satisfy the path's conditions."""
-        return any(self.refined.nonnegative(-each - 1) for each in self.known)
+        return any(self.refined.nonnegative(-condition - 1) for condition in self.known)
 
     def nonnegative(self, value: Poly) -> bool:
-        """Test whether a value is nonnegative, by the facts or because it exceeds a condition."""
-        return self.refined.nonnegative(value) or any(self.facts.nonnegative(value - each) for each in self.known)
+        """Test whether a value is nonnegative, by the facts or because it is at least a condition."""
+        return self.refined.nonnegative(value) or any(
+            self.facts.nonnegative(value - condition) for condition in self.known
+        )
 
 
 @record(eq=False)
 class FollowedBody:
-    """The paths of a body, each with its conditions, accesses and calls."""
+    """A lowered body: its array arguments (`given`), sizes and indices, and its paths (`ways`).
+
+    A path is a pair of its conditions, which are nonnegative values, and its nodes.
+    """
 
     given: tuple[Array, ...]
     sizes: tuple[str, ...]
@@ -415,7 +436,7 @@ class FollowedBody:
     ways: tuple[tuple[tuple[Poly, ...], tuple[Node, ...]], ...]
 
     def implies(self, array: Array, claim: MustTouchRegion, claims: Claims) -> bool:
-        """Test whether a claim about an array follows from the claims of calls, on all paths."""
+        """Test whether a claim about an array follows, on all paths, from accesses and from the claims of callees."""
         large = tuple(extent - least for extent, least in zip(array.extents, claim.least, strict=True) if least)
         box = claim.of(array)
         for known, nodes in self.ways:
@@ -424,9 +445,9 @@ class FollowedBody:
                 continue
             regions = RegionCollector(array, claims).of(nodes, way.refined)
             parts = dict.fromkeys(region.part for region in regions if all(map(way.nonnegative, region.needs)))
-            covering = BoxCover(way)
-            done = covering.half(box, claim.half, list(parts)) if claim.half else covering.is_covered(box, list(parts))
-            if not done:
+            cover = BoxCover(way)
+            covered = cover.half(box, claim.half, list(parts)) if claim.half else cover.is_covered(box, list(parts))
+            if not covered:
                 return False
         return True
 
@@ -435,8 +456,13 @@ class FollowedBody:
         result: dict[MustTouchRegion, None] = {}
         for conditions, nodes in self.ways:
             targets = {call.target for call in recursive_calls(nodes)}
-            given = (claim for algo in targets & claims.keys() for those in claims[algo].values() for claim in those)
-            if targets <= claims.keys() and (self.indices or any(claim.own is not None for claim in given)):
+            of_callees = (
+                claim
+                for callee in targets & claims.keys()
+                for array_claims in claims[callee].values()
+                for claim in array_claims
+            )
+            if targets <= claims.keys() and (self.indices or any(claim.own is not None for claim in of_callees)):
                 way = self.path_facts(conditions)
                 parts = RegionCollector(array, claims).of(nodes, way.refined)
                 certain = (region for region in parts if all(map(way.nonnegative, region.needs)))
@@ -460,13 +486,13 @@ class FollowedBody:
 
     @cached_property
     def local_arrays(self) -> tuple[Array, ...]:
-        """The local arrays that a call makes exactly once."""
-        found = dict.fromkeys(array for _, nodes in self.ways for array in _mentioned_arrays(nodes))
-        return tuple(array for array in found if array.local and array.exact and not array.within and not array.moves)
+        """The local arrays that a call makes exactly once, at a fixed address."""
+        arrays = dict.fromkeys(array for _, nodes in self.ways for array in _mentioned_arrays(nodes))
+        return tuple(array for array in arrays if array.local and array.exact and not array.within and not array.moves)
 
     @memoised
     def path_facts(self, known: tuple[Poly, ...], large: tuple[Poly, ...] = ()) -> PathFacts:
-        """Return the facts of a path on which some extents are large."""
+        """Return the facts of a path on which the conditions `known` and the values `large` are nonnegative."""
         return PathFacts(self.facts, (*large, *known))
 
 
@@ -476,11 +502,11 @@ def _follow_body(module: Module, algorithm: s.Algorithm, written: bool) -> Follo
         with limit_effort(MAX_TERM_PRODUCTS, own=True):
             body = body_of(module, algorithm, MustLowering())
         nodes = tuple(writes_only(body.nodes)) if written else body.nodes
-        found = tuple((known or (), each) for known, each in enumerate_paths(nodes))
+        paths = tuple((known or (), path_nodes) for known, path_nodes in enumerate_paths(nodes))
     except (UntracedError, TooManyPathsError, TooComplexError, RecursionError):
         return None
     signature = module.signatures[algorithm]
-    return FollowedBody(body.given, signature.size_names, signature.indices, body.scope.facts, found)
+    return FollowedBody(body.given, signature.size_names, signature.indices, body.scope.facts, paths)
 
 
 def _mentioned_arrays(nodes: Sequence[Node]) -> Iterator[Array]:

@@ -2,7 +2,8 @@
 
 Its calls are passed whole arrays, and indices that select their work. The extreme subscript of a call in a
 dimension is sought as a sum of its indices, and of terms with slopes: x1 + max(0, dx1)*(t1 - t0). A linear
-program proposes it. Induction proves it: in every case all accesses, and the bounds of all calls, lie within.
+program proposes it. Induction proves it: in every case, all accesses and the extreme subscripts of all calls are
+within the proposed one.
 """
 
 from __future__ import annotations
@@ -35,14 +36,16 @@ from archline.ir.tree import Access, Array, Chain, Loop, RecursiveCall, contiguo
 from archline.records import record
 
 MAX_SAMPLES = 60
-"""The number of sample indices."""
+"""The number of sample points."""
 ORIGINS = (0, 5, 40)
+"""The values from which on indices without a minimum are sampled, and the distances of sizes from their minimum."""
 MAX_CALLS = 20_000
+"""The maximum number of calls whose case is evaluated at samples."""
 Point = Mapping[str, int]
 Box = tuple[ClosedInterval, ...]
 """The first and the last entry in each dimension."""
 End = tuple[Array, int, int]
-"""An array, a dimension, and a direction: 1 for the upper end of accesses, -1 for the lower one."""
+"""An array, a dimension, and a sign: 1 for the largest subscript of accesses, -1 for the smallest."""
 
 
 def reach_of(body: RecursiveBody) -> ReachedBoxes | None:
@@ -56,19 +59,19 @@ def reach_of(body: RecursiveBody) -> ReachedBoxes | None:
 
 
 class NotReachedError(Exception):
-    """The recursion does not work by indices on whole arrays."""
+    """The recursion does not work by indices on whole arrays, or its paths are not known."""
 
 
 @record(eq=False)
 class AccessPath:
-    """A path through a body: its conditions, which are nonnegative, its accesses, and its calls' arguments."""
+    """A path through a body: its conditions (nonnegative values), its accesses, and the sizes and indices of calls."""
 
     known: tuple[Poly, ...]
     accesses: tuple[tuple[Access, Chain], ...]
     calls: tuple[Mapping[str, Poly], ...]
 
     def extreme_subscripts(self, end: End) -> Iterator[Poly]:
-        """Yield the extreme subscript of each access in a direction, times its sign. Raises UnboundedError."""
+        """Yield the extreme subscript of each access at an end, times the end's sign. Raises UnboundedError."""
         array, dimension, sign = end
         for access, chain in self.accesses:
             if access.array is array:
@@ -90,7 +93,7 @@ class ReachedBoxes:
 
     @cached_property
     def declaration(self) -> Declaration:
-        """The declared properties of the indices."""
+        """The declared facts and ranges of the indices."""
         return index_declaration(self.body.algorithm, declared_scope(self.body.scope.module, self.body.algorithm))
 
     @cached_property
@@ -100,15 +103,15 @@ class ReachedBoxes:
 
     @cached_property
     def boxes(self) -> dict[Array, Box]:
-        """The boxes that contain the accesses of a call to its array arguments, if indices determine them."""
+        """The boxes that contain the accesses of a call to its array arguments, for arrays where one is found."""
         return {array: box for array in self.body.given if (box := self._derive_box(array)) is not None}
 
     def build_situation(self, known: Iterable[Poly]) -> Situation:
-        """Combine the declared facts with further nonnegative values."""
+        """Combine the declared facts with the nonnegative values `known`."""
         return Situation((*self.declaration.facts, *known), self.declaration.ranges, {})
 
     def _derive_box(self, array: Array) -> Box | None:
-        """Derive the box of a call's accesses to an array, in its indices; None if no dimension has a bound.
+        """Derive the box of a call's accesses to an array, in its indices; None if no bound depends on indices.
 
         The box may extend beyond the array.
         """
@@ -121,7 +124,7 @@ class ReachedBoxes:
         return tuple(result) if any(_names_index(end, self.body) for interval in result for end in interval) else None
 
     def _derive_end(self, end: End) -> Poly | None:
-        """Derive the extreme subscript of calls in a direction, times its sign; None without a proof."""
+        """Derive the extreme subscript of a call at an end, times the end's sign; None without a proof."""
         try:
             accessed = [tuple(case.extreme_subscripts(end)) for case in self.cases]
         except UnboundedError:
@@ -134,13 +137,13 @@ class ReachedBoxes:
         return next((bound for bound in proposed if self._is_proved(bound, accessed)), None)
 
     def _propose_bounds(self, accessed: Sequence[Sequence[Poly]], forms: Sequence[Poly]) -> Iterator[Poly]:
-        """Yield sums of forms that bound the accesses, and their own values at calls, tightest first."""
+        """Yield sums of `forms` that may bound the accesses of every case and the sums at its calls, tightest first."""
         parts: list[ConeConstraint] = []
-        for case, own in zip(self.cases, accessed, strict=True):
+        for case, subscripts in zip(self.cases, accessed, strict=True):
             situation = self.build_situation(case.known)
             for call in case.calls:
                 parts += cone_constraints(situation, [form - form.substitute(call) for form in forms], ZERO)
-            for value in own:
+            for value in subscripts:
                 parts += cone_constraints(situation, forms, -value)
         points = self.samples.drawn
         mean = np.array([float(sum(evaluate(form, point) for point in points)) for form in forms])
@@ -148,17 +151,17 @@ class ReachedBoxes:
             yield linear_combination(forms, numbers)
 
     def _is_proved(self, bound: Poly, accessed: Sequence[Sequence[Poly]]) -> bool:
-        """Prove that no case exceeds the bound if its calls do not."""
-        for case, own in zip(self.cases, accessed, strict=True):
+        """Prove that in every case the accesses, and the bounds of the calls, do not exceed the bound."""
+        for case, subscripts in zip(self.cases, accessed, strict=True):
             situation = self.build_situation(case.known)
-            there = (bound.substitute(call) for call in case.calls)
-            if not all(situation.proves(bound - value) for value in (*there, *own)):
+            at_calls = (bound.substitute(call) for call in case.calls)
+            if not all(situation.proves(bound - value) for value in (*at_calls, *subscripts)):
                 return False
         return True
 
     @cached_property
     def _template_forms(self) -> tuple[Poly, ...]:
-        """The constant 1, the indices, and positive parts of slopes times differences of indices."""
+        """The constant 1, the indices, positive parts of slopes, and these times differences of indices."""
         ranges = self.declaration.ranges
         parts = [
             a.positive_part(Poly.symbol(name).scaled(sign))
@@ -172,7 +175,7 @@ class ReachedBoxes:
 
     @property
     def _index_forms(self) -> tuple[tuple[Poly, Poly], ...]:
-        """The constant 1 paired with each index that has many values."""
+        """Pairs of the constant 1 and an index, for indices without an enumerated range."""
         indices = self.body.scope.module.signatures[self.body.algorithm].indices
         return tuple((ONE, Poly.symbol(name)) for name in indices if name not in self.declaration.ranges)
 
@@ -182,7 +185,7 @@ def _names_index(value: Poly, body: RecursiveBody) -> bool:
 
 
 class IndexSamples:
-    """Sample indices that satisfy the declaration, with their cases and the indices of their calls."""
+    """Sample points that satisfy the declaration of the indices, and the calls that are made at a point."""
 
     def __init__(self, body: RecursiveBody, declaration: Declaration, cases: Sequence[AccessPath]) -> None:
         self._body, self._declaration, self._cases = body, declaration, cases
@@ -204,12 +207,12 @@ class IndexSamples:
         if key not in self._followed:
             if len(self._followed) > MAX_CALLS:
                 raise EvaluationError("too many calls")
-            fitting = (
-                (place, case)
-                for place, case in enumerate(self._cases)
+            applying = (
+                (position, case)
+                for position, case in enumerate(self._cases)
                 if all(evaluate(value, point) >= 0 for value in case.known)
             )
-            number, case = next(fitting, (None, None))
+            number, case = next(applying, (None, None))
             if number is None or case is None:
                 raise EvaluationError("no case applies")
             calls = tuple(
@@ -239,13 +242,13 @@ def _access_paths(body: RecursiveBody) -> Iterator[AccessPath]:
 def _is_passed_whole(call: RecursiveCall, array: Array) -> bool:
     """Test whether a call passes an array unchanged."""
     view = call.views[array.name]
-    straight = tuple((dimension, ONE) for dimension in range(len(array.extents)))
-    return view.array is array and view.axes == straight and view.extents == array.extents
+    identity = tuple((dimension, ONE) for dimension in range(len(array.extents)))
+    return view.array is array and view.axes == identity and view.extents == array.extents
 
 
 # Lines
 def lines_of_box(array: Array, box: Sequence[tuple[int, int]], extents: Sequence[int], line: int) -> int:
-    """Count the lines of the part of a box that lies in an array of given extents."""
+    """Bound the lines of the part of a box that lies in an array of given extents, with lines of `line` words."""
     along, total = contiguous_dimension(array), 1
     for dimension, ((low, high), extent) in enumerate(zip(box, extents, strict=True)):
         first, last = max(0, low), min(high, extent - 1)

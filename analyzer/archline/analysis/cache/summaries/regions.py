@@ -22,22 +22,22 @@ from archline.language import syntax as s
 from archline.records import record
 
 MAX_PARTS = 12
-"""The maximum number of parts among which adjacent ones are merged."""
+"""The maximum number of boxes among which adjacent ones are merged."""
 MAX_REGIONS = 40
 """The maximum number of regions of a list of nodes, as a loop can turn one region into two."""
 Box = tuple[HalfOpenInterval, ...]
 """In each dimension the first entry, and the one after the last."""
 Half = Literal["", "lower", "upper"]
-"""The part of a square box: all, the diagonal and below, or the diagonal and above."""
+"""The half of a square box: all of it, the diagonal and below, or the diagonal and above."""
 
 
 @record
 class MustTouchRegion:
-    """A region of an array that is touched in full if its extents are at least `least`.
+    """A region of an array that is touched in full if the extents of the array are at least `least`.
 
     The region omits `before` entries at the start and `behind` entries at the end of each dimension. `half`
-    restricts it to one side of the diagonal, which is itself excluded if the next field says so. `own` is a box
-    instead, in the sizes and the indices of the algorithm that receives the array.
+    restricts it to one side of the diagonal. `own`, if given, is the region as a box in the sizes and the indices of
+    the algorithm that receives the array.
     """
 
     least: tuple[int, ...]
@@ -45,16 +45,17 @@ class MustTouchRegion:
     behind: int = 0
     half: Half = ""
     beside: bool = False
+    """Exclude the diagonal itself."""
     own: Box | None = None
 
     def box(self, ends: Sequence[HalfOpenInterval]) -> Box:
-        """The box of the region in a view with the given bounds."""
+        """Return the box of the region in a view with the given bounds."""
         if self.beside:
             return beside_diagonal(ends, self.half)
         return tuple((lo + self.before, hi - self.behind) for lo, hi in ends)
 
     def of(self, array: Array) -> Box:
-        """The box of the region in a whole array."""
+        """Return the box of the region in a whole array."""
         return self.box([(ZERO, extent) for extent in array.extents]) if self.own is None else self.own
 
 
@@ -78,8 +79,8 @@ class ConditionalRegion:
     needs: tuple[Poly, ...] = ()
 
     def uses(self, name: str) -> list[int]:
-        """List the dimensions in which the region depends on a symbol."""
-        return [place for place, (lo, hi) in enumerate(self.part.box) if name in lo.names or name in hi.names]
+        """List the dimensions in which the box depends on a symbol."""
+        return [dimension for dimension, (lo, hi) in enumerate(self.part.box) if name in lo.names or name in hi.names]
 
     def at(self, name: str, value: Poly) -> ConditionalRegion:
         values = {name: value}
@@ -104,10 +105,10 @@ class RegionCollector:
                 case RecursiveCall():
                     regions |= dict.fromkeys(map(ConditionalRegion, self._regions_of_call(node, facts)))
                 case Loop(body=body):
-                    turn = WindowLoop(node.variable, node.lo, node.hi)
-                    inside = self.of(body, with_loop_bounds(turn, facts, 1))
+                    loop = WindowLoop(node.variable, node.lo, node.hi)
+                    inside = self.of(body, with_loop_bounds(loop, facts, 1))
                     regions |= dict.fromkeys(
-                        all_ for region in inside for all_ in _regions_of_loop(region, turn, facts)
+                        total for region in inside for total in _regions_of_loop(region, loop, facts)
                     )
                 case _:
                     pass
@@ -136,12 +137,12 @@ def _element_region(place: Sequence[Poly | None]) -> Iterator[Part]:
 def claimed_part(
     view: View, claim: MustTouchRegion, sizes: Mapping[str, Poly] = MappingProxyType({})
 ) -> Iterator[Part]:
-    """Yield the claimed part of a view in its array, if the view is a box of it.
+    """Yield the claimed part of a view as a part of its array, if the view is a box of the array.
 
-    `sizes` are those of the call that receives the view.
+    `sizes` are the sizes and indices of the call that receives the view.
     """
-    straight = view.axes == tuple((dimension, ONE) for dimension in range(len(view.starts)))
-    if not view.exact or (not straight and (claim.before or claim.behind or claim.half or claim.own is not None)):
+    has_same_axes = view.axes == tuple((dimension, ONE) for dimension in range(len(view.starts)))
+    if not view.exact or (not has_same_axes and (claim.before or claim.behind or claim.half or claim.own is not None)):
         return
     ends = []
     for dimension, start in enumerate(view.starts):
@@ -156,33 +157,33 @@ def claimed_part(
             return
         ends.append((start, start + width))
     if claim.own is not None:
-        own = (tuple(end.substitute(sizes) for end in interval) for interval in claim.own)
-        yield Part(tuple((start + lo, start + hi) for (start, _), (lo, hi) in zip(ends, own, strict=True)))
+        box = (tuple(end.substitute(sizes) for end in interval) for interval in claim.own)
+        yield Part(tuple((start + lo, start + hi) for (start, _), (lo, hi) in zip(ends, box, strict=True)))
     else:
         yield Part(claim.box(ends), claim.half)
 
 
 def _regions_of_loop(touched: ConditionalRegion, turn: WindowLoop, facts: Facts) -> Iterator[ConditionalRegion]:
-    """Yield the region that all iterations touch; else that of the first one, and of the last one."""
+    """Yield the region that all iterations touch together, or the regions of the first and of the last iteration."""
     name = turn.variable
     clipped = clip_loop(touched.needs, turn, facts)
     if clipped is None:
         return
     turn, needs = clipped
-    box, some, moving = touched.part.box, at_least_zero(turn.hi - turn.lo - 1, facts), touched.uses(name)
+    box, nonempty, moving = touched.part.box, at_least_zero(turn.hi - turn.lo - 1, facts), touched.uses(name)
     if len(moving) == 1 and not touched.part.half:
-        (place,) = moving
-        joint = union(box[place], turn, with_loop_bounds(turn, facts, 2))
+        (dimension,) = moving
+        joint = union(box[dimension], turn, with_loop_bounds(turn, facts, 2))
         if joint is not None:
             # An interval of one subscript for each iteration is empty if the loop is.
-            empty = () if joint[1] - joint[0] == turn.hi - turn.lo else some
-            yield ConditionalRegion(Part((*box[:place], joint, *box[place + 1 :])), (*needs, *empty))
+            empty = () if joint[1] - joint[0] == turn.hi - turn.lo else nonempty
+            yield ConditionalRegion(Part((*box[:dimension], joint, *box[dimension + 1 :])), (*needs, *empty))
             return
     if len(box) == 2 and len(moving) == 2:
         yield from (ConditionalRegion(part, needs) for part in _triangle_of_loop(box, turn, facts))
     for value in (turn.lo, turn.hi - 1) if moving else (turn.lo,):
         fixed = touched.at(name, value)
-        yield ConditionalRegion(fixed.part, (*fixed.needs, *some))
+        yield ConditionalRegion(fixed.part, (*fixed.needs, *nonempty))
 
 
 def _triangle_of_loop(box: Box, turn: WindowLoop, facts: Facts) -> Iterator[Part]:
@@ -190,30 +191,32 @@ def _triangle_of_loop(box: Box, turn: WindowLoop, facts: Facts) -> Iterator[Part
     square = (turn.lo, turn.hi), (turn.lo, turn.hi)
     sides: tuple[tuple[Half, Box], ...] = (("lower", box), ("upper", box[::-1]))
     for half, (rows, columns) in sides:
-        beside = _is_strictly_below_diagonal(rows, columns, turn, facts)
-        if beside is not None:
-            yield Part(beside_diagonal(square, half) if beside else square, half)
+        is_strict = _is_strictly_below_diagonal(rows, columns, turn, facts)
+        if is_strict is not None:
+            yield Part(beside_diagonal(square, half) if is_strict else square, half)
 
 
 def _is_strictly_below_diagonal(
     rows: HalfOpenInterval, columns: HalfOpenInterval, turn: WindowLoop, facts: Facts
 ) -> bool | None:
-    """Test whether rows end before the diagonal (True) or at it (False); None if neither.
+    """Test whether a loop touches the half below the diagonal without it (True) or with it (False); None if neither.
 
     Iterations touch rows up to the diagonal, or columns from the diagonal on.
     """
-    place = Poly.symbol(turn.variable)
-    here = place, place + 1
-    for beside in (False, True):
-        up_to = rows == here and columns[1] == place + int(not beside) and facts.nonnegative(turn.lo - columns[0])
-        down_from = columns == here and rows[0] == place + int(beside) and rows[1] == turn.hi
-        if up_to or down_from:
-            return beside
+    variable = Poly.symbol(turn.variable)
+    current = variable, variable + 1
+    for is_strict in (False, True):
+        is_row_up_to = (
+            rows == current and columns[1] == variable + int(not is_strict) and facts.nonnegative(turn.lo - columns[0])
+        )
+        is_column_from = columns == current and rows[0] == variable + int(is_strict) and rows[1] == turn.hi
+        if is_row_up_to or is_column_from:
+            return is_strict
     return None
 
 
 def beside_diagonal(square: Sequence[HalfOpenInterval], half: Half) -> Box:
-    """The smaller box whose half is the half of a square without its diagonal."""
+    """Return the smaller box whose half, with its diagonal, is the half of a square without the diagonal."""
     (top, bottom), (left, right) = square
     if half == "lower":
         return (top + 1, bottom), (left, right - 1)
@@ -221,12 +224,12 @@ def beside_diagonal(square: Sequence[HalfOpenInterval], half: Half) -> Box:
 
 
 def _merge_adjacent(found: Sequence[ConditionalRegion]) -> Iterator[ConditionalRegion]:
-    """Merge pairs of parts that are adjacent in one dimension and equal in the rest."""
+    """Yield the unions of pairs of boxes that are adjacent in one dimension and equal in all other ones."""
     boxes = [region for region in found if not region.part.half][:MAX_PARTS]
     for left, right in permutations(boxes, 2):
         (first, second) = left.part.box, right.part.box
-        apart = [place for place, ends in enumerate(first) if ends != second[place]]
-        if len(apart) == 1 and first[apart[0]][1] == second[apart[0]][0]:
-            place = apart[0]
-            joint = (*first[:place], (first[place][0], second[place][1]), *first[place + 1 :])
+        different = [index for index, ends in enumerate(first) if ends != second[index]]
+        if len(different) == 1 and first[different[0]][1] == second[different[0]][0]:
+            dimension = different[0]
+            joint = (*first[:dimension], (first[dimension][0], second[dimension][1]), *first[dimension + 1 :])
             yield ConditionalRegion(Part(joint), tuple(dict.fromkeys((*left.needs, *right.needs))))

@@ -1,7 +1,7 @@
 """Bound cache misses of loops from above.
 
-`AllocationPlanner.plans` derives each `AllocationPlan`, which decides which lines the cache holds during which
-loops, and `PlanUpperBound.at` takes the best plan that fits at a point; `cache.analyse` and `recursive` call them.
+An `AllocationPlanner` derives each `AllocationPlan`, which decides which lines the cache holds during which loops,
+and a `PlanUpperBound` takes the best plan that fits at a point; `cache.analyse` and `recursive` call them.
 `pareto` selects choices of residencies, `evaluate` uses spare lines to retain parts of arrays, `cold` counts the
 total footprint, and `split_outer` bounds two halves of a loop separately.
 """

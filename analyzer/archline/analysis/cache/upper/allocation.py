@@ -1,6 +1,6 @@
-"""Plan which references hold lines and how long: choices that fetch least for some capacity at some sizes.
+"""Plan which references hold lines and for how long: the choices with fewest misses for some capacity and sizes.
 
-Every choice is an upper bound on io if its lines fit; comparison at a few sizes selects those to list.
+The misses of every choice are an upper bound on io if its lines fit; comparison at a few sizes selects the plans.
 
 References to one array form clusters, which are held jointly or part by part, by one of several residencies.
 """
@@ -47,7 +47,10 @@ if TYPE_CHECKING:
 
 @record(eq=False)
 class ReferenceCluster:
-    """References to one array, held jointly by one of `units` or part by part; a single one has no parts."""
+    """References to one array, held jointly by one of the residencies `units`, or by clusters of its `parts`.
+
+    A cluster of one reference has no parts.
+    """
 
     references: tuple[Reference, ...]
     units: tuple[Resident, ...]
@@ -55,7 +58,7 @@ class ReferenceCluster:
 
     @cached_property
     def pins(self) -> tuple[tuple[Loop | None, Poly, Poly], ...]:
-        """The windows in which lines may be pinned."""
+        """The windows in which lines may be pinned: a loop (None: the run), the lines and the number of windows."""
         return tuple(groups.pinned_windows(self.references))
 
     @property
@@ -69,7 +72,7 @@ class ReferenceCluster:
 def enumerate_clusterings(
     references: Sequence[Reference], own: Mapping[Reference, tuple[Resident, ...]]
 ) -> Iterator[list[ReferenceCluster]]:
-    """Yield the ways to split references to one array into clusters; `own` has the residencies of each."""
+    """Yield the divisions of references to one array into clusters; `own` has the residencies of each reference."""
     cache: dict[frozenset[Reference], ReferenceCluster] = {}
     yielded: set[frozenset[frozenset[Reference]]] = set()
     for parts in partition_references(references):
@@ -84,14 +87,14 @@ def _build_cluster(
     own: Mapping[Reference, tuple[Resident, ...]],
     cache: dict[frozenset[Reference], ReferenceCluster],
 ) -> ReferenceCluster:
-    """Build the cluster of references, with those to the same place as one part."""
+    """Build the cluster of references, with a part for the references of each subscript if these differ."""
     key = frozenset(references)
     if key not in cache:
         if len(references) == 1:
             cache[key] = ReferenceCluster(tuple(references), own[references[0]])
         else:
-            alike = _group_by_key((reference.place, reference) for reference in references)
-            parts = alike if len(alike) > 1 else [[reference] for reference in references]
+            same_subscripts = _group_by_key((reference.place, reference) for reference in references)
+            parts = same_subscripts if len(same_subscripts) > 1 else [[reference] for reference in references]
             clusters = tuple(_build_cluster(part, own, cache) for part in parts)
             cache[key] = ReferenceCluster(
                 tuple(references), tuple(filter(None, joint_residencies(references))), clusters
@@ -124,22 +127,25 @@ def group_by_array(references: Sequence[Reference]) -> list[list[Reference]]:
 
 
 def partition_references(references: Sequence[Reference]) -> Iterator[list[list[Reference]]]:
-    """Yield partitions: single references, all in one part, and by equal movement of rows at each depth."""
+    """Yield partitions of the references to one array into parts that may be held jointly.
+
+    Parts are single references, all references, those with one walk, and those whose rows move alike at some depth.
+    """
     yield [[reference] for reference in references]
     if len(references) == 1:
         return
     yield [list(references)]
     yield _group_by_key((walk_key(reference), reference) for reference in references)
     for depth in range(max(len(reference.chain) for reference in references) + 1):
-        # Movement one loop further out counts too: a row and the element after it move alike in the loop around.
-        for like, inner in (
+        # Movement one loop further out counts too: a row and the element after it move together in the loop around.
+        for key_of, inner in (
             (_moving_dimensions, depth),
             (_row_position, depth),
             (_moving_dimensions, max(0, depth - 1)),
         ):
             yield _group_by_key(
                 (
-                    (*map(id, reference.chain[:depth]), *like(reference, inner))
+                    (*map(id, reference.chain[:depth]), *key_of(reference, inner))
                     if len(reference.chain) >= depth
                     else id(reference),
                     reference,
@@ -156,21 +162,24 @@ def _group_by_key(keyed: Iterable[tuple[object, Reference]]) -> list[list[Refere
 
 
 def _moving_dimensions(reference: Reference, depth: int) -> tuple[object, ...]:
-    """Test for each dimension whether loops inside a depth move along it."""
+    """Test for each dimension whether its subscript depends on loops from `depth` on."""
     inner = {loop.variable for loop in reference.chain[depth:]}
     return tuple(interval is None or bool(inner & interval[0].names) for interval in reference.place)
 
 
 def _row_position(reference: Reference, depth: int) -> tuple[object, ...]:
-    """Return for each row dimension True if loops inside a depth move along it, else its position."""
+    """Return for each dimension but the contiguous one its subscript, or True if loops from `depth` on change it."""
     along = contiguous_dimension(reference.array)
     pairs = zip(reference.place, _moving_dimensions(reference, depth), strict=True)
     return tuple(
-        moving or (interval[0] if interval else None) for each, (interval, moving) in enumerate(pairs) if each != along
+        moving or (interval[0] if interval else None)
+        for dimension, (interval, moving) in enumerate(pairs)
+        if dimension != along
     )
 
 
 MAX_STATES, MAX_OPTIONS = 32, 12
+"""The maximum number of choices that are kept at each sample: for several arrays together, and for one array."""
 MAX_RETENTIONS = 100_000
 """The maximum number of term products for the retentions of one plan."""
 SMALL_CAPACITIES, LARGE_SAMPLE_COUNT = (1, 2, 3, 4), 3
@@ -178,16 +187,16 @@ SMALL_CAPACITIES, LARGE_SAMPLE_COUNT = (1, 2, 3, 4), 3
 MIN_SAVING_SHARE = 50
 """A saving of at most one part in this number of all misses is ignored."""
 MAX_FLOAT_VALUE = 10**300
-"""Larger values at samples are reduced to this one, as comparisons use floats."""
+"""Larger values at samples are replaced by this one, as comparisons use floats."""
 Numbers = Mapping[Resident, tuple[int, int]]
-"""The lines and misses of residencies at a sample."""
+"""The lines and the misses of residencies at a sample."""
 Region = frozenset[int]
 """The loops around some accesses, by identity."""
 
 
 @dataclass(eq=False)
 class AllocationPlanner:
-    """Finds allocation plans for references; `points` are the samples."""
+    """Finds allocation plans for references; `points` are the sample sizes at which choices are compared."""
 
     references: Sequence[Reference]
     facts: Facts
@@ -198,24 +207,27 @@ class AllocationPlanner:
     _alone: dict[Reference, tuple[Resident, ...]] = field(default_factory=dict)
 
     def plans(self) -> list[AllocationPlan]:
-        """Derive the plans worth listing; a plan that holds nothing comes first."""
+        """Derive the plans that are best for some capacity at a sample; a plan that holds no lines comes first.
+
+        Also sets the residencies, clusters and values at samples that the other methods use.
+        """
         for reference in self.references:
             units = tuple(single_reference_residencies(reference))
             self._alone[reference] = (*units, *filter(None, reloaded_residencies(reference, units, self.references)))
         own = {reference: _without_equivalent(units) for reference, units in self._alone.items()}
         arrays = [list(enumerate_clusterings(group, own)) for group in group_by_array(self.references)]
         self._clusters = [
-            list(dict.fromkeys(part for clusters in ways for cluster in clusters for part in cluster.all_parts))
-            for ways in arrays
+            list(dict.fromkeys(part for clusters in clusterings for cluster in clusters for part in cluster.all_parts))
+            for clusterings in arrays
         ]
         self._evaluate_residencies(unit for cluster in chain.from_iterable(self._clusters) for unit in cluster.units)
         result: dict[frozenset[Resident], AllocationPlan] = {}
         nothing = tuple(unit for reference in self.references for unit in self._alone[reference] if unit.scratch)
-        of_all = len(nothing) == len(self.references)
-        if of_all:
+        can_hold_nothing = len(nothing) == len(self.references)
+        if can_hold_nothing:
             result[frozenset()] = self._build_plan(nothing)
-        narrow = self._greedy_small_capacity(nothing) if of_all else ()
-        for numbered in chain(self._frontier_choices(arrays), narrow):
+        small_choices = self._greedy_small_capacity(nothing) if can_hold_nothing else ()
+        for numbered in chain(self._frontier_choices(arrays), small_choices):
             units = tuple([self._by_number[number] for number in numbered])
             key = frozenset(units)
             if key not in result:
@@ -223,47 +235,47 @@ class AllocationPlanner:
         return list(result.values())
 
     def at_sample(self, plan: AllocationPlan, sample: int) -> tuple[Number, Number] | None:
-        """Evaluate the lines and the misses of a plan at a sample; None without a value."""
+        """Evaluate the lines and the misses of a plan at a sample; None if a residency has no value there."""
         exact = self._exact[sample]
         if not all(unit in exact for unit in plan.units):
             return None
-        held: list[Number] = [int(anew) for anew in self._uncached_regions(plan.units)]
+        lines: list[Number] = [int(has_scratch) for has_scratch in self._uncached_regions(plan.units)]
         for unit in plan.units:
-            for place in self._held_regions(unit)[0]:
-                held[place] += exact[unit][0]
-        return max(held), sum(exact[unit][1] for unit in plan.units)
+            for region in self._held_regions(unit)[0]:
+                lines[region] += exact[unit][0]
+        return max(lines), sum(exact[unit][1] for unit in plan.units)
 
     def with_few_lines(self, plans: Iterable[AllocationPlan]) -> Iterator[AllocationPlan]:
-        """Yield plans in which residencies of little benefit are replaced by ones of at most a line.
+        """Yield variants of plans in which residencies that save few misses are replaced by ones of at most a line.
 
         The best plans for some capacity use up spare lines, which may be too many at another L.
         """
-        large = [numbers for each, numbers in zip(self.points, self._numbers, strict=True) if each["L"] > 1]
+        large = [numbers for point, numbers in zip(self.points, self._numbers, strict=True) if point["L"] > 1]
         if not large:
             return
         numbers = large[-1]
         for plan in plans:
             if all(unit in numbers for unit in plan.units):
-                least = sum(numbers[unit][1] for unit in plan.units) // MIN_SAVING_SHARE
+                max_rise = sum(numbers[unit][1] for unit in plan.units) // MIN_SAVING_SHARE
                 units = tuple(
-                    chain.from_iterable(self._replace_by_single_lines(unit, least, numbers) for unit in plan.units)
+                    chain.from_iterable(self._replace_by_single_lines(unit, max_rise, numbers) for unit in plan.units)
                 )
                 if units != plan.units:
                     yield self._build_plan(units)
 
-    def _replace_by_single_lines(self, unit: Resident, least: int, numbers: Numbers) -> tuple[Resident, ...]:
-        """Replace a residency by ones of at most a line, unless misses rise by more than `least`."""
+    def _replace_by_single_lines(self, unit: Resident, max_rise: int, numbers: Numbers) -> tuple[Resident, ...]:
+        """Replace a residency by ones of at most a line, unless misses rise by more than `max_rise`."""
         if unit.scratch:
             return (unit,)
         result = []
         for reference in unit.references:
             small = [alt for alt in self._alone[reference] if alt in numbers and (alt.scratch or numbers[alt][0] <= 1)]
-            few = min((numbers[alt][1] for alt in small), default=0) + least
-            fitting = [alt for alt in small if numbers[alt][1] <= few]
-            if not fitting:
+            max_misses = min((numbers[alt][1] for alt in small), default=0) + max_rise
+            near_best = [alt for alt in small if numbers[alt][1] <= max_misses]
+            if not near_best:
                 return (unit,)
-            result.append(next((alt for alt in fitting if alt.scratch), fitting[0]))
-        return tuple(result) if sum(numbers[alt][1] for alt in result) <= numbers[unit][1] + least else (unit,)
+            result.append(next((alt for alt in near_best if alt.scratch), near_best[0]))
+        return tuple(result) if sum(numbers[alt][1] for alt in result) <= numbers[unit][1] + max_rise else (unit,)
 
     # Numbers
     def _evaluate_residencies(self, units: Iterable[Resident]) -> None:
@@ -273,57 +285,57 @@ class AllocationPlanner:
         restored = {value: self.facts.restore(value) for unit in units for value in (unit.space, unit.misses)}
         names = sorted({name for value in restored.values() for name in value.names})
         compiler = Compiler(names)
-        functions = {value: compiler.of(each) for value, each in restored.items()}
-        ready = [(unit, functions[unit.space], functions[unit.misses]) for unit in units]
+        functions = {value: compiler.of(in_sizes) for value, in_sizes in restored.items()}
+        compiled = [(unit, functions[unit.space], functions[unit.misses]) for unit in units]
         self._exact = []
         for point in self.points:
             environment = compiler.environment([point.get(name, 0) for name in names])
             values: dict[Resident, tuple[Number, Number]] = {}
-            for unit, space, misses in ready:
+            for unit, space, misses in compiled:
                 with suppress(EvaluationError):
                     values[unit] = space(environment), misses(environment)
             self._exact.append(values)
 
     @cached_property
     def _numbers(self) -> list[Numbers]:
-        """The values at samples as integers that floats can represent."""
+        """The lines and misses at each sample as integers that floats can represent."""
         return [
-            {unit: (min(round(x), MAX_FLOAT_VALUE), min(round(y), MAX_FLOAT_VALUE)) for unit, (x, y) in each.items()}
-            for each in self._exact
+            {unit: (min(round(x), MAX_FLOAT_VALUE), min(round(y), MAX_FLOAT_VALUE)) for unit, (x, y) in values.items()}
+            for values in self._exact
         ]
 
     @cached_property
     def _regions(self) -> list[Region]:
         """The sets of loops around references, innermost first."""
         # Regions of equal depth keep the order of the text, so that reports are reproducible.
-        found = dict.fromkeys(frozenset(map(id, reference.chain)) for reference in self.references)
-        return sorted(found, key=len, reverse=True)
+        regions = dict.fromkeys(frozenset(map(id, reference.chain)) for reference in self.references)
+        return sorted(regions, key=len, reverse=True)
 
     # Best choices at samples
     def _frontier_choices(self, arrays: Sequence[Sequence[Sequence[ReferenceCluster]]]) -> Iterator[tuple[int, ...]]:
-        """Yield the choices that fetch least for some number of lines at each sample."""
-        ways = ([self._combine_clusters(clusters) for clusters in clusterings] for clusterings in arrays)
-        options = (combine_choices(choices).best(MAX_OPTIONS) for choices in ways)
-        states = reduce(lambda one, other: one.combine(other, MAX_STATES), options)
-        return chain.from_iterable(map(states.at, range(len(self.points))))
+        """Yield the choices with fewest misses for some number of lines at each sample, as numbers of residencies."""
+        by_clustering = ([self._combine_clusters(clusters) for clusters in clusterings] for clusterings in arrays)
+        by_array = (combine_choices(choices).best(MAX_OPTIONS) for choices in by_clustering)
+        together = reduce(lambda one, other: one.combine(other, MAX_STATES), by_array)
+        return chain.from_iterable(map(together.at, range(len(self.points))))
 
     def _combine_clusters(self, clusters: Sequence[ReferenceCluster]) -> ParetoChoices:
         first, *others = map(self._cluster_choices, clusters)
         return reduce(lambda one, other: one.combine(other, MAX_OPTIONS), others, first.best(MAX_OPTIONS))
 
     def _greedy_small_capacity(self, nothing: Sequence[Resident]) -> Iterator[Sequence[int]]:
-        """Fill a few lines greedily with the residencies that save most and fit.
+        """Yield the choices that fill a few lines greedily with the residencies that save most and fit.
 
         The Pareto search may miss these plans, as it compares choices by the region with the largest need.
         """
         units = [unit for first in nothing for unit in _without_equivalent(self._alone[first.references[0]])]
         owners, first = [unit.references[0] for unit in units], [unit.scratch for unit in units]
-        known = self._residency_choices(units)
-        every = range(len(self.points))
+        choices = self._residency_choices(units)
+        samples = range(len(self.points))
         # The benefit of giving up lines depends on the lengths of segments, which differ between samples.
-        for sample in every if any(unit.given_up for unit in units) else every[-LARGE_SAMPLE_COUNT:]:
+        for sample in samples if any(unit.given_up for unit in units) else samples[-LARGE_SAMPLE_COUNT:]:
             if all(unit in self._numbers[sample] for unit in nothing):
-                yield from known.greedy_fill(sample, owners, first, SMALL_CAPACITIES)
+                yield from choices.greedy_fill(sample, owners, first, SMALL_CAPACITIES)
 
     @memoised
     def _cluster_choices(self, cluster: ReferenceCluster) -> ParetoChoices:
@@ -332,17 +344,17 @@ class AllocationPlanner:
         return combine_choices([self._combine_clusters(cluster.parts), whole]) if cluster.parts else whole
 
     def _residency_choices(self, units: Sequence[Resident]) -> ParetoChoices:
-        """Make each residency a choice, at samples where it has values."""
+        """Make each residency a choice by itself, at the samples where it has values."""
         numbers = [self._units[unit] for unit in units]
         held, fetching = self._regions_by_number
-        alike, regions = np.unique(
+        distinct_rows, regions = np.unique(
             np.concatenate([held[:, numbers], fetching[:, numbers]], axis=1), axis=0, return_inverse=True
         )
-        active, anew = np.split(alike, 2, axis=1)
+        active, scratch = np.split(distinct_rows, 2, axis=1)
         lines, misses = self._arrays
         return ParetoChoices(
             lines[:, numbers] * active[:, None],
-            np.broadcast_to(anew[:, None], (len(anew), len(lines), len(numbers))),
+            np.broadcast_to(scratch[:, None], (len(scratch), len(lines), len(numbers))),
             misses[:, numbers],
             np.broadcast_to(np.array(numbers, dtype=np.intp)[:, None], (len(lines), len(numbers), 1)),
             regions.reshape(-1),
@@ -355,8 +367,8 @@ class AllocationPlanner:
     @cached_property
     def _arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The lines and misses by sample and residency; infinite misses where no value exists."""
-        nothing = 0, inf
-        rows = [[numbers.get(unit, nothing) for unit in self._by_number] for numbers in self._numbers]
+        without_value = 0, inf
+        rows = [[numbers.get(unit, without_value) for unit in self._by_number] for numbers in self._numbers]
         both = np.array(rows, dtype=float).reshape(len(rows), len(self._units), 2)
         return both[:, :, 0], both[:, :, 1]
 
@@ -364,13 +376,13 @@ class AllocationPlanner:
     def _regions_by_number(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Masks by region and residency: where lines are held, and where every access fetches."""
         active = np.zeros((len(self._regions), len(self._units)), dtype=bool)
-        anew = np.zeros_like(active)
+        scratch = np.zeros_like(active)
         for number, unit in enumerate(self._by_number):
             held, fetching = self._held_regions(unit)
             active[list(held), number] = True
             if fetching is not None:
-                anew[fetching, number] = True
-        return active, anew
+                scratch[fetching, number] = True
+        return active, scratch
 
     @memoised
     def _held_regions(self, unit: Resident) -> tuple[tuple[int, ...], int | None]:
@@ -381,14 +393,14 @@ class AllocationPlanner:
 
     def _uncached_regions(self, units: Sequence[Resident]) -> list[bool]:
         """Test for each region whether some residency fetches at every access."""
-        found = {self._held_regions(unit)[1] for unit in units}
-        return [place in found for place in range(len(self._regions))]
+        uncached = {self._held_regions(unit)[1] for unit in units}
+        return [region in uncached for region in range(len(self._regions))]
 
     def _build_plan(self, units: tuple[Resident, ...]) -> AllocationPlan:
         held: list[list[Resident]] = [[] for _ in self._regions]
         for unit in units:
-            for place in self._held_regions(unit)[0]:
-                held[place].append(unit)
+            for region in self._held_regions(unit)[0]:
+                held[region].append(unit)
         needs = tuple(map(self._region_need, map(tuple, held), self._uncached_regions(units)))
         return AllocationPlan(
             units, needs, sum_polynomials(unit.misses for unit in units), partial(self._find_retentions, units)
@@ -396,24 +408,27 @@ class AllocationPlanner:
 
     @memoised
     def _region_need(self, held: tuple[Resident, ...], anew: bool) -> Poly:
-        """The lines that a region needs, cached as plans share most regions."""
+        """The lines that residencies `held` in a region need, and a line if some residency fetches at every access.
+
+        Cached, as plans share most regions.
+        """
         return sum_polynomials(unit.space for unit in held) + int(anew)
 
     @memoised
     def room(self, lines: Poly) -> Poly:
-        """Return Z - L*lines, the words of the cache that held lines leave, in the sizes of the program."""
+        """Return Z - L*lines, the words of the cache that remain besides `lines`, in the sizes of the program."""
         return self.facts.restore(WORDS - LINE * lines)
 
     def unrounded_needs_and_misses(self, plan: AllocationPlan) -> tuple[list[list[Poly]], Poly]:
-        """Bound the needs of a plan in two forms, and its misses, without rounding to whole lines.
+        """Bound the needs of a plan, in two forms, and its misses, without rounding to whole lines.
 
-        Raises UnboundedError.
+        The second form of a need is `FactoredProduct.uncapped`. Raises UnboundedError.
         """
         needs: list[list[Poly]] = [[], []]
-        for place, anew in enumerate(self._uncached_regions(plan.units)):
-            held = [unit.smooth[0] for unit in plan.units if place in self._held_regions(unit)[0]]
-            needs[0].append(sum((lines.value for lines in held), ZERO) + int(anew))
-            needs[1].append(sum((lines.uncapped for lines in held), ZERO) + int(anew))
+        for region, has_scratch in enumerate(self._uncached_regions(plan.units)):
+            held = [unit.smooth[0] for unit in plan.units if region in self._held_regions(unit)[0]]
+            needs[0].append(sum((lines.value for lines in held), ZERO) + int(has_scratch))
+            needs[1].append(sum((lines.uncapped for lines in held), ZERO) + int(has_scratch))
         return needs, sum((unit.smooth[1].value for unit in plan.units), ZERO)
 
     def smooth_misses(self, plans: Iterable[AllocationPlan], facts: Facts) -> list[Poly]:
@@ -422,17 +437,17 @@ class AllocationPlanner:
         for plan in plans:
             with suppress(UnboundedError, TooComplexError):
                 needs, misses = self.unrounded_needs_and_misses(plan)
-                if any(all(facts.nonnegative(WORDS - LINE * each) for each in way) for way in needs):
+                if any(all(facts.nonnegative(WORDS - LINE * lines) for lines in form) for form in needs):
                     result.append(misses)
         return result
 
     def _regions_of(self, loop: Loop | None, given_up: Chain = ()) -> tuple[int, ...]:
-        """The regions inside a loop (None: all), except those in loops that are given up."""
-        around = ((place, region) for place, region in enumerate(self._regions) if loop is None or id(loop) in region)
-        return tuple(place for place, region in around if not any(id(each) in region for each in given_up))
+        """The numbers of the regions inside a loop (None: all), except those inside loops that are given up."""
+        inside = ((number, region) for number, region in enumerate(self._regions) if loop is None or id(loop) in region)
+        return tuple(number for number, region in inside if not any(id(outer) in region for outer in given_up))
 
     def _find_retentions(self, units: tuple[Resident, ...]) -> tuple[tuple[Retention, ...], ...]:
-        """Find for each array the retentions that spare lines allow; empty if that takes too long."""
+        """Find for each array the retentions in spare lines; empty if that exceeds the effort limit."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         try:
             with limit_effort(MAX_RETENTIONS, own=True):
@@ -455,7 +470,7 @@ class AllocationPlanner:
 
     @memoised
     def _cached_retentions(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> tuple[Retention, ...]:
-        """The retentions of a cluster by other residencies, or by pinned windows."""
+        """The retentions of a cluster, which residencies `units` hold, by other residencies or by pinned windows."""
         return tuple(self._retention_options(units, cluster))
 
     def _retention_options(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> Iterator[Retention]:
@@ -477,16 +492,16 @@ class AllocationPlanner:
                     references, (fetched, unit.misses, held, unit.space), unit.loop, find, self._regions_of
                 )
         for loop, lines, windows in cluster.pins:
-            moved = lines * windows * max(reference.moves for reference in cluster.references)
-            yield RetainClasses(references, (fetched, moved, ONE, ZERO, lines), self._regions_of(loop))
+            line_moves = lines * windows * max(reference.moves for reference in cluster.references)
+            yield RetainClasses(references, (fetched, line_moves, ONE, ZERO, lines), self._regions_of(loop))
 
 
 def pareto_plans(
     planners: Mapping[AllocationPlan, AllocationPlanner], points: Sequence[Mapping[str, int]]
 ) -> list[AllocationPlan]:
-    """Select the plans that are best for some capacity at large sizes, fewest lines first."""
+    """Select the plans that are best for some capacity at the largest sample with values, fewest lines first."""
     for sample in reversed([number for number, point in enumerate(points) if point["L"] > 1]):
-        numbers = {plan: found for plan, planner in planners.items() if (found := planner.at_sample(plan, sample))}
+        numbers = {plan: values for plan, planner in planners.items() if (values := planner.at_sample(plan, sample))}
         if len(numbers) == len(planners):
             best: list[AllocationPlan] = []
             for plan in sorted(numbers, key=numbers.__getitem__):

@@ -1,9 +1,9 @@
 """Count the lines that a run may touch: of the reached parts of its arrays, and of its stack of local arrays.
 
-If they all fit in the cache, each is fetched at most once. For subscripts that are followed row by row that is
-a weak bound; it serves for subscripts such as f[i*i] and y[i % m], local arrays at addresses that a counter
-decides, and squares in Z-Morton order. At given sizes, elements that several references reach are counted
-once: the corners of a grid belong to no point of a stencil.
+If they all fit in the cache, each is fetched at most once. Where references are analysed row by row, that bound
+is weak; it serves for subscripts such as f[i*i] and y[i % m], local arrays whose addresses depend on a loop
+variable, and squares in Z-Morton order. At given sizes, elements that several references reach are counted once,
+and those that none reaches are not counted, such as the corners of a grid on which a stencil works.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ Box = tuple[range, ...]
 
 @record(eq=False)
 class ArrayFootprint:
-    """The lines of an array, and the boxes that references reach: first and last entry in each dimension.
+    """The lines of an array, and the boxes that references reach: first and last subscript in each dimension.
 
-    Each line `moves` once, or twice if write-backs count.
+    `along` is the contiguous dimension. Each line moves `moves` times: once, or twice if write-backs count.
     """
 
     lines: Poly
@@ -44,12 +44,12 @@ class ArrayFootprint:
 
     def at(self, sizes: Sizes) -> int:
         """Count the lines in the union of the boxes, at sizes and L. Raises EvaluationError."""
-        most = int(evaluate(self.lines, sizes))
+        all_lines = int(evaluate(self.lines, sizes))
         try:
-            found = [box for reached in self.boxes if all(box := tuple(self._clip_box(reached, sizes)))]
+            clipped = [box for reached in self.boxes if all(box := tuple(self._clip_box(reached, sizes)))]
         except EvaluationError:
-            return most
-        return min(most, _count_union(found)) if self.boxes else most
+            return all_lines
+        return min(all_lines, _count_union(clipped)) if self.boxes else all_lines
 
     def _clip_box(self, box: Sequence[ClosedInterval], sizes: Sizes) -> Iterator[range]:
         """Clip a box to the array; the range of the contiguous dimension is converted to lines."""
@@ -62,8 +62,11 @@ class ArrayFootprint:
 
 
 def _count_union(boxes: Sequence[Box]) -> int:
-    """Count the cells in the union of boxes, on the grid that their ends define."""
-    ends = [sorted({end for span in place for end in (span.start, span.stop)}) for place in zip(*boxes, strict=True)]
+    """Count the points in the union of boxes, by the cells that the ends of the boxes define.
+
+    For more than MAX_CELLS cells it is the sum over the boxes, an upper bound.
+    """
+    ends = [sorted({end for span in spans for end in (span.start, span.stop)}) for spans in zip(*boxes, strict=True)]
     if prod(map(len, ends)) > MAX_CELLS:
         return sum(prod(map(len, box)) for box in boxes)
     cells = product(*(list(pairwise(cuts)) for cuts in ends))
@@ -76,7 +79,7 @@ def _count_union(boxes: Sequence[Box]) -> int:
 
 @record(eq=False)
 class TotalFootprint:
-    """The footprints of the given arrays, and of the stack up to the end of each local array."""
+    """The footprints of the argument arrays, and the lines of the stack up to the end of each local array."""
 
     given: tuple[ArrayFootprint, ...]
     tops: tuple[Poly, ...]
@@ -84,22 +87,22 @@ class TotalFootprint:
     """The moves of each line of the stack."""
 
     def at(self, sizes: Sizes) -> tuple[int, int]:
-        """Count the lines at sizes and L, and the lines moved. Raises EvaluationError."""
+        """Count the lines at sizes and L, and the moves of all lines. Raises EvaluationError."""
         top = max((int(evaluate(height, sizes)) for height in self.tops), default=0)
         counts = [(top, self.moves), *((footprint.at(sizes), footprint.moves) for footprint in self.given)]
         return sum(lines for lines, _ in counts), sum(lines * moves for lines, moves in counts)
 
     def lines(self, facts: Facts, moved: bool = False) -> Poly:
         """The number of lines of all arrays in sizes and L; if `moved`, each line counts as often as it moves."""
-        most = ZERO
+        top = ZERO
         for height in self.tops:
-            most = facts.maximum(most, height)
+            top = facts.maximum(top, height)
         given = sum_polynomials(footprint.lines * (footprint.moves if moved else 1) for footprint in self.given)
-        return given + most * (self.moves if moved else 1)
+        return given + top * (self.moves if moved else 1)
 
 
 def total_footprint(references: Sequence[Reference], facts: Facts) -> TotalFootprint | None:
-    """Bound the footprint of a run; None if a loop decides the height of the stack without a closed form."""
+    """Bound the footprint of a run; None if the height of the stack has no closed form over all iterations."""
     by_array: dict[Array, list[Reference]] = {}
     for ref in references:
         by_array.setdefault(ref.array, []).append(ref)
@@ -128,7 +131,7 @@ def _array_footprint(array: Array, references: Sequence[Reference], facts: Facts
 
 
 def _max_lines(array: Array) -> Poly:
-    """Count the lines of an array; at most one line for each element of a Z-Morton square."""
+    """Return the lines of an array, at most one for each element of a Z-Morton square."""
     if array.layout != "zmorton":
         return array_lines(array)
     rows, columns = array.extents
@@ -145,7 +148,7 @@ def _stack_top(array: Array, chain: Chain) -> Poly:
 
 
 def _merge_floor_terms(lines: Poly) -> Poly:
-    """Bound a number of lines with floor(x/L) + floor(y/L) replaced by floor((x + y)/L).
+    """Bound a number of lines from above, with floor(x/L) + floor(y/L) replaced by floor((x + y)/L).
 
     For rows of n - i and of i words the result does not depend on i.
     """

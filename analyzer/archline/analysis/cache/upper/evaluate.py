@@ -1,9 +1,9 @@
 """Evaluate upper bounds on io under optimal replacement: the minimum over the plans that fit.
 
-Spare lines of a plan retain a part of the lines that a larger residency would hold. Of the references that
-residencies of a plan serve, any part of the accesses may be served by another residency, and the rest by those
-of the plan: that is another schedule of the cache. It needs the lines of both parts, less the lines that the
-plan's residencies held; the size of the part follows from the spare lines at a point.
+Spare lines of a plan retain a part of the lines that a larger residency would hold. Any part of the accesses that
+some residencies of a plan serve may be served by another residency instead, and the rest as before: that is another
+schedule of the cache. It needs the lines of both parts, less the lines that the plan's residencies held; the size
+of the part follows from the spare lines at a point.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from archline.ir.tree import Loop
 from archline.records import memoised, record
 
 MIN_SAVING_SHARE = 10
-"""A residency that saves less than one part in this number of the misses is not tried for some rows."""
+"""A residency is not tried for a part of the rows if, for all rows, it saves less than a tenth of the misses."""
 MAX_DENSITY_RATIO = 4
-"""The best rows save at most about this multiple of the average saving for each line."""
+"""The best rows save, for each line, at most about this multiple of the average saving."""
 TakenLines = tuple[tuple[Number, tuple[int, ...]], ...]
 """Numbers of lines, each with the regions in which they are held."""
 MAX_SPLIT_PLANS = 8
-"""The number of plans that are tried with some rows held by other residencies."""
+"""The number of plans in which a part of the rows is tried with other residencies."""
 
 
 @record(eq=False)
@@ -51,7 +51,7 @@ class CompiledBounds:
         return Compiler((*self.names, CUT))
 
     def of(self, owner: Hashable, values: Iterable[Poly]) -> tuple[Compute, ...]:
-        """Return the expressions of an owner as functions; the owner is the key of the cache."""
+        """Compile the expressions of an owner to functions; the owner is the key under which they are cached."""
         if owner not in self._by_owner:
             self._by_owner[owner] = tuple(map(self._compile_value, values))
         return self._by_owner[owner]
@@ -63,7 +63,7 @@ class CompiledBounds:
 
 @record
 class Saving:
-    """Lines that are held in some regions, and the fetches that they save."""
+    """Lines that are held in some regions, and the misses that they save."""
 
     taken: TakenLines
     saved: Number
@@ -79,11 +79,11 @@ NO_SAVING = Saving((), 0)
 
 def subtract_taken(spare: Sequence[Number], taken: TakenLines) -> list[Number]:
     """Subtract the taken lines from the spare lines of each region."""
-    left = list(spare)
+    remaining = list(spare)
     for lines, regions in taken:
         for region in regions:
-            left[region] -= lines
-    return left
+            remaining[region] -= lines
+    return remaining
 
 
 @dataclass(eq=False)
@@ -104,7 +104,7 @@ class PointCache:
         return self.known[owner]
 
     def at(self, owner: Hashable, values: Iterable[Poly], cut: Number = 0) -> list[Number]:
-        """Evaluate expressions that depend on the row at which rows are split. Raises EvaluationError."""
+        """Evaluate the expressions of an owner with the row `cut` as the split. Raises EvaluationError."""
         compiler, functions = self.compiled.compiler, self.compiled.of(owner, values)
         if cut not in self._environments:
             numbers = [self.sizes[name] for name in self.compiled.names]
@@ -114,17 +114,17 @@ class PointCache:
         return [compute(environment) for compute in functions]
 
     def rank_retentions(self, retentions: Iterable[Retention], spare: Sequence[Number]) -> list[RankedRetention]:
-        """Rank the retentions that may save something, by the most that they may save."""
-        ordered = ((-retention.ceiling(self, spare), place, retention) for place, retention in enumerate(retentions))
-        return sorted(entry for entry in ordered if entry[0] < 0)
+        """Sort the retentions that may save misses by their estimated maximum saving, largest first."""
+        entries = ((-retention.ceiling(self, spare), number, retention) for number, retention in enumerate(retentions))
+        return sorted(entry for entry in entries if entry[0] < 0)
 
 
 @record(eq=False)
 class RetainClasses:
     """Retains some classes of lines as another residency holds them; the rest is fetched as before.
 
-    `values` are the misses before and of the other residency, the lines of each class and those common to all, and
-    the number of classes. The best t of the classes save at least the share t of the saving of all.
+    `values` are the misses before, the misses of the other residency, the lines of each class, the lines common to
+    all classes, and the number n of classes. The best t classes save at least t/n of the saving of all.
     """
 
     references: frozenset[Reference]
@@ -132,23 +132,23 @@ class RetainClasses:
     regions: tuple[int, ...]
 
     def ceiling(self, point: PointCache, _: Sequence[Number]) -> float:
-        """Estimate the largest saving, for any number of lines."""
+        """Estimate the largest saving that is possible with any number of spare lines."""
         fetched, instead, *_ = point.once(self, self.values)
         return max(0.0, to_float(fetched - instead))
 
     def saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
         """Compute the saving of as many classes as fit."""
         fetched, instead, lines, once, classes = point.once(self, self.values)
-        held = self._fitting_classes(point, spare)
-        if not held:
+        retained = self._fitting_classes(point, spare)
+        if not retained:
             return NO_SAVING
-        return Saving(((held * lines + once, self.regions),), Fraction(fetched - instead) * held / classes)
+        return Saving(((retained * lines + once, self.regions),), Fraction(fetched - instead) * retained / classes)
 
     def estimate(self, point: PointCache, spare: Sequence[Number]) -> float:
         """Estimate as a float the saving of as many classes as fit, as exact fractions are slow."""
         fetched, instead, *_, classes = point.once(self, self.values)
-        held = self._fitting_classes(point, spare)
-        return to_float(fetched - instead) * to_float(held) / to_float(classes) if held else 0.0
+        retained = self._fitting_classes(point, spare)
+        return to_float(fetched - instead) * to_float(retained) / to_float(classes) if retained else 0.0
 
     def _fitting_classes(self, point: PointCache, spare: Sequence[Number]) -> Number:
         """Count the classes that fit in the spare lines."""
@@ -159,10 +159,10 @@ class RetainClasses:
 
 @record(eq=False)
 class RetainRows:
-    """Retains some rows by another residency, the rest as before; `find` derives the split on first use.
+    """Serves some rows by another residency, and the rest as before; `find` derives the split.
 
-    `totals` are the misses before and of the other residency for all rows, and the lines held before and by it
-    through its `loop`; `regions` gives the regions in which residencies of a loop hold lines.
+    `totals` are, for all rows, the misses before and the misses of the other residency, and the lines held before
+    and the lines that the other one holds while its `loop` runs; `regions` maps a loop to the regions inside it.
     """
 
     references: frozenset[Reference]
@@ -173,7 +173,7 @@ class RetainRows:
 
     @cached_property
     def split(self) -> RowSplit | None:
-        """The closed forms of lines and misses on both sides, derived on first use."""
+        """The closed forms of the lines and misses of both parts of the rows; None if rows cannot be split."""
         return self.find()
 
     @property
@@ -191,12 +191,14 @@ class RetainRows:
 
     @cached_property
     def _sharing(self) -> list[tuple[int, list[int]]]:
-        """The halves that hold lines in each region."""
-        places = sorted({region for regions in self._regions for region in regions})
-        return [(place, [half for half, regions in enumerate(self._regions) if place in regions]) for place in places]
+        """The numbers of the halves that hold lines in each region, for regions in which some half does."""
+        numbers = sorted({region for regions in self._regions for region in regions})
+        return [
+            (number, [half for half, regions in enumerate(self._regions) if number in regions]) for number in numbers
+        ]
 
     def ceiling(self, point: PointCache, spare: Sequence[Number]) -> float:
-        """Estimate the largest saving: some rows save more than average, up to about MAX_DENSITY_RATIO times."""
+        """Estimate the largest saving in spare lines, as some rows save up to about MAX_DENSITY_RATIO times average."""
         fetched, instead, held, lines = point.once(self, self.totals)
         if (fetched - instead) * MIN_SAVING_SHARE < fetched:
             return 0.0
@@ -217,18 +219,18 @@ class RetainRows:
         return to_float(self.saving(point, spare).saved)
 
     def _most_rows(self, split: RowSplit, point: PointCache, spare: Sequence[Number]) -> Saving:
-        """Search the largest number of rows that fit, and compute their saving."""
+        """Search the largest number of rows that fit, and compute their saving; NO_SAVING if it is not positive."""
         step, last, *_ = point.once(split, (split.step, split.last, *(half.instead for half in split.halves)))
-        most = ceil(last / Fraction(step))
+        max_rows = ceil(last / Fraction(step))
 
         def split_row(rows: int) -> Number:
-            return min(last, (rows if split.before else most - rows) * step)
+            return min(last, (rows if split.before else max_rows - rows) * step)
 
         def rows_fit(rows: int) -> bool:
             lines = self._lines_taken(split, point, split_row(rows))
             return all(sum([lines[half] for half in halves]) <= spare[region] for region, halves in self._sharing)
 
-        rows = largest_satisfying(most, rows_fit)
+        rows = largest_satisfying(max_rows, rows_fit)
         if not rows or not rows_fit(rows):
             return NO_SAVING
         # Misses are evaluated once, lines at each step of the search.
@@ -239,28 +241,30 @@ class RetainRows:
         return Saving(taken, saved) if saved > 0 else NO_SAVING
 
     def _lines_taken(self, split: RowSplit, point: PointCache, cut: Number) -> tuple[Number, ...]:
-        """Count the lines that each half needs if rows are split at `cut`."""
+        """Count the lines that each half needs in addition to those held before, if rows are split at `cut`."""
         key = self, cut
         if key not in point.taken:
             held = point.at((split, "lines"), (half.lines for half in split.halves), cut)
             instead = point.known[split][2:]
-            # A side without rows holds and fetches nothing, even if the closed forms are not 0 there.
-            point.taken[key] = tuple([max(0, ceil(each)) - old for each, old in zip(held, instead, strict=True)])
+            # A half without rows holds and fetches nothing, even if the closed forms are not 0 there.
+            point.taken[key] = tuple(
+                [max(0, ceil(lines)) - before for lines, before in zip(held, instead, strict=True)]
+            )
         return point.taken[key]
 
 
 Retention = RetainClasses | RetainRows
 RankedRetention = tuple[float, int, Retention]
-"""The estimated maximum saving, negated, the position in the list, and the retention."""
+"""The negated estimate of the maximum saving, the position in the unsorted list, and the retention."""
 
 
 def largest_satisfying(most: int, holds: Callable[[int], bool]) -> int:
-    """Return the largest n <= most with a monotone property; 0 if none has it."""
-    least = 0
-    while least < most:
-        middle = (least + most + 1) // 2
-        least, most = (middle, most) if holds(middle) else (least, middle - 1)
-    return least
+    """Find the largest n <= `most` for which `holds` is true; 0 if there is none. `holds` is monotone."""
+    low = 0
+    while low < most:
+        middle = (low + most + 1) // 2
+        low, most = (middle, most) if holds(middle) else (low, middle - 1)
+    return low
 
 
 def to_float(value: Number) -> float:
@@ -274,15 +278,15 @@ def to_float(value: Number) -> float:
 def best_retention(
     ranked: Sequence[RankedRetention], point: PointCache, spare: Sequence[Number]
 ) -> tuple[Retention, Saving] | None:
-    """Select the retention that saves most with all spare lines, the first of equals; None if none saves."""
-    most, first, best = 0.0, 0, None
-    for negated, place, retention in ranked:
-        if -negated < most:
+    """Select the retention that saves most with all spare lines, the first of equal ones; None if none saves."""
+    max_saving, best_position, best = 0.0, 0, None
+    for negated, position, retention in ranked:
+        if -negated < max_saving:
             # This retention and the following ones save less.
             break
         estimate = retention.estimate(point, spare)
-        if estimate > most or (best is not None and estimate == most and place < first):
-            most, first, best = estimate, place, retention
+        if estimate > max_saving or (best is not None and estimate == max_saving and position < best_position):
+            max_saving, best_position, best = estimate, position, retention
     if best is None:
         return None
     saving = best.saving(point, spare)
@@ -291,7 +295,7 @@ def best_retention(
 
 @record(eq=False)
 class AllocationPlan:
-    """One residency for each reference; if each region's need fits in the cache, io is at most `misses`.
+    """One residency for each reference; if the lines that each region needs fit in the cache, io is at most `misses`.
 
     A region is the set of loops around some references: lines held in a region compete for the cache. `find`
     derives for each array the retentions that spare lines allow, which are needed only for values at sizes.
@@ -321,28 +325,31 @@ class PlanUpperBound:
     facts: Facts
 
     def at(self, sizes: Mapping[str, int], spare: bool = True) -> int:
-        """Evaluate the bound at sizes, Z and L, with or without `spare` lines; Z >= L. Raises EvaluationError."""
+        """Evaluate the bound at sizes, Z and L; Z >= L. Raises EvaluationError.
+
+        With `spare`, spare lines of a plan retain parts of arrays.
+        """
         point = self.point(sizes)
         fitting = list(self.fitting_plans(point))
         if not fitting:
-            raise EvaluationError("no bound was found for so few lines")
-        least = min(bound for _, bound, _ in fitting)
+            raise EvaluationError("no upper bound is known for so small a cache")
+        fewest = min(bound for _, bound, _ in fitting)
         if not spare:
-            return floor(least)
-        tried = [PlanWithSpareLines.of(point, *entry) for entry in fitting]
+            return floor(fewest)
+        with_spare = [PlanWithSpareLines.of(point, *entry) for entry in fitting]
         values: dict[PlanWithSpareLines, Number] = {}
-        for plan in sorted(tried, key=attrgetter("hope")):
-            if plan.hope < least:
+        for plan in sorted(with_spare, key=attrgetter("hope")):
+            if plan.hope < fewest:
                 values[plan] = plan.at(point, rows=False)
-                least = min(least, values[plan])
-        # Rows are split only in plans that are near the best one without, as that takes far longer.
-        for plan in sorted((plan for plan in tried if plan in values), key=values.__getitem__)[:MAX_SPLIT_PLANS]:
-            if plan.hope < least and not is_out_of_time():
-                least = min(least, plan.at(point, rows=True))
-        return floor(least)
+                fewest = min(fewest, values[plan])
+        # Rows are split only in plans that are near the best one without splits, as that takes far longer.
+        for plan in sorted((plan for plan in with_spare if plan in values), key=values.__getitem__)[:MAX_SPLIT_PLANS]:
+            if plan.hope < fewest and not is_out_of_time():
+                fewest = min(fewest, plan.at(point, rows=True))
+        return floor(fewest)
 
     def point(self, sizes: Mapping[str, int]) -> PointCache:
-        """Return an evaluation cache at sizes; expressions are compiled once for each set of names."""
+        """Make a cache of values at `sizes`; expressions are compiled once for each set of names."""
         return PointCache(self._compiled_bounds(frozenset(sizes)), sizes)
 
     @memoised
@@ -361,7 +368,13 @@ class PlanUpperBound:
     def names(self) -> frozenset[str]:
         """The symbols on which the bound depends, other than Z."""
         values = {value for plan in self.plans for value in plan.values}
-        values |= {value for plan in self.plans for group in plan.retentions for each in group for value in each.values}
+        values |= {
+            value
+            for plan in self.plans
+            for group in plan.retentions
+            for retention in group
+            for value in retention.values
+        }
         return frozenset({"L"}.union(*(self.facts.restore(value).names for value in values)) - {CUT})
 
 
@@ -390,15 +403,15 @@ class PlanWithSpareLines:
         return cls(bound, spare, groups, hope if isfinite(hope) else -inf)
 
     def at(self, point: PointCache, rows: bool) -> Number:
-        """Evaluate the bound with retentions in the spare lines, of rows too if `rows`."""
+        """Evaluate the bound with retentions in the spare lines, among them those of rows if `rows`."""
         bound, spare = self.bound, self.spare
         groups = [[entry for entry in ranked if rows or isinstance(entry[2], RetainClasses)] for ranked in self.groups]
-        # Lines go to the retention that saves most for each; the rest goes to other arrays or references.
+        # Lines go to the retention that saves most for each line; the rest goes to other arrays or references.
         while groups:
-            first = [(best_retention(ranked, point, spare), ranked) for ranked in groups]
-            known = [(pair[1].saved / pair[1].lines, ranked) for pair, ranked in first if pair is not None]
+            candidates = [(best_retention(ranked, point, spare), ranked) for ranked in groups]
+            densities = [(pair[1].saved / pair[1].lines, ranked) for pair, ranked in candidates if pair is not None]
             groups = []
-            for _, ranked in sorted(known, key=lambda each: -each[0]):
+            for _, ranked in sorted(densities, key=lambda entry: -entry[0]):
                 best = best_retention(ranked, point, spare)
                 if best is not None:
                     chosen, saving = best

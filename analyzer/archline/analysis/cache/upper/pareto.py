@@ -1,4 +1,4 @@
-"""Compares choices of residencies by their lines and misses, at all sample sizes together."""
+"""Compares choices of residencies by their lines and misses, for all sample sizes in one array operation."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from archline.records import record
 
 MAX_TESTED_CHOICES = 16
-"""The number of choices that are tested together, in order of their saving; the first fit is mostly among them."""
+"""The number of choices that are tested in one array operation, in order of saving; usually one of them fits."""
 
 
 @record(eq=False)
 class ParetoChoices:
-    """Choices of residencies in arrays: rows of `misses` and `units` for each sample.
+    """Choices of residencies as numpy arrays: `misses` and the residencies `units` by sample and choice.
 
-    `space` holds, for each region, sample and choice, the lines that its residencies take, and `scratch` whether
-    one of its residencies fetches at every access. Regions with equal rows share one: `regions` maps each region
-    to its row. Numbers are floats, as no bound is taken from them. Infinite misses mark padding, as a sample may
-    have fewer choices than another; in `units`, -1 marks padding.
+    `space` has, by region, sample and choice, the lines that the residencies hold, and `scratch` whether one of the
+    residencies fetches at every access. Regions with equal rows share one: `regions` maps each region to its row.
+    Numbers are floats, as they only compare choices and are in no bound. A sample with fewer choices than another is
+    padded with infinite misses, and a choice with fewer residencies with -1 in `units`.
     """
 
     space: NDArray[np.float64]
@@ -49,43 +49,43 @@ class ParetoChoices:
         return sharing
 
     def at(self, sample: int) -> list[tuple[int, ...]]:
-        """List the residencies of each choice at a sample."""
+        """List the residencies of each choice at a sample, as their numbers."""
         rows = self.units[sample][np.isfinite(self.misses[sample])].tolist()
         return [tuple([unit for unit in row if unit >= 0]) for row in rows]
 
     def combine(self, more: ParetoChoices, limit: int) -> ParetoChoices:
-        """Pair each choice with each of another set, and select the best pairs."""
-        both = _SharedRegions.of((self.regions, more.regions))
-        wide, many = (len(self.misses), -1), more.misses.shape[1]
+        """Pair each choice with each of another set, and select the best pairs, at most `limit` at each sample."""
+        shared = _SharedRegions.of((self.regions, more.regions))
+        wide, more_count = (len(self.misses), -1), more.misses.shape[1]
         keys = _ComparisonKeys(
-            self._pair_needs(more, both).reshape(wide),
+            self._pair_needs(more, shared).reshape(wide),
             (self.misses[..., None] + more.misses[:, None]).reshape(wide),
             (self._in_all[..., None] + more._in_all[:, None]).reshape(wide),
             (self._counts[..., None] + more._counts[:, None]).reshape(wide),
             (self._sharing[..., None] | more._sharing[:, None]).reshape(wide),
         )
-        best, some = keys.best(limit)
-        (left, right), rows = both.rows, np.arange(len(best))[:, None]
-        first, second = best // many, best % many
+        best, valid = keys.best(limit)
+        (left, right), rows = shared.rows, np.arange(len(best))[:, None]
+        first, second = best // more_count, best % more_count
         return ParetoChoices(
             self.space[left[:, None, None], rows, first] + more.space[right[:, None, None], rows, second],
             self.scratch[left[:, None, None], rows, first] | more.scratch[right[:, None, None], rows, second],
-            np.where(some, keys.misses[rows, best], np.inf),
+            np.where(valid, keys.misses[rows, best], np.inf),
             np.concatenate([self.units[rows, first], more.units[rows, second]], axis=2),
-            both.regions,
+            shared.regions,
         )
 
     def _pair_needs(self, more: ParetoChoices, both: _SharedRegions) -> NDArray[np.float64]:
         """The lines that each pair of choices needs in the region where it needs most."""
         left, right = both.rows
         needs = np.full((*self.misses.shape, more.misses.shape[1]), -np.inf)
-        for place in range(len(more.space)):
-            here = left[right == place]
-            ours = (self.space[here] + self.scratch[here]).max(axis=0)[..., None]
-            anew = more.scratch[place][:, None]
-            if anew.any():
-                ours = np.where(anew, self.space[here].max(axis=0)[..., None] + 1, ours)
-            np.maximum(needs, ours + more.space[place][:, None], out=needs)
+        for row in range(len(more.space)):
+            rows = left[right == row]
+            lines = (self.space[rows] + self.scratch[rows]).max(axis=0)[..., None]
+            scratch = more.scratch[row][:, None]
+            if scratch.any():
+                lines = np.where(scratch, self.space[rows].max(axis=0)[..., None] + 1, lines)
+            np.maximum(needs, lines + more.space[row][:, None], out=needs)
         return needs
 
     def best(self, limit: int) -> ParetoChoices:
@@ -95,9 +95,9 @@ class ParetoChoices:
         """
         needs = (self.space + self.scratch).max(axis=0)
         keys = _ComparisonKeys(needs, self.misses, self._in_all, self._counts, self._sharing)
-        best, some = keys.best(limit)
+        best, valid = keys.best(limit)
         rows = np.arange(len(best))[:, None]
-        misses = np.where(some, self.misses[rows, best], np.inf)
+        misses = np.where(valid, self.misses[rows, best], np.inf)
         return ParetoChoices(
             self.space[:, rows, best], self.scratch[:, rows, best], misses, self.units[rows, best], self.regions
         )
@@ -105,10 +105,14 @@ class ParetoChoices:
     def greedy_fill(
         self, sample: int, owners: Sequence[object], first: Sequence[bool], capacities: Sequence[int]
     ) -> Iterator[list[int]]:
-        """Yield one choice of each owner for each capacity: from `first` on, repeatedly the best saving that fits."""
-        places = {owner: place for place, owner in enumerate(dict.fromkeys(owners))}
-        owner = np.array([places[key] for key in owners], dtype=np.intp)
-        start = np.zeros(len(places), dtype=np.intp)
+        """Yield for each capacity the residencies of one choice for each owner.
+
+        `owners` has the owner of each choice. It begins with the choices marked in `first`, and repeatedly changes
+        to the choice that saves most misses and fits.
+        """
+        numbers = {owner: number for number, owner in enumerate(dict.fromkeys(owners))}
+        owner = np.array([numbers[key] for key in owners], dtype=np.intp)
+        start = np.zeros(len(numbers), dtype=np.intp)
         start[owner[np.flatnonzero(first)]] = np.flatnonzero(first)
         misses, rows = self.misses[sample], np.concatenate([self.space[:, sample], self.scratch[:, sample]], axis=1)
         space, scratch = np.hsplit(np.unique(rows, axis=0), 2)
@@ -137,23 +141,26 @@ class ParetoChoices:
 
 
 def combine_choices(parts: Sequence[ParetoChoices]) -> ParetoChoices:
-    """Concatenate several sets of choices."""
-    wide = max(part.units.shape[2] for part in parts)
-    places = [((0, 0), (0, 0), (0, wide - part.units.shape[2])) for part in parts]
-    units = [np.pad(part.units, more, constant_values=-1) for part, more in zip(parts, places, strict=True)]
-    alike = _SharedRegions.of([part.regions for part in parts])
+    """Concatenate several sets of choices into one, as alternatives."""
+    max_units = max(part.units.shape[2] for part in parts)
+    padding = [((0, 0), (0, 0), (0, max_units - part.units.shape[2])) for part in parts]
+    units = [np.pad(part.units, widths, constant_values=-1) for part, widths in zip(parts, padding, strict=True)]
+    shared = _SharedRegions.of([part.regions for part in parts])
     return ParetoChoices(
-        np.concatenate([part.space[rows] for part, rows in zip(parts, alike.rows, strict=True)], axis=2),
-        np.concatenate([part.scratch[rows] for part, rows in zip(parts, alike.rows, strict=True)], axis=2),
+        np.concatenate([part.space[rows] for part, rows in zip(parts, shared.rows, strict=True)], axis=2),
+        np.concatenate([part.scratch[rows] for part, rows in zip(parts, shared.rows, strict=True)], axis=2),
         np.concatenate([part.misses for part in parts], axis=1),
         np.concatenate(units, axis=1),
-        alike.regions,
+        shared.regions,
     )
 
 
 @record(eq=False)
 class _SharedRegions:
-    """Regions with equal rows in all of several sets: `rows` has the row in each set, `regions` the map."""
+    """Rows that regions share in several sets of choices.
+
+    `regions` maps each region to its common row, and `rows` has, for each set, the set's row of each common row.
+    """
 
     rows: NDArray[np.intp]
     regions: NDArray[np.intp]
@@ -163,18 +170,18 @@ class _SharedRegions:
         """Merge the region maps of several sets of choices."""
         if len(several) == 1:
             return cls(np.arange(several[0].max(initial=-1) + 1)[None], several[0])
-        first, *others = several
+        joint, *others = several
         for regions in others:
-            first = np.unique(first * (regions.max(initial=-1) + 1) + regions, return_inverse=True)[1].reshape(-1)
-        _, one_each = np.unique(first, return_index=True)
-        return cls(np.stack([each[one_each] for each in several]), first)
+            joint = np.unique(joint * (regions.max(initial=-1) + 1) + regions, return_inverse=True)[1].reshape(-1)
+        _, examples = np.unique(joint, return_index=True)
+        return cls(np.stack([regions[examples] for regions in several]), joint)
 
 
 @record(eq=False)
 class _ComparisonKeys:
-    """Sort keys of choices: peak lines, misses, total lines and the number of residencies.
+    """Sort keys of choices: `needs` (peak lines), `misses`, `lines` (sum over regions), `counts` (of residencies).
 
-    Choices in `sharing` have a line that is fetched at each access.
+    Choices marked in `sharing` use the shared scratch line, which is fetched at every access.
     """
 
     needs: NDArray[np.float64]
@@ -184,24 +191,24 @@ class _ComparisonKeys:
     sharing: NDArray[np.bool_]
 
     def best(self, limit: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return the rows of the Pareto-optimal choices, fewest lines first, and a mask of valid rows."""
+        """Return, for each sample, the indices of the Pareto-optimal choices, and a mask of the valid indices."""
         order = np.lexsort((self.counts, self.lines, self.misses, self.needs), axis=-1)
         rows = np.arange(len(order))[:, None]
         sharing = self.sharing[rows, order]
-        apart = np.where(np.stack([~sharing, sharing]), self.misses[rows, order], np.inf)
-        before = np.full_like(apart, np.inf)
-        np.minimum.accumulate(apart[..., :-1], axis=2, out=before[..., 1:])
-        chosen = np.concatenate(_evenly_spaced(apart < before, limit), axis=1)
-        places = np.argsort(~chosen, axis=1, kind="stable")[:, : chosen.sum(axis=1).max(initial=0)]
-        return order[rows, places % order.shape[1]], chosen[rows, places]
+        by_sharing = np.where(np.stack([~sharing, sharing]), self.misses[rows, order], np.inf)
+        before = np.full_like(by_sharing, np.inf)
+        np.minimum.accumulate(by_sharing[..., :-1], axis=2, out=before[..., 1:])
+        chosen = np.concatenate(_evenly_spaced(by_sharing < before, limit), axis=1)
+        selected = np.argsort(~chosen, axis=1, kind="stable")[:, : chosen.sum(axis=1).max(initial=0)]
+        return order[rows, selected % order.shape[1]], chosen[rows, selected]
 
 
 def _evenly_spaced(marked: NDArray[np.bool_], limit: int) -> NDArray[np.bool_]:
-    """Keep at most `limit` of the marked choices, evenly spaced: number i*(n - 1) // (limit - 1) of n."""
-    many = marked.sum(axis=2, keepdims=True)
-    if many.max(initial=0) <= limit:
+    """Keep at most `limit` of n marked choices, evenly spaced: numbers i*(n - 1) // (limit - 1)."""
+    count = marked.sum(axis=2, keepdims=True)
+    if count.max(initial=0) <= limit:
         return marked
-    number, last = marked.cumsum(axis=2) - 1, np.maximum(many - 1, 1)
+    number, last = marked.cumsum(axis=2) - 1, np.maximum(count - 1, 1)
     nearest = -(-number * (limit - 1) // last)
-    chosen: NDArray[np.bool_] = (many <= limit) | (nearest * last // (limit - 1) == number)
+    chosen: NDArray[np.bool_] = (count <= limit) | (nearest * last // (limit - 1) == number)
     return marked & chosen

@@ -34,26 +34,26 @@ MAX_TRIED_SPLITS, MAX_REFINED_SPLITS = 8, 2
 MIN_GAIN_RATIO = 10, 9
 """Spare lines are evaluated only if the phases without them improve the bound by this ratio."""
 NEAR_RATIO = 5, 4
-"""Bounds within this ratio are close enough: then no split is tried."""
+"""If the upper bound is within this ratio of the lower bound, no split is tried."""
 Sizes = Mapping[str, int]
 
 
 @record(eq=False)
 class SplitLoopBound:
-    """Bounds from splitting the outermost loop; `planner` and `whole` belong to the unsplit program."""
+    """An upper bound from splitting the outermost loop; `planner` and `whole` belong to the unsplit program."""
 
     planner: AllocationPlanner
     whole: PlanUpperBound
 
     def at(self, point: Sizes, least: int, most: int) -> int:
-        """Evaluate the bound at sizes, Z and L, given a lower bound `least` and an upper bound `most` on io.
+        """Evaluate the bound at sizes, Z and L; `least` and `most` are a lower and an upper bound on io there.
 
         Raises EvaluationError.
         """
         if most * NEAR_RATIO[1] <= least * NEAR_RATIO[0] or self.parts is None:
             return most
         first, last = self.iterations(point)
-        enough = self.whole.at(point, spare=False) * MIN_GAIN_RATIO[1] // MIN_GAIN_RATIO[0]
+        max_misses = self.whole.at(point, spare=False) * MIN_GAIN_RATIO[1] // MIN_GAIN_RATIO[0]
         bounds = []
         for iteration in sorted(
             {first + (last + 1 - first) * step // (MAX_TRIED_SPLITS + 1) for step in range(1, MAX_TRIED_SPLITS + 1)}
@@ -61,21 +61,21 @@ class SplitLoopBound:
             with suppress(EvaluationError):
                 if (
                     first < iteration <= last
-                    and (bound := sum(self.misses_of_parts(point, iteration, spare=False))) <= enough
+                    and (bound := sum(self.misses_of_parts(point, iteration, spare=False))) <= max_misses
                 ):
                     bounds.append((bound, iteration))
-        nearest = sorted(bounds, key=itemgetter(0))[:MAX_REFINED_SPLITS]
-        return min([most, *(sum(self.misses_of_parts(point, iteration)) for _, iteration in nearest)])
+        best = sorted(bounds, key=itemgetter(0))[:MAX_REFINED_SPLITS]
+        return min([most, *(sum(self.misses_of_parts(point, iteration)) for _, iteration in best)])
 
-    def misses_of_parts(self, point: Sizes, turn: int, spare: bool = True) -> tuple[int, int]:
-        """Bound the misses before an iteration (not the first one) and from it on.
+    def misses_of_parts(self, point: Sizes, iteration: int, spare: bool = True) -> tuple[int, int]:
+        """Bound the misses before `iteration` (not the first one) and from it on.
 
         Raises EvaluationError where no plan fits.
         """
         assert self.parts is not None
-        there = {**point, PHASE: turn}
-        one, other = self.parts
-        return one.at(there, spare), other.at(there, spare)
+        split_point = {**point, PHASE: iteration}
+        before, after = self.parts
+        return before.at(split_point, spare), after.at(split_point, spare)
 
     def iterations(self, point: Sizes) -> tuple[int, int]:
         """Evaluate the first and the last iteration of the loop that is split. Raises EvaluationError."""
@@ -107,15 +107,15 @@ class SplitLoopBound:
 
     def _phase_bound(self, loop: Loop, below: bool) -> PlanUpperBound:
         """Derive the upper bound of the phase before or after the split."""
-        cutter = IndexSetSplitter(PHASE, Bounds((loop.lo + 1,), (loop.hi - 1,)))
-        rule = LoopSide(loop, Poly.symbol(PHASE), below)
-        references = [cutter.cut(each, rule) for each in _on_side(self.planner.references, loop, below)]
-        facts = cutter.facts(self.planner.facts, rule, None)
+        splitter = IndexSetSplitter(PHASE, Bounds((loop.lo + 1,), (loop.hi - 1,)))
+        side = LoopSide(loop, Poly.symbol(PHASE), below)
+        references = [splitter.cut(reference, side) for reference in _on_side(self.planner.references, loop, below)]
+        facts = splitter.facts(self.planner.facts, side, None)
         points = list(self._split_points())
         return PlanUpperBound(AllocationPlanner(references, facts, points).plans() if points else (), facts)
 
     def _split_points(self) -> Iterator[Sizes]:
-        """Yield the samples with a split in the middle of the loop."""
+        """Yield the samples, each with a split in the middle of the loop."""
         for point in self.planner.points:
             with suppress(EvaluationError):
                 first, last = self.iterations(point)
@@ -124,10 +124,10 @@ class SplitLoopBound:
 
 
 def _determines_inner_bounds(around: Chain) -> bool:
-    """Test whether the first loop moves one bound of an inner loop; a tile or segment moves both."""
+    """Test whether exactly one bound of an inner loop depends on the first loop, as both do in a tile or segment."""
     first, *inner = around
-    moved = ([first.variable in end.names for end in (loop.lo, loop.hi)] for loop in inner)
-    return first.trips == first.hi - first.lo and any(lo != hi for lo, hi in moved)
+    dependent = ([first.variable in end.names for end in (loop.lo, loop.hi)] for loop in inner)
+    return first.trips == first.hi - first.lo and any(lo != hi for lo, hi in dependent)
 
 
 def _on_side(references: Sequence[Reference], loop: Loop, before: bool) -> Iterator[Reference]:

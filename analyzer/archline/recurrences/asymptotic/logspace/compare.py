@@ -1,11 +1,12 @@
-"""Compare terms on a cone, find one max of terms for many cones, and print them.
+"""Compare terms on a cone, find one formula for many cones, and print formulas.
 
-A term is at most a constant times the greatest of others on a cone unless some direction in it makes the powers of all
-the others smaller, or equal with smaller logarithms. If the answer is not certain, it is "no".
+A term is at most a constant times the greatest of its rivals on a cone unless in some direction of the cone the powers
+of all rivals are smaller, or equal with smaller logarithms. If this is not decided, the tests return False.
 
-One formula for many cones is a max of mins of terms: a continuous function that is linear on each of some cones is the
-greatest, over the cones, of the least of those of the linear functions that are at least the cone's own on it
-(Ovchinnikov 2002). Logarithms make this a proposal, which is then compared with the function on each cone.
+One formula for many cones is a max of mins of terms: if a continuous function is linear on each of several cones, take
+for each cone the minimum of the linear functions that are at least the function there; the function is the maximum of
+these minima (Ovchinnikov 2002). With logarithms of sizes in the terms, the formula is only a proposal, which is then
+compared with the function on each cone.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ MAX_PATTERNS = 8
 
 
 def is_covered(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone) -> bool:
-    """Test whether the term is certainly O(the greatest of its rivals) on the region."""
+    """Test whether the term is proved to be O(the greatest of its rivals) on the region."""
     if term in rivals:
         return True
     if not rivals:
@@ -53,11 +54,11 @@ def is_covered(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone
     gaps = [_find_signs(add_scaled(term.powers, rival.powers, fmpq(-1)), region) for rival in rivals]
     if any(all(gap[i] > 0 for gap in gaps) for i in range(len(region.rays))):
         return False
-    level: dict[tuple[int, ...], list[LogMonomial]] = {}
+    peers_by_gap: dict[tuple[int, ...], list[LogMonomial]] = {}
     for rival, gap in zip(rivals, gaps, strict=True):
         if max(gap, default=0) <= 0:
-            level.setdefault(tuple(gap), []).append(rival)
-    for gap_signs, peers in level.items():
+            peers_by_gap.setdefault(tuple(gap), []).append(rival)
+    for gap_signs, peers in peers_by_gap.items():
         ties = [ray for ray, s in zip(region.rays, gap_signs, strict=True) if s == 0]
         if _has_covered_logs(term, peers, ties):
             return True
@@ -69,7 +70,7 @@ def _find_signs(form: Vector, region: RayCone) -> list[int]:
 
 
 def _is_covered_together(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone) -> bool:
-    """Test whether no direction of the cone makes the term greater than all its rivals."""
+    """Test whether the term is greater than all its rivals in no direction of the cone."""
     for rival in rivals:
         region = region.cut(add_scaled(term.powers, rival.powers, fmpq(-1)))
         if not region.rays:
@@ -80,11 +81,12 @@ def _is_covered_together(term: LogMonomial, rivals: Sequence[LogMonomial], regio
 
 
 def _has_covered_logs(term: LogMonomial, rivals: Sequence[LogMonomial], rays: Iterable[Vector]) -> bool:
-    """Test whether the term's logarithms are O(the greatest of its rivals') on the cone of the rays, for equal powers.
+    """Test whether the logarithms of the term are O(the greatest of its rivals') on the cone, if all powers are equal.
 
-    With x the sum of c_k*r_k, log2(2 + w) is the greatest log(2 + c_k) among the rays where w grows, up to a constant.
-    All sides are linear while the order of the c_k stays, and those with the i greatest equal and the rest 1 span such
-    an order: a rival that is as large at each point of it decides it.
+    At a point x, the sum of c_k*r_k over the rays, log2(2 + w) is up to a constant the greatest log(2 + c_k) of the
+    rays on which w grows. For a fixed order of the c_k all sides are linear in the log(2 + c_k), and such an order is
+    spanned by the points whose i greatest c_k are equal and the rest 1: a rival that is as large at every such
+    point covers the term there.
     """
     if all(power < 0 for _, power in term.logs) and any(not rival.logs for rival in rivals):
         return True
@@ -96,16 +98,18 @@ def _has_covered_logs(term: LogMonomial, rivals: Sequence[LogMonomial], rays: It
     powers = [{forms.index(form): power for form, power in monomial.logs} for monomial in (term, *rivals)]
 
     @cache
-    def can_cover(grown: frozenset[int], still: frozenset[frozenset[int]], able: tuple[int, ...]) -> bool:
+    def can_cover(grown: frozenset[int], pending: frozenset[frozenset[int]], candidates: tuple[int, ...]) -> bool:
         values = [sum((p for i, p in form_powers.items() if i in grown), ZERO) for form_powers in powers]
-        able = tuple(j for j in able if values[j] >= values[0])
-        return bool(able) and all(can_cover(grown | pattern, still - {pattern}, able) for pattern in still)
+        candidates = tuple(j for j in candidates if values[j] >= values[0])
+        return bool(candidates) and all(
+            can_cover(grown | pattern, pending - {pattern}, candidates) for pattern in pending
+        )
 
     return can_cover(frozenset(), frozenset(patterns), tuple(range(1, len(powers))))
 
 
 def term_complexity(term: LogMonomial) -> tuple[object, ...]:
-    """Return a sort key: how complicated a term looks."""
+    """Return a key by which terms are sorted from simple to complicated ones."""
     used = [x for x in term.powers if x]
     return (
         sum(isinstance(x, Irrational) for x in used),
@@ -129,9 +133,9 @@ def remove_covered(terms: Iterable[LogMonomial], region: RayCone) -> tuple[LogMo
 
 
 def simplify_logarithms(terms: tuple[LogMonomial, ...], region: RayCone) -> tuple[LogMonomial, ...]:
-    """Return terms of the same growth on the region with simpler logarithms.
+    """Return terms whose sum has the same growth on the region, with simpler logarithms.
 
-    log2(n/m) is log2(n) if other terms hide the difference; log2(n/m) + log2(m/Z) is log2(n/Z).
+    log2(n) replaces log2(n/m) if other terms cover the difference; log2(n/Z) replaces log2(n/m) + log2(m/Z).
     """
     while (better := next(_simplification_candidates(terms, region), None)) is not None:
         terms = remove_covered(better, region)
@@ -139,7 +143,7 @@ def simplify_logarithms(terms: tuple[LogMonomial, ...], region: RayCone) -> tupl
 
 
 def _simplification_candidates(terms: tuple[LogMonomial, ...], region: RayCone) -> Iterator[list[LogMonomial]]:
-    """Iterate over sums of the same growth with fewer names in logarithms."""
+    """Iterate over the sums of the same growth that have fewer names in logarithms."""
     for place, term in enumerate(terms):
         rest_of_sum = [x for i, x in enumerate(terms) if i != place]
         for plainer in _iterate_plainer(term):
@@ -154,7 +158,7 @@ def _simplification_candidates(terms: tuple[LogMonomial, ...], region: RayCone) 
 
 
 def _iterate_plainer(term: LogMonomial) -> Iterator[LogMonomial]:
-    """Iterate over the terms in which a name of its numerator replaces the argument of a logarithm."""
+    """Iterate over the terms in which a name in the numerator of a logarithm's argument replaces the argument."""
     for i, (form, power) in enumerate(term.logs):
         rising = [j for j, x in enumerate(form) if sign(x) > 0]
         if power > 0 and (len(rising) > 1 or len(rising) < len([x for x in form if x])):
@@ -164,7 +168,7 @@ def _iterate_plainer(term: LogMonomial) -> Iterator[LogMonomial]:
 
 
 def _iterate_joined(term: LogMonomial, second: LogMonomial) -> Iterator[LogMonomial]:
-    """Iterate over single terms for two that differ in the argument of one logarithm, as some name cancels."""
+    """Iterate over terms for the sum of two that differ in the argument of one logarithm, where a name cancels."""
     own_logs, other_logs = set(term.logs) - set(second.logs), set(second.logs) - set(term.logs)
     if term.powers != second.powers or len(own_logs) != 1 or len(other_logs) != 1:
         return
@@ -180,27 +184,27 @@ def _iterate_joined(term: LogMonomial, second: LogMonomial) -> Iterator[LogMonom
 
 Group: TypeAlias = tuple[LogMonomial, ...]
 Formula: TypeAlias = tuple[Group, ...]
-"""The sum (or max) of the least of each group."""
+"""The sum (or max) over the groups of the minimum of each group."""
 MAX_BRANCHES = 400
 
 
 def find_formula(pieces: Piecewise, others: Iterable[LogMonomial] = ()) -> Formula | None:
-    """Return a max of mins that is right on all pieces, where the function is the greatest of the terms on each.
+    """Return a max of mins that is Theta of the greatest term of each piece on its region; None if none is found.
 
-    Terms from elsewhere may take part: a min may need one where the pieces do not fill all space.
+    The terms `others` may occur in it: a min may need them if the pieces do not cover all sizes.
     """
     return _FormulaSearch(pieces, others).formula()
 
 
 def is_theta_of(formula: Formula, terms: Sequence[LogMonomial], region: RayCone) -> bool:
-    """Test whether the formula is certainly Theta(the greatest of the terms) on the region."""
+    """Test whether the formula is proved to be Theta(the greatest of the terms) on the region."""
     return all(_is_group_below(group, terms, region) for group in formula) and all(
         _is_covered_by_formula(term, formula, region) for term in terms
     )
 
 
 class _FormulaSearch:
-    """Searches for a max of mins."""
+    """Searches for a formula, a max of mins."""
 
     def __init__(self, pieces: Piecewise, others: Iterable[LogMonomial]) -> None:
         self._pieces = pieces
@@ -213,7 +217,7 @@ class _FormulaSearch:
         self._below = cache(self._is_below)
 
     def formula(self) -> Formula | None:
-        """Return the formula with only the members and groups that are needed."""
+        """Return the formula, without unneeded terms and groups; None if none is found."""
         groups = [group for group in dict.fromkeys(self._above) if self._below(group)]
         if not self._reaches_all(groups):
             return None
@@ -225,11 +229,11 @@ class _FormulaSearch:
         return formula if right else None
 
     def _is_below(self, group: Group) -> bool:
-        """Test whether the group's least term is a lower bound on every piece."""
+        """Test whether the minimum of the group is a lower bound of the function on every piece."""
         return all(_is_group_below(group, terms, region) for region, terms in self._pieces)
 
     def _reaches_all(self, groups: Sequence[Group]) -> bool:
-        """Test whether each piece's term is at most every member of some group."""
+        """Test whether for each term of each piece some group has only terms above it."""
         members = [frozenset(group) for group in groups]
         return all(any(group_ <= above for group_ in members) for above in map(frozenset, self._above))
 
@@ -250,14 +254,14 @@ class _FormulaSearch:
 
 
 def _dominance_cone(term: LogMonomial, terms: Sequence[LogMonomial], region: RayCone) -> RayCone:
-    """Return the part of the region where the term is the greatest."""
+    """Return the part of the region where the powers of the term are the greatest."""
     for rival in terms:
         region = region.cut(add_scaled(term.powers, rival.powers, fmpq(-1)))
     return region
 
 
 def _is_group_below(group: Group, terms: Sequence[LogMonomial], region: RayCone) -> bool:
-    """Test whether the least of the group is certainly O(the greatest of the terms) on the region."""
+    """Test whether the minimum of the group is proved to be O(the greatest of the terms) on the region."""
     if any(is_covered(member, terms, region) for member in group):
         return True
     for member, term in product(group, terms):
@@ -268,13 +272,13 @@ def _is_group_below(group: Group, terms: Sequence[LogMonomial], region: RayCone)
 
 
 def _is_covered_by_formula(term: LogMonomial, formula: Formula, region: RayCone) -> bool:
-    """Test whether the term is O(the formula): where it is not, each group has a member below the term."""
+    """Test whether the term is proved to be O(the formula), which fails if each group has a member below it."""
     if any(all(is_covered(term, (member,), region) for member in group) for group in formula):
         return True
     branches = 0
 
     def can_escape(chosen: Group, groups: Sequence[Group], part: RayCone) -> bool:
-        """Test whether somewhere in the part the term may exceed the chosen terms and a member of each group."""
+        """Test whether the term may exceed the chosen terms and a member of each group somewhere in the part."""
         nonlocal branches
         branches += 1
         if not groups or branches > MAX_BRANCHES:
@@ -299,20 +303,20 @@ class Printer:
     names: Sequence[str]
 
     def monomial(self, powers: Vector) -> str:
-        """Return exp(powers . y) as text."""
+        """Return the product of the names to these powers as text."""
         return self.term(LogMonomial(powers))
 
     def term(self, term: LogMonomial) -> str:
-        """Return a product with at most one quotient as text."""
+        """Return a term as text, with at most one division."""
         return format_expression(b.divide_products(*self._list_factors(term)))
 
     def equation(self, form: Vector) -> str:
-        """Return the equation that a form is zero."""
+        """Return the equation form . y = 0 as text, one of products of names."""
         above, below = self._split_sides(form)
         return f"{above} = {below}"
 
     def comparison(self, form: Vector) -> str:
-        """Return the comparison that a form is nonnegative."""
+        """Return the inequality form . y >= 0 as text, one of products of names."""
         above, below = self._split_sides(form)
         return f"{above} >= {below}"
 
@@ -323,25 +327,25 @@ class Printer:
         return self.monomial(above), self.monomial(below)
 
     def total(self, terms: Iterable[LogMonomial]) -> s.Expr:
-        """Return a sum, in which terms over one denominator are combined."""
+        """Return the tree of a sum, in which terms with a common denominator are combined."""
         groups: dict[tuple[str, ...], list[tuple[list[s.Expr], list[s.Expr]]]] = {}
         for term in sorted(terms, key=_make_sort_key):
             above, below = self._list_factors(term)
             key = (*below, *filter(_is_logarithm, above)) if below else ()
             groups.setdefault(tuple(map(format_expression, key)), []).append((above, below))
-        shown = []
+        summands = []
         for members in groups.values():
             (first, below), *more = members
             if not more or not below:
-                shown += [b.divide_products(*member) for member in members]
+                summands += [b.divide_products(*member) for member in members]
                 continue
             logs = list(filter(_is_logarithm, first))
             inner = [b.product([x for x in above if not _is_logarithm(x)]) for above, _ in members]
-            shown.append(b.divide_products([b.sum_terms((False, x) for x in inner), *logs], below))
-        return b.sum_terms((False, term_) for term_ in shown)
+            summands.append(b.divide_products([b.sum_terms((False, x) for x in inner), *logs], below))
+        return b.sum_terms((False, summand) for summand in summands)
 
     def formula(self, formula: Formula) -> s.Expr:
-        """Return the sum of the groups' least terms."""
+        """Return the tree of the sum of the groups' minima."""
         single = [group[0] for group in formula if len(group) == 1]
         parts = [self.total(single)] if single or not formula else []
         for group in formula:

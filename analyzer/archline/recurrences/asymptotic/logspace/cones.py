@@ -1,15 +1,15 @@
 """Represent polyhedral cones by their extreme rays, cut by half-spaces (double description), with exact numbers.
 
-A point is the logarithms of the sizes and symbols at the root; a cone is a region of them. A linear form is a vector.
+A point has the logarithms of the sizes and symbols at the root as coordinates, and a cone is a region of points. A
+linear form is a vector.
 
-Numbers are rational, as they nearly always are, or else real constants in lowest terms, so that equal numbers have one
-form. A nonzero number is proved to be positive or negative by an enclosure, or its sign stays open: no logarithms are
-assumed to be independent.
+Numbers are rational, as they nearly always are, or else real constants in a canonical form. Enclosures prove a number
+to be positive or negative, or its sign is undecided: no logarithms are assumed to be independent.
 
 Expressions are sums of terms: a term is a product of powers of names and of powers of logarithms of such products.
 
-Constant factors are omitted, a max is the sum of its arguments, and log2(w) stands for log2(2 + w): all of these are
-the same up to a constant factor.
+Constant factors are omitted, a sum replaces a max, and log2(w) stands for log2(2 + w): each of these changes an
+expression by a constant factor at most.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ZERO, ONE = fmpq(0), fmpq(1)
 
 
 class Irrational:
-    """A constant that is not known to be rational."""
+    """A real constant that is not known to be rational."""
 
     __slots__ = ("_hash", "value")
 
@@ -78,17 +78,17 @@ class Irrational:
 
 
 def number_of(value: Constant) -> Number:
-    """Return a constant as a rational number if it is rational."""
+    """Convert a constant to a rational number, or to an Irrational if it is not known to be rational."""
     return value.rational if value.is_rational else Irrational(value)
 
 
 def as_constant(value: Number) -> Constant:
-    """Return a number as a constant."""
+    """Convert a number to a constant."""
     return value.value if isinstance(value, Irrational) else Constant.of(value)
 
 
 def sign(value: Number) -> int:
-    """Return -1, 0 or 1, proved. Raises OutOfReachError if enclosures do not decide."""
+    """Return the sign of a number: -1, 0 or 1. Raises OutOfReachError if enclosures do not decide it."""
     return _sign(value) if isinstance(value, Irrational) else (value > 0) - (value < 0)
 
 
@@ -98,7 +98,7 @@ def _sign(value: Irrational) -> int:
 
 
 def approximate(value: Number) -> float:
-    """Return a floating-point number near it: for proposals and checks only."""
+    """Return a floating-point number near a number, for proposals and checks only."""
     return _approximate_irrational(value) if isinstance(value, Irrational) else int(value.p) / int(value.q)
 
 
@@ -108,9 +108,9 @@ def _approximate_irrational(value: Irrational) -> float:
 
 
 def require_rational(value: Number) -> fmpq:
-    """Return a number that is rational. Raises OutOfReachError if it is irrational."""
+    """Return the number if it is rational. Raises OutOfReachError otherwise."""
     if isinstance(value, Irrational):
-        raise OutOfReachError(f"the irrational number {value} where a rational one is needed")
+        raise OutOfReachError(f"the number {value} must be rational")
     return value
 
 
@@ -139,7 +139,7 @@ def add_scaled(a: Vector, b: Vector, factor: Number = ONE) -> Vector:
 
 
 def make_unit_vector(index: int, count: int) -> Vector:
-    """Return the form that is one of `count` coordinates."""
+    """Return the vector of `count` zeros except for a 1 at `index`."""
     return tuple(fmpq(i == index) for i in range(count))
 
 
@@ -150,24 +150,24 @@ def compute_rank(vectors: Sequence[Vector]) -> int:
 
 def row_echelon_form(vectors: Sequence[Vector]) -> list[Vector]:
     """Return the reduced echelon form, without zero rows."""
-    rows, done = list(vectors), 0
+    rows, rank = list(vectors), 0
     for column in range(len(rows[0]) if rows else 0):
-        pivot = next((i for i in range(done, len(rows)) if sign(rows[i][column])), None)
+        pivot = next((i for i in range(rank, len(rows)) if sign(rows[i][column])), None)
         if pivot is None:
             continue
-        rows[done], rows[pivot] = rows[pivot], rows[done]
-        lead = rows[done][column]
-        rows[done] = tuple(x / lead for x in rows[done])
-        rows = [row if i == done else add_scaled(row, rows[done], -row[column]) for i, row in enumerate(rows)]
-        done += 1
-    return rows[:done]
+        rows[rank], rows[pivot] = rows[pivot], rows[rank]
+        lead = rows[rank][column]
+        rows[rank] = tuple(x / lead for x in rows[rank])
+        rows = [row if i == rank else add_scaled(row, rows[rank], -row[column]) for i, row in enumerate(rows)]
+        rank += 1
+    return rows[:rank]
 
 
 @record
 class RayCone:
-    """The nonnegative combinations of `rays`: the points where every form of `rows` is nonnegative.
+    """The nonnegative combinations of `rays`, which are the points where every form of `rows` is nonnegative.
 
-    `edges` has for each ray the numbers of the rows that are zero on it.
+    `edges` has for each ray the indices of the rows that are zero on it.
     """
 
     rays: tuple[Vector, ...]
@@ -179,7 +179,7 @@ class RayCone:
         return tuple(sign(inner_product(form, ray)) for ray in self.rays)
 
     def sign(self, form: Vector) -> int | None:
-        """Return 0 if the form is zero on the whole cone, 1 or -1 if it has one sign, None if it has both."""
+        """Return 0 if the form is 0 on the whole cone, 1 if it is >= 0, -1 if <= 0, None if it has both signs."""
         signs = set(self.signs(form)) - {0}
         if len(signs) > 1:
             return None
@@ -213,7 +213,7 @@ class RayCone:
         return self.cut(form).cut(tuple(-x for x in form))
 
     def find_facets(self) -> list[Vector]:
-        """Return the rows that no other rows imply."""
+        """Return the rows that define facets of the cone, which no other rows imply."""
         dimension = compute_rank(self.rays)
         return [
             row
@@ -223,7 +223,7 @@ class RayCone:
         ]
 
     def _is_adjacent(self, i: int, j: int) -> bool:
-        """Test whether two rays span a face: no third ray lies on all the edges they share."""
+        """Test whether two rays span a face: no third ray is zero on all rows that are zero on both."""
         common = self.edges[i] & self.edges[j]
         return not any(common <= edge for k, edge in enumerate(self.edges) if k not in (i, j))
 
@@ -242,12 +242,12 @@ def make_orthant(count: int) -> RayCone:
 
 
 def _simplify_ray(ray: Vector) -> Vector:
-    """Return the ray in small whole numbers if it is rational."""
+    """Scale a rational ray to coprime integers."""
     return ray if any(isinstance(x, Irrational) for x in ray) else to_integer_vector(ray)
 
 
 def to_integer_vector(vector: Vector) -> Vector:
-    """Return the positive multiple of a vector in small whole numbers; if irrational, with 1 or -1 as first part."""
+    """Return the positive multiple of a vector in coprime integers; if irrational, with 1 or -1 as first part."""
     if any(isinstance(x, Irrational) for x in vector):
         first = next(x for x in vector if x)
         vector = tuple(x / (first if sign(first) > 0 else -first) for x in vector)
@@ -274,36 +274,36 @@ class LogMonomial:
         return LogMonomial(add_scaled(self.powers, other.powers), _merge_logs(self.logs + other.logs))
 
     def to_the(self, power: Number) -> LogMonomial:
-        """Return a power; a term with logarithms has a rational exponent. Raises OutOfReachError."""
+        """Return a power of the term. Raises OutOfReachError if it has logarithms and the exponent is irrational."""
         if self.logs and isinstance(power, Irrational):
             raise OutOfReachError("a logarithm to an irrational power")
         logs = tuple((form, n * power) for form, n in self.logs)
         return LogMonomial(tuple(power * x for x in self.powers), _merge_logs(logs))  # type: ignore[arg-type]
 
     def normal(self) -> LogMonomial:
-        """Return the term with logarithms of small whole powers: log2(2 + w) and log2(2 + w^k) are within a factor."""
+        """Return a term of the same growth whose logarithms have coprime integer powers, log2(w) for log2(w^k)."""
         return LogMonomial(
             self.powers, _merge_logs(tuple((to_integer_vector(form), power) for form, power in self.logs))
         )
 
     def at(self, state: tuple[Vector, ...]) -> LogMonomial:
-        """Return the term where each name has the logarithm that `state` gives, a form in the root's."""
+        """Return the term in terms of the root's sizes; `state` are the current logarithms as forms in the root's."""
         return LogMonomial(
             at_state(self.powers, state), _merge_logs(tuple((at_state(form, state), n) for form, n in self.logs))
         )
 
 
 def logs_of(form: Vector, power: fmpq) -> LogMonomial:
-    """Return log2(2 + exp(form . y))^power."""
+    """Return the term log2(2 + exp(form . y))^power."""
     return LogMonomial((ZERO,) * len(form), _merge_logs(((to_integer_vector(form), power),)))
 
 
 def at_state(form: Vector, state: tuple[Vector, ...]) -> Vector:
-    """Return a form in the current sizes as a form in the root's."""
+    """Convert a form in the current logarithms, which are `state`, to a form in the root's."""
     total: Vector = (ZERO,) * len(state[0])
-    for factor, logarithm_ in zip(form, state, strict=True):
+    for factor, logarithm in zip(form, state, strict=True):
         if factor:
-            total = add_scaled(total, logarithm_, factor)
+            total = add_scaled(total, logarithm, factor)
     return total
 
 
@@ -317,17 +317,17 @@ def _merge_logs(logs: Logs) -> Logs:
 
 @record
 class LogNames:
-    """The names in order: the function's parameters, then the symbols."""
+    """The names in order, first the function's parameters (`parameters` is their number), then the symbols."""
 
     all: tuple[str, ...]
     parameters: int
 
     def terms(self, expr: s.Expr) -> tuple[LogMonomial, ...]:
-        """Return the expression as a sum of terms. Raises OutOfReachError."""
+        """Convert an expression to a sum of terms. Raises OutOfReachError."""
         result: list[LogMonomial] = []
         for factors, coefficient in expand(expr).items():
             if coefficient.sign() < 0:
-                raise OutOfReachError(f"the subtraction of {format_sum({factors: -coefficient})}")
+                raise OutOfReachError(f"{format_sum({factors: -coefficient})} is subtracted")
             terms: tuple[LogMonomial, ...] = (self.one,)
             for factor, exponent in factors.powers.items():
                 raised = self.raised(factor.expr, number_of(exponent))
@@ -337,11 +337,11 @@ class LogNames:
 
     @property
     def one(self) -> LogMonomial:
-        """The constant term."""
+        """The term 1."""
         return LogMonomial((ZERO,) * len(self.all))
 
     def raised(self, base: s.Expr, exponent: Number) -> tuple[LogMonomial, ...]:
-        """Return a power of a base that is not a product of powers. Raises OutOfReachError."""
+        """Convert base^exponent to a sum of terms; the base is not a product of powers. Raises OutOfReachError."""
         match base:
             case s.Name(id=name) if name in self.all:
                 terms: tuple[LogMonomial, ...] = (LogMonomial(tuple(fmpq(name == label) for label in self.all)),)
@@ -371,7 +371,7 @@ class LogNames:
 
 def _limit_terms(terms: tuple[LogMonomial, ...]) -> tuple[LogMonomial, ...]:
     if len(terms) > MAX_TERMS:
-        raise OutOfReachError("an expression of too many terms")
+        raise OutOfReachError("an expression has too many terms")
     return tuple(dict.fromkeys(terms))
 
 
@@ -379,5 +379,5 @@ def constant(expr: s.Expr) -> Number:
     """Return the value of an expression without names. Raises OutOfReachError if it has names."""
     value = read_constant(expr)
     if value is None:
-        raise OutOfReachError(f"{format_expression(expr)} is not a plain constant")
+        raise OutOfReachError(f"{format_expression(expr)} is not a constant")
     return number_of(value)

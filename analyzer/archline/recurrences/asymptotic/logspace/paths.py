@@ -1,9 +1,9 @@
 """Find all paths that the recursion can take, each with the region of root sizes that take it, and its cost.
 
-The sizes move by one case's step, or by several in turn where guards hold them at a tie: where n >= m halves n and
-otherwise m is halved, the sizes meet and then shrink together. The cases that take part in such a tie are found by
-following the steps a while from near it; their exact shares are then the solution of a linear system. Each level's cost
-is geometric along a segment, so that its greater end counts, times the number of levels where it is flat.
+The sizes move by the step of one case, or by steps of several cases in turn if guards hold them at a tie: if n is
+halved where n >= m and m is halved otherwise, the sizes meet and then shrink together. The cases of such a tie are
+found by simulating some steps near it; their exact shares then solve a linear system. The cost of a level is geometric
+along a segment, so that its larger end dominates, or is constant and multiplied by the number of levels.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TIE_TOLERANCE = 1e-7
 
 
 class SplitError(Exception):
-    """The region has to be split by the sign of a form first."""
+    """The region must first be split by the sign of `form`, which decides the path."""
 
     def __init__(self, form: Vector) -> None:
         super().__init__()
@@ -49,10 +49,10 @@ class SplitError(Exception):
 
 @record
 class Motion:
-    """The cases in force with their shares; `direction` is the decrease of the sizes' logarithms in a unit of time.
+    """The cases that apply in turn, with their shares of the time.
 
-    A single leaf has no shares. `watched` are the rows that decide that these cases are in force; `first` is the case
-    that applies at the very start.
+    In a unit of time the sizes' logarithms fall by `direction` and that of the number of nodes rises by `nodes`. A leaf
+    has no shares. `watched` are the rows that decide that these cases apply; `first` is the case that applies first.
     """
 
     first: int
@@ -69,7 +69,7 @@ class Motion:
 
 
 class RecursionState:
-    """A state of the recursion for all roots in a region: the sizes' logarithms as forms in the root's."""
+    """A state of the recursion for all roots in a region: the current logarithms as forms in the root's (`state`)."""
 
     def __init__(self, rules: Sequence[CaseRule], region: RayCone, state: tuple[Vector, ...]) -> None:
         self._rules = rules
@@ -80,11 +80,11 @@ class RecursionState:
 
     @memoised
     def sign(self, row: LogInequality) -> int | None:
-        """Return the sign of the row's form here, on the whole region."""
+        """Return the sign of the row's form in this state, on the whole region; None if it has both signs."""
         return self._region.sign(at_state(row.form, self._state))
 
     def motion(self, before: Vector) -> Motion:
-        """Return the motion from here for sizes that came by the direction `before`. Raises SplitError."""
+        """Return the motion from this state, which was reached in the direction `before`. Raises SplitError."""
         offset = [_AHEAD * approximate(x) for x in before]
         visits: list[tuple[int, tuple[LogInequality, ...]]] = []
         visited: dict[tuple[float, ...], int] = {}
@@ -112,7 +112,7 @@ class RecursionState:
         return self._make_tied_motion(visits[0][0], cases, [late.count(case) for case in cases])
 
     def _make_position_key(self, offset: Sequence[float]) -> tuple[float, ...]:
-        """Return the rounded position relative to the ties: steps that return to one repeat in a cycle."""
+        """Return the rounded position relative to the ties; steps that return to the same position form a cycle."""
         return tuple(
             round(sum(a * b for a, b in zip(form, offset, strict=True) if a), 6) for form in self._floats.values()
         )
@@ -123,14 +123,14 @@ class RecursionState:
         return Motion(index, (index,), (ONE,), step.direction, step.nodes, tuple(self._used))
 
     def _find_case(self, offset: Sequence[float]) -> int:
-        """Return the first case that applies at a small distance from here."""
+        """Return the first case that applies at a small offset from this state. Raises OutOfReachError."""
         for index, rule in enumerate(self._rules):
             if self._evaluate_condition(rule.when, offset):
                 return index
         raise OutOfReachError("no case covers some of the sizes")
 
     def _evaluate_condition(self, when: Alternatives, offset: Sequence[float]) -> bool:
-        """Test whether a condition holds, and note the rows that decide it."""
+        """Test whether a condition holds at an offset, and record the rows that decide it. Raises SplitError."""
         witnesses = []
         undecided: list[LogInequality] = []
         for rows in when:
@@ -160,14 +160,14 @@ class RecursionState:
         return sum(a * b for a, b in zip(self._floats[row], offset, strict=True) if a) + row.shift >= -_TIE_TOLERANCE
 
     def _find_strongest(self, failed: list[LogInequality]) -> LogInequality:
-        """Return the row that is furthest from being satisfied: usually the last to change its sign."""
+        """Return the failed row that is farthest from holding, usually the last to change its sign."""
         if len(failed) == 1:
             return failed[0]
         inner = self._region.inner()
         return min(failed, key=lambda row: approximate(inner_product(at_state(row.form, self._state), inner)))
 
     def _find_dividing_form(self, rows: list[LogInequality]) -> Vector:
-        """Return the form to split by: of the row that is the last to hold, or of two rows their difference."""
+        """Return the form to split by: the smallest of the rows' forms, or a difference of two whose order varies."""
         first, *rest = [at_state(row.form, self._state) for row in rows]
         for form in rest:
             difference = add_scaled(first, form, fmpq(-1))
@@ -191,7 +191,7 @@ class RecursionState:
         ]
         shares = _solve_shares(still_rows, len(cases))
         if any(abs(approximate(a) - b) > _MAX_DEVIATION for a, b in zip(shares, observed, strict=True)):
-            raise OutOfReachError("a tie of guards whose cases alternate in no fixed proportion")
+            raise OutOfReachError("a tie of guards at which the cases alternate in no fixed proportion")
         direction: Vector = (ZERO,) * len(self._state)
         nodes: Number = ZERO
         for share, step in zip(shares, steps, strict=True):
@@ -201,14 +201,14 @@ class RecursionState:
 
 
 def _solve_shares(rows: list[list[Number]], count: int) -> tuple[Number, ...]:
-    """Return the only positive weights of sum 1 with rows*weights = 0. Raises OutOfReachError for none or several."""
+    """Return the unique positive weights of sum 1 with rows*weights = 0. Raises OutOfReachError if there are none."""
     table: list[Vector] = [(*row, ZERO) for row in rows]
     echelon = row_echelon_form([*table, (ONE,) * (count + 1)])
     if len(echelon) != count or any(echelon[i][i] != 1 for i in range(count)):
-        raise OutOfReachError("guards are equal along a path; the order of the cases is ambiguous")
+        raise OutOfReachError("guards are equal along a path, and the order of the cases is ambiguous")
     shares = tuple(row[count] for row in echelon)
     if any(sign(share) <= 0 for share in shares):
-        raise OutOfReachError("a tie of guards whose cases alternate in no fixed proportion")
+        raise OutOfReachError("a tie of guards at which the cases alternate in no fixed proportion")
     return shares
 
 
@@ -219,7 +219,7 @@ MAX_SEGMENTS = 40
 
 @record
 class Segment:
-    """A stretch with one motion. States and nodes are at its start; `length` is its time, in logarithms of sizes."""
+    """A part of a path with one motion; `state` and `nodes` are those at its start, `length` is its time as a form."""
 
     motion: Motion
     state: State
@@ -228,18 +228,18 @@ class Segment:
 
     @property
     def end(self) -> State:
-        """The state at its end."""
+        """The state at the end of the segment."""
         return advance_state(self.state, self.motion, self.length)
 
     @property
     def end_nodes(self) -> Vector:
-        """The logarithm of the number of nodes at its end."""
+        """The logarithm of the number of nodes at the end of the segment."""
         return add_scaled(self.nodes, self.length, self.motion.nodes)
 
 
 @record
 class Path:
-    """A path from the roots in `region` down to the leaf case `leaf`, at `state` with exp(nodes) leaves."""
+    """A path from the roots in `region` to exp(nodes) leaves of the case `leaf` at `state`; -1 for an open path."""
 
     region: RayCone
     segments: tuple[Segment, ...]
@@ -249,14 +249,14 @@ class Path:
 
 
 def advance_state(state: State, motion: Motion, time: Vector) -> State:
-    """Return the state after a time."""
+    """Return the state after a motion for a time."""
     return tuple(
         add_scaled(size, time, -speed) if speed else size for size, speed in zip(state, motion.direction, strict=True)
     )
 
 
 def find_regions(system: LogSystem) -> list[RayCone]:
-    """Return cones where the facts hold, with all names at least 1: one for each choice between alternatives."""
+    """Return cones where the facts hold and all names are at least 1: one for each choice of alternatives."""
     cones = [make_orthant(len(system.names.all))]
     for fact in system.facts:
         pieces = []
@@ -289,7 +289,7 @@ def follow_paths(system: LogSystem, region: RayCone) -> list[Path]:
 
 
 def _explore_paths(system: LogSystem, path: Path) -> Iterator[Path]:
-    """Iterate over the complete paths with a given beginning: the region is split where the roots diverge."""
+    """Iterate over the complete paths with a given beginning; the region is split where paths of its roots differ."""
     while True:
         try:
             path = _advance_path(system, path)
@@ -305,7 +305,7 @@ def _explore_paths(system: LogSystem, path: Path) -> Iterator[Path]:
 
 
 def _advance_path(system: LogSystem, path: Path) -> Path:
-    """Extend the path by a segment, on which the cases hold until a guard changes its sign or a base case ends it."""
+    """Extend the path by a segment up to the next change of a guard, or end it at a leaf. Raises SplitError."""
     before = path.segments[-1].motion.direction if path.segments else (ZERO,) * len(path.state)
     place = RecursionState(system.rules, path.region, path.state)
     motion = place.motion(before)
@@ -322,7 +322,7 @@ def _advance_path(system: LogSystem, path: Path) -> Path:
 
 
 def _next_event(path: Path, place: RecursionState, motion: Motion) -> Vector:
-    """Return when the first watched guard becomes 0 along a motion. Raises SplitError if the sizes decide it."""
+    """Return the time at which the first watched row becomes 0. Raises SplitError if that row depends on the sizes."""
     times: dict[Vector, None] = {}
     for row in motion.watched:
         speed = inner_product(row.form, motion.direction)
@@ -331,7 +331,7 @@ def _next_event(path: Path, place: RecursionState, motion: Motion) -> Vector:
             form = at_state(row.form, path.state)
             times[tuple(x / speed for x in form)] = None
     if not times:
-        raise OutOfReachError("the recursion does not terminate from some sizes: it has no base case there")
+        raise OutOfReachError("the recursion does not end from some sizes: no base case is reached")
     earliest, *rest = times
     for time in rest:
         difference = add_scaled(time, earliest, fmpq(-1))
@@ -345,9 +345,9 @@ def _next_event(path: Path, place: RecursionState, motion: Motion) -> Vector:
 
 @record
 class CostTerm:
-    """A term of a path's cost. `segment` is its number, None for the leaves; `source` the cost at one node.
+    """A term of a path's cost, from the segment with index `segment` (None for the leaves); `source` is that of a node.
 
-    `place` says where on the segment it arises: "first" level, "last" level, every level ("each") or "leaves".
+    `place` is the part of the segment that dominates: the "first" level, the "last", "each" level, or the "leaves".
     """
 
     term: LogMonomial
@@ -358,7 +358,7 @@ class CostTerm:
 
 @record
 class PathCosts:
-    """A path on a part of its region with its costs: the function is the greatest of `terms` there."""
+    """A path and its costs on a region; the function is Theta of the greatest of `terms` there."""
 
     path: Path
     costs: tuple[CostTerm, ...]
@@ -371,7 +371,7 @@ class PathCosts:
 
 
 def iterate_path_costs(system: LogSystem, path: Path) -> Iterator[PathCosts]:
-    """Iterate over the path's costs. A region is split where a logarithm along the path changes its sign."""
+    """Iterate over the costs of a path; its region is split where a logarithm along the path may change its sign."""
     try:
         costs = [
             *(
@@ -412,7 +412,7 @@ def _iterate_segment_costs(system: LogSystem, path: Path, index: int, segment: S
 
 
 def _sum_flat_logs(source: LogMonomial, segment: Segment, region: RayCone) -> list[LogMonomial]:
-    """Return the sum of a product of logarithms over the levels of a segment, each linear along it."""
+    """Return the sum over a segment's levels of a product of logarithms, each linear along it. Raises SplitError."""
     factors: list[LogMonomial] = []
     crossing: list[tuple[Vector, Vector, fmpq]] = []
     for form, power in source.logs:
@@ -435,6 +435,6 @@ def _sum_flat_logs(source: LogMonomial, segment: Segment, region: RayCone) -> li
     if not crossing:
         return [whole]
     if len(crossing) > 1 or factors:
-        raise OutOfReachError("several logarithms that vanish along the way")
+        raise OutOfReachError("several logarithms become 0 along a path")
     ((high, reach, power),) = crossing
     return [whole, logs_of(high, power).times(logs_of(reach, ONE))]

@@ -1,14 +1,14 @@
-"""Derive the growth of functions of several sizes and symbols: the recursion is followed in the sizes' logarithms.
+"""Derive the growth of functions of several sizes and symbols, by following the recursion in the sizes' logarithms.
 
-A case either costs something and ends, or costs something and calls the function at sizes cut by constants. From a
-region of root sizes the recursion then moves along straight segments, from one event to the next: a cut-off is reached,
-or the guards select another case. The costs of each segment and of the leaves are products of powers of the root's
-sizes; one formula is put together from all regions, or one for each case where the growth jumps between them (then
-`regimes` holds all of them and `growth` is that of the recursion). Sizes are real and have no floor.
+A case has a cost, and either ends the recursion or calls the function at sizes divided by constants. From a region of
+root sizes the recursion then moves along straight segments, from one event to the next: a cut-off is reached, or the
+guards select another case. The costs of each segment and of the leaves are products of powers of the root's sizes. One
+formula for all regions is found, or one for each case if the growth jumps between cases (then `regimes` has all of them
+and `growth` is that of the recursive cases). Sizes are real numbers and have no minimum.
 
-Before an answer is given the recurrence is evaluated along the corners and through the middle of each region, at sizes
-2^s for rising s, and a little off it. The value over the growth may vary within a constant; where it drifts with the
-scale, the answer is withdrawn.
+Before an answer is returned the recurrence is evaluated along the corners and through the middle of each region, at
+sizes 2^s for rising s and near these. The ratio of value and growth may vary within constants; if it drifts with the
+scale, the answer is refused.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ from archline.recurrences.asymptotic.theorems import DIGITS, nine_digit_bracket
 
 @record
 class GrowthRegime:
-    """The growth if one of the cases applies at the root."""
+    """The growth at sizes where one of `cases` applies at the root."""
 
     cases: tuple[int, ...]
     formula: Formula
 
 
 def find_regimes(system: LogSystem, pieces: Sequence[PathCosts]) -> list[GrowthRegime]:
-    """Return one regime if a formula holds everywhere, else several, the recursion's last. Raises OutOfReachError."""
+    """Return one regime if a formula holds everywhere, else several, recursive cases last. Raises OutOfReachError."""
     for piece in pieces:
         _refuse_thin_segments(system, piece)
     whole = find_common_formula(pieces)
@@ -78,15 +78,15 @@ def find_regimes(system: LogSystem, pieces: Sequence[PathCosts]) -> list[GrowthR
 
 
 def _refuse_thin_segments(system: LogSystem, piece: PathCosts) -> None:
-    """Raise OutOfReachError if a segment shorter than one level may be omitted, though its cost would show."""
-    # The root itself is never omitted, but only one of the cases of a tie applies there.
+    """Raise OutOfReachError if a segment may be shorter than one level, and so not occur, though its cost matters."""
+    # The root always occurs, but only one of the cases of a tie applies there.
     at_root = system.rules[piece.path.segments[0].motion.first].terms if piece.path.segments else ()
     short = {i: segment.length for i, segment in enumerate(piece.path.segments) if i or len(segment.motion.cases) > 1}
     for length in short.values():
         edge = piece.region.find_face(length)
         if not edge.rays:
             continue
-        vanishing = [i for i, length_ in short.items() if edge.sign(length_) == 0]
+        vanishing = [i for i, short_length in short.items() if edge.sign(short_length) == 0]
         remaining = tuple(
             dict.fromkeys(
                 cost.term
@@ -100,18 +100,18 @@ def _refuse_thin_segments(system: LogSystem, piece: PathCosts) -> None:
 
 
 def find_root_case(piece: PathCosts) -> int:
-    """Return the case that applies at the root."""
+    """Return the number of the case that applies at the root."""
     return piece.path.segments[0].motion.first if piece.path.segments else piece.path.leaf
 
 
 def find_common_formula(pieces: Sequence[PathCosts], foreign: Sequence[PathCosts] = ()) -> Formula | None:
-    """Return one formula for all pieces, or None. Terms of others may take part in it."""
+    """Return one formula for all pieces, or None. Terms of the pieces `foreign` may occur in it."""
     terms = [term for piece in foreign for term in piece.terms]
     return find_formula([(piece.region, piece.terms) for piece in pieces], terms)
 
 
 def _find_regimes_by_case(system: LogSystem, groups: dict[int, list[PathCosts]]) -> list[GrowthRegime]:
-    """Return a regime for each leaf, and one for the recursion as a whole if it has one formula."""
+    """Return a regime for each leaf case, and one for all recursive cases, or one for each if no formula is common."""
     leaves = [case for case in sorted(groups) if system.rules[case].step is None]
     inner = [case for case in sorted(groups) if system.rules[case].step is not None]
     result = [_build_regime((case,), groups[case]) for case in leaves]
@@ -130,7 +130,7 @@ def _build_regime(cases: tuple[int, ...], found: Sequence[PathCosts]) -> GrowthR
 
 
 def _find_boundary_regimes(system: LogSystem, main: Sequence[GrowthRegime]) -> list[GrowthRegime]:
-    """Return regimes of cases that apply only on an edge of the sizes, as P <= 1 does, if their growth differs."""
+    """Return regimes of cases that apply only on an edge of the sizes, such as P <= 1, if their growth differs."""
     formulas = {case: regime.formula for regime in main for case in regime.cases}
     result: dict[int, list[PathCosts]] = {}
     for edge in _iterate_edges(system):
@@ -147,7 +147,7 @@ def _find_boundary_regimes(system: LogSystem, main: Sequence[GrowthRegime]) -> l
 
 
 def _iterate_edges(system: LogSystem) -> Iterator[RayCone]:
-    """Iterate over the faces of regions where the row of some condition is equal, unless the facts exclude them."""
+    """Iterate over the faces of regions where both sides of a comparison are equal, unless the facts exclude them."""
     rows = [row for rule in system.rules for part in rule.when for row in part]
     facts = [row for fact in system.facts if len(fact) == 1 for row in fact[0]]
     for region in find_regions(system):
@@ -158,9 +158,13 @@ def _iterate_edges(system: LogSystem) -> Iterator[RayCone]:
                 continue
             lines.add(line)
             edge = region.find_face(row.form)
-            reach = max(_measure_shift(row_) for row_ in rows if _normalize_form(row_) == line)
+            reach = max(_measure_shift(other_row) for other_row in rows if _normalize_form(other_row) == line)
             kept_off = max(
-                (_measure_shift(row_) for row_ in facts if _normalize_form(row_) == line and row_.shift < 0),
+                (
+                    _measure_shift(other_row)
+                    for other_row in facts
+                    if _normalize_form(other_row) == line and other_row.shift < 0
+                ),
                 default=0.0,
             )
             if edge.rays and kept_off <= reach:
@@ -168,13 +172,13 @@ def _iterate_edges(system: LogSystem) -> Iterator[RayCone]:
 
 
 def _normalize_form(row: LogInequality) -> Vector:
-    """Return a row's form up to its scale and sign."""
+    """Return the form of a row with a standard scale and sign, by which rows of the same line are equal."""
     form = to_integer_vector(row.form)
     return form if sign(next(x for x in form if x)) > 0 else tuple(-x for x in form)
 
 
 def _measure_shift(row: LogInequality) -> float:
-    """Return the distance from equality at which a comparison changes, in units of the small whole numbers."""
+    """Return the distance from equality at which a comparison changes, for its form in small integers."""
     scale = next(
         approximate(y) / approximate(x) for x, y in zip(row.form, to_integer_vector(row.form), strict=True) if x
     )
@@ -183,12 +187,12 @@ def _measure_shift(row: LogInequality) -> float:
 
 SCALES = (24.0, 48.0, 96.0)
 DRIFT_SCALES = (192.0, 384.0, 768.0)
-"""Further scales for ratios that drift: exponents that are nearly equal separate late."""
+"""Larger scales for ratios that drift: nearly equal exponents differ visibly only there."""
 NUDGES = (0.0, 0.83, -0.47, 0.29, -0.91, 0.61, -0.23, 0.44)
 MAX_DIRECTIONS = 48
 MAX_EVALUATED_SIZES = 30_000
 MAX_STEADY_DRIFT = 0.75
-"""The drift above which a ratio is not steady: a wrong logarithm adds 1 with every doubling of the scale."""
+"""The drift above which a ratio is not steady: a wrong logarithm adds 1 with each doubling of the scale."""
 MAX_BASE_NOISE = 3.0
 MAX_LOG_RATIO = 16.0
 Point = tuple[float, ...]
@@ -197,7 +201,7 @@ Point = tuple[float, ...]
 def check_numerically(
     problem: RealRecurrence, system: LogSystem, found: Sequence[GrowthRegime], pieces: Sequence[PathCosts]
 ) -> int:
-    """Compare the regimes' growth with values of the recurrence, and return their number. Raises OutOfReachError."""
+    """Check the regimes' growth by values of the recurrence, and return their number. Raises OutOfReachError."""
     witness = _GrowthChecker(problem, system, found)
     noise = _estimate_cutoff_noise(system)
     count = 0
@@ -220,14 +224,14 @@ def check_numerically(
 
 
 def _estimate_cutoff_noise(system: LogSystem) -> float:
-    """Return the variation of the last level's cost, in bits, as its sizes lie anywhere within a cut of the cut-off."""
+    """Estimate the variation of the last level's cost, in bits, as its sizes are within one level of the cut-off."""
     cuts = [max(map(abs, rule.step.strides)) for rule in system.rules if rule.step is not None]
     degrees = [sum(abs(approximate(x)) for x in term.powers) for rule in system.rules for term in rule.terms]
     return MAX_BASE_NOISE + max(cuts) * max(degrees, default=0.0)
 
 
 def _measure_drift(ratios: list[float], noise: float) -> float:
-    """Return the steady change of the ratio with each doubling of the scale; infinite if it exceeds every bound."""
+    """Return the change of a ratio that persists with each doubling of the scale; infinite if it is unbounded."""
     moves = [after - before for before, after in pairwise(ratios)]
     if any(not isfinite(ratio) or abs(ratio) > MAX_LOG_RATIO + noise for ratio in ratios):
         return inf
@@ -239,7 +243,7 @@ def _measure_drift(ratios: list[float], noise: float) -> float:
 
 
 def _choose_point(direction: Point, scale: float, number: int, nudged: bool) -> Point:
-    """Return the root at a scale; nudged, it is a little off the grid of powers of 2."""
+    """Return the root sizes in a direction at a scale; if `nudged`, they are not quite powers of 2."""
     if not nudged:
         return tuple(scale * x for x in direction)
     shifts = [NUDGES[(number + i) % len(NUDGES)] if x else 0.0 for i, x in enumerate(direction)]
@@ -247,7 +251,7 @@ def _choose_point(direction: Point, scale: float, number: int, nudged: bool) -> 
 
 
 def _iterate_directions(pieces: Sequence[PathCosts]) -> Iterator[Point]:
-    """Iterate over corners and middles of the regions, with 1 as the greatest coordinate."""
+    """Iterate over middles and corners of the regions, scaled to a greatest coordinate of 1."""
     visited: set[Point] = set()
     middles = [piece.region.inner() for piece in pieces]
     corners = [ray for piece in pieces for ray in piece.region.rays]
@@ -260,7 +264,7 @@ def _iterate_directions(pieces: Sequence[PathCosts]) -> Iterator[Point]:
 
 
 class _GrowthChecker:
-    """Computes the values of the recurrence relative to the growth claimed for them."""
+    """Computes the ratios of values of the recurrence and the growth found for them."""
 
     def __init__(self, problem: RealRecurrence, system: LogSystem, found: Sequence[GrowthRegime]) -> None:
         self._problem = problem
@@ -273,7 +277,7 @@ class _GrowthChecker:
         self._other = growths[-1]
 
     def ratio(self, point: Point) -> float | None:
-        """Return log2 of value/growth at sizes 2^point; None if it cannot be evaluated or the facts exclude it."""
+        """Return log2 of value/growth at sizes 2^point; None if it cannot be evaluated or facts exclude the sizes."""
         sizes = {name: 2.0**x for name, x in zip(self._names, point, strict=True)}
         try:
             case = int(float(self._evaluate(self._sorter, sizes))) - 1
@@ -288,7 +292,7 @@ class _GrowthChecker:
         return value - expected
 
     def _evaluate(self, problem: RealRecurrence, sizes: dict[str, float]) -> Number:
-        """Return the value of a recurrence, which is compiled once."""
+        """Return the value of a recurrence at sizes; each recurrence is compiled once."""
         if id(problem) not in self._evaluators:
             self._evaluators[id(problem)] = Evaluator(problem, sizes, BALL_ARITHMETIC, limit=MAX_EVALUATED_SIZES)
         self._evaluators[id(problem)].set_symbols(sizes)
@@ -300,7 +304,7 @@ class _GrowthChecker:
 
 
 def _build_case_selector(problem: RealRecurrence, system: LogSystem) -> RealRecurrence:
-    """Return a function that is 0 where a fact fails, else 1 + the number of the case that applies."""
+    """Return a recurrence with value 0 if a fact fails, else 1 plus the number of the case that applies."""
     asked = problem.asked
     cases = [
         EquationCase(build.ZERO, s.Unary("not", fact, span=fact.span))
@@ -314,19 +318,19 @@ def _build_case_selector(problem: RealRecurrence, system: LogSystem) -> RealRecu
 def _compute_log2(value: Number) -> float | None:
     """Return log2 of a value, None if it is 0. Raises EvaluationRefusedError if it is infinite."""
     if not value.is_finite():
-        raise EvaluationRefusedError("a value beyond all numbers")
+        raise EvaluationRefusedError("a value is infinite")
     return float(value.log()) / log(2) if value > 0 else None
 
 
 _COST_TEXTS = {
     "first": "decreases geometrically over the levels: the first level dominates",
     "last": "increases geometrically over the levels: the last level dominates",
-    "each": "is equal on every level: multiply by the number of levels",
+    "each": "is equal on all levels: multiply by their number",
 }
 
 
 class _Explanation:
-    """The steps of a solution, as text."""
+    """Prints the steps of a solution."""
 
     def __init__(self, system: LogSystem, pieces: Sequence[PathCosts], parts: Sequence[GrowthRegime]) -> None:
         self._system = system
@@ -335,11 +339,14 @@ class _Explanation:
         self._printer = Printer(system.names.all)
 
     def lines(self) -> Iterator[str]:
-        """Iterate over all lines."""
-        # The example is the simplest of the pieces with most segments.
+        """Iterate over the lines of the solution."""
+        # The example is a path with the most segments; of several, that whose cases come first.
         piece = min(
             self._pieces,
-            key=lambda piece_: (-len(piece_.path.segments), [segment.motion.cases for segment in piece_.path.segments]),
+            key=lambda candidate: (
+                -len(candidate.path.segments),
+                [segment.motion.cases for segment in candidate.path.segments],
+            ),
         )
         path = piece.path
         where, number = self._describe_region(path), len(self._pieces)
@@ -354,7 +361,7 @@ class _Explanation:
         yield from self._describe_growth()
 
     def _describe_region(self, path: Path) -> str:
-        """Return the comparisons that bound a region, without comparisons that always hold."""
+        """Return the comparisons of several names that bound a region, except for known facts."""
         names = range(len(self._system.names.all))
         fact_rows = [row.form for fact in self._system.facts if len(fact) == 1 for row in fact[0]]
         rows = [
@@ -371,37 +378,37 @@ class _Explanation:
             for i, name in enumerate(names)
             if segment.motion.direction[i]
         ]
-        turns = " in turn, held at a tie" if len(steps) > 1 else ""
+        turns = " in turn, at a tie of the guards" if len(steps) > 1 else ""
         levels, count = (
             self._printer.monomial(to_integer_vector(segment.length)),
             self._printer.monomial(segment.end_nodes),
         )
-        nodes = "is 1 node" if count == "1" else f"are {count} nodes"
-        return f"{calls}{turns}: {', '.join(moved)} in Theta(log2({levels})) levels, at whose end there {nodes}."
+        nodes = "1 node" if count == "1" else f"{count} nodes"
+        return f"{calls}{turns}: {', '.join(moved)} in Theta(log2({levels})) levels, with {nodes} at the end."
 
     def _describe_cost(self, cost: CostTerm) -> str:
         source, term = self._printer.term(cost.source), self._printer.term(cost.term)
         if cost.segment is None:
-            return f"  {source} a leaf: {term} together."
-        return f"  {source} a node {_COST_TEXTS[cost.place]}: {term}."
+            return f"  {source} per leaf: {term} in total."
+        return f"  {source} per node {_COST_TEXTS[cost.place]}: {term}."
 
     def _describe_leaves(self, path: Path) -> str:
         names = self._system.names
         sizes = [
             f"{name} = {self._printer.monomial(path.state[i])}" for i, name in enumerate(names.all[: names.parameters])
         ]
-        return f"Leaves: {self._printer.monomial(path.nodes)} of {', '.join(sizes)}."
+        return f"Leaves: {self._printer.monomial(path.nodes)} with {', '.join(sizes)}."
 
     def _describe_growth(self) -> Iterator[str]:
         formula = format_expression(self._printer.formula(self._parts[-1].formula))
         if len(self._parts) > 1:
-            yield "The growth jumps between cases, so that each has its own."
+            yield "The growth jumps between cases, so that each case has its own."
         elif len(self._pieces) > 1:
-            yield f"The growth is Theta of {formula} in every region: no term dominates it, and none can be dropped."
+            yield f"The growth is Theta({formula}) in every region; no term can be dropped."
 
 
 def _select_distinct(costs: Sequence[CostTerm]) -> list[CostTerm]:
-    """Return one cost of each source and place."""
+    """Return one cost for each segment, source and term."""
     return list({(cost.segment, cost.source, cost.term): cost for cost in costs}.values())
 
 
@@ -409,7 +416,7 @@ METHOD = "recursion followed in log space"
 
 
 def solve_multi(problem: RealRecurrence) -> Answer:
-    """Return Theta of a function of several sizes, or of one with cut-offs by other symbols, or a refusal."""
+    """Return the growth of a function of several sizes, or of one size with conditions on symbols, or a refusal."""
     try:
         system = read_system(problem)
         pieces = [piece for path in find_all_paths(system) for piece in iterate_path_costs(system, path)]
@@ -420,7 +427,7 @@ def solve_multi(problem: RealRecurrence) -> Answer:
         count = check_numerically(problem, system, parts, pieces)
         answer = _build_answer(system, parts, steps, count)
         if answer.regimes and answer.between:
-            raise OutOfReachError("the nodes multiply by a power that has no closed form, and the growth jumps")
+            raise OutOfReachError("the number of nodes is a power without closed form, and the growth jumps")
     except OutOfReachError as problem_:
         return Refused(str(problem_))
     return answer
@@ -428,9 +435,9 @@ def solve_multi(problem: RealRecurrence) -> Answer:
 
 def _build_answer(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str, ...], count: int) -> SolvedGrowth:
     printer = Printer(system.names.all)
-    checked = f"The recurrence itself, evaluated at {count} sizes over several scales, agrees."
+    checked = f"The values of the recurrence at {count} sizes of several magnitudes agree with it."
     orders = [printer.formula(part.formula) for part in parts]
-    shown = (
+    regimes = (
         Growth(order, order, where=_find_conditions(system, part, parts))
         for order, part in zip(orders, parts, strict=True)
     )
@@ -439,19 +446,19 @@ def _build_answer(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str
         growth=growth,
         method=METHOD,
         steps=(*steps, checked),
-        regimes=tuple(shown) if len(parts) > 1 else (),
+        regimes=tuple(regimes) if len(parts) > 1 else (),
         between=_bracket_growth(growth, system),
     )
 
 
 def _bracket_growth(growth: s.Expr, system: LogSystem) -> tuple[s.Expr, s.Expr] | None:
-    """Return the growth with fewer and with more nodes, if they multiply by a power that is known to nine digits."""
+    """Return bounds of the growth with exponents of nodes rounded down and up, if these are known to nine digits."""
     low = high = growth
     for step in (rule.step for rule in system.rules if rule.step is not None):
         digits = str(step.nodes).removeprefix("-")
         if DIGITS.fullmatch(digits):
             fewer, more = nine_digit_bracket(digits) if sign(step.nodes) > 0 else nine_digit_bracket(digits)[::-1]
-            low, high = (_replace_digits(end, digits, digits_) for end, digits_ in ((low, fewer), (high, more)))
+            low, high = (_replace_digits(end, digits, bracketed) for end, bracketed in ((low, fewer), (high, more)))
     return None if has_same_structure(low, high) else (low, high)
 
 
@@ -461,7 +468,7 @@ def _replace_digits(expr: s.Expr, digits: str, other: str) -> s.Expr:
 
 
 def _find_conditions(system: LogSystem, part: GrowthRegime, parts: list[GrowthRegime]) -> tuple[s.Fact, ...]:
-    """Return the conditions under which a regime holds."""
+    """Return the conditions under which a regime applies."""
     own_conditions = [system.rules[case].condition for case in part.cases]
     other_conditions = [system.rules[case].condition for x in parts if x is not part for case in x.cases]
     excluded = [negate_condition(condition) for condition in other_conditions if condition is not None]  # type: ignore[arg-type]

@@ -1,9 +1,9 @@
-"""Read a recurrence in logarithms: each case is a leaf with a cost, or a step of the sizes that multiplies the nodes.
+"""Convert a recurrence to logarithms: each case is a leaf with a cost, or a step that divides sizes and adds nodes.
 
-Sizes are real numbers and have no floor: where the guards let a size fall below 1, it goes on falling, as n/2 does.
-Guards, cut-offs and facts are alternatives of linear rows. A sum is a max up to a constant factor: `n + m <= L` is two
-rows, `n*m <= Z + L` two alternatives. A constant moves a comparison by a constant factor, which no growth sees; it is
-kept, to distinguish `P >= 2` from `P <= 1`.
+Sizes are real numbers and have no minimum: if the guards allow a size below 1, it continues to fall, as n/2 does.
+Guards, cut-offs and facts become alternatives, each a conjunction of linear rows. A sum is a max up to a constant
+factor: `n + m <= L` is two rows, `n*m <= Z + L` two alternatives. Constants in comparisons do not affect growth, but
+are kept, to distinguish `P >= 2` from `P <= 1`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from archline.recurrences.asymptotic.theorems import find_exponent
 
 @record(eq=False, slots=True)
 class LogInequality:
-    """A row form . y + log2(factor) >= 0; compared by identity, as it belongs to one condition."""
+    """The row form . y + log2(factor) >= 0, y the logarithms; compared by identity, as it belongs to one condition."""
 
     form: Vector
     factor: float
@@ -59,11 +59,11 @@ class LogInequality:
 Alternatives: TypeAlias = tuple[tuple[LogInequality, ...], ...]
 MAX_ALTERNATIVES = 64
 STRICT_MARGIN = 1e-6
-"""The relative margin of a strict comparison beyond equality: it matters where sizes are equal."""
+"""The relative margin by which a strict comparison exceeds equality; it decides where sizes are equal."""
 
 
 def read_condition(fact: s.Fact, names: LogNames) -> Alternatives:
-    """Return alternatives: the fact holds where all rows of an alternative hold. Raises OutOfReachError."""
+    """Convert a fact to alternatives: it holds where all rows of an alternative hold. Raises OutOfReachError."""
     match fact:
         case s.Binary(op="and", left=left, right=right):
             return _join_alternatives(read_condition(left, names), read_condition(right, names))
@@ -85,7 +85,7 @@ _Side: TypeAlias = tuple[tuple[tuple[Vector, float], ...], ...]
 
 
 def _read_comparison(small: s.Expr, great: s.Expr, names: LogNames, *, strict: bool = False) -> Alternatives:
-    """Return the condition small <= great: for each part of the small side some part of the great side is as large."""
+    """Convert small <= great to alternatives: each part of `small` is at most some part of `great`."""
     scale = 1 - STRICT_MARGIN if strict else 1.0
     result: Alternatives = ((),)
     upper = _read_side(great, names)
@@ -102,25 +102,25 @@ def _read_comparison(small: s.Expr, great: s.Expr, names: LogNames, *, strict: b
 
 
 def _remove_constant_rows(rows: tuple[LogInequality, ...]) -> tuple[LogInequality, ...] | None:
-    """Return the rows without comparisons of constants; None if such a comparison fails."""
+    """Remove the rows that compare constants; return None if such a comparison fails."""
     if any(not any(row.form) and row.factor < 1 for row in rows):
         return None
     return tuple(row for row in rows if any(row.form))
 
 
 def _read_side(expr: s.Expr, names: LogNames) -> _Side:
-    """Return the expression as a max of mins of monomials, each with its constant factor. Raises OutOfReachError."""
+    """Convert an expression to a max of mins of monomials, each with a constant factor. Raises OutOfReachError."""
     parts: list[tuple[tuple[Vector, float], ...]] = []
     for factors, coefficient in expand(expr).items():
         if coefficient.sign() < 0:
-            raise OutOfReachError(f"the subtraction in the condition on {format_expression(expr)}")
+            raise OutOfReachError(f"a condition subtracts in {format_expression(expr)}")
         side: _Side = (((names.one.powers, approximate(number_of(coefficient))),),)
         for factor, exponent in factors.powers.items():
             part = _read_extremum(factor.expr, names) if exponent == ONE_CONSTANT else None
             raised = _read_monomials(factor.expr, number_of(exponent), names) if part is None else part
             side = tuple(
-                tuple((add_scaled(p, q), a * b) for (p, a), (q, b) in product(own, factors_))
-                for own, factors_ in product(side, raised)
+                tuple((add_scaled(p, q), a * b) for (p, a), (q, b) in product(side_part, factor_part))
+                for side_part, factor_part in product(side, raised)
             )
         parts += side
     if not parts:
@@ -144,16 +144,16 @@ def _read_extremum(expr: s.Expr, names: LogNames) -> _Side | None:
 def _read_monomials(expr: s.Expr, exponent: Number, names: LogNames) -> _Side:
     terms = names.raised(expr, exponent)
     if any(term.logs for term in terms):
-        raise OutOfReachError(f"the logarithm in the condition on {format_expression(expr)}")
+        raise OutOfReachError(f"a condition has the logarithm {format_expression(expr)}")
     if any(isinstance(x, Irrational) for term in terms for x in term.powers):
-        raise OutOfReachError(f"the irrational power in the condition on {format_expression(expr)}")
+        raise OutOfReachError(f"a condition has an irrational power of {format_expression(expr)}")
     return tuple(((term.powers, 1.0),) for term in terms)
 
 
 def _join_alternatives(first: Alternatives, second: Alternatives) -> Alternatives:
     result = tuple(tuple(dict.fromkeys(a + b)) for a, b in product(first, second))
     if len(result) > MAX_ALTERNATIVES:
-        raise OutOfReachError("a condition of too many alternatives")
+        raise OutOfReachError("a condition has too many alternatives")
     return result
 
 
@@ -178,7 +178,7 @@ def split_minima(cases: tuple[EquationCase, ...]) -> list[EquationCase]:
 
 
 def _split_minimum(case: EquationCase, least: s.Call) -> list[EquationCase]:
-    """Return one case for each argument of the min that may be the least; the last needs no condition for it."""
+    """Return a case for each argument of the min `least`, where it is the minimum; the last has no such condition."""
     branches = []
     for number, chosen in enumerate(least.arguments):
         condition = case.condition
@@ -194,16 +194,16 @@ def _add_condition(condition: s.Fact | None, other: s.Expr) -> s.Fact:
     if condition is None:
         return other
     if isinstance(condition, s.IsPower | s.IsSquare | s.Divides):
-        raise OutOfReachError(f"the condition {format_fact(condition)} compares no sizes")
+        raise OutOfReachError(f"the condition {format_fact(condition)} does not compare sizes")
     return build.binary("and", condition, other)
 
 
 @record
 class SelfCalls:
-    """The calls of a case to its own function.
+    """The calls of a case to its own function, as a motion of the logarithms of sizes.
 
-    While a unit of `direction` passes, the nodes grow by exp(nodes): log_b(a) for a calls of sizes cut by b. One level
-    is exp(length) of it.
+    In a unit of time these fall by `direction`, and the logarithm of the number of nodes rises by `nodes`, which is
+    log_b(a) for a calls of sizes divided by b. A level takes the time `length`, in binary logarithms.
     """
 
     direction: Vector
@@ -213,13 +213,16 @@ class SelfCalls:
 
     @cached_property
     def strides(self) -> tuple[float, ...]:
-        """The decrease of the names' binary logarithms in one level."""
+        """The decrease of the binary logarithm of each name in one level."""
         return tuple(approximate(speed) * self.length for speed in self.direction)
 
 
 @record
 class CaseRule:
-    """A case: it applies where one of the alternatives holds and no earlier case does; without step it is a leaf."""
+    """A case, which applies if an alternative of `when` holds and no earlier case applies; without `step` it is a leaf.
+
+    `terms` are the summands of its cost.
+    """
 
     when: Alternatives
     condition: s.Fact | None
@@ -229,7 +232,7 @@ class CaseRule:
 
 @record
 class LogSystem:
-    """The recurrence: its names, its cases in order and the facts about the names."""
+    """A recurrence in logarithms: its names, its cases in order and the facts about the names."""
 
     names: LogNames
     rules: tuple[CaseRule, ...]
@@ -240,7 +243,7 @@ ALWAYS: Alternatives = ((),)
 
 
 def read_system(problem: RealRecurrence) -> LogSystem:
-    """Return the recurrence in logarithms. Raises OutOfReachError."""
+    """Convert a recurrence to logarithms. Raises OutOfReachError."""
     if len(problem.definitions) > 1:
         raise OutOfReachError("several functions of several sizes that call each other")
     asked = problem.asked
@@ -266,14 +269,14 @@ def read_system(problem: RealRecurrence) -> LogSystem:
 
 
 def _build_base_rule(at: tuple[s.Expr, ...], value: s.Expr, names: LogNames) -> CaseRule:
-    """Return the rule of a base value, which holds up to its sizes."""
+    """Return the rule of a base value, which applies if all sizes are at most those of `at`."""
     parts = [build.binary("<=", build.name(name), bound) for name, bound in zip(names.all, at, strict=False)]
     condition = reduce(partial(build.binary, "and"), parts)
     return CaseRule(read_condition(condition, names), condition, names.terms(value), None)
 
 
 def _read_facts(facts: tuple[s.Fact, ...], names: LogNames) -> tuple[Alternatives, ...]:
-    """Return the facts that can be used; omitting a fact can only widen where the answer has to hold."""
+    """Convert facts; a fact that cannot be converted is omitted, so that the answer has to hold at more sizes."""
     usable: list[Alternatives] = []
     for fact in facts:
         try:
@@ -287,7 +290,7 @@ def _read_facts(facts: tuple[s.Fact, ...], names: LogNames) -> tuple[Alternative
 
 
 class _CaseReader:
-    """Reads the cases of one function."""
+    """Converts the cases of one function to rules."""
 
     def __init__(self, function: str, names: LogNames) -> None:
         self._function = function
@@ -296,14 +299,14 @@ class _CaseReader:
     def rule(self, value: s.Expr, condition: s.Fact | None) -> CaseRule:
         """Return the rule of one case. Raises OutOfReachError."""
         when = ALWAYS if condition is None else read_condition(condition, self._names)
-        sums = read_alternatives(value, frozenset((self._function,)))
-        amounts = (amount for sum_ in sums for amount in sum_.amounts)
+        alternatives = read_alternatives(value, frozenset((self._function,)))
+        amounts = (amount for alternative in alternatives for amount in alternative.amounts)
         terms = tuple(dict.fromkeys(term for amount in amounts for term in self._names.terms(amount)))
-        calls = self._find_greatest([self._count_calls(sum_) for sum_ in sums])
+        calls = self._find_greatest([self._count_calls(alternative) for alternative in alternatives])
         return CaseRule(when, condition, terms, self._build_step(calls) if calls else None)
 
     def _count_calls(self, alternative: Alternative) -> dict[str, tuple[fmpq, s.Call]]:
-        """Count each call of an alternative, by its text."""
+        """Return the number of each call of an alternative, and the call, by its text."""
         counts: dict[str, tuple[fmpq, s.Call]] = {}
         for weight, call in alternative.calls:
             before, _ = counts.get(text := format_expression(call), (ZERO, call))
@@ -311,10 +314,10 @@ class _CaseReader:
         return counts
 
     def _find_greatest(self, parts: list[dict[str, tuple[fmpq, s.Call]]]) -> list[tuple[fmpq, s.Call]]:
-        """Return the calls of a maximum, as spans are, if one of its parts makes all calls of the other parts."""
+        """Return the calls of a maximum if one part makes all calls of all parts. Raises OutOfReachError."""
         most = max(parts, key=lambda counts: sum((count for count, _ in counts.values()), ZERO))
         if any(text not in most or count > most[text][0] for counts in parts for text, (count, _) in counts.items()):
-            raise OutOfReachError("the max of calls at different sizes")
+            raise OutOfReachError("a maximum of calls at different sizes")
         return list(most.values())
 
     def _read_number(self, expr: s.Expr) -> fmpq:
@@ -327,13 +330,13 @@ class _CaseReader:
         return value
 
     def _build_step(self, calls: list[tuple[fmpq, s.Call]]) -> SelfCalls:
-        """Return the calls as one motion: all shrink the sizes in the same proportion of logarithms."""
+        """Return the calls of a case as one motion. Raises OutOfReachError unless all have the same direction."""
         branches: dict[fmpq, fmpq] = {}
         direction: Vector | None = None
         for count, call in calls:
             towards, factor = self._find_motion(call)
             if direction is not None and towards != direction:
-                raise OutOfReachError("calls that shrink different sizes in one case")
+                raise OutOfReachError("calls of one case that divide the sizes in different proportions")
             direction = towards
             branches[factor] = branches.get(factor, ZERO) + count
         assert direction is not None
@@ -342,21 +345,21 @@ class _CaseReader:
         return SelfCalls(direction, nodes, approximate(compute_logarithm(min(branches), fmpq(2))), text)
 
     def _find_motion(self, call: s.Call) -> tuple[Vector, fmpq]:
-        """Return the direction of a call in the logarithms of names, its first part 1, and the factor of that part."""
+        """Return the decreases of the logarithms of names in a call, to the base of a factor, and that factor."""
         ratios = [self._find_ratio(i, argument) for i, argument in enumerate(call.arguments)]
         moved = next((ratio for ratio in ratios if ratio != 1), None)
         if moved is None:
-            raise OutOfReachError(f"{format_expression(call)} is called at the same sizes")
+            raise OutOfReachError(f"{format_expression(call)} is a call at the same sizes")
         factor = max(moved, ONE / moved)
         parts = [compute_logarithm(ratio, factor) for ratio in ratios]
         return (*parts, *[ZERO] * (len(self._names.all) - len(ratios))), factor
 
     def _find_ratio(self, index: int, argument: s.Expr) -> fmpq:
-        """Return size/argument, a constant. Raises OutOfReachError."""
+        """Return size/argument. Raises OutOfReachError if it is not constant."""
         name = self._names.all[index]
         parsed = None
         with suppress(OutOfReachError):
             parsed = read_argument(argument, name)
         if parsed is None or parsed.is_root or parsed.offset:
-            raise OutOfReachError(f"the size {name} becomes {format_expression(argument)}, not a fraction of it")
+            raise OutOfReachError(f"the size {name} becomes {format_expression(argument)}, not a fixed fraction of it")
         return ONE / parsed.ratio

@@ -19,8 +19,11 @@ from archline.analysis.cache import traffic
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
-from archline.claims import growth_cases, growth_of_recursion
-from archline.claims.growth import (
+from archline.cost_growth import cases as growth_cases
+from archline.cost_growth import growth_of_recursion
+from archline.cost_growth.any_schedule import io_growth_lower_bound
+from archline.cost_growth.forms import without_blocks, without_conditions
+from archline.cost_growth.pieces import (
     facts_of_case,
     growth_of_recurrence,
     growth_pieces,
@@ -29,8 +32,6 @@ from archline.claims.growth import (
     pieces_by_cases,
     unconditional_facts,
 )
-from archline.claims.growth_forms import without_blocks, without_conditions
-from archline.claims.io_growth import io_growth_lower_bound
 from archline.expr import build as b
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import has_same_structure
@@ -58,8 +59,8 @@ from archline.records import record, replace
 from archline.recurrences.exact.base_cases import remove_caps
 
 if TYPE_CHECKING:
-    from archline.claims.growth_cases import GrowthCase
-    from archline.claims.growth_of_recursion import BySolving
+    from archline.cost_growth.cases import GrowthCase
+    from archline.cost_growth.growth_of_recursion import BySolving
 
 
 @record

@@ -9,8 +9,8 @@ from archline.algebra.polynomial import Symbol
 from archline.algebra.printing import to_tree
 from archline.analysis.bounds import Region
 from archline.analysis.cost import FEW_LINES
-from archline.claims import growth_cases
-from archline.claims.growth_forms import readable_bounds
+from archline.cost_growth import cases as growth_cases
+from archline.cost_growth.forms import readable_bounds
 from archline.expr import build as b
 from archline.expr.text import format_fact
 from archline.growth.growths import Growth, decide_growth
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from archline.algebra.index_range import IndexRange
     from archline.algebra.polynomial import Poly
     from archline.analysis.cost import Cost, Costs
-    from archline.claims.growth_cases import GrowthCase
+    from archline.cost_growth.cases import GrowthCase
     from archline.ir.scope import Scope
 
 WHERE_SOME = ("work", "span")

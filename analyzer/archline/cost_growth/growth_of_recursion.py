@@ -70,7 +70,7 @@ def _by_scalings(recurrence: IntegerRecurrence, added: ForcingGrowth, facts: Seq
     if recurrence.more:
         ends = added(recurrence.more, most.facts)
         if ends[0] is None:
-            return BySolving(None, None, reason="the growth of the cost added by each call is unknown")
+            return BySolving(None, None, reason="the growth of the cost of the outermost call is unknown")
         more = [end or b.ZERO for end in ends]
     try:
         above = _tight(_solved(build_real_recurrence(most, True, added, facts)))

@@ -224,7 +224,7 @@ def test_a_baseline_is_written_in_steps(tmp_path: Path) -> None:
         ran = cli("check")
         assert (ran.code, "AL442" in ran.err, "--write-baseline costs` writes it" in ran.err) == (2, True, True)
         ran = cli("check", "--write-baseline", "costs")
-        said = "wrote costs, without what cannot be checked, which keeps its entries: sketches/broken.algo\n"
+        said = "wrote costs; the entries of programs that cannot be checked are unchanged: sketches/broken.algo\n"
         assert (ran.code, said in ran.err, "sketches/broken.algo:1" in ran.err) == (2, True, True)
         assert "sketches/solve.algo::f(n)  flops == n^2\n" in Path("costs").read_text("utf-8")
         assert cli("check", "sketches/solve.algo", "--strict").code == 0

@@ -71,19 +71,19 @@ WRONG = [
     ("[level.L2.quantity.capacity]", "[level.DRAM.quantity.capacity]", 11, "AL453", "no level `DRAM`", "L1, L2, L3, L4"),
     ("[level.L2.quantity.capacity]", "[level.L2.capacity]", 11, "AL453", "unknown key `capacity`", "[level.L2.quantity.capacity]"),
     ("[level.L2.quantity.capacity]", "[level.L2.quantity.size]", 11, "AL453", "no quantity `L2_size`", "a level has `capacity`"),
-    ("[level.L2.quantity.capacity]", "[quantity.L2_capacity]", 11, "AL453", "is one of a level", "[level.L2.quantity.capacity]"),
+    ("[level.L2.quantity.capacity]", "[quantity.L2_capacity]", 11, "AL453", "belongs to a level of caches", "[level.L2.quantity.capacity]"),
     ("[level.L2.quantity.capacity]", "[level.L2.quantity.peak]", 11, "AL453", "no quantity `L2_peak`", "a level has `capacity`"),
     ("[level.L1.quantity]", "[level]\nL1 = 3\n[nothing]", 8, "AL453", "`L1` is not a table", "[level.L1.quantity.NAME]"),
-    ('"1", unit = "KiB"', '"0", unit = "KiB"', 8, "AL457", "`L1_capacity` is 0", "whole lines"),
-    ('"1", unit = "KiB"', '"1000", unit = "B"', 8, "AL457", "not a whole number of lines of 64 B/line", "whole lines"),
-    ('"1", unit = "KiB"', '"64", unit = "KiB"', 12, "AL457", "`L2` of 16 KiB is smaller than level `L1` of 64 KiB", "from the processor on"),
+    ('"1", unit = "KiB"', '"0", unit = "KiB"', 8, "AL457", "`L1_capacity` is 0", "a whole number of lines"),
+    ('"1", unit = "KiB"', '"1000", unit = "B"', 8, "AL457", "not a whole number of lines of 64 B/line", "a whole number of lines"),
+    ('"1", unit = "KiB"', '"64", unit = "KiB"', 12, "AL457", "`L2` of 16 KiB is smaller than level `L1` of 64 KiB", "next to the processor"),
     ('"400", unit = "GB/s"', '"400", unit = "GB"', 9, "AL461", "not a unit of that dimension", "write GB/s"),
-    ('"400", unit = "GB/s"', '"0", unit = "GB/s"', 9, "AL457", "`L1_bandwidth` is 0", "numbered"),
-    ('"1", unit = "1"', '"1.5", unit = "1"', 10, "AL457", "`L1_shared`, 1.5, is not a whole number", "numbered"),
+    ('"400", unit = "GB/s"', '"0", unit = "GB/s"', 9, "AL457", "`L1_bandwidth` is 0", "next to the processor"),
+    ('"1", unit = "1"', '"1.5", unit = "1"', 10, "AL457", "`L1_shared`, 1.5, is not a whole number", "next to the processor"),
     ('capacity = { value = "1"', 'energy = { value = "1"', 8, "AL461", "`L1_energy` is in J/B", "J/B"),
     ('capacity = { value = "1", unit = "KiB"', 'energy = { value = "1", unit = "J/B"', 7, "AL453", "`L1` has no `capacity`", "[level.L1.quantity.capacity]"),
-    ('"2*line"', '"2.5*line"', 12, "AL457", "not a whole number of lines of 2.5*line", "whole lines"),
-    ('"2*line"', '"2*L1_bandwidth"', 17, "AL461", "and B/line is needed", "AL461"),
+    ('"2*line"', '"2.5*line"', 12, "AL457", "not a whole number of lines of 2.5*line", "a whole number of lines"),
+    ('"2*line"', '"2*L1_bandwidth"', 17, "AL461", "but B/line is needed", "AL461"),
 ]  # fmt: skip
 
 
@@ -208,7 +208,7 @@ def test_each_level_is_a_cache_by_itself(tmp_path: Path) -> None:
     assert [line.split()[0] for line in shown.out.splitlines() if line.startswith(("  L1", "  L2", "  memory"))] == [
         "L1", "L2", "memory",
     ]  # fmt: skip
-    assert "no model is chosen" in " ".join(shown.out.split())
+    assert "no model is given" in " ".join(shown.out.split())
 
 
 SLOW = '[level.L2.quantity.bandwidth]\nvalue = "1"\nunit = "GB/s"\nkind = "peak"\nsource = "sheet"\n'

@@ -227,7 +227,7 @@ def test_the_time_of_a_claim_is_that_of_a_finite_machine(tmp_path: Path) -> None
     of_ice = 'title = "M"\nextends = "ice/fermi-gtx-580"\n[quantity.pi0]\nvalue = "1"\nunit = "W"\nkind = "assumed"\n'
     (tmp_path / "m.toml").write_text(of_ice + 'source = "data sheet"\n', encoding="utf-8")
     unlimited = decided(f'time(line) <= 1 on "{tmp_path}/m.toml" at n = 8').assumptions
-    assert unlimited[0] == "model ice (the claim names none; its time takes unlimited cores)"
+    assert unlimited[0] == "model ice (the claim names none; its time assumes unlimited cores)"
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ Columns = dict[str, list[Any]]
 def roofline_runs(
     seed: int, noise: float, count: int = 60, intensity: tuple[float, float] = (-4, 8), spread: float = 0.02
 ) -> Columns:
-    """Runs whose flops a byte are 2 to a power between two; times vary by `spread`, energies by `noise`."""
+    """Runs whose flops per byte are 2 to a power between two; times vary by `spread`, energies by `noise`."""
     random = np.random.default_rng(seed)
     precision = ["single", "double"] * (count // 2)
     flops = 1e11 * random.uniform(0.5, 2, count)
@@ -50,7 +50,7 @@ def roofline_runs(
 def ice_runs(
     seed: int, noise: float, count: int = 60, line: tuple[float, float] = (0, 9), parallel: tuple[float, float] = (0, 3)
 ) -> Columns:
-    """Runs whose operations a line are 2 to a power between two, and work/span 10 to one."""
+    """Runs whose operations per line are 2 to a power between two, and work/span 10 to one."""
     random = np.random.default_rng(seed)
     work = 10 ** random.uniform(9, 11, count)
     span, io = work / 10 ** random.uniform(*parallel, count), work / 2 ** random.uniform(*line, count)
@@ -139,7 +139,7 @@ def test_too_few_runs_and_a_part_that_no_run_has_are_refused() -> None:
         al.fit(roofline_runs(1, 0.01, 4))
     runs = roofline_runs(1, 0.01)
     runs["bytes"] = [0.0] * 60
-    with pytest.raises(al.ArchlineError, match="`eps_mem` cannot be found: it does not contribute"):
+    with pytest.raises(al.ArchlineError, match="`eps_mem` cannot be determined: it does not contribute"):
         al.fit(runs)
 
 
@@ -353,7 +353,7 @@ def test_counters_that_are_missing_or_not_readable(tmp_path: Path, monkeypatch: 
         return "package-0"
 
     monkeypatch.setattr(Path, "read_text", forbidden)
-    with pytest.raises(al.ArchlineError, match="may be read by root alone"):
+    with pytest.raises(al.ArchlineError, match="only root may read"):
         Rapl(tmp_path)
 
 
@@ -380,7 +380,7 @@ def test_a_parameter_below_zero_is_no_lack_of_runs() -> None:
     with pytest.raises(al.ArchlineError) as problem:
         al.fit(runs)
     (found,) = problem.value.diagnostics
-    assert found.message.startswith("`eps_mem` comes out as -5.13e-10")
+    assert found.message.startswith("`eps_mem` is fitted as -5.13e-10")
     assert found.message.endswith("below 0, which no machine has")
     assert "units" in str(found.hint)
 
@@ -388,9 +388,9 @@ def test_a_parameter_below_zero_is_no_lack_of_runs() -> None:
 @pytest.mark.parametrize(
     ("header", "hint"),
     [
-        ("flops,byte,seconds,joules", "is `byte` it? rename it"),
-        ("flops,bytes,seconds,energy (mJ)", "the columns are flops, bytes, seconds, joules, and if you like"),
-        ("flops,bytes,seconds,joules (mJ)", "is `joules (mJ)` it? rename it, with its numbers in SI units"),
+        ("flops,byte,seconds,joules", "if it is `byte`, rename that column"),
+        ("flops,bytes,seconds,energy (mJ)", "the columns are flops, bytes, seconds, joules, and optionally"),
+        ("flops,bytes,seconds,joules (mJ)", "if it is `joules (mJ)`, rename that column, with its numbers in SI units"),
         ("flops,q,seconds,joules", "the columns are flops, bytes, seconds, joules"),
     ],
 )

@@ -306,12 +306,12 @@ GRID = ("optimise", "distributed.matmul::matmul_25d", "--machine", "jaketown")
     ("options", "code", "said"),
     [
         ("--over g=1..8,c --at n=4096.5", "AL405", "a size is an integer"),
-        ("--over g=1..8,c --at n=-4", "AL406", "`n` is -4; it is at least 1"),
+        ("--over g=1..8,c --at n=-4", "AL406", "`n` is -4; it must be at least 1"),
         ("--over g=1..,c --at n=64", "AL411", "the range `1..` has no end\n  hint: write --over g=1..64"),
         ("--over g=..8,c --at n=64", "AL411", "the range `..8` has no start"),
         ("--over g,c --at n=64 --subject power:<=:20:kw", "AL490", "`kw` is not a unit\n  hint: did you mean `kW`?"),
-        ("--over g,c --at n=64 --subject time:<=:1:ms,power:<=:2:kW", "AL490", "--subject may be repeated"),
-        ("--over g,c --at n=64 --subject time:<=:1ms,power:<=:2:kW", "AL490", "--subject may be repeated"),
+        ("--over g,c --at n=64 --subject time:<=:1:ms,power:<=:2:kW", "AL490", "repeat --subject"),
+        ("--over g,c --at n=64 --subject time:<=:1ms,power:<=:2:kW", "AL490", "repeat --subject"),
     ],
 )
 def test_what_is_optimised(options: str, code: str, said: str) -> None:

@@ -62,7 +62,7 @@ def test_the_levels_of_a_machine_count(levels: str) -> None:
     times = {b: time_of(BLOCKED, levels, b=b, **AT) for b in range(1, 13)}
     found = al.optimise(BLOCKED, machine=levels, over="b=1..12", at=AT, minimise="time")
     assert found.answer.model == "roofline+levels"
-    assert "no model is chosen, and the machine has levels of caches: roofline+levels is taken" in found.notes
+    assert "no model is given, and the machine has levels of caches: roofline+levels is used" in found.notes
     assert found.value == pytest.approx(min(times.values()))
     assert found.at["b"] == min(times, key=lambda b: times[b])
     near = [b for b, time in times.items() if time <= 1.01 * found.value]

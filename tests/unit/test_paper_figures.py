@@ -142,3 +142,68 @@ def test_how_figures_are_asked_for() -> None:
     assert "`--figure` takes one paper" in cli("papers", "--figure", "7").err
     for others in (("--only", "differs"), ("--format", "markdown"), ("--explain",)):
         assert cli("papers", "scaling", "--figure", "7", *others).code == 2
+
+
+PAPER = """title = "A paper"
+
+[[row]]
+place = "(1)"
+kind = "limit"
+printed = "n^2/p"
+of = "n^2/p"
+
+[[figure]]
+place = "Figure 1"
+number = "1"
+kind = "lines"
+title = "A figure"
+over = ["p", "M"]
+between = ["1", "100"]
+inside = ["1", "100"]
+axes = ["processors", "memory"]
+at = { n = "10" }
+rows = { first = "(1)" }
+lines = [{ label = "line", value = "first", panel = 0 }]
+regions = [{ label = "region", holds = "M <= first" }]
+marks = [{ label = "mark", x = "n" }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "wrong", "message"),
+    [
+        ('["p", "M"]', '"p"', "`regions` need two names in `over`"),
+        ('["p", "M"]', "[]", "`over` takes one name, or two for a plane"),
+        ('["p", "M"]', "[1, 2]", "`over` is not a list of texts"),
+        ('["processors", "memory"]', '"processors"', "`axes` takes the title of the x axis and one for each panel"),
+        ('inside = ["1", "100"]', "", "`inside` takes two numbers, the smaller first"),
+        ('label = "line", ', "", "the row has no text `label`"),
+        ('value = "first"', "value = 1", "`value` is not a text"),
+        (', holds = "M <= first"', "", "the row has no text `holds`"),
+        ("panel = 0", "panel = 1", "`panel` is not a number from 0 to 0"),
+        ('[{ label = "line", value = "first", panel = 0 }]', "[1]", "`lines` is not a list of tables"),
+        ('{ label = "mark", x = "n" }', '{ x = "n" }', "the row has no text `label`"),
+        ('x = "n"', 'x = "n/0"', "`n/0` has no value"),
+        ('x = "n"', 'x = "q"', "`q` has no value"),
+        ('kind = "lines"', 'kind = "roofline"\nmachines = []', "a figure needs one machine"),
+        ("[[figure]]", "[figure]", "`figure` is not a list"),
+    ],
+)
+def test_what_is_wrong_in_a_figure_is_an_error(tmp_path: Path, written: str, wrong: str, message: str) -> None:
+    paper = tmp_path / "paper.toml"
+    paper.write_text(PAPER, "utf-8")
+    assert figure(str(paper), "1").points
+    text = PAPER.replace(written, wrong, 1)
+    if "roofline" in wrong:
+        # Only the keys that figures of a machine have.
+        text = "\n".join(line for line in text.split("\n") if not line.startswith(OF_LINES))
+    paper.write_text(text, "utf-8")
+    with pytest.raises(al.ArchlineError) as caught:
+        figure(str(paper), "1")
+    (found,) = caught.value.diagnostics
+    assert found.rule.code == "AL612"
+    assert message in found.message
+    assert found.span is not None
+
+
+OF_LINES = ("title = ", "over", "between", "inside", "axes", "at =", "lines", "regions", "rows", "marks")

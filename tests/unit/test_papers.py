@@ -273,10 +273,10 @@ def test_formats(tmp_path: Path) -> None:
         (
             'kind = "growth"\nprinted = "n"\nuse = "scan.reduce"\ncost = "work(sum)"\nrelation = "Thetaa"',
             "AL612",
-            "none of Theta, O, Omega",
+            "not one of Theta, O, Omega",
         ),
         ('kind = "growth"\nprinted = "n"\nform = "n"', "AL612", "lacks the input `use`"),
-        ('kind = "limit"\nprinted = "a"\nof = "b"\nreading = { of = "a" }', "AL612", "says in `says`"),
+        ('kind = "limit"\nprinted = "a"\nof = "b"\nreading = { of = "a" }', "AL612", "needs `says`"),
         ('kind = "limit"\nprinted = "a"\nof = "b"\nreading = { says = "x", off = "a" }', "AL612", "no input `off`"),
         (
             'kind = "crossing"\nprinted = "3"\nleft = "t"\nright = "3"\nover = "t"\nbetween = ["0"]',

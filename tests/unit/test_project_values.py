@@ -159,7 +159,7 @@ def test_capacities_of_caches_are_in_powers_of_two(written: str, size: int) -> N
         *((f"32 {unit}", "write KiB") for unit in ("K", "k", "kb", "kib", "KIB", "Kib")),
         *((f"1 {unit}", "write MiB") for unit in ("M", "mb", "mib")),
         *((f"1 {unit}", "write GiB") for unit in ("G", "gb")),
-        *((f"4096 {unit}", "multiply by the bytes of a word") for unit in ("word", "words", "w")),
+        *((f"4096 {unit}", "multiply by the number of bytes in a word") for unit in ("word", "words", "w")),
     ],
 )
 def test_units_that_are_none_have_a_hint(written: str, said: str) -> None:

@@ -72,7 +72,7 @@ def test_the_memory_of_a_processor_ends_it_below() -> None:
     machine = made({**ALL.values, "memory_max": 200})
     found = scaled("distributed.matmul::cannon", "g=2..8", at="n=32", on=machine, factor=F(10))
     assert ends(found, "time*P") == (16, 64)
-    assert found.ranges[0].below == "g = 2: a processor needs 768 words, and memory_max is 200"
+    assert found.ranges[0].below == "g = 2: a processor needs 768 words, but memory_max is 200"
     assert found.growth["computation"] == ("Theta(n^3)", "scales perfectly")
 
 
@@ -198,7 +198,7 @@ def test_without_storage_energy_the_memory_does_not_count() -> None:
 def test_without_copies_memory_is_tied_to_p() -> None:
     found = fixed("matmul::cannon")
     assert found.growth is None
-    assert found.reason == "no size of the grid ties more memory of a processor to more processors"
+    assert found.reason == "no size of the grid relates the memory of a processor to the number of processors"
 
 
 @long

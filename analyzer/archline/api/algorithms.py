@@ -1,4 +1,4 @@
-"""Represent an algorithm in Python: an `Algorithm` derives its costs, runs, claims and estimates energy."""
+"""Represent an algorithm in Python: an `Algorithm` derives its costs, runs on data, and is shown in notebooks."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
         `compiled` forces or forbids compilation.
 
         Algorithms on a grid run on simulated processors, or with `engine="mpi"` on ranks of MPI, which are started here
-        unless this process is one; after waiting for `timeout` seconds a rank checks that not all ranks wait.
+        unless this process is one; a rank that has waited for `timeout` seconds checks for a deadlock.
 
         Raises ArchlineError for wrong arguments, for certain failures, as `cost` does, and for faults in the run (a
-        race, a subscript out of bounds, a broken fact, a deadlock).
+        race, a subscript out of bounds, a false fact, a deadlock).
         """
         self.refuse_certain_failures()
         values = {**(given or {}), **arguments}
@@ -69,7 +69,7 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
         return running.run(self, values, caches.read_given_cache(cache), settings)
 
     def _gives_only_sizes(self, values: Mapping[str, Any]) -> bool:
-        """Test whether sizes are given, and none of the data that the algorithm takes."""
+        """Test whether sizes are given, but none of the data that the algorithm takes."""
         sizes = {*self.sizes, *self.signature.indices}
         data = {*self.parameters} - sizes
         if self.node.grid:

@@ -1,4 +1,4 @@
-"""Write the baselines of costs of the targets of `archline check`, and compare the targets with these."""
+"""Write the costs of the targets of `archline check` as a baseline, and compare the targets with a baseline."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from archline.report.findings import OUTCOMES, WARNING, CheckFinding, CheckRepor
 from archline.report.view import BaselineEntry, SourcePlace, relative
 
 LISTED = 4
-"""Number of algorithms that a note names."""
+"""The maximum number of algorithms that a note names."""
 
 
 def baseline(
@@ -48,12 +48,12 @@ def baseline(
             groups.setdefault(key, set()).add(f"accept {problem.code} {key}  {problem.claim}\n")
     for key, line in _kept(file, targets, named):
         groups.setdefault(key, set()).add(f"{line}\n")
-    # Git merges two changes if an equal line is between them.
+    # An empty line between groups lets git merge changes of neighbouring algorithms.
     return "\n".join([HEADER, *("".join(sorted(lines)) for _, lines in sorted(groups.items()) if lines)])
 
 
 def _kept(file: str, targets: Iterable[str], named: Container[str]) -> Iterator[tuple[str, str]]:
-    """Yield the lines of an existing baseline about existing files or algorithms that are not targets."""
+    """Yield key and text of the lines of an existing baseline that a new one keeps: on existing files not checked."""
     if not os.path.exists(file):
         return
     whole = {make_relative(file, target) for target in targets if "::" not in target}
@@ -72,16 +72,16 @@ def compared_with(
     notes: list[str] | None = None,
     whole: Callable[[], bool] = lambda: False,
 ) -> tuple[tuple[CheckFinding, ...], tuple[BaselineEntry, ...]]:
-    """Compare the costs with a baseline; return findings and accepted entries. Raises ArchlineError (AL442).
+    """Compare the costs of targets with a baseline; return findings and accepted entries. Raises ArchlineError (AL442).
 
-    An entry is unneeded if its algorithm is gone from a file that is a target, or, if the targets are the `whole`
-    project, from all files, unless it moved. The list of `notes` gets the differences of a new baseline.
+    An entry is unneeded if its algorithm no longer exists in a file that is a target, or, if the targets are the
+    `whole` project, in any file, and did not move. Notes on what a new baseline would change are appended to `notes`.
     """
     after, checked = _algorithms(file, targets)
     search = ChangeSearch(terms, jobs, cached, ("where",))
     before = search.recorded(file, after, checked)
     places = {key: SourcePlace(file, entry.line) for key, entry in read_entries(file)[0].items()}
-    # Bounds that rose are findings too, which fail a strict check alone.
+    # Bounds that rose are findings too, which fail only a strict check.
     compared = search.found(before, after, strict=True, new=False)
     changes = [_change(change) for change in replace(compared, changes=compared.beyond_tolerance).shown]
     removed = dict.fromkeys(
@@ -91,7 +91,7 @@ def compared_with(
     for key in (key for key in removed if not elsewhere or key.partition("::")[0] in checked):
         message = f"no algorithm, cost or parameter list matches this entry any more: remove it{elsewhere}"
         changes.append(finding(rules.UNNEEDED.code, message, places[key], key.partition("::")[2], key=key))
-    # The check itself reports the mistakes of a program.
+    # The check itself reports the errors in programs.
     if misread := [problem for problem in compared.problems if problem.rule in (NO_BASELINE, NO_VERSION, DEFECT)]:
         raise ArchlineError(misread)
     if notes is not None:
@@ -101,7 +101,7 @@ def compared_with(
 
 
 def _notes(file: str, *groups: tuple[str, Collection[str]]) -> Iterator[str]:
-    """Yield notes on algorithms whose entries a new baseline would change."""
+    """Yield notes on algorithms whose entries a new baseline would change; a group is a subject and its algorithms."""
     for subject, keys in groups:
         shown = ", ".join([*islice(keys, LISTED), *(["..."] if len(keys) > LISTED else [])])
         if keys:
@@ -119,6 +119,7 @@ def accepted(file: str) -> tuple[BaselineEntry, ...]:
 
 
 def _change(change: CostChange) -> CheckFinding:
+    """Make the finding of a cost that grew or became unknown; a warning for a bound that rose."""
     _, metric, outcome, old, new, more = table_cells(change)
     message = "; ".join(filter(None, (f"{metric} {outcome}" + f": {old} -> {new}" * bool(old or new), more)))
     place = SourcePlace(relative(change.file), change.line)
@@ -127,9 +128,9 @@ def _change(change: CostChange) -> CheckFinding:
 
 
 def _algorithms(file: str, targets: Iterable[str]) -> tuple[dict[str, Algorithm], set[str]]:
-    """Load the algorithms of the targets by their keys in a baseline, and the files that are targets as a whole.
+    """Load the algorithms of the targets by their keys in a baseline; also return the files that are targets.
 
-    Targets with mistakes are skipped, as a check reports them. A file may have no algorithm.
+    Targets with errors are skipped, as a check reports them. A file may have no algorithm.
     """
     algorithms: dict[str, Algorithm] = {}
     files: set[str] = set()

@@ -1,7 +1,7 @@
 """Compare two versions of programs: `archline.diff` finds the changed costs that `archline diff` prints.
 
-Algorithms with equal canonical forms have equal costs, so that costs are derived of the rest only; the changes of two
-canonical forms are cached by their texts.
+Algorithms with equal canonical forms have equal costs, so only the costs of other algorithms are derived; the changes
+between two canonical forms are cached by their texts.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ E = TypeVar("E", Algorithm, Entry)
 
 @record
 class Terms:
-    """The terms of a comparison: a tolerance, sizes of interest, further facts, and seconds for each version."""
+    """The terms of a comparison: a tolerance, points of interest `at`, further facts, and seconds for each version."""
 
     tolerance: Fraction = Fraction(0)
     at: tuple[tuple[tuple[str, int], ...], ...] = ()
@@ -68,7 +68,7 @@ class Diff(VersionDifferences):
 
     @property
     def document(self) -> dict[str, Any]:
-        """The changes as JSON has them."""
+        """The changes as the JSON document that `archline diff` prints."""
         from archline.report.changes import document
 
         return document(self)
@@ -99,17 +99,17 @@ def diff(
     """Compare the costs of two versions of programs, each a folder, a file or a revision of git.
 
     Without `head` the work tree is the newer version. `tolerance` is a share, 1/50 or "2%"; `at` gives sizes of
-    interest, and `where` further facts about sizes, each for the algorithms that have them: some algorithm must, unless
-    "at" or "where" is `fitting`. `growth_only` omits changes that keep the growth. In folders and revisions only paths
-    `within` some paths are compared. The derivation of a version takes at most `seconds`; 0 means unlimited. Raises
-    ArchlineError for versions that cannot be read.
+    interest, and `where` further facts about sizes, which apply to the algorithms with such sizes: at least one must
+    have them, unless "at" or "where" is in `fitting`. `growth_only` omits changes that keep the growth. In folders and
+    revisions only programs below the paths `within` are compared. The derivation of a version takes at most `seconds`;
+    0 means unlimited. Raises ArchlineError for versions that cannot be read.
     """
     older, newer = str(base), None if head is None else str(head)
     baselines = {path for path in (older, newer or "") if os.path.isfile(path) and not path.endswith(SUFFIX)}
     if newer in baselines:
         raise error(NO_BASELINE, f"`{newer}` is not a program; a baseline can only be given as BASE", path=newer)
-    least = parse_share(tolerance) if isinstance(tolerance, str) else Fraction(tolerance)
-    terms = Terms(least, tuple(tuple(point.items()) for point in at), where, seconds)
+    share = parse_share(tolerance) if isinstance(tolerance, str) else Fraction(tolerance)
+    terms = Terms(share, tuple(tuple(point.items()) for point in at), where, seconds)
     search = ChangeSearch(terms, jobs, cached, fitting)
     with ExitStack() as stack:
         if older not in baselines:
@@ -127,9 +127,9 @@ def diff(
 
 @record(eq=False)
 class _Match:
-    """The versions of an algorithm, `path::name`; None for the version that a new or removed algorithm lacks.
+    """The two versions of the algorithm `key`, a `path::name`; one is None for a new or a removed algorithm.
 
-    The older version `was` at another place, or had another name.
+    `was` is the key of the older version if that is another one.
     """
 
     key: str
@@ -139,7 +139,7 @@ class _Match:
 
     @cached_property
     def forms(self) -> tuple[Canonical | None, Canonical | None]:
-        """The canonical forms of both, equal names for equal sizes: by position if both take the same parameters."""
+        """The canonical forms of both versions, in which matching sizes have equal names; `shared` matches them."""
         old, new = self.old, None if self.new is None else make_canonical(self.new.module, self.new.node)
         if isinstance(old, Entry):
             names = dict(zip(old.sizes, new.sizes if new else (), strict=True))
@@ -148,7 +148,10 @@ class _Match:
 
     @cached_property
     def shared(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The newer sizes by their older names, and the facts under which arrays agree; empty if by position."""
+        """The newer sizes by their older names, and the facts under which arrays agree; empty if matched by position.
+
+        Sizes are matched by position if both versions take the same parameters.
+        """
         both = [version for version in (self.old, self.new) if isinstance(version, Algorithm)]
         if len({make_canonical(version.module, version.node).header for version in both}) < 2:
             return (), ()
@@ -157,7 +160,7 @@ class _Match:
 
     @cached_property
     def reordering(self) -> str:
-        """A remark on sizes that are compared by position and whose names were elsewhere; empty without them."""
+        """A remark on sizes that are compared by position though their names changed places; empty without such."""
         if self.old is None or self.new is None or self.shared[0]:
             return ""
         moved = {new: old for old, new in zip(self.old.sizes, self.new.sizes, strict=False) if old != new}
@@ -166,7 +169,7 @@ class _Match:
 
     @property
     def latest(self) -> Algorithm:
-        """The newer version, if there is one, else the older."""
+        """The newer version if there is one, else the older one."""
         version = self.new or self.old
         assert isinstance(version, Algorithm)
         return version
@@ -177,7 +180,7 @@ class _Match:
         return {number: name for form in self.forms if form for number, name in form.sizes.items()}
 
     def own(self, change: CostChange) -> CostChange:
-        """Return a change of the canonical forms in the names of the algorithm."""
+        """Convert a change of the canonical forms to the names of the algorithm, with its place and remarks."""
         latest, was = self.latest, self.was if self.was and change.verdict != r.EQUAL else None
         span, result = latest.node.name_span, replace(change.in_names(self.names), algorithm=self.key, moved_from=was)
         if change.verdict in (r.GREW, r.ROSE, r.BECAME_UNKNOWN) and change.tolerance is None:
@@ -197,29 +200,30 @@ class _Match:
 
 
 class ChangeSearch:
-    """The search for changed costs between two versions of programs, with algorithms by `path::name`."""
+    """The search for changed costs between two versions of programs; algorithms have keys `path::name`."""
 
     def __init__(self, terms: Terms, jobs: int | None, cached: bool, fitting: Container[str] = ()) -> None:
         self._terms, self._jobs, self._cached, self._fitting = terms, jobs, cached, fitting
         self._problems: dict[str, Diagnostic] = {}
-        # The number of costs of the algorithms of an unchanged file; None for a changed one.
+        # The number of costs in an unchanged file; None for a changed file.
         self._unchanged: dict[str, int | None] = {}
         self._names: list[SizeNames] = []
-        # Files with mistakes, and unchanged files.
+        # Files with errors, and unchanged files.
         self.left_out: set[str] = set()
-        # Algorithms whose costs in a baseline are not those of a program in it.
+        # Algorithms for which a baseline has costs, but no program with these costs.
         self.bounds: list[str] = []
 
     def recorded(self, file: str, after: Container[str], checked: Container[str]) -> dict[str, Earlier]:
-        """Read the algorithms of a baseline, less existing files that are not `checked`. Raises ArchlineError (AL442).
+        """Read the earlier algorithms from a baseline. Raises ArchlineError (AL442).
 
-        The program of an entry is used if it has the costs that are written; else the written costs count.
+        Entries of existing files that are not `checked` are left out, unless the algorithm is in `after`. An entry
+        gives its program if that has the written costs, else the written costs.
         """
-        there, result = os.path.join(os.path.dirname(file), ""), dict[str, Earlier]()
+        folder, result = os.path.join(os.path.dirname(file), ""), dict[str, Earlier]()
         programs: dict[str, tuple[Algorithm, Entry]] = {}
         for key, entry in read_entries(file)[0].items():
             path, _, name = key.partition("::")
-            if key in after or path in checked or not os.path.exists(there + path):
+            if key in after or path in checked or not os.path.exists(folder + path):
                 result[key] = entry
                 with suppress(ArchlineError, ValueError):
                     (text,) = map(json.loads, entry.programs)
@@ -240,7 +244,10 @@ class ChangeSearch:
         strict: bool = False,
         new: bool = True,
     ) -> Diff:
-        """Compare the algorithms, with `new` algorithms too; only new ones are left in `after`."""
+        """Compare the algorithms before and after, and return the differences, with `new` algorithms if true.
+
+        Algorithms that have both versions are removed from `before` and `after`.
+        """
         self._require_names(
             version for version in (*before.values(), *after.values()) if isinstance(version, Algorithm)
         )
@@ -263,7 +270,7 @@ class ChangeSearch:
         for match, answer in self._compared(matches):
             changes += map(match.own, answer) if isinstance(answer, list) else self._refused(match, answer)
         if growth_only:
-            # The further costs that models use have the order of the costs that they depend on.
+            # The further costs that models use grow like the costs that they depend on.
             left_out = (r.SIZES, r.WHERE, *FURTHER)
             changes = [change.of_growth for change in changes if change.metric not in left_out]
         counts = Counter(r.verdicts_of_costs(changes).values())
@@ -275,10 +282,10 @@ class ChangeSearch:
         return Diff(tuple(changes), summary, names, tuple(self._problems.values()), strict)
 
     def _require_names(self, algorithms: Iterator[Algorithm]) -> None:
-        """Raise ArchlineError (AL401) if no algorithm has a size of interest, or a size that further facts name."""
+        """Raise ArchlineError (AL401) for a size, of interest or in further facts, that no algorithm has."""
         self._names += [SizeNames.of(algorithm.module, algorithm.node) for algorithm in algorithms]
         facts = parse_facts(self._terms.where, "--where") if self._terms.where else ()
-        # A file that cannot be read may have a missing size.
+        # A file that cannot be read may have the missing size.
         if not self._problems:
             sizes = {
                 name: (value, None) for point in self._terms.at for name, value in point if "at" not in self._fitting
@@ -287,7 +294,7 @@ class ChangeSearch:
             check_known({**sizes, **{name: (None, fact.span) for fact in facts for name in s.names(fact)}}, self._names)
 
     def algorithms(self, both: tuple[Side, Side]) -> tuple[dict[str, Earlier], dict[str, Algorithm]]:
-        """Load the algorithms of both sides, except those of unchanged files and of files with mistakes."""
+        """Load the algorithms of both sides, except those of unchanged files and of files with errors."""
         self.left_out = left_out = {path for path in both[1] if self._same(path, both)}
         loaded: list[dict[str, Module]] = []
         for side in both:
@@ -305,11 +312,11 @@ class ChangeSearch:
         return dict(old), new
 
     def _note(self, problem: ArchlineError) -> None:
-        """Note the diagnostics of a problem; a file that several use is reported once."""
+        """Record the diagnostics of a problem; those of a file that several programs use are reported once."""
         self._problems |= {diagnostic.render(): diagnostic for diagnostic in problem.diagnostics}
 
     def _same(self, path: str, both: tuple[Side, Side]) -> bool:
-        """Test whether a file and all files that it uses are the same on both sides."""
+        """Test whether a file and all files that it uses have the same text on both sides."""
         if path not in self._unchanged:
             self._unchanged[path] = None
             with suppress(ArchlineError, KeyError):
@@ -317,18 +324,18 @@ class ChangeSearch:
                 old, new = (read_source(side[path]) for side in both)
                 uses = re.findall(r"^use +([\w.]+)", new.text, re.MULTILINE)
                 used = {f"{os.path.join(os.path.dirname(path), *name.split('.'))}{SUFFIX}" for name in uses}
-                here = (file for file in used if any(file in side for side in both))
-                if old.text == new.text and all(self._same(file, both) for file in here):
-                    same = parse_headers(new)
-                    self._unchanged[path] = sum(len(_metrics(algorithm)) for algorithm in same)
-                    self._names.append(SizeNames(dict.fromkeys(sorted(collect_sizes(same)), 1)))
+                present = (file for file in used if any(file in side for side in both))
+                if old.text == new.text and all(self._same(file, both) for file in present):
+                    unchanged = parse_headers(new)
+                    self._unchanged[path] = sum(len(_metrics(algorithm)) for algorithm in unchanged)
+                    self._names.append(SizeNames(dict.fromkeys(sorted(collect_sizes(unchanged)), 1)))
         return self._unchanged[path] is not None
 
     def _moved(self, before: dict[str, Algorithm], after: dict[str, Algorithm]) -> Iterator[_Match]:
-        """Yield the algorithms that moved to another name or path, and remove them from both.
+        """Yield the algorithms that moved to another name or path, and remove them from `before` and `after`.
 
-        The two versions differ in names only, or have the same parameters and either the same name, which is unique, or
-        the same costs.
+        Their two versions differ only in names, or have the same parameters and also the same costs or the same name,
+        if that is unique.
         """
         forms = {
             key: make_canonical(algorithm.module, algorithm.node)
@@ -348,7 +355,7 @@ class ChangeSearch:
         yield from _paired(before, after, lambda key: (forms[key].header, tuple(costs_by_key.get(key, [key]))))
 
     def _compared(self, matches: Sequence[_Match]) -> Iterator[tuple[_Match, list[CostChange] | Refused]]:
-        """Yield the changes of each match; nothing is derived if the versions differ in names only."""
+        """Yield each match with its changes or diagnostics; nothing is derived if versions differ only in names."""
         asked = {match: self._question(match) for match in matches if match.forms[0] != match.forms[1]}
         answers = kept(partial(_key, self._cached), _compared, [*asked.values()], _read, self._jobs)
         yield from zip(asked, answers, strict=True)
@@ -356,6 +363,7 @@ class ChangeSearch:
             yield match, [CostChange(metric, r.EQUAL) for metric in _metrics(match.latest.node)]
 
     def _question(self, match: _Match) -> Question:
+        """Make the question about a match in canonical names, which is the key of the result cache."""
         numbers, terms = {name: number for number, name in match.names.items()}, self._terms
         old, new = (form.text if form else "" for form in match.forms)
         at = tuple(tuple((numbers.get(name, name), value) for name, value in point) for point in terms.at)
@@ -363,7 +371,10 @@ class ChangeSearch:
         return old, new, replace(terms, at=at, where=rename_text(where, numbers))
 
     def _refused(self, match: _Match, problems: Refused) -> list[CostChange]:
-        """Note the problems of a comparison: a wrong entry, a version without costs, or another problem."""
+        """Record why a match cannot be compared: a wrong entry, a version without costs, or another problem.
+
+        Returns no changes.
+        """
         if problems[0].rule == DEFECT:
             self._note(error(DEFECT, f"`{match.key}`: {problems[0].message}"))
             return []
@@ -381,7 +392,7 @@ class ChangeSearch:
             except ArchlineError as problem:
                 diagnostics += problem.diagnostics
         if not diagnostics:
-            # A version that is not compared never counts as unchanged.
+            # A match that is not compared must not count as unchanged.
             rule = NO_BASELINE if isinstance(match.old, Entry) else NO_VERSION
             message = f"the costs of `{match.key}` cannot be compared: {rename_text(problems[0].message, match.names)}"
             diagnostics.append(Diagnostic(rule, message, match.latest.node.name_span))
@@ -390,7 +401,7 @@ class ChangeSearch:
 
 
 def _fits(old: Earlier | None, new: Algorithm) -> bool:
-    """Test whether there is an earlier version; an entry of a baseline must have the same number of sizes."""
+    """Test whether `old` is an algorithm, or an entry of a baseline with the same number of sizes as `new`."""
     return isinstance(old, Algorithm) or (old is not None and _count_sizes(old) == _count_sizes(new))
 
 
@@ -405,7 +416,10 @@ def _name(key: str) -> str:
 def _paired(
     before: dict[str, E], after: dict[str, Algorithm], alike: Callable[[str], object], single: bool = False
 ) -> Iterator[_Match]:
-    """Pair equal versions in order and remove them from both; with `single` only unique pairs."""
+    """Pair versions whose keys have equal values of `alike`, and remove them from `before` and `after`.
+
+    Pairs are made in order; with `single` only where one version of each side has the value.
+    """
     groups: dict[object, tuple[list[str], list[str]]] = {}
     for number, keys in enumerate(([*before], [*after])):
         for key in keys:
@@ -417,17 +431,17 @@ def _paired(
 
 
 def _metrics(algorithm: s.Algorithm) -> tuple[str, ...]:
-    """Return the metrics that are derived of an algorithm."""
+    """List the metrics that are derived for an algorithm."""
     return (*metrics_on_grid(algorithm), "io") if algorithm.grid else SERIAL
 
 
 def _key(cached: bool, task: object) -> object:
-    """Return the key of the cache for a task; None if results are not cached."""
+    """Return the key of a task in the result cache; None if results are not `cached`."""
     return ("changes", task) if cached else None
 
 
 def costs_of(texts: Sequence[str], jobs: int | None, cached: bool) -> list[list[str]]:
-    """Return the written costs of canonical programs; empty for a program that certainly fails."""
+    """Derive the costs of canonical programs, as the texts of a baseline; empty for a program that cannot run."""
     answers = kept(partial(_key, cached), _costs, texts, list[str], jobs)
     return [answer if isinstance(answer, list) else [] for answer in answers]
 
@@ -437,7 +451,7 @@ def _costs(text: str) -> list[str]:
 
 
 def _compared(question: Question) -> list[CostChange]:
-    """Compare two versions. Raises ArchlineError for a version that certainly fails, or an unreadable entry."""
+    """Compare the two versions of a question. Raises ArchlineError for one that certainly fails or cannot be read."""
     before, after, terms = question
     late, Clock.late = Clock.late, False
     try:

@@ -1,4 +1,4 @@
-"""Check targets, several at a time in processes of their own; cached outcomes are not decided again."""
+"""Check targets in parallel processes, and read outcomes from the result cache if they are there."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from archline.api.modules import Module
 
 Outcome = CheckView | tuple[Diagnostic, ...]
-"""The promises of a target, or the diagnostics by which it cannot be checked."""
+"""The verdicts on the claims of a target, or the diagnostics why it cannot be checked."""
 
 
 @record
 class Task:
-    """A target to check, under further facts, with or without the certificates of growth that holds.
+    """A target to check under further facts `where`, with or without certificates of growth claims that hold.
 
-    An algorithm takes the facts that are about its sizes only. `source` is the program itself if it was read from
-    standard input; its outcome is not cached. Each algorithm, and the claims of the file, have `seconds` of processor
+    Only facts about sizes of an algorithm apply to it. `source` is the program itself if it was read from standard
+    input; its outcome is not cached. Each algorithm and each claim of the file takes at most `seconds` of processor
     time; 0 means unlimited.
     """
 
@@ -50,12 +50,12 @@ class Task:
 
     @property
     def asked(self) -> object:
-        """The key of the cache for its outcome."""
+        """The key of the outcome in the result cache."""
         return "check", self.target, is_path(self.target.partition("::")[0]), self.where, self.certificates
 
 
 def outcomes(tasks: Sequence[Task], jobs: int | None = None, *, cached: bool = True) -> list[Outcome]:
-    """Return the outcome of each task, in order, by `jobs` processes (None: one a processor).
+    """Check the targets of tasks by `jobs` processes (None: one per processor), and return the outcomes in order.
 
     With `cached` outcomes are read from the user's cache if it has them, and written to it.
     """
@@ -67,18 +67,18 @@ def outcomes(tasks: Sequence[Task], jobs: int | None = None, *, cached: bool = T
 
 
 def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
-    """Raise ArchlineError (AL201) for a fact about sizes that no algorithm and no claim has."""
+    """Raise ArchlineError (AL201) for a further fact about sizes that no algorithm and no claim has."""
     assumed = [algorithm.assumptions for view in views for algorithm in view.algorithms]
     assumed += [claim.assumptions for view in views for claim in view.claims]
     assumptions, facts = set(chain(*assumed)), parse_facts(tasks[0].where, "where") if tasks[0].where else ()
-    left = tuple(fact for fact in facts if format_fact(fact) not in assumptions)
+    unused = tuple(fact for fact in facts if format_fact(fact) not in assumptions)
     for module in (_module(task)[0] for task in tasks):
         for name in module:
-            module[name].assuming(left)
+            module[name].assuming(unused)
 
 
 def require_sizes_of_project(project: Configuration, targets: Iterable[str]) -> None:
-    """Raise ArchlineError (AL401) for a fact of the project about a size that no target and no program of it has."""
+    """Raise ArchlineError (AL401) for a project's fact about a size that none of its programs and no target has."""
     facts = parse_facts(project.facts, "where") if project.facts else ()
     # Z and L are meant for claims about `io` of any program; P and K only for programs on grids.
     spans, names = {name: fact.span for fact in facts for name in s.names(fact) - {"Z", "L"}}, set[str]()
@@ -88,7 +88,7 @@ def require_sizes_of_project(project: Configuration, targets: Iterable[str]) -> 
         try:
             algorithms = parse_headers(read_source(path))
         except ArchlineError:
-            # It may have a size that is missing.
+            # The program may have the missing size.
             return
         names |= collect_sizes(algorithms)
     problems = [unknown_in_fact(name, names, span) for name, span in spans.items() if name not in names]
@@ -97,7 +97,10 @@ def require_sizes_of_project(project: Configuration, targets: Iterable[str]) -> 
 
 
 def _decided(task: Task) -> CheckView:
-    """Check a target, with the errors of its algorithms. Raises ArchlineError for a target without any result."""
+    """Check the target of a task; errors of single algorithms are part of the result.
+
+    Raises ArchlineError if there are only errors.
+    """
     module, name = _module(task)
     names = list(module) if name is None else [name]
     subjects = [module[name_of_algorithm].assuming(task.where, fitting=True) for name_of_algorithm in names]
@@ -120,7 +123,7 @@ def _decided(task: Task) -> CheckView:
 
 @contextmanager
 def _noting_errors(errors: list[Diagnostic]) -> Iterator[None]:
-    """Collect the errors of one algorithm, so that the answers about the rest are kept."""
+    """Add the diagnostics of an ArchlineError in the block to `errors`, so that other algorithms are still checked."""
     try:
         yield
     except ArchlineError as problem:
@@ -128,7 +131,7 @@ def _noting_errors(errors: list[Diagnostic]) -> Iterator[None]:
 
 
 def _module(task: Task) -> tuple[Module, str | None]:
-    """Return the module of a task, and the algorithm if its target names one."""
+    """Load the module of a task, and return it with the name of the algorithm that the target names, or None."""
     from archline.api.modules import Module, loads
     from archline.language import syntax_rules
     from archline.language.diagnostics import error
@@ -143,7 +146,7 @@ def _module(task: Task) -> tuple[Module, str | None]:
 
 
 def _claims(module: Module, task: Task, defects: list[str]) -> tuple[Contract, ...]:
-    """Return the verdicts on the claims of a file; the modules that decide them are imported only for claims."""
+    """Decide the claims of a file; the modules for that are imported only if there are claims."""
     if not any(isinstance(item, s.Claim) for item in module.module.program.items):
         return ()
     from archline.api.claims import claims
@@ -152,9 +155,9 @@ def _claims(module: Module, task: Task, defects: list[str]) -> tuple[Contract, .
 
 
 def _group(subject: Algorithm, task: Task) -> CheckedAlgorithm:
-    """Return the contracts of an algorithm; if one holds, a run that stops is searched for.
+    """Decide the claims of an algorithm; if one holds, search a run that a fault stops.
 
-    Raises ArchlineError for certain failures, as `cost` does, on grids of up to LARGEST processors.
+    Raises ArchlineError for certain failures, as `cost` does, on grids of up to `LARGEST` processors.
     """
     from archline.costs.trials import LARGEST, find_stopping_run
 
@@ -173,7 +176,7 @@ def _group(subject: Algorithm, task: Task) -> CheckedAlgorithm:
 
 
 def _view(data: Any) -> CheckView:
-    """Read a view from JSON. Raises LookupError, TypeError or AttributeError for anything else."""
+    """Read a view from JSON. Raises LookupError, TypeError or AttributeError for other data."""
     ignored = (
         Suppression(**{**suppression, "codes": tuple(suppression["codes"]), "claims": tuple(suppression["claims"])})
         for suppression in data["suppressions"]

@@ -20,9 +20,10 @@ def claims(
     certificates: bool = False,
     seconds: int = 0,
 ) -> tuple[Contract, ...]:
-    """Return the verdicts on the claims of a file, in order; each takes at most `seconds` (0: no limit).
+    """Decide the claims of a file, in order, under further facts `where`; each takes at most `seconds` (0: no limit).
 
-    Raises ArchlineError (AL45x) for machines and models that are unknown or do not fit.
+    A defect of archline in a claim is added to `defects` if that is given. Raises ArchlineError (AL45x) for machines
+    and models that are unknown or do not fit.
     """
     algorithms, contracts = ClaimedAlgorithms(module), list[Contract]()
     for item in module.program.items:

@@ -1,4 +1,4 @@
-"""Compare the costs of algorithms: growth, verdicts at sizes on machines, and the crossovers."""
+"""Compare the costs of algorithms: their growth, verdicts at sizes on machines, and crossovers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @record(eq=False)
 class Compared(WithPage):
-    """A comparison: `str()` shows it, `points` and `growth` have its verdicts."""
+    """A comparison of algorithms: `str()` shows it, `points` and `growth` have the verdicts."""
 
     result: CostComparison
 
@@ -49,7 +49,7 @@ class Compared(WithPage):
 
     @property
     def crossovers(self) -> tuple[Crossover, ...]:
-        """The ranges of the sweep in which the smaller cost changes."""
+        """The intervals of the swept size in which the algorithm that takes less changes."""
         return self.result.crossovers
 
     def save(self, path: str | Path) -> None:
@@ -83,12 +83,12 @@ def compare(
     seed: int = 0,
     **sizes: Number,
 ) -> Compared:
-    """Compare two algorithms or more, or formulas: their growth, and on machines their energy at sizes.
+    """Compare two or more algorithms or formulas: their growth, and their energy at sizes on machines.
 
     `by` is energy, time, power, energy_delay or bytes; by default energy, or time if a machine has no energy for the
-    model. `sweep` is such as "n=m=p=64..8192", by doubling. With `execute`, comparisons that the bounds leave open are
-    decided by runs on generated data. Sizes are keywords (`n=64`); `at` takes sizes whose names are keywords here.
-    Raises ArchlineError for unknown names and wrong sizes.
+    model. `sweep` is a text such as "n=m=p=64..8192", which doubles the sizes. With `execute`, comparisons that the
+    bounds do not decide are decided by runs on generated data. Sizes are keywords (`n=64`); `at` takes sizes whose
+    names are keywords here. Raises ArchlineError for unknown names and wrong sizes.
     """
     names = [machine] if isinstance(machine, str | Machine) else machine
     machines = [adjust_machine(name) for name in names]

@@ -1,4 +1,4 @@
-"""Read the table `[tool.archline]` in `pyproject.toml`: settings for options that the command line leaves out."""
+"""Read the table `[tool.archline]` in `pyproject.toml`: defaults of options that are not on the command line."""
 
 from __future__ import annotations
 
@@ -22,34 +22,33 @@ CONFIGURATION = Rule(
     "AL440",
     "unusable configuration",
     """
-    The table `[tool.archline]` of the nearest `pyproject.toml` holds what the command line does not say. Its keys are
-    those of this example, each of them optional; paths are from the folder of the file:
+    The table `[tool.archline]` of the nearest `pyproject.toml` has the defaults of options. Its keys are those of this
+    example, each of them optional; paths are relative to the folder of the file:
 
         [tool.archline]
         paths = ["sketches"]                 # check: the targets; diff: what is compared
         exclude = ["drafts", "*_old.algo"]   # left out of folders
-        select = ["AL6"]                     # codes of findings, or how they start
+        select = ["AL6"]                     # codes of findings, or prefixes of codes
         ignore = ["AL602"]
         where = "n >= 2"                     # check, diff, cost: facts about sizes, in the algorithms that have these
         baseline = "costs.baseline"          # check
-        sizes = ["n=1024, P=16"]             # diff: where costs are compared in numbers
-        tolerance = "2%"                     # check, diff: how far a cost may rise
+        sizes = ["n=1024, P=16"]             # diff: sizes at which costs are compared
+        tolerance = "2%"                     # check, diff: the accepted rise of a cost
         cache = "Z=32768, L=8"               # energy, compare, run, optimise, cost (with --at)
         machine = "xeon-e5-2650l-v3"         # energy, compare, scale, optimise, plot of a machine
         model = "ice"                        # energy, compare, optimise
 
-    `--where` takes the place of `where`; `run`, `energy`, `compare` and `optimise` take facts from there alone. `run`
-    counts on a machine only where `--machine` names it.
-    `--config FILE` takes another file, `--isolated` none.
+    `--where` replaces `where`; `run`, `energy`, `compare` and `optimise` take facts only from `--where`. `run` counts
+    on a machine only if `--machine` names it. `--config FILE` reads another file, `--isolated` none.
     """,
 )
 
 
 @record
 class Configuration:
-    """The configuration of a project from a file, its `source`; texts and lists are empty by default.
+    """The configuration of a project, read from the file `source`; texts and lists are empty by default.
 
-    `root` is the folder of the repository, or else of the file; the paths that tools take start there.
+    `root` is the folder of the repository, or else of the file; paths in reports for other tools are relative to it.
     """
 
     root: Path
@@ -72,7 +71,7 @@ class Configuration:
         return self.root if self.source is None else Path(self.source.path).resolve().parent
 
     def excludes(self, path: Path) -> bool:
-        """Test whether a file in a folder is left out: by a name of its path below the project, or by the path."""
+        """Test whether `exclude` matches a file: a name in its path below the project, or the path down to a name."""
         whole = path.resolve()
         below = whole.relative_to(self.folder) if whole.is_relative_to(self.folder) else whole
         names = (*below.parts, *(Path(*below.parts[:count]).as_posix() for count in range(1, len(below.parts) + 1)))
@@ -80,7 +79,7 @@ class Configuration:
 
     @property
     def programs(self) -> Iterator[Path]:
-        """Every program of its paths, or else of its folder, that is not excluded."""
+        """The programs below the project's `paths`, or else below its folder, that are not excluded."""
         for root in map(Path, self.paths or [self.folder]):
             files = [root] if root.is_file() else sorted(root.rglob("*.algo"))
             yield from (file for file in files if not self.excludes(file))
@@ -91,8 +90,10 @@ class Configuration:
         problems: list[Diagnostic] = []
         for path in (os.path.relpath(path, self.folder) for path in self.paths):
             if not (self.folder / path.partition("::")[0]).exists():
-                there = ((Path(path).parent / file.name).as_posix() for file in (self.folder / path).parent.glob("*"))
-                hint = did_you_mean(path, there)
+                existing = (
+                    (Path(path).parent / file.name).as_posix() for file in (self.folder / path).parent.glob("*")
+                )
+                hint = did_you_mean(path, existing)
                 problems.append(Diagnostic(CONFIGURATION, f"`{path}` does not exist", place, hint=hint))
         if problems:
             raise ArchlineError(problems)
@@ -103,7 +104,7 @@ class Configuration:
         return BETWEEN.join(self.where)
 
     def placed(self, problem: Diagnostic) -> Diagnostic:
-        """Place a mistake in the facts, or a missing baseline, in the file of the project."""
+        """Set the place of a diagnostic of the facts, or of a missing baseline, in the file of the project."""
         if self.source is not None and problem.path is not None and problem.path == self.baseline:
             return replace(problem, span=_place(self.source, "baseline"), path=None)
         span = problem.span
@@ -131,20 +132,20 @@ READERS = {
     "machine": "energy.machine_files.machine",
     "model": "energy.models.find_model",
 }
-"""The readers of the texts of some keys, which raise errors for invalid values."""
+"""The functions that read the texts of some keys, and raise errors for invalid values."""
 PATHS = ("paths", "baseline")
-"""Keys whose values are paths from the folder of the file."""
+"""Keys whose values are paths relative to the folder of the file."""
 
 
 def read(config: str | None = None, *, isolated: bool = False) -> Configuration:
-    """Read the configuration of the file `config`, else of the nearest `pyproject.toml` with a `[tool.archline]` above.
+    """Read the configuration from the file `config`, else from the nearest `pyproject.toml` with `[tool.archline]`.
 
-    Raises ArchlineError (AL440) for unreadable files, unknown keys, and values of another kind.
+    Raises ArchlineError (AL440) for unreadable files, unknown keys, and values of a wrong type.
     """
-    here = Path.cwd()
+    current = Path.cwd()
     if isolated:
-        return Configuration(_repository(here) or here)
-    candidates = [Path(config)] if config is not None else [folder / NAME for folder in (here, *here.parents)]
+        return Configuration(_repository(current) or current)
+    candidates = [Path(config)] if config is not None else [folder / NAME for folder in (current, *current.parents)]
     for file in candidates:
         if config is None and not file.is_file():
             continue
@@ -153,11 +154,11 @@ def read(config: str | None = None, *, isolated: bool = False) -> Configuration:
         table = _table(source) if config is not None or "archline" in source.text else None
         if table is not None:
             return _configuration(table, source, file.resolve())
-    return Configuration(_repository(here) or here)
+    return Configuration(_repository(current) or current)
 
 
 def _repository(folder: Path) -> Path | None:
-    """Return the nearest folder above that is a repository of git."""
+    """Find the nearest git repository that contains a folder; None without one."""
     return next((candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists()), None)
 
 
@@ -169,7 +170,7 @@ def _source(file: Path) -> Source:
 
 
 def _table(source: Source) -> Mapping[str, Any] | None:
-    """Return the table `[tool.archline]`, or None."""
+    """Read the table `[tool.archline]` of a file; None if there is none."""
     from archline.language.toml import parse_toml
 
     tool = parse_toml(source, CONFIGURATION).get("tool")
@@ -180,6 +181,7 @@ def _table(source: Source) -> Mapping[str, Any] | None:
 
 
 def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Configuration:
+    """Make the configuration of a table. Raises ArchlineError (AL440) with all problems."""
     keys = [name for name in Configuration.__dataclass_fields__ if name not in ("root", "source")]
     problems: list[Diagnostic] = []
     values: dict[str, Any] = {}
@@ -192,7 +194,7 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
             problems.append(Diagnostic(CONFIGURATION, f"`{key}` must be {kind}", _place(source, key)))
         else:
             if key == "paths" and not texts:
-                problems.append(Diagnostic(CONFIGURATION, "`paths` is empty", _place(source, key), hint="leave it out"))
+                problems.append(Diagnostic(CONFIGURATION, "`paths` is empty", _place(source, key), hint="remove it"))
             if key in PATHS:
                 texts = tuple(view.relative(str(file.parent / text)) for text in texts)
             elif key == "machine":
@@ -216,27 +218,27 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
 
 
 def _value_problems(key: str, text: str, place: Span | None) -> Iterator[Diagnostic]:
-    """Yield the diagnostics of the commands that take a value, at its place."""
+    """Yield the diagnostics of reading the value `text` of a key, at its place in the file."""
     try:
         if key in READERS:
             module, _, function = READERS[key].rpartition(".")
             getattr(import_module(f"archline.{module}"), function)(text)
     except ArchlineError as problem:
-        for x in problem.diagnostics:
-            hint = (x.hint or "").replace("--cache Z=32768,L=8", 'cache = "Z=32768, L=8"') or None
-            in_machine_file = x.span is not None and Path(x.span.source.path).suffix == ".toml"
-            yield x if in_machine_file else replace(x, span=place, path=None, line=None, hint=hint)
+        for wrong in problem.diagnostics:
+            hint = (wrong.hint or "").replace("--cache Z=32768,L=8", 'cache = "Z=32768, L=8"') or None
+            in_machine_file = wrong.span is not None and Path(wrong.span.source.path).suffix == ".toml"
+            yield wrong if in_machine_file else replace(wrong, span=place, path=None, line=None, hint=hint)
 
 
 def unknown_codes(codes: Sequence[str]) -> list[str]:
-    """Return the codes with which the code of no finding starts."""
+    """Return the codes that are not prefixes of the code of any finding."""
     from archline.report.findings import RULES
 
     return [code for code in codes if not any(rule.startswith(code) for rule in RULES)]
 
 
 def _texts(key: str, value: object) -> tuple[str, ...] | None:
-    """Return the texts of a value; None if it is of another kind."""
+    """List the texts of a value; None if it is not a string, nor a list of strings for a key of `LISTS`."""
     if isinstance(value, str):
         return (value,)
     if isinstance(value, list) and key in LISTS and all(isinstance(item, str) for item in value):
@@ -245,8 +247,8 @@ def _texts(key: str, value: object) -> tuple[str, ...] | None:
 
 
 def _place(source: Source, key: str) -> Span | None:
-    """Return the place of the value of a key of the table."""
-    # Most files have no mistakes, and need no places.
+    """Find the place of the value of a key of the table."""
+    # Imported here, as places are needed only for errors.
     from archline.language.toml import TomlPositions
 
     return TomlPositions(source).span(("tool", "archline", key))

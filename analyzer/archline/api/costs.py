@@ -43,7 +43,7 @@ class CostReport(DerivedCosts, WithPage):
 
     @property
     def span(self) -> Metric:
-        """The longest path."""
+        """The operations on the longest chain of dependences."""
         return self["span"]
 
     @property
@@ -53,12 +53,12 @@ class CostReport(DerivedCosts, WithPage):
 
     @property
     def words(self) -> Metric:
-        """Words along the longest path through the processors of a grid; between nodes, if there are two levels."""
+        """Words along the critical path through the processors of a grid; those between nodes if there are nodes."""
         return self["words"]
 
     @property
     def messages(self) -> Metric:
-        """Messages along the longest path; between nodes, if there are two levels."""
+        """Messages along the critical path; those between nodes if there are nodes."""
         return self["messages"]
 
     @property
@@ -74,7 +74,7 @@ class CostReport(DerivedCosts, WithPage):
         return metrics.Metric(self, self.time_on(processors))
 
     def io_on(self, processors: int | str = "P") -> Metric:
-        """Return the lines fetched into the caches of P processors together, at most P times those of one.
+        """Return the lines fetched into the caches of P processors together, at most P times the lines of one.
 
         The bound holds if every processor keeps the serial order. Raises ArchlineError (AL401, AL406) as `time` does.
         """
@@ -93,9 +93,9 @@ class CostReport(DerivedCosts, WithPage):
         return make_symbols({name: self.names.least(name) for name in self.names.all})
 
     def path_table(self, at: Point | None = None, *, everywhere: bool = False) -> PathTable:
-        """Return the costs of each statement on the longest paths of an algorithm on a grid; at a point, their values.
+        """Return the cost of each statement on the critical paths of an algorithm on a grid; at a point, the values.
 
-        With `everywhere` forms are for all sizes, else they may be for several processors along each axis.
+        With `everywhere` the forms hold for all sizes, else possibly only for several processors along each axis.
         """
         if at is not None and "K" in at and self.longest is None:
             return self.with_longest.path_table(at, everywhere=everywhere)
@@ -112,21 +112,21 @@ class CostReport(DerivedCosts, WithPage):
     ) -> CommunicationView | None:
         """Return the lower bounds on words and messages for the problem that an algorithm on a grid solves.
 
-        With sizes they have values. None if the problem is not known (`problem` of `cost` names it); without bounds if
-        the input is replicated. Raises ArchlineError (AL401 to AL407) for wrong or missing sizes.
+        With sizes they have values. None if the problem is not known (`cost(problem=...)` names it); the bounds are
+        missing if the input is replicated. Raises ArchlineError (AL401 to AL407) for wrong or missing sizes.
         """
         point = given_sizes.merge_sizes(sizes, named)
         return communication.communication_view(self, self.point_of_run(point, self.names.sizes) if point else None)
 
     def lru(self, line: int, at: Point | None = None, seconds: float = MAX_SECONDS) -> LruView:
-        """Return exact counts of LRU misses in lines of `line` words: in sizes, or at a point, where Z bounds io too.
+        """Count LRU misses exactly, for lines of `line` words: as formulas, or at a point; with Z it bounds io too.
 
-        Needs the extra `isl`. Counting stops after `seconds`, without counts. Raises ArchlineError (AL411, AL417).
+        Needs the extra `isl`. After `seconds` counting stops without a result. Raises ArchlineError (AL411, AL417).
         """
         return metrics.lru_view(self.module, self.node, line, at, seconds)
 
     def explain(self, metric: str = "work", width: int = 100) -> str:
-        """Explain the derivation of a metric, step by step; on a grid by the statements on the longest path."""
+        """Explain the derivation of a metric, step by step; on a grid by the statements on the critical path."""
         if self.on_grid:
             return paths.steps_text(self.path_table(), (metric,), width)
 

@@ -1,4 +1,4 @@
-"""Estimate the energy, time and power of algorithms and of formulas, on machines, by models."""
+"""Estimate the energy, time and power of algorithms and formulas on machines by models."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Ends_ = Fraction | tuple[Fraction, Fraction]
 
 @record(eq=False)
 class Energy(WithPage):
-    """An energy: `str()` shows it; numbers are exact, pairs of bounds if inputs are only bounded."""
+    """An estimated energy: `str()` shows it. Amounts are exact, or pairs of bounds if inputs are only bounded."""
 
     result: EnergyResult
     subject: Subject
@@ -68,9 +68,9 @@ class Energy(WithPage):
 
     @property
     def lower_bound(self) -> Fraction | None:
-        """The minimum energy in joules of any algorithm of the same problem with the same memory and processors.
+        """A lower bound on the energy in joules of any algorithm for the problem with this memory and these processors.
 
-        It follows from lower bounds on communication; None if the problem is unknown, or the model not one of a grid.
+        It follows from lower bounds on communication; None if the problem is unknown, or the model is not for grids.
         """
         floor = self.result.floor
         return None if floor is None or floor.estimate.energy is None else floor.estimate.energy.lower
@@ -88,7 +88,7 @@ class Energy(WithPage):
 
     @property
     def binds(self) -> str:
-        """The side that binds: the largest side of the model's time, `A or B` if the bounds do not decide."""
+        """The side of the model's time that binds, its largest one; `A or B` if the bounds do not decide."""
         return "" if self.result.estimate is None else self.result.estimate.binds
 
     @property
@@ -99,7 +99,7 @@ class Energy(WithPage):
 
     @property
     def elasticities(self) -> Mapping[str, float]:
-        """The elasticities of the energy: its increase in % per % of each quantity of the machine."""
+        """The elasticity of the energy for each quantity of the machine: its increase in % if that increases by 1 %."""
         return self.result.elasticities
 
     def upper_at(
@@ -108,7 +108,7 @@ class Energy(WithPage):
         """Compute time, energy and its terms at many sizes and parameters, as arrays of floating-point numbers.
 
         Sizes and parameters are numbers or numpy arrays, broadcast against each other. Results are upper bounds if
-        inputs are only bounded, rounded as floating-point numbers are. Raises ArchlineError as `at` does.
+        inputs are only bounded, up to the rounding of floating-point numbers. Raises ArchlineError as `at` does.
         """
         from archline.energy.arrays import upper_at
 
@@ -131,6 +131,7 @@ class Energy(WithPage):
 
 
 def _ends(amount: Interval) -> Ends_:
+    """Convert an interval to a number if it is exact, else to the pair of its ends."""
     return amount.lower if amount.exact else (amount.lower, amount.upper)
 
 
@@ -148,14 +149,14 @@ def energy(
     measured: bool = False,
     **sizes: Number,
 ) -> Energy:
-    """Estimate the energy of an algorithm, or of formulas such as `"linear:F=n^3/P,W=..."`: at sizes, else in symbols.
+    """Estimate the energy of an algorithm, or of formulas such as `"linear:F=n^3/P,W=..."`, at sizes or as formulas.
 
     Sizes are keywords (`n=64`); `at` takes sizes whose names are keywords here, such as a size called `seed`.
 
-    Inputs are derived if possible; with `measured` all inputs that a run counts are taken from a run on generated
+    Inputs are derived if possible; with `measured` inputs that a run can count are taken from a run on generated
     data. The cache is 32768 words in lines of 8 unless one is given, by `cache` or as Z and L in `at`; `parameters` set
     quantities of the machine, in base units or with a unit (`{"gamma_t": "2.5 ps/flop"}`). Raises ArchlineError for an
-    unknown machine or model, wrong sizes, an input that is unavailable (AL414), and as a run does.
+    unknown machine or model, wrong sizes, an unknown input (AL414), and as a run does.
     """
     settings = Settings.from_python(cache, measured=measured, procs=procs, seed=seed)
     subject, on = make_subject(target, where), adjust_machine(machine, parameters)

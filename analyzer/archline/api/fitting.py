@@ -18,7 +18,7 @@ from archline.report.layout import terminal_width
 
 @record(eq=False)
 class FitReport(Fit):
-    """A fit: `parameters` by name, each with `value`, `standard_error` and `unit`; printed as the command prints it."""
+    """A fit: `parameters` by name, each with `value`, `standard_error` and `unit`; `str()` is the command's output."""
 
     def machine(self, title: str = "a machine fitted from measurements") -> str:
         """Return the text of a machine file."""
@@ -33,14 +33,14 @@ class FitReport(Fit):
 
 
 def fit(source: str | Path | Mapping[str, Sequence[Any]], model: str = "roofline") -> FitReport:
-    """Fit a model's parameters to a file of CSV, or to columns by name (sequences of one length), in SI units.
+    """Fit a model's parameters to measurements in SI units: a CSV file, or columns by name, sequences of one length.
 
-    `roofline` takes flops, bytes, seconds and joules, and if there are several a precision; `ice` takes work, span, io
+    `roofline` takes flops, bytes, seconds and joules, and a precision if there are several; `ice` takes work, span, io
     and joules. Raises ArchlineError: AL459 for another model, AL467 for invalid measurements, AL468 for measurements
     that do not determine the parameters.
     """
     if model not in COLUMNS:
-        hint = did_you_mean(model, COLUMNS) or f"models that are fitted: {', '.join(COLUMNS)}"
+        hint = did_you_mean(model, COLUMNS) or f"these models can be fitted: {', '.join(COLUMNS)}"
         raise error(UNKNOWN_MODEL, f"model `{model[:40]}` cannot be fitted", hint=hint)
     if isinstance(source, str | Path):
         return FitReport(**vars(fit_model(model, read_measurements(Path(source), model))))
@@ -48,7 +48,7 @@ def fit(source: str | Path | Mapping[str, Sequence[Any]], model: str = "roofline
 
 
 def write_machine(path: str | Path, text: str) -> None:
-    """Write a machine to a new file. Raises ArchlineError (AL413) if the file exists or cannot be written."""
+    """Write the text of a machine to a new file. Raises ArchlineError (AL413) if it exists or cannot be written."""
     target = Path(path)
     reason = "" if target.suffix == ".toml" else "the machine's file name must end in `.toml`"
     try:

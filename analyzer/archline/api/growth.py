@@ -16,11 +16,11 @@ RELATIONS = ("O", "Omega", "Theta", "compare")
 
 
 def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool = False) -> Order:
-    """Compare the growth of two expressions in sizes under facts, all in the language's syntax.
+    """Compare the growth of two expressions in sizes under the facts `where`, all in the language's syntax.
 
-    `relation` is O, Omega, Theta or compare. With `verify`, a second program that shares nothing with the first checks
-    the proofs and counterexamples. Raises ArchlineError for texts that are not expressions in sizes, and ValueError for
-    another relation.
+    `relation` is O, Omega, Theta or compare. With `verify`, an independent checker, which shares no code with the
+    prover, checks the proofs and counterexamples. Raises ArchlineError for texts that are not expressions in sizes, and
+    ValueError for another relation.
     """
     if relation not in RELATIONS:
         raise ValueError(f"relation must be one of {', '.join(RELATIONS)}")
@@ -45,12 +45,13 @@ def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool 
 
 
 def _checks(f: str, g: str, facts: tuple[str, ...], upper: Verdict | None, lower: Verdict | None) -> dict[str, Checked]:
+    """Check the upper and the lower verdict by the independent checker; undecided verdicts are left out."""
     both = {UPPER: _check(f, g, facts, upper), LOWER: _check(g, f, facts, lower)}
     return {name: checked for name, checked in both.items() if checked is not None}
 
 
 def _check(f: str, g: str, facts: tuple[str, ...], verdict: Verdict | None) -> Checked | None:
-    """Check a verdict of f = O(g) by the second program; None if there is nothing to check."""
+    """Check a verdict on f = O(g) by the independent checker; None if it is undecided."""
     match verdict:
         case Proved(certificate=certificate):
             question = {"f": f, "g": g, "facts": list(facts)}
@@ -64,6 +65,7 @@ def _check(f: str, g: str, facts: tuple[str, ...], verdict: Verdict | None) -> C
 
 
 def _holds(compared: str | None, verdicts: list[Verdict]) -> bool | None:
+    """Return whether the relation holds, or the comparison is decided; None if that is unknown."""
     if compared is not None:
         return None if compared == "unknown" else True
     if any(isinstance(verdict, Refuted) for verdict in verdicts):
@@ -72,6 +74,7 @@ def _holds(compared: str | None, verdicts: list[Verdict]) -> bool | None:
 
 
 def _compared(upper: Verdict | None, lower: Verdict | None) -> str:
+    """Return how f compares with g in growth, from the verdicts on f = O(g) and g = O(f)."""
     match upper, lower:
         case Proved(), Proved():
             return "equal"

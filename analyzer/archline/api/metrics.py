@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @record
 class MetricRegime:
-    """The bounds of a cost under a condition, given in the language's syntax."""
+    """The bounds of a cost under the condition `when`, a text in the language's syntax."""
 
     when: str
     lower: sympy.Expr
@@ -55,17 +55,17 @@ class Metric:
 
     @property
     def status(self) -> str:
-        """`exact`, `bounded`, `declared` (it depends on declared costs) or `unknown`."""
+        """The status: `exact`, `bounded`, `declared` (it depends on declared costs) or `unknown`."""
         return self._cost.status
 
     @property
     def reason(self) -> str | None:
-        """The reason that it is unknown."""
+        """The reason why the cost is unknown."""
         return self._cost.reason
 
     @property
     def place(self) -> str | None:
-        """The place that makes it unknown, `file:line:column`."""
+        """The place in the program that makes it unknown, `file:line:column`."""
         return None if self._cost.span is None else str(self._cost.span)
 
     @property
@@ -85,7 +85,7 @@ class Metric:
 
     @cached_property
     def regimes(self) -> tuple[MetricRegime, ...]:
-        """The bounds by conditions: for io on Z, each holding where its condition does; for other costs by cases.
+        """The bounds under conditions: of io conditions on Z, where several may hold; of other costs disjoint cases.
 
         Empty if one pair of bounds holds everywhere.
         """
@@ -137,10 +137,10 @@ class Metric:
     def upper_at(self, sizes: Mapping[str, ArrayLike] | None = None, /, **named: ArrayLike) -> NDArray[Any]:
         """Return the upper bound at many sizes: integers or arrays of integers, broadcast against each other.
 
-        Exact: int64 if all bounds fit, else integers of Python. For io it is the minimum of the bounds of all regimes
-        that hold at each point, which `at` may be below: that uses spare lines too, and follows recursion through the
-        program's calls. Bounds on counts are rounded down, others up. Raises ArchlineError as `at` does, naming the
-        first point that is wrong, and for arrays that cannot be broadcast (AL416).
+        Values are exact: int64 if all fit, else integers of Python. For io it is the minimum of the bounds of all
+        regimes that hold at each point; `at` may return less, as it also uses spare lines, and follows the calls of a
+        recursion. Bounds on counts are rounded down, others up. Raises ArchlineError as `at` does, naming the first
+        wrong point, and for arrays that cannot be broadcast (AL416).
         """
         return upper_of(self._report, self._cost, {**(sizes or {}), **named})
 
@@ -159,7 +159,7 @@ class Metric:
             case [low, high]:
                 return rf"${expression(low)} \le {name} \le {expression(high)}$"
             case _:
-                raise AssertionError("a cost has two bounds at most")
+                raise AssertionError("a cost has at most two bounds")
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(self.name)} = {escape(self.text)}</code> ({escape(self.status)})"
@@ -176,7 +176,7 @@ MISSING = "exact LRU counts need the extra `isl`"
 def counted(
     module: model.Module, node: s.Algorithm, line: int, point: Mapping[str, int], seconds: float = MAX_SECONDS
 ) -> LruCounts | LruUnavailable:
-    """Count the stack distances of a call; sizes that the point lacks stay symbols. Raises ArchlineError (AL417)."""
+    """Count the reuse distances of a call; sizes that are not in `point` stay symbols. Raises ArchlineError (AL417)."""
     try:
         return lru_counts(module, node, {**point, "L": line}, seconds)
     except MissingExtraError:
@@ -186,7 +186,7 @@ def counted(
 def lru_view(
     module: model.Module, node: s.Algorithm, line: int, at: Point | None, seconds: float = MAX_SECONDS
 ) -> LruView:
-    """Return the LRU counts for a report: in sizes, or at a point. Raises ArchlineError (AL411, AL417)."""
+    """Return the LRU counts for a report: as formulas, or at a point. Raises ArchlineError (AL411, AL417)."""
     point = {name: int(value) for name, value in (at or {}).items() if value == int(value)}
     if point.get("L", line) != line:
         raise error(rules.OPTIONS_CLASH, f"`--lru {line}` contradicts L = {point['L']}")
@@ -201,7 +201,7 @@ def lru_view(
 
 
 def _at(view: LruView, curve: MissCurve, point: Mapping[str, int]) -> LruView:
-    """Return LRU misses of caches of 1, 2, 4, ... lines, until all data fits, and the bound at the given cache."""
+    """Add to a view the LRU misses in caches of 1, 2, 4, ... lines until all data fits, and the bound at Z and L."""
     lines = {1 << step for step in range(curve.first.bit_length())} | {max(1, curve.first)}
     capacity = point["Z"] // point["L"] if "Z" in point and "L" in point else None
     if capacity is not None:
@@ -216,7 +216,7 @@ def _at(view: LruView, curve: MissCurve, point: Mapping[str, int]) -> LruView:
 
 
 def with_lru(view: CostView, lru: LruView) -> CostView:
-    """Return a view with exact counts; the lower bound on io is the larger of both."""
+    """Return a view with exact LRU counts, which may raise the lower bound on io."""
     least = 0 if lru.bound is None else lru.bound.bound
     rows = tuple(replace(row, least=least) if row.metric == "io" else row for row in view.rows)
     return replace(view, rows=rows, lru=lru)

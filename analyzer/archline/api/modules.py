@@ -25,7 +25,7 @@ class Module:
         return self._module
 
     def __getitem__(self, name: str) -> Algorithm:
-        """Return the algorithm of a name. Raises ArchlineError for an unknown one."""
+        """Return an algorithm by its name. Raises ArchlineError for an unknown one."""
         if name not in self._module.algorithms:
             path = self._module.program.source.path
             hint = did_you_mean(name, self) or "it defines " + ", ".join(list(self)[:12])
@@ -34,7 +34,7 @@ class Module:
         return Algorithm(self._module, self._module.algorithms[name])
 
     def claims(self) -> tuple[Contract, ...]:
-        """Return the verdicts on the claims of its file. Raises ArchlineError for unknown machines and models."""
+        """Decide the claims of the file, in order. Raises ArchlineError for unknown machines and models."""
         return claims(self._module)
 
     def __contains__(self, name: object) -> bool:

@@ -28,13 +28,13 @@ from archline.report.optima import text
 
 @record(eq=False)
 class Optimised:
-    """An optimum: `str()` shows it. It has the attributes of `found`: `status`, `value`, `variables`, `ranges`."""
+    """An optimum: `str()` shows it, and it has the attributes of `found`: `status`, `value`, `variables`, `ranges`."""
 
     answer: Optimisation
 
     @property
     def found(self) -> EnergyOptimum:
-        """The optimum."""
+        """The optimum with its attributes."""
         return self.answer.found
 
     def __getattr__(self, name: str) -> Any:
@@ -67,9 +67,9 @@ def optimise(
     `over="c,P=1..64"` names sizes, symbols of formulas or quantities of the machine, with ranges if no facts give them;
     `subject=["time <= 2 ms"]` constrains the optimum. Sizes of algorithms are whole numbers, and so are the symbols in
     `integer`. With `halve="gamma_e,delta_e"` quantities are halved, with the fewest halvings that meet `subject`;
-    quantities with `=` between them together. Costs that are only bounded count at their upper ends, or at the lower
-    ones (`bound`). Raises ArchlineError as `energy` does; AL461, AL462 and AL490 for wrong constraints, AL491 for a
-    missing range.
+    quantities that are joined by `=` are halved together. Costs that are not exact count at their upper bounds, or at
+    their lower bounds if `bound` is "lower". Raises ArchlineError as `energy` does; AL461, AL462 and AL490 for wrong
+    constraints, AL491 for a missing range.
     """
     sizes = merge_sizes(at, {}) or {}
     chosen = subject_of(target)

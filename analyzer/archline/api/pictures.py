@@ -1,4 +1,4 @@
-"""Make pictures of machines and comparisons: this module has the data behind them, and writes the files."""
+"""Make the pictures of machines and comparisons: compute the data that they show, and write the files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from archline.execution.results import Cache
 
 SERVED = frozenset(("accesses", *(f"{level}_bytes" for level in LEVELS)))
-"""The amounts that are bytes served by levels of caches, or the accesses."""
+"""The amounts of accesses, and of bytes that each level of caches serves."""
 
 
 class Picture(Drawn):
@@ -39,7 +39,7 @@ class Picture(Drawn):
 
     @property
     def points(self) -> tuple[Mapping[str, Cell], ...]:
-        """The data, by column."""
+        """The points, each with its values by column."""
         return self.view.points
 
 
@@ -50,7 +50,7 @@ def roofline(
     cache: Cache | str | None = None,
     where: str | None = None,
 ) -> Picture:
-    """Draw roofline, arch line and power of a machine against the intensity, with algorithms' intensities at sizes.
+    """Draw the roofline, the arch line and the power of a machine, and the intensities of algorithms at sizes.
 
     Raises ArchlineError: AL458 if the machine lacks a quantity, and as `energy` does.
     """
@@ -61,7 +61,7 @@ def roofline(
 def roofline_of(
     machine: Machine, subjects: Sequence[Subject], at: Given, settings: Settings, where: str | None = None
 ) -> Picture:
-    """Draw a roofline for values as `--at` gives them. Raises ArchlineError."""
+    """Draw a roofline with the intensities of some subjects at sizes. Raises ArchlineError."""
     from archline.report.pictures.roofline import view
 
     intensities: dict[str, dict[str, Interval]] = {}
@@ -90,7 +90,7 @@ def roofline_of(
 
 
 def _intensities(result: EnergyResult) -> dict[str, Interval]:
-    """Return the flops for each byte of slow memory, and of each level of caches; empty without bytes."""
+    """Return the flops per byte of slow memory and of each level of caches, by level; empty without bytes."""
     estimate = result.estimate
     memory = None if estimate is None else estimate.figures.get("intensity")
     if estimate is None or memory is None:
@@ -104,9 +104,10 @@ def _intensities(result: EnergyResult) -> dict[str, Interval]:
 
 
 def greenup(machine: str | Machine, intensity: Number | float) -> Picture:
-    """Draw the f and m for which f*W flops and Q/m bytes take less time or energy than W and Q = W/intensity.
+    """Draw for which f and m a run of f*W flops and Q/m bytes takes less time or energy than one of W and Q.
 
-    Raises ArchlineError: AL458 if the machine lacks a quantity, AL411 for an intensity that is not above 0.
+    `intensity` is W/Q. Raises ArchlineError: AL458 if the machine lacks a quantity, AL411 for an intensity that is not
+    above 0.
     """
     from archline.report.pictures.greenup import view
 
@@ -116,10 +117,10 @@ def greenup(machine: str | Machine, intensity: Number | float) -> Picture:
 
 
 def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Picture:
-    """Draw the two sides of the balance principles for matrix products and sorting, from one year to another.
+    """Draw both sides of the balance principles for matrix products and sorting, from one year to another.
 
-    Without years, for 15 years from the machine's. Raises ArchlineError: AL458 for a machine without trends or without
-    a quantity, AL411 for years out of order.
+    The default is the machine's year and the 15 years after it. Raises ArchlineError: AL458 for a machine without
+    trends or without a quantity, AL411 for years that are not a range.
     """
     from archline.report.pictures.balance import view
 

@@ -1,4 +1,4 @@
-"""Plot io against Z at given sizes: derived bounds, and the misses of optimal replacement in one run."""
+"""Plot io against Z at sizes: the derived bounds, and the misses of optimal replacement in a run."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ Ends: TypeAlias = dict[int, tuple[Number, Number]]
 FORMATS = ("svg", "png", "pdf")
 MAX_DOUBLINGS, SOME_LINES = 200, 4
 MAX_WORK, MAX_PLAIN_WORK = 10**7, 10**5
-"""Runs of more work are not simulated: compiled, and as plain Python."""
+"""Runs of more work are not simulated: compiled ones, and those of plain Python."""
 LARGEST = 10**300
 """The largest number that the axes of a picture can show."""
 
 
 @record(eq=False)
 class Drawn:
-    """A picture: `str()` is a table of its data, `save` draws it."""
+    """A picture: `str()` is a table of its data, `save` writes it to a file."""
 
     view: PictureView
 
@@ -81,17 +81,17 @@ class IoPlot(Drawn):
 
     @property
     def points(self) -> tuple[IoPoint, ...]:
-        """The drawn points: `words`, `lower`, `upper`, and `simulated`, None if there was no run."""
+        """The drawn points, with `words`, `lower`, `upper`, and `simulated`, which is None if there was no run."""
         return self.view.rows
 
     @property
     def outside(self) -> tuple[int, ...]:
-        """The Z at which the run is outside the bounds, a defect of archline; empty if there are none."""
+        """The values of Z at which the run is outside the bounds, which is a defect of archline."""
         return tuple(io_point.words for io_point in self.points if io_point.outside)
 
 
 def check_target(path: str | Path) -> str:
-    """Return the format of a picture, if one can be written there. Raises ArchlineError (AL413, AL417, AL418)."""
+    """Return the format of a picture by its path. Raises ArchlineError (AL413, AL417, AL418) if it is not possible."""
     target = Path(path)
     form = target.suffix.removeprefix(".").lower()
     if form not in FORMATS:
@@ -132,7 +132,7 @@ def plot_io(
 def plotted(
     algorithm: Algorithm, at: Given, *, line: int, seed: int = 0, option: str = "", compiled: bool | None = None
 ) -> IoPlot:
-    """Make the plot for values as `--at` gives them. Raises ArchlineError."""
+    """Plot io for sizes `at`, with their places on the command line after `option`. Raises ArchlineError."""
     if line < 1:
         raise error(rules.WRONG_CACHE, f"L is {line}; a line must have at least 1 word")
     report = algorithm.cost()
@@ -184,7 +184,10 @@ class _Bounds:
     line: int
 
     def at_all(self, marks: list[int]) -> Ends:
-        """Return the bounds from one line to where they stay constant, and around the marks, where the facts allow."""
+        """Return the bounds for caches of 1 line up to where they are constant, and near the numbers of lines `marks`.
+
+        Caches that the facts exclude are left out.
+        """
         settled = self._at(2**MAX_DOUBLINGS)
         result: Ends = {}
         for power in range(MAX_DOUBLINGS):
@@ -192,7 +195,7 @@ class _Bounds:
             if result[2**power] == settled:
                 break
         between = (quarters * lines // 4 for lines in list(result) for quarters in (5, 6, 7))
-        # One line less than a regime needs shows its step.
+        # A point at one line less than a regime needs shows the step.
         near = (lines - less for lines in marks for less in (0, 1))
         last = max(SOME_LINES, 3 * max(result) // 2)
         for lines in {*between, *near, *range(1, SOME_LINES + 1)}:
@@ -216,7 +219,7 @@ class _Bounds:
 
 @record(eq=False)
 class _Start:
-    """The minimum number of lines with which a regime holds, and its bound."""
+    """The minimum number of lines at which a regime holds, and the value of its bound there."""
 
     lines: int
     bound: Number
@@ -224,7 +227,7 @@ class _Start:
 
 
 def _start(regime: Bound, point: Point, line: int) -> _Start | None:
-    """Return the start of a regime; None if it, or its bound, has no value."""
+    """Find the start of a regime at a point; None if its condition or its bound has no value."""
     try:
         # Every condition is that Z - L*lines is at least 0.
         needs = [-evaluate(need, {**point, "Z": 0, "L": line}) / line for need in regime.where.needs]
@@ -235,7 +238,7 @@ def _start(regime: Bound, point: Point, line: int) -> _Start | None:
 
 
 def _regimes(report: CostReport, starts: list[_Start], line: int, last: int) -> Iterator[IoRegime]:
-    """Yield the regimes that fetch less than the earlier ones at these sizes."""
+    """Yield the regimes, by increasing lines of cache, whose bound is less than those of the regimes before."""
     least: Number | None = None
     for start in sorted(starts, key=lambda start: (start.lines, start.bound)):
         if start.lines <= last and (least is None or start.bound < least):
@@ -244,7 +247,7 @@ def _regimes(report: CostReport, starts: list[_Start], line: int, last: int) -> 
 
 
 def _too_long(report: CostReport, point: Point, compiled: bool | None) -> str | None:
-    """Return the reason that a run is not simulated; None if it is."""
+    """Return the reason why the run at a point is not simulated; None if it is short enough."""
     limit = MAX_WORK if compiled is not False and compiled_available() else MAX_PLAIN_WORK
     cost = report.costs["work"]
     if cost.upper is None:

@@ -1,4 +1,4 @@
-"""Apply a function to several tasks at a time, in processes of their own; cached results are not computed again."""
+"""Apply a function to tasks in parallel processes, and read results from the result cache if they are there."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def kept(
     read: Callable[[Any], R],
     jobs: int | None = None,
 ) -> list[R | Refused]:
-    """Return the results of a function for each task, in order, or the diagnostics of an ArchlineError that it raises.
+    """Return the result of `work` for each task, in order, or the diagnostics of an ArchlineError that it raises.
 
-    Results, lists or records, are looked up in the user's cache under the key `asked(task)`, and written there; a key
-    of None is not cached. Cached results are `read` from JSON.
+    Results, lists or records, are looked up in the user's cache under the key `asked(task)`, and written there; those
+    with key None are not cached. `read` makes a result of cached JSON data. At most `jobs` processes are used.
     """
     keys = {task: asked(task) for task in tasks}
     outcomes: dict[T, R | Refused] = {}
@@ -52,6 +52,7 @@ def kept(
 
 
 def _worked(work: Callable[[T], R], asked: tuple[T, object]) -> R | Refused:
+    """Compute the result of a task, and store it under its key; return diagnostics for an exception."""
     task, key = asked
     try:
         with record_reads() as read:
@@ -74,14 +75,14 @@ def _data(value: Any) -> Any:
 
 
 def results(work: Callable[[T], R], tasks: Sequence[T], jobs: int | None = None) -> list[R]:
-    """Return the results of a function for each task, in order, by `jobs` processes (None: one a processor).
+    """Return the result of `work` for each task, in order, by `jobs` processes (None: one per processor).
 
-    Each task is given to the next idle process; an early end of this process ends all.
+    Each task is given to the next idle process. All processes end if this one does.
     """
     jobs = min(jobs or _processors(), len(tasks))
     if jobs <= 1:
         return [work(task) for task in tasks]
-    # Forked processes then need not import it again.
+    # Imported before processes are forked, which then need not import it again.
     load_module("archline.api.algorithms")
 
     pool = ProcessPoolExecutor(jobs, initializer=_end_with_parent)

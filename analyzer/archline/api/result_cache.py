@@ -1,8 +1,8 @@
 """Keep results in the user's cache folder: the texts that commands print, and the outcomes of targets.
 
-The key of an entry is a question (a command and its options), the current folder, and the state of this program. It
-has the digests of all files that were looked for, and is ignored once one of these has another text, or appears. It
-begins with its own digest: a damaged entry is ignored. If the folder cannot be written, nothing is stored.
+The key of an entry is a question (a command and its options), the current folder, and the state of this program. An
+entry has the digests of all files that were looked for, and is ignored once one of them changes or appears. It begins
+with a digest of its text, so that a damaged entry is ignored. If the folder cannot be written, nothing is stored.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from archline.language.source import Read, current_text, is_path, record_reads
 from archline.resources import PACKAGE, cache_folder, resource
 
 FORMAT = 4
-"""The format of entries; a change of it needs another number."""
+"""The number of the format of entries, to be increased when the format changes."""
 MAX_ENTRIES = 2_000
 SHIPPED = ("grammar", "bounds", "papers", "machines", "stdlib")
-"""Folders that results depend on: in the last two new files may hide existing ones."""
+"""Folders that results depend on; a new file in one of the last two may take precedence over an existing one."""
 
 
 def kept(asked: object, targets: Iterable[str], make: Callable[[], tuple[str, int]]) -> tuple[str, int]:
     """Return the cached text and exit code for a question about targets, if still valid; else make and store them."""
-    whole = asked, [(target, is_path(target.partition("::")[0])) for target in targets]
-    entry = find(whole)
+    question = asked, [(target, is_path(target.partition("::")[0])) for target in targets]
+    entry = find(question)
     match entry:
         case [str(text), int(code)]:
             return text, code
         case _:
             with record_reads() as read:
                 result = make()
-            store(whole, read, result)
+            store(question, read, result)
             return result
 
 
 def find(asked: object) -> Any:
-    """Return the stored answer to a question, as JSON gives it, if it is still valid; else None."""
+    """Return the stored answer to a question, as JSON data, if it is still valid; else None."""
     try:
         digest, _, text = _place(asked).read_text(encoding="utf-8").partition("\n")
         if digest != _digest(text):
@@ -59,18 +59,21 @@ def find(asked: object) -> Any:
 
 
 def store(asked: object, read: Read, found: object) -> None:
-    """Store an answer that was found with these files, unless a solver failed or the time was up."""
+    """Store the answer `found` to a question, which depends on the files `read`.
+
+    Nothing is stored if a solver failed or time ran out.
+    """
     if failures or Clock.late:
         return
     digests = {str(path): None if text is None else _digest(text) for path, text in read.items()}
     text = json.dumps({"read": digests, "found": found})
     with suppress(OSError, RuntimeError):
-        place = _place(asked)
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with NamedTemporaryFile("w", encoding="utf-8", dir=place.parent, delete=False) as stream:
+        file = _place(asked)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with NamedTemporaryFile("w", encoding="utf-8", dir=file.parent, delete=False) as stream:
             stream.write(f"{_digest(text)}\n{text}")
-        os.replace(stream.name, place)
-        _forget_oldest(place.parent)
+        os.replace(stream.name, file)
+        _forget_oldest(file.parent)
 
 
 def _digest(text: str) -> str:
@@ -78,26 +81,27 @@ def _digest(text: str) -> str:
 
 
 def _current(path: str) -> str | None:
+    """Return the digest of the current text of a file; None if it cannot be read."""
     text = current_text(Path(path))
     return None if text is None else _digest(text)
 
 
 def _place(asked: object) -> Path:
-    """Return the file of an entry. Raises RuntimeError or OSError if there can be none."""
+    """Return the path of an entry's file. Raises RuntimeError or OSError without a cache folder or a current folder."""
     name = _digest(repr((FORMAT, __version__, sys.version_info[:3], _program(), os.getcwd(), asked)))
     return cache_folder() / "results" / f"{name}.json"
 
 
 @cache
 def _program() -> str:
-    """Return a digest of the state of this program's and the solvers' files, which may change without its version."""
+    """Return a digest of the files of this program and the solvers, which may change without a new version."""
     solver = find_spec("flint")
     site = os.stat(Path(solver.origin).parents[1]).st_mtime_ns if solver and solver.origin else 0
     return _digest(repr((site, sorted(_states((PACKAGE, *map(resource, SHIPPED)))))))
 
 
 def _states(folders: Iterable[Path]) -> Iterable[tuple[str, int, int]]:
-    """Yield the files of folders, with their sizes and times."""
+    """Yield path, size and time of change of each file below some folders."""
     for folder in folders:
         for root, _, names in os.walk(folder):
             for name in names:

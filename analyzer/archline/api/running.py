@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @record(eq=False)
 class Run(ExecutedRun, WithPage):
-    """The outputs and counts of a run. `str()` shows the counts between the derived bounds."""
+    """The outputs and counts of a run; `str()` shows the counts with the derived bounds."""
 
     @property
     def outputs(self) -> Mapping[str, NDArray[Any]]:
@@ -51,18 +51,18 @@ class Run(ExecutedRun, WithPage):
 
     @property
     def time(self) -> Fraction | None:
-        """Seconds on the given machine, along the path that takes longest; None without a machine."""
+        """The seconds on the given machine, along the critical path; None without a machine."""
         return None if self.counts.time is None else self.counts.time[0]
 
     @property
     def path(self) -> ExecutedPath | None:
-        """The longest path through the processors, piece by piece; None if it was not asked for."""
+        """The critical path through the processors, step by step; None if it was not asked for."""
         metric = self.settings.path
         return None if metric is None else ExecutedPath(metric, self.execution.path)
 
     @property
     def outside(self) -> tuple[str, ...]:
-        """The metrics counted outside their derived bounds, which is a defect of archline; empty if there are none."""
+        """The metrics whose counts are outside their derived bounds, which is a defect of archline."""
         return self.view.counts.outside
 
     @property
@@ -92,7 +92,7 @@ class Run(ExecutedRun, WithPage):
             del metrics["io"]
         elif processors is not None:
             several = parallel_io_cost(self.algorithm.module, self.algorithm.node, metrics["io"], processors.count)
-            # The schedule is one for which the bound is declared to hold.
+            # The bound holds under assumptions on the schedule, which this one satisfies.
             metrics["io"] = several if several.upper is None else replace(several, status="bounded")
         derived, unknown = derived_at(metrics, {**point, **of_cache})
         unchecked |= unknown
@@ -120,14 +120,14 @@ class Run(ExecutedRun, WithPage):
 
     @property
     def _other_words(self) -> str:
-        """A remark if the words of the machine differ from the words of `bytes`."""
+        """A remark if the machine's words have another size than the 8 B that `bytes` assumes."""
         machine = self.settings.machine
         word = 8 if machine is None or self.cache is None else machine.values.get("word", 8)
         return "" if word == 8 else f"; byte counts assume words of 8 B, but the machine's words have {word} B"
 
     @property
     def _not_derived(self) -> str | None:
-        """The reason that the derived io does not apply to this run; None if it does."""
+        """The reason why the derived io does not apply to this run; None if it does."""
         if self.cache is not None and self.cache.policy != "optimal":
             return "the derived bounds assume optimal replacement"
         if self.settings.processors is not None and isinstance(self.settings.processors.schedule, WorkStealing):
@@ -146,7 +146,7 @@ class Run(ExecutedRun, WithPage):
         return {metric: count for metric, count in counted.items() if count is not None}
 
     def _moves(self, metric: str) -> bool:
-        """Test whether a metric of communication can count anything: within nodes only if an axis is."""
+        """Test whether a metric of communication can count anything: one between nodes only if an axis is in nodes."""
         return not metric.startswith("node_") or any(axis.within is not None for axis in self.algorithm.node.grid)
 
     def __str__(self) -> str:
@@ -159,11 +159,11 @@ class Run(ExecutedRun, WithPage):
 
 
 run, run_at = partial(running.run, Run), partial(running.run_at_sizes, Run)
-"""Runs on arguments, and on data that is generated for sizes."""
+"""Functions that run an algorithm on arguments, and on data that is generated for sizes."""
 
 
 def derived_at(costs: Mapping[str, Cost], point: Point) -> tuple[dict[str, ValueRange], dict[str, str]]:
-    """Return the derived values at a point, and the reasons of costs without a value."""
+    """Evaluate costs at a point; also return the reasons why some have no value."""
     derived: dict[str, ValueRange] = {}
     unchecked: dict[str, str] = {}
     for name, cost in costs.items():

@@ -1,4 +1,4 @@
-"""Estimate the strong scaling of algorithms on grids, and of formulas that hold P."""
+"""Estimate the strong scaling of algorithms on grids, and of formulas in P."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from archline.report.layout import terminal_width
 
 
 class Scaled:
-    """The scaling of an algorithm: `str()` shows it as the command does; `steps` are points, `document` is JSON."""
+    """The scaling of an algorithm: `str()` shows it as the command does, `steps` has its points."""
 
     def __init__(self, scaling: Scaling) -> None:
         self.scaling = scaling
 
     @property
     def steps(self) -> tuple[ScaleStep, ...]:
-        """The sizes in the order of their processors, each with its energy, or the reason that it was left out."""
+        """The steps by increasing processors, each with its sizes and its energy, or why it was left out."""
         return self.scaling.steps
 
     @property
@@ -53,10 +53,11 @@ def scale(
     parameters: Mapping[str, str | float] | None = None,
     measured: bool = False,
 ) -> Scaled:
-    """Find where time and energy scale perfectly: one problem on more and more processors (Demmel et al. 2013).
+    """Find where time and energy scale perfectly: a fixed problem on more and more processors (Demmel et al. 2013).
 
-    `vary="c=1..8"` names sizes that grow, several together as a list; `at` has the rest. Raises ArchlineError as
-    `energy` does; AL411 if sizes that vary together differ in number, or the processors do not grow.
+    `vary="c=1..8"` names a size that grows, a list names several that grow together; `at` has the other sizes.
+    Raises ArchlineError as `energy` does; AL411 if sizes that grow together have different numbers of values, or the
+    processors do not grow.
     """
     chosen = adjust_machine(machine, parameters)
     varied = [vary] if isinstance(vary, str) else list(vary)

@@ -1,4 +1,4 @@
-"""List the algorithms of the library and of files, print programs in canonical form, and explain diagnostics."""
+"""List the algorithms of the library and of files, format programs in canonical form, and explain diagnostics."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def explain(code: str) -> str:
     return rule.documentation
 
 
-# Blocks nest up to 320 levels and expressions up to 200; a level takes several calls.
+# Blocks nest up to 320 levels and expressions up to 200; each level takes several calls.
 _RECURSION_LIMIT = 20_000
 
 
 class FormatError(AssertionError):
-    """The formatted text has another meaning than the program: a defect of the printer, never of the input."""
+    """The formatted text differs in meaning from the program, which is a defect of the printer."""
 
 
 def format_source(source: Source) -> str:
-    """Return the canonical text of a program, which is parsed again and must have the same structure: else FormatError.
+    """Return the canonical text of a program.
 
-    Raises ArchlineError for a program with syntax errors.
+    Raises ArchlineError for a program with syntax errors, and FormatError if the text, parsed again, differs from it.
     """
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
     program = parse_program(source)
@@ -70,9 +70,10 @@ def _texts(comments: tuple[object, ...]) -> list[str]:
 
 
 def listed(targets: Sequence[str]) -> list[LibraryEntry]:
-    """Return the algorithms that targets name; without targets those of the library. Raises ArchlineError.
+    """List the algorithms that targets name; without targets those of the library. Raises ArchlineError.
 
-    A target is a family (`dense`) or module (`dense.lu`) of the library, a file or a folder; `::name` picks one.
+    A target is a family (`dense`) or module (`dense.lu`) of the library, a file or a folder; with `::name` only the
+    algorithms of that name are listed.
     """
     if not targets:
         return [entry for module in stdlib_modules() for entry in _of_module(module)]
@@ -101,7 +102,7 @@ def _of_place(place: str) -> Iterator[LibraryEntry]:
     selected = [module for module in modules if module == place or module.startswith(f"{place}.")]
     if not selected:
         families = sorted({module.partition(".")[0] for module in modules})
-        hint = did_you_mean(place, [*families, *modules]) or f"its families are {', '.join(families)}"
+        hint = did_you_mean(place, [*families, *modules]) or f"the library's families are {', '.join(families)}"
         message = f"there is no file, folder, family or module of the standard library called `{place}`"
         raise error(syntax_rules.MISSING_FILE, message, path=place, hint=hint)
     for module in selected:

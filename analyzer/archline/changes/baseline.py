@@ -1,8 +1,8 @@
 """Write and read baselines: algorithms and their costs as text, a line for each metric or regime of cache misses.
 
 A line has an algorithm with its sizes, then facts about a cost: `gemv.algo::gemv(n, m)  work == 3*n*m + n + 1`, or the
-program, from which whole costs are derived. Other lines accept findings. Lines are sorted and independent of other
-algorithms, so that branches merge.
+program, from which costs with values are derived. Other lines accept findings. The lines are sorted, and those of an
+algorithm do not depend on other algorithms, so that git can merge baselines of two branches.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ _ACCEPTED = re.compile(r"accept (?P<code>AL\d+) (?P<path>\S.*?)(::(?P<name>\w+))
 
 @record(eq=False)
 class Entry:
-    """The lines of an algorithm with these sizes in a baseline `file`, from `line` on: texts with their lines."""
+    """The entry of an algorithm in a baseline: its sizes, its costs and its programs, texts with their line numbers.
+
+    The first line is `line` of `file`.
+    """
 
     file: str
     sizes: tuple[str, ...]
@@ -61,13 +64,13 @@ class Entry:
 
 
 def sort_by_cache(*costs: Cost) -> list[Bound]:
-    """Return the shown bounds of costs by cache conditions: large caches first, the last one always holds."""
+    """List the bounds of costs by cache that pages show: large caches first; the last one holds in any cache."""
     shown = (bound for cost in costs for bound in cost.by_cache)
     return sorted(shown, key=lambda bound: (len(bound.where.when), bound.where.when), reverse=True)
 
 
 def write_costs(costs: Costs) -> list[str]:
-    """Write the known costs, one text for each metric or regime."""
+    """Write the known costs as texts, one for each metric or regime, sorted."""
     texts: list[str] = []
     for cost in costs:
         if cost.lower is None or cost.upper is None:
@@ -85,8 +88,8 @@ def read_entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[
         source = Source(file, Path(file).read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         hint = f"`archline check TARGET --write-baseline {file}` writes it"
-        what = "does not exist" if isinstance(problem, FileNotFoundError) else "cannot be read"
-        raise error(NO_BASELINE, f"`{file}` {what}", path=file, hint=hint) from None
+        reason = "does not exist" if isinstance(problem, FileNotFoundError) else "cannot be read"
+        raise error(NO_BASELINE, f"`{file}` {reason}", path=file, hint=hint) from None
     result: dict[str, Entry] = {}
     accepted: list[tuple[int, re.Match[str]]] = []
     for number, line in enumerate(source.lines, 1):
@@ -113,7 +116,7 @@ def make_relative(file: str, path: str) -> str:
 
 
 def iterate_lines(file: str) -> Iterator[tuple[str, str]]:
-    """Yield (subject, line) for the lines of a baseline: `gemv.algo::gemv`. Raises ArchlineError (AL442)."""
+    """Yield key and text of each line of a baseline; a key is `gemv.algo::gemv`. Raises ArchlineError (AL442)."""
     by_algorithm, accepted = read_entries(file)
     for key, entry in by_algorithm.items():
         yield from ((key, f"{key}({', '.join(entry.sizes)})  {text}") for text in (*entry.programs, *entry.costs))
@@ -122,7 +125,7 @@ def iterate_lines(file: str) -> Iterator[tuple[str, str]]:
 
 
 def group_by_metric(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Group texts by metric."""
+    """Group the texts of costs by their first word, the metric."""
     groups: dict[str, list[str]] = {}
     for text in texts:
         groups.setdefault(text.partition(" ")[0], []).append(text)
@@ -130,7 +133,10 @@ def group_by_metric(texts: Iterable[str]) -> dict[str, list[str]]:
 
 
 def read_cost(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
-    """Read a written cost, in the names of a scope. Raises ArchlineError, NotStaticError, KeyError."""
+    """Read the cost of a metric from its texts, in the names of a scope.
+
+    Raises ArchlineError, NotStaticError or KeyError for texts that cannot be read.
+    """
     bounds: list[tuple[Poly, Poly]] = []
     by_cache: list[Bound] = []
     for text in texts:
@@ -153,7 +159,10 @@ def read_cost(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
 
 
 def _read_bound(expr: s.Expr, scope: Scope, text: str) -> Poly:
-    """Read a bound in a text. Raises NotStaticError, and ArchlineError (AL442) for a name unknown to the scope."""
+    """Convert a bound to a polynomial. Raises NotStaticError, and ArchlineError (AL442) for an unknown name.
+
+    `text` is the entry with the bound.
+    """
     try:
         return scope.facts.restore(static_value(expr, scope))
     except NotStaticError as problem:

@@ -1,7 +1,7 @@
-"""Write an algorithm as a program under canonical names: equal for two algorithms that differ in names alone.
+"""Write an algorithm as a program with canonical names, which is equal for algorithms that differ only in names.
 
 Sizes are numbered by their place in the signature, other names in order of appearance; called algorithms follow.
-Docstrings, comments and claims are omitted: costs are derived from the executed statements only.
+Docstrings, comments and claims are omitted, as costs depend only on executed statements.
 """
 
 from __future__ import annotations
@@ -28,32 +28,33 @@ _LOCAL = re.compile(r"let (\w+)|local (\w+)")
 _INNER = re.compile(r"(?:parallel )?for (\w+) in |split .* as (\w+):$")
 Names = tuple[str, ...]
 NewName = Callable[[str], str]
-"""A function that returns the next name with this beginning."""
+"""A function that returns the next unused name with a given prefix."""
 
 
 @record
 class Canonical:
-    """The text of an algorithm with all that it calls, and its sizes and indices by their canonical names."""
+    """The canonical text of an algorithm and its callees; `sizes` maps canonical names to its sizes and indices."""
 
     text: str
     sizes: Mapping[str, str] = field(compare=False)
 
     @property
     def header(self) -> str:
-        """The first line: parameters, their types and the grid."""
+        """The first line of the text, with the parameters, their types and the grid."""
         return self.text.partition("\n")[0]
 
 
 def rename_text(text: str, names: Mapping[str, str]) -> str:
-    """Replace names in a text; names of called algorithms are given with an opening bracket."""
+    """Replace names in a text; in `names`, a called algorithm has its name and an opening bracket."""
     return _NAME.sub(lambda match: names.get(match[0], match[0]), text)
 
 
 def match_sizes(old: s.Algorithm, new: s.Algorithm, olds: Names, news: Names) -> tuple[Names, Names]:
-    """Match the sizes of two versions; also return facts where both versions take the same arrays.
+    """Match the newer sizes `news` of two versions with the older ones `olds`.
 
-    Sizes match that have the same name, or else the same place in an array of the same name. Without any match the same
-    number of sizes match in their order: no names are returned then.
+    Returns the older name for each newer size, and facts under which both versions take the same arrays. Sizes match if
+    they have the same name, or else the same place in an array of the same name. If no sizes match but their numbers
+    are equal, they match by position, and no names are returned.
     """
     arrays = s.ArrayType | s.IndexArrayType
     earlier, later = (
@@ -72,7 +73,7 @@ def match_sizes(old: s.Algorithm, new: s.Algorithm, olds: Names, news: Names) ->
     now = {a: name for name, a in matched.items()}
     only = {*olds} ^ {*news}
     equal = ((now.get(a, a), b) for a, b in places if a in only or b in only)
-    # A size of one version only is written in sizes of both.
+    # A size that only one version has is written in sizes that both have.
     pairs = (sorted(pair, key=lambda name: (name in matched, name not in only)) for pair in equal if pair[0] != pair[1])
     like = tuple(matched.get(name, name) for name in news) if matched or len(olds) != len(news) else ()
     return like, tuple(dict.fromkeys(map(" == ".join, pairs)))
@@ -82,13 +83,13 @@ def match_sizes(old: s.Algorithm, new: s.Algorithm, olds: Names, news: Names) ->
 def make_canonical(module: Module, algorithm: s.Algorithm, like: Names = ()) -> Canonical:
     """Return the canonical form of an algorithm of a checked module.
 
-    `like` holds names in the order of the sizes of another version; sizes with such names get its numbers.
+    `like` has names in the order of the sizes of another version; sizes with these names get the same numbers.
     """
     algorithms, externs = _find_reached(module, algorithm)
     nodes = s.nodes(tuple(reached.body for reached in algorithms))
     new = _make_name_generator({item.span.source.text for item in (*algorithms, *externs)})
     numbered = {size: new(SIZE_PREFIX) for size in (like or module.signatures[algorithm].size_names)}
-    # Implementations of collective operations are found by their names.
+    # Implementations of collective operations keep their names, by which they are found.
     collectives = {item for node in nodes if isinstance(node, s.Communicate) for item in iterate_callees(module, node)}
     calls = {f"{reached.name}(": f"{new(ALGORITHM_PREFIX)}(" for reached in algorithms if reached not in collectives}
     lines: list[str] = []
@@ -107,14 +108,14 @@ def make_canonical(module: Module, algorithm: s.Algorithm, like: Names = ()) -> 
 
 
 def program_text(module: Module, algorithm: s.Algorithm) -> str:
-    """Return the text of an algorithm in its own names, with all that it calls: a program of equal canonical form."""
+    """Write an algorithm and its callees, in their own names, as a program with the same canonical form."""
     return "".join(
         f"{line}\n" for items in _find_reached(module, algorithm) for item in items for line in _renamed_lines(item, {})
     )
 
 
 def _find_reached(module: Module, algorithm: s.Algorithm) -> tuple[tuple[s.Algorithm, ...], tuple[s.Extern, ...]]:
-    """Return the algorithm and all that a run of it may call, without parts that costs do not depend on."""
+    """Find the algorithms and externs that a run of an algorithm may call; it is the first algorithm itself."""
     algorithms = tuple(dict.fromkeys((algorithm, *find_reachable(module, algorithm))))
     calls = s.find(tuple(reached.body for reached in algorithms), s.Call)
     externs = dict.fromkeys(target for target in map(module.targets.get, calls) if isinstance(target, s.Extern))
@@ -122,7 +123,7 @@ def _find_reached(module: Module, algorithm: s.Algorithm) -> tuple[tuple[s.Algor
 
 
 def _make_name_generator(texts: set[str]) -> NewName:
-    """Make a generator of canonical names that occur in none of the texts."""
+    """Make a function that returns new canonical names, which occur in none of the texts."""
     suffix, counts = "_", Counter[str]()
     while any(re.search(rf"\b[a-z][0-9]+{suffix}\b", text) for text in texts):
         suffix += "_"
@@ -135,9 +136,9 @@ def _make_name_generator(texts: set[str]) -> NewName:
 
 
 def _renamed_lines(item: s.Item, names: Mapping[str, str], new: NewName | None = None) -> Iterator[str]:
-    """Yield the lines of an item under other names; its variables are named in order, each within its block."""
+    """Yield the lines of an item with the names replaced; with `new`, variables get new names within their blocks."""
     item = replace(item, doc=None, ensures=()) if isinstance(item, s.Algorithm) else item
-    # Words with another meaning in some places.
+    # Words that are not names in some places keep their meaning.
     fixed = set(METRICS)
     for node in s.nodes(item):
         if isinstance(node, s.Clause) and node.keyword == "using":

@@ -1,4 +1,4 @@
-"""Compare the two versions of each cost of an algorithm: by proofs at all sizes, and by values at some."""
+"""Compare the two versions of each cost of an algorithm: by proofs for all sizes, and by values at some sizes."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from archline.numbers import percent
 from archline.records import memoised, record, replace
 
 Move = tuple[str, str | None, Point | None]
-"""A verdict, at which sizes it applies, and sizes that show it."""
+"""How a cost moved: a verdict, the extent of the sizes where it applies, and a point that shows it."""
 UNMOVED = (r.EQUAL, r.OTHER_FORM, r.OTHER_BOUNDS, r.UNKNOWN)
 FURTHER = {"divisions": "flops", "other_flops": "flops", "accesses": "work", "bytes": "io"}
-"""Further costs that models take, each with the cost that it moves with: a move in step with that one says nothing new.
-Additions and multiplications are the rest of the flops."""
+"""Further costs that models use, each with the cost on which it depends; changes in proportion to it are not reported.
+Additions and multiplications are the remaining flops."""
 UNCHANGED: Move = r.EQUAL, None, None
 BOUND_VERDICTS = {r.GREW: r.ROSE, r.SHRANK: r.FELL, r.ROSE: r.ROSE}
 COST_VERDICTS = r.GREW, r.SHRANK
@@ -58,29 +58,30 @@ VALUE_VERDICTS = *COST_VERDICTS, r.ROSE, r.FELL
 USUAL_CACHE = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
 UNREAD = "the baseline's cost differs and cannot be parsed: regenerate the baseline if the new cost is right"
 GRIDS = ((64, 8), (256, 8), (16, 4))
-"""Realistic extents of arrays and words of a line, each in caches of 2, 4, 8, ..., 2^CACHES lines."""
+"""Realistic extents of arrays and words of a line, each in caches of 2, 4, 8, ..., 2^`CACHES` lines."""
 CACHES, BLOCK = 11, 8
-"""The value of sizes that are no extents of arrays, such as those of blocks."""
+"""`BLOCK` is the value of sizes that are not extents of arrays, such as sizes of blocks."""
 LARGER_CACHES = 32
-"""The number of cache sizes that are tried, each twice the one before."""
+"""The maximum number of cache sizes to try, each twice the one before."""
 MAX_TRIED_SIZES = 100
+"""The maximum number of points, each with several caches, at which a cost is compared after its bound moved."""
 MAX_REMAINDERS = 5_000
-"""The number of sizes with different remainders at which two forms are compared, beyond each number in them."""
-"""The number of sizes, each with several caches, at which a cost is compared after its bound moved."""
+"""The maximum number of sizes with different remainders, above each number in two forms, where the forms are compared.
+"""
 NOWHERE = {
     r.ROSE: "a bound is higher under a condition on the cache; no sizes were found at which the whole cost is higher",
     r.FELL: "a bound is lower under a condition on the cache; no sizes were found at which the whole cost is lower",
 }
 UNSHOWN = "the counts are exact and written in other ways, and no sizes were found at which they differ"
 USUAL_SIZE = 64
-"""The size at which values are shown by default."""
+"""The default size at which values are shown."""
 
 
 class RecordedSubject(AlgorithmSubject):
-    """An algorithm with the costs in the `texts` of an earlier version of it, by metric.
+    """An algorithm with costs that are read from `texts` of a baseline, not derived; `texts` groups these by metric.
 
-    A metric whose texts cannot be read back is `unread`. `latest` has the costs that are derived of it now. Raises
-    ArchlineError (AL442) for a text with names that the algorithm does not have.
+    Metrics whose texts cannot be parsed are in `unread`. `latest` has the costs that are derived for the algorithm now.
+    Raises ArchlineError (AL442) for a text with names that the algorithm does not have.
     """
 
     def __init__(self, algorithm: AlgorithmUnderFacts, texts: Sequence[str], latest: DerivedCosts) -> None:
@@ -102,28 +103,29 @@ class RecordedSubject(AlgorithmSubject):
 def compare_versions(
     old: AlgorithmSubject | None, new: AlgorithmSubject | None, tolerance: Fraction, at: Sequence[Point]
 ) -> list[CostChange]:
-    """Return the changes of each metric and of the facts about sizes; a new or removed algorithm lacks a side.
+    """Compare two versions of an algorithm: return the changes of each metric, of the sizes and of facts about them.
 
-    The algorithms have different names, and the same names of sizes. A metric that did not change has one entry that
-    says so. `at` are sizes of interest. Raises ArchlineError for a version that certainly fails.
+    A version is None for a new or removed algorithm. The algorithms have different names, and the same names of sizes.
+    A metric that did not change has one entry with the verdict EQUAL. `at` are points of interest. Raises ArchlineError
+    for a version that certainly fails.
     """
     sides = [side.algorithm.signature.size_names if side else () for side in (old, new)]
-    fewer, more = ([name for name in some if name not in rest] for some, rest in (sides, sides[::-1]))
-    if all(sides) and len(fewer) == len(sides[0]):
+    removed, added = ([name for name in side if name not in rest] for side, rest in (sides, sides[::-1]))
+    if all(sides) and len(removed) == len(sides[0]):
         raise error(NO_VERSION, "the sizes of the two versions cannot be matched")
     changes: list[CostChange] = []
     texts = {} if new is None else group_by_metric(write_costs(new.report.costs))
     for metric in dict.fromkeys(name for side in (new, old) if side is not None for name in side.report.metrics):
         before, after = _format_cost(old, metric), _format_cost(new, metric)
-        plain = CostChange(metric, r.EQUAL, before, after)
+        equal = CostChange(metric, r.EQUAL, before, after)
         if old is None or new is None or before is None or after is None:
-            changes.append(replace(plain, verdict=r.NEW_METRIC if before is None else r.REMOVED))
+            changes.append(replace(equal, verdict=r.NEW_METRIC if before is None else r.REMOVED))
         elif isinstance(old, RecordedSubject) and old.texts.get(metric) == texts.get(metric):
-            changes.append(replace(plain, verdict=r.EQUAL if metric in texts else r.UNKNOWN))
+            changes.append(replace(equal, verdict=r.EQUAL if metric in texts else r.UNKNOWN))
         elif isinstance(old, RecordedSubject) and metric in old.unread:
-            changes.append(replace(plain, verdict=r.BECAME_UNKNOWN, old="; ".join(old.texts[metric]), reason=UNREAD))
+            changes.append(replace(equal, verdict=r.BECAME_UNKNOWN, old="; ".join(old.texts[metric]), reason=UNREAD))
         else:
-            changes += _MetricVersions(old, new, metric, tolerance, at).find_changes(plain)
+            changes += _MetricVersions(old, new, metric, tolerance, at).find_changes(equal)
     if old is not None and new is not None and not isinstance(old, RecordedSubject):
         for metric in _list_further_metrics(old, new):
             moved = {change.verdict for change in changes if change.metric == FURTHER[metric]}.difference(UNMOVED)
@@ -135,8 +137,8 @@ def compare_versions(
             shown = [change for change in shown if change.verdict in further.verdicts]
             if not all(change.verdict in moved and further.keeps_step(change, whole) for change in shown):
                 changes += shown
-        changes += [CostChange(r.SIZES, r.NOW_TAKES, new=", ".join(more))] if more else []
-        changes += [CostChange(r.SIZES, r.NO_LONGER_TAKES, old=", ".join(fewer))] if fewer else []
+        changes += [CostChange(r.SIZES, r.NOW_TAKES, new=", ".join(added))] if added else []
+        changes += [CostChange(r.SIZES, r.NO_LONGER_TAKES, old=", ".join(removed))] if removed else []
         before, after = _find_added_facts(new.algorithm, old.algorithm), _find_added_facts(old.algorithm, new.algorithm)
         changes += [CostChange(r.WHERE, r.NOW_REQUIRES, new=after)] if after else []
         changes += [CostChange(r.WHERE, r.NO_LONGER_REQUIRES, old=before)] if before else []
@@ -144,7 +146,7 @@ def compare_versions(
 
 
 def _list_further_metrics(old: AlgorithmSubject, new: AlgorithmSubject) -> Iterator[str]:
-    """List the metrics of FURTHER that may have moved: those with other bounds of flops, or other accesses."""
+    """Yield the metrics of `FURTHER` that may have changed, because bounds of flops or the accesses differ."""
     kinds = (side.report.without_io.flops_by_kind.items() for side in (old, new))
     before, after = ({(kind, cost.lower, cost.upper) for kind, cost in costs} for costs in kinds)
     moved = [Event(kind, real=True) for kind, _, _ in before ^ after]
@@ -156,7 +158,7 @@ def _list_further_metrics(old: AlgorithmSubject, new: AlgorithmSubject) -> Itera
 
 
 def _write_accesses(subject: AlgorithmSubject) -> str:
-    """Write the accesses of a run in order; the name of an algorithm whose accesses cannot be followed."""
+    """Write the accesses of a run in order as text; of an algorithm whose accesses cannot be traced, its name."""
     with suppress(UntracedError, TooComplexError):
         if not subject.report.recursive:
             return repr(Lowering(subject.report.module).trace(subject.report.node)[1])
@@ -164,7 +166,7 @@ def _write_accesses(subject: AlgorithmSubject) -> str:
 
 
 def _format_cost(subject: AlgorithmSubject | None, metric: str) -> str | None:
-    """Format a cost in one line; None if there is none."""
+    """Format a cost of a version in one line; None if the version is missing or does not have the metric."""
     if subject is None or metric not in (*subject.report.metrics, *FURTHER):
         return None
     cost = subject.report.cost(metric)
@@ -177,16 +179,16 @@ def _format_cost(subject: AlgorithmSubject | None, metric: str) -> str | None:
 
 
 def _find_added_facts(first: AlgorithmUnderFacts, second: AlgorithmUnderFacts) -> str:
-    """Return the facts of the second that some sizes which the first takes do not satisfy."""
+    """Return the facts of the second algorithm, as text, that are false at some sizes that the first one allows."""
     facts, signature = second.node.where, first.signature
     sizes = Sizes.of((*signature.size_names, *signature.indices), signature.indices, first.node.where)
-    taken = list(replace(sizes, constants=constants_of(*facts)).points())
-    return ", ".join(format_fact(fact) for fact in facts if any(evaluate_fact(fact, point) is False for point in taken))
+    points = list(replace(sizes, constants=constants_of(*facts)).points())
+    return ", ".join(format_fact(fact) for fact in facts if any(evaluate_fact(fact, at) is False for at in points))
 
 
 @record(eq=False)
 class _MetricVersions:
-    """The derived costs of two versions in one metric; values are searched for that show one of the `verdicts`."""
+    """The costs of two versions in one metric, to compare; values at some sizes may show any of the `verdicts`."""
 
     old: AlgorithmSubject
     new: AlgorithmSubject
@@ -196,13 +198,13 @@ class _MetricVersions:
     verdicts: Sequence[str] = VALUE_VERDICTS
 
     def find_changes(self, plain: CostChange) -> list[CostChange]:
-        """Find what changed, with a remark on changes without a proof if the time is up."""
+        """Find the changes of the cost; if time ran out, those without a proof have a remark. See `changes`."""
         changes, remark = self.changes(plain), OUT_OF_TIME if Clock.late else None
         proved = r.EVERYWHERE, r.SOMEWHERE
         return [x if x.extent in proved else replace(x, reason=x.reason or remark) for x in changes]
 
     def changes(self, plain: CostChange) -> list[CostChange]:
-        """Return the changes, region by region; `plain` if nothing changed."""
+        """Find the changes of the cost, region by region; only `plain` if nothing changed."""
         old, new = (subject.report.cost(self.metric) for subject in (self.old, self.new))
         if old.upper is None and new.upper is None:
             return [replace(plain, verdict=r.UNKNOWN)]
@@ -229,11 +231,11 @@ class _MetricVersions:
         return [replace(change, growth=growth, order=order) for change in changed]
 
     def _in_region(self, plain: CostChange, region: Region, last: bool) -> Iterator[CostChange]:
-        """Yield the changes where a condition on the cache holds.
+        """Yield the changes in a region, where a condition on the cache holds.
 
-        Other bounds that a version has there count as well. If a version has none under this condition itself, the
-        bound of the older version may only rise, that of the newer one only fall. All regions share one lower bound,
-        which is compared in the last one.
+        All bounds that a version has there count. If only the older version has a bound under this very condition, only
+        rises are reported, if only the newer one has, only falls. All regions have the same lower bound, which is
+        compared in the last region.
         """
         old, new, sizes = self._build_amounts(region.facts)
         (olds, of_old), (news, of_new) = (_find_bounds_in(amount, region.when, sizes) for amount in (old, new))
@@ -253,7 +255,7 @@ class _MetricVersions:
                 yield change
 
     def _moves_of_whole(self) -> list[Move]:
-        """Compare whole costs by values at realistic sizes; without conditions on the cache by proofs too."""
+        """Find how the whole costs moved, by values at realistic sizes; also by proofs if no bound is by cache."""
         old, new, sizes = self._whole
         proved = [] if old.cost.by_cache or new.cost.by_cache else _find_moves(old, new, sizes)
         moves = {move[0]: move for move in proved if move[0] in COST_VERDICTS}
@@ -268,7 +270,7 @@ class _MetricVersions:
 
     @cached_property
     def _realistic(self) -> LazyList[Point]:
-        """Sizes of interest, then sizes of `--at` and usual ones in caches of few to many lines."""
+        """The points of interest, then points of `--at` and realistic ones, each in caches of few to many lines."""
         *_, sizes = self._whole
         if "Z" not in sizes.names:
             return LazyList(iter(()))
@@ -287,7 +289,7 @@ class _MetricVersions:
         return LazyList(filter(sizes.allowed, points))
 
     def _compare_values(self, plain: CostChange) -> Iterator[CostChange]:
-        """Yield the change of values at sizes of interest, which may differ where forms are equal."""
+        """Yield the change that values at points of interest show; they may differ even if the forms are equal."""
         *whole, sizes = self._whole
         if not all(amount.cost.interval_at and amount.cost.status == "bounded" for amount in whole):
             return
@@ -302,7 +304,7 @@ class _MetricVersions:
     def _explain_moves(
         self, shown: CostChange, moves: Sequence[Move], old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True
     ) -> Iterator[CostChange]:
-        """Explain how two costs moved, with values that show it; `lower` bounds count too."""
+        """Yield a change for each move of two costs, with values that show it; with `lower`, lower bounds count too."""
         for verdict, extent, point in moves:
             change, factor = replace(shown, verdict=verdict, extent=extent), Fraction(1)
             if self.tolerance and verdict in r.RISES:
@@ -325,28 +327,29 @@ class _MetricVersions:
         lower: bool,
         wide: bool = True,
     ) -> CostChange:
-        """Add the values of both costs, each by its sharpest bound, at sizes where they show the change.
+        """Add the values of both costs, by their sharpest bounds, at a point where they show the change.
 
-        Requested sizes come first; if they do not show the change, their values are given apart. `lower` bounds show it
-        too, if only they moved. If a bound moved and the cost as a whole nowhere did, the reason says so.
+        A rise must be by the factor `least`. Requested points are tried first; if they do not show the change, their
+        values are added separately. With `lower`, lower bounds may show the change. If a bound moved, but the whole
+        cost at no point that was tried, the reason says so. Without `wide` only the points of interest are tried.
         """
         asked = [trial for trial in sizes.interest if any(at.items() <= trial.items() for at in self.at)]
         usual, last = [*asked, *(trial for trial in sizes.interest if trial not in asked)], [point] if point else []
         if wide:
             usual, last = ([*chain.from_iterable(map(self._with_caches, trials))] for trials in (usual, last))
-        # A bound moved if forms show it, too, which have values far sooner.
+        # Forms must show that a bound moved, too; they are tried first, as they are evaluated faster.
         of_bound, verdict = wide and change.verdict in (r.ROSE, r.FELL), change.verdict
         more = chain.from_iterable(map(self._with_caches, islice(sizes.points(), MAX_TRIED_SIZES))) if of_bound else ()
         for share in dict.fromkeys((least, Fraction(1))) if wide else (least,):
             trials = chain(usual, self._realistic, last, more, self._at_remainders() if of_bound else ())
             for trial in filter(sizes.allowed, trials):
                 forms = self._values_at(trial, by_forms=True) if of_bound else None
-                may = (
+                is_possible = (
                     forms and _is_shown_by_values(verdict, *forms, share, lower)
                     if of_bound
                     else self._may_show(verdict, trial)
                 )
-                values = self._values_at(trial) if may else None
+                values = self._values_at(trial) if is_possible else None
                 if values is not None and _is_shown_by_values(verdict, *values, share, lower) and self._has_runs(trial):
                     change = replace(change, at=_format_sizes(trial), values=_format_both(*values))
                     whole = dict(zip((r.ROSE, r.FELL), COST_VERDICTS, strict=True)).get(verdict)
@@ -372,7 +375,7 @@ class _MetricVersions:
         return change
 
     def _at_remainders(self) -> Iterator[Point]:
-        """Yield sizes beyond each number that a size is compared with, one for each remainder by divisors in forms."""
+        """Yield points above each number that a size is compared with, one for each remainder by divisors in forms."""
         *sides, sizes = self._whole
         forms = [form for side in sides for form in (side.cost.lower, side.cost.upper) if form is not None]
         atoms = {atom for form in forms for atom in form.atoms_within()}
@@ -386,7 +389,7 @@ class _MetricVersions:
                 yield from ({**usual, name: start + step} for step in range(1, period + 1))
 
     def _with_caches(self, point: Point) -> Iterator[Point]:
-        """Yield sizes, then the same with caches at which bounds of the costs begin to hold."""
+        """Yield a point, then the same sizes with the smallest caches at which bounds of the costs hold."""
         yield point
         if "Z" not in point or any("Z" in at for at in self.at):
             return
@@ -399,10 +402,11 @@ class _MetricVersions:
 
     @cached_property
     def _whole(self) -> tuple[SizedCost, SizedCost, Sizes]:
+        """The costs of both versions without conditions on the cache, and their sizes."""
         return self._build_amounts(())
 
     def _values_at(self, point: Point, by_forms: bool = False) -> tuple[Interval, Interval] | None:
-        """Evaluate both costs, or their forms alone, as written costs have them; None if one has no value."""
+        """Evaluate both costs at a point, with `by_forms` only their closed forms; None if one has no value."""
         return self._pair_at(tuple(point.items()), by_forms)
 
     @memoised
@@ -415,7 +419,7 @@ class _MetricVersions:
         return None
 
     def keeps_step(self, change: CostChange, whole: _MetricVersions) -> bool:
-        """Whether the values of a change show no larger move, in proportion, than those of another cost there."""
+        """Test whether a change is, in proportion, at most that of the cost `whole` at the same point."""
         point = {name: int(value) for name, value in (change.at or {}).items()}
         values, wholes = self._values_at(point), whole._values_at(point)
         if values is None or wholes is None:
@@ -424,13 +428,16 @@ class _MetricVersions:
         return more.lower * before.lower <= less.upper * after.upper
 
     def _may_show(self, verdict: str, point: Point) -> bool:
-        """Whether values may show that the cost grew, or shrank: its least value did, which is found far sooner."""
+        """Test whether values at a point may show that the cost grew or shrank: its minimum did, if that is known.
+
+        The minimum is computed faster than the values.
+        """
         least = self._least_at(tuple(point.items())) if verdict in COST_VERDICTS else None
         return least is None or (least[0] < least[1] if verdict == r.GREW else least[0] > least[1])
 
     @memoised
     def _least_at(self, point: tuple[tuple[str, int], ...]) -> tuple[Fraction, ...] | None:
-        """Evaluate the least values of both costs; None if one has none that is found by itself."""
+        """Evaluate the minima of both costs at a point; None if one cannot be computed separately."""
         sides = [(side.cost.least_at, side) for side in self._whole[:2] if not side.cost.at_least]
         with suppress(*NO_VALUE):
             values = tuple(least(side.at(dict(point))) for least, side in sides if least is not None)
@@ -441,7 +448,7 @@ class _MetricVersions:
         return all(side.has_runs(side.at(point)) for side in self._whole[:2])
 
     def _build_amounts(self, more: Sequence[s.Fact]) -> tuple[SizedCost, SizedCost, Sizes]:
-        """Return both costs, and the sizes that both allow under further facts, as a claim about both reads them."""
+        """Return both costs, and the sizes that both allow under further facts, as for a claim that compares them."""
         sides = [f"{self.metric}({subject.name})" for subject in (self.old, self.new)]
         left, right = (b.call(self.metric, b.name(subject.name)) for subject in (self.new, self.old))
         claim = s.Claim(None, left, "<=", right, (), None, (), span=b.DERIVED)
@@ -457,7 +464,7 @@ class _MetricVersions:
         )
 
     def _sizes_of_interest(self, sizes: Sizes) -> Iterator[Point]:
-        """Yield the requested sizes, then usual ones; the first cache that facts allow."""
+        """Yield the requested points, then the usual one, each with the usual cache or the next larger allowed one."""
         bounds = {name: sizes.scope.facts.bounds[name] for name in sizes.names}
         usual = {name: within.nearest(USUAL_CACHE.get(name, USUAL_SIZE)) for name, within in bounds.items()}
         for requested in (*(at for at in self.at if bounds.keys() <= at.keys() | USUAL_CACHE.keys()), {}):
@@ -467,29 +474,32 @@ class _MetricVersions:
             yield from islice(filter(sizes.allowed, caches), 1)
 
     def _decide_tolerance(self, verdict: str, old: SizedCost, new: SizedCost, sizes: Sizes) -> OrderVerdict:
-        """Decide whether a cost stays within the tolerance of its former minimum, or its bound of the former bound."""
+        """Decide whether a cost that grew is within the tolerance of its old minimum, a risen bound of the old one."""
         before = old.cost.lower if verdict == r.GREW else old.cost.upper
         assert before is not None
         return decide_at_most(new, _as_exact_cost(old, before.scaled(1 + self.tolerance)), sizes)
 
 
 def _compare_growths(olds: Sequence[Growth], news: Sequence[Growth], facts: Sequence[s.Fact]) -> str | None:
-    """Compare growths: a change is proved, equal ones may be known less sharply; None if a version has none."""
+    """Return the verdict on two growths: a change if it is proved, else equal; None if a version has no growth."""
     moves = set[str]()
     for old, new in () if growth_text(olds) == growth_text(news) else product(olds, news):
-        known = tuple(dict.fromkeys((*facts, *old.facts, *old.where, *new.facts, *new.where)))
+        both_facts = tuple(dict.fromkeys((*facts, *old.facts, *old.where, *new.facts, *new.where)))
         before, after = Growth(old.upper, old.upper), Growth(new.upper, new.upper)
         for move, side, one, two in (
             (r.GREW, "O", new, old),
             (r.SHRANK, "Omega", new, old),
             (r.ROSE, "O", after, before),
         ):
-            moves |= {move} if decide_side(side, one, two, known).outcome == "fails" else set()
+            moves |= {move} if decide_side(side, one, two, both_facts).outcome == "fails" else set()
     return r.verdict_of_whole(moves or {r.EQUAL}) if olds and news else None
 
 
 def _is_shown_by_values(verdict: str, before: Interval, after: Interval, least: Fraction, lower: bool) -> bool:
-    """Whether values show a change, a rise to `least` times the cost or its bound, which may be the `lower` one."""
+    """Test whether values show a change; a rise must be to more than `least` times the cost or its bound.
+
+    With `lower`, a rise of the lower bound counts if the upper bounds are equal.
+    """
     if verdict in r.FALLS:
         before, after, verdict = after, before, r.RISES[r.FALLS.index(verdict)]
     if verdict == r.ROSE:
@@ -500,7 +510,7 @@ def _is_shown_by_values(verdict: str, before: Interval, after: Interval, least: 
 
 
 def _find_moves(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True) -> list[Move]:
-    """Return how a cost changed: up, down, or both, as proofs and values show; else how its bounds did."""
+    """Find how a cost moved: up, down, or both, by proofs and values; if neither is known, how its bounds moved."""
     is_same = old.cost.lower == new.cost.lower and old.cost.upper == new.cost.upper
     if is_same and (old.cost.exact or not old.cost.interval_at):
         return [UNCHANGED]
@@ -518,7 +528,7 @@ def _find_moves(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True
 
 
 def _find_moves_of_bounds(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool) -> list[Move]:
-    """Return how bounds moved: the upper one, else the lower one. Rose, if nothing is shown."""
+    """Find how the upper bound of a cost moved, or else the lower one; of exact costs that the bound rose."""
     if old.cost.exact and new.cost.exact:
         return [(r.ROSE, None, None)]
     ends = [(old.cost.upper, new.cost.upper), *([(old.cost.lower, new.cost.lower)] if lower else [])]
@@ -536,22 +546,22 @@ def _as_exact_cost(amount: SizedCost, bound: Poly) -> SizedCost:
 
 
 def _find_bounds_in(amount: SizedCost, when: str, sizes: Sizes) -> tuple[list[SizedCost], bool]:
-    """Return the bounds of a cost in the regime of a condition, and whether the first one is that of the regime.
+    """List a cost for each upper bound that holds under a condition; also return if the first is the condition's own.
 
-    Bounds of larger caches may hold there too, those of the largest first.
+    Bounds of larger caches may hold there too; they follow, those of the largest first.
     """
     cost, facts = amount.cost, sizes.scope.facts
-    every = sort_by_cache(cost)
-    at = next((at for at, bound in enumerate(every) if bound.where.when == when), None)
-    larger = [x for x in every[:at] if all(never_negative(facts.simplify(need), facts) for need in x.where.needs)]
-    holding = [*([] if at is None else every[at : at + 1]), *larger]
+    bounds = sort_by_cache(cost)
+    at = next((at for at, bound in enumerate(bounds) if bound.where.when == when), None)
+    larger = [x for x in bounds[:at] if all(never_negative(facts.simplify(need), facts) for need in x.where.needs)]
+    holding = [*([] if at is None else bounds[at : at + 1]), *larger]
     uppers = [bound.value for bound in holding] or [upper for upper in (cost.upper,) if upper is not None]
     costs = (Cost(cost.metric, "exact" if cost.lower == upper else "bounded", cost.lower, upper) for upper in uppers)
     return [replace(amount, cost=cost_in_regime) for cost_in_regime in costs], at is not None
 
 
 def _is_any_at_most(bounds: Sequence[SizedCost], limit: SizedCost, sizes: Sizes) -> bool:
-    """Whether the upper bound of any of some costs is at most that of another."""
+    """Test whether any of the costs `bounds` has an upper bound that is at most that of `limit`."""
     ends = ((bound.cost.upper, limit.cost.upper) for bound in bounds)
     return any(
         decide_at_most(_as_exact_cost(limit, upper), _as_exact_cost(limit, maximum), sizes).outcome == "holds"
@@ -561,7 +571,7 @@ def _is_any_at_most(bounds: Sequence[SizedCost], limit: SizedCost, sizes: Sizes)
 
 
 def _evaluate_forms(amount: SizedCost, point: Point) -> Interval:
-    """Evaluate the forms of a cost: the least of the upper bounds that hold there. Raises EvaluationError."""
+    """Evaluate the closed forms of a cost, by the minimum of the upper bounds that hold. Raises EvaluationError."""
     forms = replace(amount.cost, interval_at=None, at_most=(), at_least=())
     return enclose_count(forms, amount.at(point))
 

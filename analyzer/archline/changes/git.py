@@ -1,4 +1,4 @@
-"""Read the programs of a revision from git's objects; the work tree is not touched."""
+"""Read the programs of a revision from git's objects, without touching the work tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_VERSION = Rule(
 
     The last one compares the work tree with the last commit that HEAD and main have in common. Revisions are those of
     the repository around the current folder, read by the program `git`. A clone of a CI system often has the latest
-    commit alone: in a workflow of GitHub, `fetch-depth: 0` under the step `actions/checkout` brings all of them, and
+    commit alone: in a workflow of GitHub, `fetch-depth: 0` under the step `actions/checkout` fetches all commits, and
     `git fetch --unshallow` does so elsewhere.
     """,
 )
@@ -30,7 +30,7 @@ PLAIN_FILES = (b"100644", b"100755")
 
 
 def read_programs(folder: Path, revision: str) -> dict[str, bytes]:
-    """Read the programs below a folder at a revision, by their paths from there. Raises ArchlineError (AL441)."""
+    """Read the programs below a folder at a revision, by paths relative to it. Raises ArchlineError (AL441)."""
     prefix = _run_required(folder, "rev-parse", "--show-prefix").decode().removesuffix("\n")
     commit = _find_commit(folder, revision)
     result: dict[str, bytes] = {}
@@ -52,12 +52,12 @@ def read_programs(folder: Path, revision: str) -> dict[str, bytes]:
 
 
 def list_programs(folder: Path) -> list[str]:
-    """List the programs below a folder of the work tree, except ignored ones."""
+    """List the programs below a folder of the work tree, except ones that git ignores."""
     listed = _run_required(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     names = sorted({os.fsdecode(name) for name in listed.split(b"\0")})
-    # Links are excluded: in revisions they are files of a kind of their own.
-    plain = (name for name in names if name.endswith(SUFFIX) and not (folder / name).is_symlink())
-    return [name for name in plain if (folder / name).is_file()]
+    # Symbolic links are excluded, as they are from revisions.
+    unlinked = (name for name in names if name.endswith(SUFFIX) and not (folder / name).is_symlink())
+    return [name for name in unlinked if (folder / name).is_file()]
 
 
 def find_merge_base(folder: Path, one: str, other: str) -> str:
@@ -76,7 +76,7 @@ def _find_commit(folder: Path, revision: str) -> str:
 
 
 def _require_line(folder: Path, answer: bytes | None, problem: str) -> str:
-    """Return the line that git answers. Raises ArchlineError (AL441) with the problem if there is none."""
+    """Return the answer of git as a line. Raises ArchlineError (AL441) with the message `problem` if it is empty."""
     if answer:
         return answer.decode().strip()
     if _run_git(folder, "rev-parse", "--is-shallow-repository") == b"true\n":

@@ -17,15 +17,15 @@ DIFFERS, BOUNDS_DIFFER, OTHER_BOUNDS = "differs", "bounds differ", "other bounds
 BECAME_UNKNOWN, BECAME_KNOWN, NEW_METRIC, REMOVED = "became unknown", "became known", "new", "removed"
 SIZES, NOW_TAKES, NO_LONGER_TAKES = "sizes", "now takes", "no longer takes"
 WHERE, NOW_REQUIRES, NO_LONGER_REQUIRES = "where", "now requires", "no longer requires"
-"""Sizes, and facts about them, are no cost: their names in place of a metric, and their verdicts."""
+"""The names that changes of sizes, and of facts about sizes, have in place of a metric, and their verdicts."""
 EQUAL, OTHER_FORM, UNKNOWN, IGNORED = "equal", "equal, other form", "unknown", "ignored"
 VERDICTS = (
     *(GREW, DIFFERS, BECAME_UNKNOWN, ROSE, BOUNDS_DIFFER, SHRANK, FELL, BECAME_KNOWN, NEW_METRIC, REMOVED),
     *(NOW_TAKES, NO_LONGER_TAKES, NOW_REQUIRES, NO_LONGER_REQUIRES, OTHER_BOUNDS, OTHER_FORM, EQUAL, UNKNOWN),
 )
-"""In the order of reports: what fails comes first. UNKNOWN is a cost that neither version has.
+"""The verdicts in the order of reports: findings come first. UNKNOWN is that of a cost that neither version knows.
 
-IGNORED is none: so summaries count the findings that comments ignore."""
+IGNORED is not among them: summaries count under it the findings that comments ignore."""
 EVERYWHERE, SOMEWHERE, AT_SHOWN_SIZES = "at all sizes", "at some sizes", "at the sizes shown"
 
 
@@ -38,11 +38,12 @@ VersionTexts = Mapping[str, str | None]
 class CostChange:
     """A change of a cost of an algorithm, `path::name`, at all sizes or in the regime `when`.
 
-    `extent` names the sizes at which a cost grew or shrank, `at` an example, with the `values` there; `asked` are
-    requested sizes with their values, if they differ. `order` is the verdict on growth: equal too if it is known less
-    sharply, except for an upper bound that rose; None if a version has none. A change that is proved to stay within a
-    tolerance has that as text; a comment may have it `ignored`. A cost that became unknown has a `reason` and its
-    `place`. The algorithm is in `file` at `line`; it may be `moved_from` another path.
+    `extent` names the sizes at which a cost grew or shrank; `at` is an example, with the `values` there; `asked` are
+    requested sizes with their values, if they are other sizes. `order` is the verdict on growth, None if a
+    version has no growth; it is also equal if a growth became less sharp, unless the upper bound rose. `tolerance` is
+    the text of a tolerance that the change is proved not to exceed; `ignored` tells that a comment ignores it. A cost
+    that became unknown has a `reason` and its `place`. The algorithm is in `file` at `line`, and may be `moved_from`
+    another path.
     """
 
     metric: str
@@ -72,12 +73,12 @@ class CostChange:
 
     @property
     def of_growth(self) -> CostChange:
-        """The change of the growth alone."""
+        """The change of the growth order, if its verdict is known; else the change itself."""
         order = self.order if self.order in (EQUAL, ROSE) else None
         return replace(self, verdict=order, ignored=self.ignored and order == ROSE) if order is not None else self
 
     def in_names(self, names: Mapping[str, str]) -> CostChange:
-        """Return the change with other names of sizes."""
+        """Return the change with the sizes renamed."""
 
         def rename(text: str | None) -> str | None:
             return None if text is None else rename_text(text, names)
@@ -104,15 +105,15 @@ class CostChange:
 
     @property
     def evidence_asked(self) -> str:
-        """The values at the requested sizes, where other sizes show the change."""
+        """The values at the requested sizes, if other sizes show the change."""
         return "" if self.asked is None else _values_text(self.asked["at"], self.asked)
 
 
 @record(eq=False)
 class VersionDifferences:
-    """All changes, the number of costs of each verdict, renamed algorithms, and problems.
+    """All changes between two versions, the number of costs with each verdict, renamed algorithms, and problems.
 
-    Pages show all regimes of a change if they are `in_full`.
+    With `strict` bounds that rose are findings; with `in_full` pages show all regimes of a change.
     """
 
     changes: tuple[CostChange, ...]
@@ -124,9 +125,9 @@ class VersionDifferences:
 
     @property
     def shown(self) -> tuple[CostChange, ...]:
-        """The changes to show, one for each cost; another form of the same cost does not count.
+        """The changes to show: one for each cost, unless only its form changed.
 
-        Of changes in regimes of the cache it is the sharpest that values show, with the number of the rest.
+        Several changes in regimes of the cache are merged to the sharpest one that values show, and their number.
         """
         groups: dict[object, list[CostChange]] = {}
         for item in self.changes:
@@ -136,7 +137,7 @@ class VersionDifferences:
         result: list[CostChange] = []
         for alike in groups.values():
             alike.sort(key=lambda item: (VERDICTS.index(item.verdict), item.values is None))
-            # Growth belongs to the whole cost.
+            # Growth is that of the whole cost, and shown with the first change.
             rest = [replace(item, growth={"old": None, "new": None}, order=None) for item in alike[1:]]
             result += [alike[0], *rest] if self.in_full else [_merge_changes(alike)]
         return tuple(result)
@@ -162,9 +163,9 @@ def _values_text(at: Mapping[str, str], values: VersionTexts) -> str:
 
 
 def verdicts_of_costs(changes: Iterable[CostChange]) -> dict[tuple[str, ...], str]:
-    """Return one verdict for each cost, by algorithm and metric: it may have grown and shrunk at some sizes.
+    """Return one verdict for each cost, by algorithm and metric, also if it grew at some sizes and shrank at others.
 
-    Sizes, and facts about them, have a verdict for each one that changed.
+    Changes of sizes, and of facts about sizes, have one verdict each.
     """
     groups: dict[tuple[str, ...], set[str]] = {}
     for change in changes:
@@ -174,7 +175,7 @@ def verdicts_of_costs(changes: Iterable[CostChange]) -> dict[tuple[str, ...], st
 
 
 def verdict_of_whole(verdicts: Set[str]) -> str:
-    """Decide the verdict of a cost that moved in several ways: the cost itself counts more than its bounds."""
+    """Merge the verdicts on a cost to one: a change of the cost itself counts more than one of its bounds."""
     if IGNORED in verdicts:
         return IGNORED
     moved = verdicts & {GREW, SHRANK} or verdicts
@@ -184,16 +185,16 @@ def verdict_of_whole(verdicts: Set[str]) -> str:
 
 
 def _least_size(change: CostChange) -> int:
-    """The least size at which a change is shown, the cache aside."""
+    """Return the minimum of the sizes at which a change is shown, without those of the cache."""
     return min((int(value) for name, value in (change.at or {}).items() if name not in MACHINE_SYMBOLS), default=0)
 
 
 def _merge_changes(changes: Sequence[CostChange]) -> CostChange:
-    """Merge the changes of a cost: the first rise and the first fall, larger sizes first, and the number of others."""
+    """Merge the changes of a cost to one: its first rise and first fall, at larger sizes first, and the number left."""
     verdict = verdict_of_whole({change.verdict for change in changes})
     first = next((change for change in changes if change.verdict == verdict), changes[0])
     both = [next((change for change in changes if change.verdict in side), first) for side in (RISES, FALLS)]
-    # A bound may have moved the other way than the cost did.
+    # A bound may have moved in the opposite direction to the cost.
     against = [change for change in both if change.verdict == {GREW: FELL, SHRANK: ROSE}.get(verdict)]
     used = both if verdict in (DIFFERS, BOUNDS_DIFFER) else [first, *against]
     left, more = len(changes) - len(used), ""

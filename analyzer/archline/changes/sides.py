@@ -12,17 +12,18 @@ from archline.language.diagnostics import did_you_mean, error
 from archline.language.source import use_snapshot
 
 Side = Mapping[str, Path]
-"""The paths from which programs are read, by their paths below the folder of the side."""
+"""The programs of a side: the path to read each one from, by its path below the folder of the side."""
 
 
 def read_sides(
     base: str, head: str | None, stack: ExitStack, left_out: Callable[[Path], bool], within: Sequence[str] = ()
 ) -> tuple[Side, Side]:
-    """Read both sides; the second is the work tree unless it is given. Raises ArchlineError (AL441).
+    """Read both sides of a comparison; `head` is the work tree by default. Raises ArchlineError (AL441).
 
-    A revision is that of the folder, or file, which the opposite side names, or else of the current folder. `A...B` is
-    B compared with the last commit that it has in common with A. Files of revisions are read until the stack is closed.
-    Of folders and revisions only programs `within` some paths are compared; at least one side must have each path.
+    The programs of a revision are read below the folder, or from the file, that the opposite side names, by default
+    below the current folder. `A...B` compares B with the last commit that it has in common with A. Files of revisions
+    can be read until `stack` is closed. In folders and revisions, only programs below the paths `within` are compared,
+    without programs that `left_out` accepts; at least one side must have each path.
     """
     name = base
     if "..." in base and not os.path.exists(base):
@@ -48,7 +49,7 @@ def read_sides(
 
     old, new = read_side(base), read_side(head or ".")
     if len(files) == 2:
-        # Two files are versions of one program, under any names.
+        # Two files are versions of one program, whatever their names.
         return dict(zip(new, old.values(), strict=True)), new
 
     # Paths are those of the newer side.
@@ -75,7 +76,7 @@ def read_sides(
 
 
 def _read_revision(folder: Path, revision: str, stack: ExitStack) -> Side:
-    """Read the programs of a revision, under paths as `git show` takes them."""
+    """Read the programs of a revision, under paths that `git show` understands."""
     start = f"{revision}:./{os.path.relpath(folder)}/".replace("/./", "/")
     files = {f"{start}{path}": content for path, content in read_programs(folder, revision).items()}
     stack.enter_context(use_snapshot(start, files))

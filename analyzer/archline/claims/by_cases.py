@@ -1,9 +1,9 @@
 """Decide claims and derive costs under additional facts, such as more than one processor per axis.
 
-A cost for all sizes contains conditions: nothing moves along an axis of one processor. Under the `when` of a
-claim, and in each case of the extents of a grid's axes (1, or at least 2), the derivation is sharper.
+A cost for all sizes contains conditions: along an axis of one processor nothing is sent, for example. Costs that are
+derived under the `when` of a claim, or in a case of a grid's axes (extent 1, or at least 2), have fewer of them.
 
-On an axis of one processor the general form is exact too: `min(g, 2) - 1` leaves 1 if g >= 2.
+On an axis of one processor the general form is exact too: `min(g, 2) - 1` is 0 at g = 1, and 1 if g >= 2.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from archline.records import record, replace
 MAX_SPLITS = 3
 """A claim is decided in at most 2^MAX_SPLITS cases."""
 MAX_AXES = 2
-"""The maximum number of axes with different extents, as costs are derived for all their cases."""
+"""The maximum number of axes with different extents; costs are derived in all combinations of their cases."""
 MAX_DERIVED = 40
-"""The maximum number of derivations of an algorithm's costs for all of its claims."""
+"""The maximum number of times that the costs of an algorithm are derived for its claims."""
 MAX_NODES = 3000
-"""Algorithms with more nodes, callees included, are derived only once."""
+"""The costs of an algorithm with more nodes, callees included, are not derived in cases."""
 Decide = Callable[[s.Ensures, s.Algorithm, Costs, Scope], Verdict]
 
 
 @record(eq=False)
 class AlgorithmInCase:
-    """An algorithm under facts of its outermost call."""
+    """An algorithm, in a scope with facts about its outermost call."""
 
     algorithm: s.Algorithm
     scope: Scope
@@ -63,13 +63,13 @@ class AlgorithmInCase:
 
 def is_long(module: Module, algorithm: s.Algorithm) -> bool:
     """Test whether an algorithm is too long to derive its costs more than once."""
-    every = (algorithm, *find_reachable(module, algorithm))
-    return sum(1 for part in every for _ in s.nodes(part.body)) > MAX_NODES
+    callees = (algorithm, *find_reachable(module, algorithm))
+    return sum(1 for callee in callees for _ in s.nodes(callee.body)) > MAX_NODES
 
 
 @record
 class _Split:
-    """Two complementary cases: an integer is 1, or at least 2."""
+    """The facts of two complementary cases of an integer: it is 1 (`one`), or at least 2 (`several`)."""
 
     number: s.Expr
     one: tuple[s.Fact, ...]
@@ -86,7 +86,7 @@ class ByCases:
     _derived: dict[tuple[str, ...], AlgorithmInCase | None] = field(default_factory=dict)
 
     def verdict(self, ensures: s.Ensures, before: Verdict) -> Verdict:
-        """Decide a claim by cases; keep the verdict so far if they do not decide it."""
+        """Decide a claim by cases; return `before`, its verdict so far, if they do not decide it."""
         if not (self.algorithm.grid or ensures.when) or is_long(self.module, self.algorithm) or is_out_of_time():
             return before
         for decide_cases in (self._by_axes, self._by_when):
@@ -96,14 +96,14 @@ class ByCases:
         return before
 
     def _by_axes(self, ensures: s.Ensures) -> Verdict | None:
-        """Decide a claim in all cases of the axes that it allows, which are shared by all claims."""
+        """Decide a claim in all cases of the axes' extents that its facts allow; None if it is not decided."""
         extents = dict.fromkeys(extent.id for axis in self.algorithm.grid if isinstance(extent := axis.extent, s.Name))
-        ways = [_allowed(self.module, self.algorithm, ensures, name) for name in extents]
-        if not 1 <= len(ways) <= MAX_AXES or not all(ways):
+        axis_cases = [_allowed(self.module, self.algorithm, ensures, name) for name in extents]
+        if not 1 <= len(axis_cases) <= MAX_AXES or not all(axis_cases):
             return None
 
         def case_verdicts() -> Iterator[Verdict | None]:
-            for facts in (sum(case, ()) for case in product(*ways)):
+            for facts in (sum(case, ()) for case in product(*axis_cases)):
                 narrowed = self._under(facts)
                 if narrowed is None:
                     yield None
@@ -113,17 +113,17 @@ class ByCases:
         return in_cases(case_verdicts())
 
     def _by_when(self, ensures: s.Ensures) -> Verdict | None:
-        """Decide a claim with costs derived under its facts, in successively more cases."""
+        """Decide a claim with costs that are derived under its `when`, split in more and more cases."""
         return self._decided(ensures, ensures.when, MAX_SPLITS)
 
     def _decided(self, ensures: s.Ensures, facts: tuple[s.Fact, ...], splits: int) -> Verdict | None:
-        """Decide a claim under facts; None if nothing can be derived under them."""
+        """Decide a claim under facts, in at most 2^splits cases; None if costs cannot be derived under these facts."""
         narrowed = self._under(facts)
         if narrowed is None:
             return None
         verdict = self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope)
         if verdict.outcome != "unknown" or not splits or ensures.metric not in narrowed.costs.metrics:
-            # Io, and metrics that are derived on request, have no costs in cases.
+            # Io, and metrics that are derived on request, are not derived in cases.
             return verdict
         split = next(_undecided_splits(self.algorithm, ensures, narrowed), None)
         if split is None:
@@ -132,7 +132,7 @@ class ByCases:
         return in_cases(_where(self._decided(ensures, (*facts, *case), splits - 1), case) for case in cases)
 
     def _under(self, facts: tuple[s.Fact, ...]) -> AlgorithmInCase | None:
-        """Derive the algorithm and its costs under facts of its outermost call, once for equal facts."""
+        """Return the algorithm under facts about its outermost call, made once for equal facts; None if that fails."""
         key = tuple(map(format_fact, facts))
         if key not in self._derived:
             if len(self._derived) >= MAX_DERIVED:
@@ -141,8 +141,9 @@ class ByCases:
         return self._derived[key]
 
     def _narrowed(self, facts: tuple[s.Fact, ...]) -> AlgorithmInCase | None:
+        """Add facts to the algorithm; None if its recursive calls do not satisfy them, or they are contradictory."""
         if inherited_facts(self.module, self.algorithm, facts) != facts:
-            # The costs of the calls that it makes of itself would be derived under facts of the first one.
+            # The costs of recursive calls would be derived under facts that hold for the outermost call only.
             return None
         try:
             module, algorithm = add_where(self.module, self.algorithm, facts)
@@ -152,7 +153,7 @@ class ByCases:
 
 
 def _allowed(module: Module, algorithm: s.Algorithm, ensures: s.Ensures, name: str) -> list[tuple[s.Fact, ...]]:
-    """List the cases, extent 1 or at least 2, that the facts of a claim do not exclude."""
+    """List the cases of an axis' extent `name`, 1 or at least 2, that the facts of a claim do not exclude."""
     scope = declared_scope(module, algorithm)
     facts = with_all_facts(scope.facts, ensures.when, scope)
     split = _split(s.Name(name, span=algorithm.span))
@@ -162,14 +163,14 @@ def _allowed(module: Module, algorithm: s.Algorithm, ensures: s.Ensures, name: s
 
 
 def _where(verdict: Verdict | None, case: tuple[s.Fact, ...]) -> Verdict | None:
-    """Prefix the reason of a failing verdict with its case."""
+    """Put the case in front of the reason of a verdict that fails; other verdicts are returned unchanged."""
     if verdict is None or verdict.outcome != "fails":
         return verdict
     return replace(verdict, reason=f"where {' and '.join(map(format_fact, case))}: {verdict.reason}")
 
 
 def _undecided_splits(algorithm: s.Algorithm, ensures: s.Ensures, narrowed: AlgorithmInCase) -> Iterator[_Split]:
-    """Yield the splits that the facts leave undecided and that occur in conditions of the cost."""
+    """Yield the splits that the facts do not decide and whose names occur in conditions of the cost."""
     scope = narrowed.scope
     conditions = _names_in_conditions(narrowed.costs.metrics[ensures.metric])
     for split in _splits(algorithm, ensures):
@@ -185,14 +186,14 @@ def _undecided_splits(algorithm: s.Algorithm, ensures: s.Ensures, narrowed: Algo
 
 
 def _names_in_conditions(cost: Cost) -> frozenset[str]:
-    """The sizes inside maxima, floors and similar atoms of a cost."""
-    values = [value for value in (cost.lower, cost.upper) if value is not None]
-    names = [part.names for value in values for atom in value.atoms() for part in atom.parts]
+    """Find the sizes inside maxima, floors and similar atoms of a cost."""
+    bounds = [bound for bound in (cost.lower, cost.upper) if bound is not None]
+    names = [part.names for bound in bounds for atom in bound.atoms() for part in atom.parts]
     return frozenset[str]().union(*names)
 
 
 def _splits(algorithm: s.Algorithm, ensures: s.Ensures) -> Iterator[_Split]:
-    """Yield splits of axis extents that are sizes, then of quotients, then of other extents."""
+    """Yield splits of axis extents that are sizes, of divisors and quotients in facts, and then of other extents."""
     extents = sorted((axis.extent for axis in algorithm.grid), key=lambda extent: not isinstance(extent, s.Name))
     yield from (_split(extent) for extent in extents if isinstance(extent, s.Name))
     for fact in (*algorithm.where, *ensures.when):
@@ -204,6 +205,7 @@ def _splits(algorithm: s.Algorithm, ensures: s.Ensures) -> Iterator[_Split]:
 
 
 def _split(number: s.Expr) -> _Split:
+    """Make the split of a number; for a quotient x/y its cases are x == y and x >= 2*y."""
     match number:
         case s.Binary(op="/", left=left, right=right):
             above, below = left, right
@@ -215,7 +217,7 @@ def _split(number: s.Expr) -> _Split:
 
 @record(eq=False)
 class GeneralCase:
-    """An algorithm under the facts `when`, with its costs; `longest` bounds the words of a message, if given."""
+    """An algorithm with its costs under the facts `when`; `longest` bounds the words of a message, if it is given."""
 
     module: model.Module
     node: s.Algorithm
@@ -225,12 +227,12 @@ class GeneralCase:
 
     @property
     def steps(self) -> tuple[PathStep, ...]:
-        """The path steps of all statements."""
+        """The steps of the critical path that the statements make."""
         return steps_on_grid(self.module, self.node, self.longest)
 
 
 def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest: Poly | None) -> GeneralCase:
-    """Derive the case of at least two processors on every axis; all sizes if that is implied or impossible."""
+    """Derive the case of at least two processors on every axis; the given `costs` if that is implied or impossible."""
     when = _multiple_processor_facts(module, node)
     everywhere = GeneralCase(module, node, (), costs, longest)
     if not when or is_long(module, node):
@@ -239,10 +241,10 @@ def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest:
         narrowed, narrowed_node = add_where(module, node, when)
         Domain((*express_facts_in_sizes(narrowed_node), *assumed(narrowed_node)))
     except ArchlineError:
-        # There are no such sizes.
+        # No sizes satisfy these facts.
         return everywhere
     if inherited_facts(module, node, when) != when:
-        # The calls that it makes of itself may have axes of one processor.
+        # Recursive calls may have axes of one processor.
         return everywhere
     derived = derive(narrowed, narrowed_node) if longest is None else derive_with_longest(narrowed, narrowed_node)
     if any(cost.upper is None and costs[cost.metric].upper is not None for cost in derived):
@@ -252,7 +254,7 @@ def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest:
 
 
 def _multiple_processor_facts(module: model.Module, node: s.Algorithm) -> tuple[s.Fact, ...]:
-    """List facts of at least two processors, for axes that neither imply nor exclude them."""
+    """List the facts that an axis has at least two processors, for axes where that is neither implied nor excluded."""
     scope = declared_scope(module, node)
     result: dict[str, s.Fact] = {}
     for axis in node.grid:
@@ -265,12 +267,12 @@ def _multiple_processor_facts(module: model.Module, node: s.Algorithm) -> tuple[
 
 
 def _sharper_cost(found: Cost, everywhere: Cost) -> Cost:
-    """Return the cost of the case, unless only the general one is exact."""
+    """Return the cost `found` in the case, unless only the cost `everywhere` is exact."""
     return everywhere if everywhere.exact and not found.exact else found
 
 
 def is_shorter(case: GeneralCase, costs: Costs) -> bool:
-    """Test whether the forms of the case are shorter than the general ones."""
+    """Test whether the bounds of the case are shorter, as texts, than those of `costs`."""
     return sum(_length(case.costs, cost) for cost in case.costs) < sum(_length(costs, cost) for cost in costs)
 
 

@@ -1,8 +1,8 @@
-"""Decide claims on recursions with tied sizes, as n == m and P is power of 8, by following the calls.
+"""Decide claims on recursions whose sizes are tied, as by `n == m` and `P is power of 8`, by unrolling the calls.
 
-Under such facts each level takes one case. After some levels the sizes are multiples of the initial ones, and
-tied in the same way: so a claimed sum is proved by induction over that number of levels. CARMA on cubes halves
-n, m and p in turn, which are tied again when P is an eighth.
+Under such facts one case applies at each level. After some levels, a period, the sizes are the initial ones times a
+factor, and tied in the same way, so that a claimed cost is proved by induction over periods. CARMA on cubes halves
+n, m and p in turn: they are equal again after three levels, when P is an eighth.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ MAX_LEVELS = 8
 
 @record
 class TiedSizes:
-    """Sizes in few symbols: P is base^(period*levels), and equal sizes share one symbol."""
+    """Ties between sizes: P is base^(period*levels), and `same` maps each size to the symbol of its equals."""
 
     base: int
     period: int
     same: Mapping[str, str]
 
     def start(self, names: tuple[str, ...], levels: Poly) -> dict[str, Poly]:
-        """Return the sizes at the start, by name."""
+        """Return the values of the sizes `names` in the outermost call of a recursion with `levels` periods."""
         processors = a.exponential(self.base, levels.scaled(self.period))
         return {name: processors if name == "P" else Poly.symbol(self.same.get(name, name)) for name in names}
 
 
 def find_tied_sizes(facts: tuple[s.Fact, ...]) -> TiedSizes | None:
-    """Find the ties in facts: a power that P is of, and equations between sizes; None without a power."""
+    """Find in facts the base b of `P is power of b`, and equations between sizes; None without such a power."""
     powers: list[int] = []
     same: dict[str, str] = {}
     for fact in facts:
@@ -54,18 +54,18 @@ def find_tied_sizes(facts: tuple[s.Fact, ...]) -> TiedSizes | None:
                     right: representative,
                 }
             case _:
-                # Other facts may hold or not.
+                # Other facts tie no sizes.
                 pass
     if not powers:
         return None
-    whole = max(powers)
-    root = min(powers)
-    period = next((k for k in range(1, MAX_LEVELS) if root**k == whole), 0)
-    return TiedSizes(root, period, same) if period else None
+    largest = max(powers)
+    smallest = min(powers)
+    period = next((k for k in range(1, MAX_LEVELS) if smallest**k == largest), 0)
+    return TiedSizes(smallest, period, same) if period else None
 
 
 def by_unrolling(asked: ClaimQuery) -> Verdict | None:
-    """Prove a comparison for all sizes by following the calls; None if that does not apply."""
+    """Prove a comparison for all sizes by unrolling the recursive calls; None if that is not possible."""
     claim, recurrence = asked.claim, asked.cost.recursion
     if recurrence is None or not recurrence.scales or claim.processors is not None:
         return None
@@ -73,19 +73,21 @@ def by_unrolling(asked: ClaimQuery) -> Verdict | None:
     if ties is None:
         return None
     with suppress(NotStaticError, _UntiedCallError):
-        followed = _Claim(recurrence.most, ties, claim.bound, recurrence.more, asked.scope)
-        above = claim.relation == ">=" or followed.proved(recurrence.most, 1)
-        if above and (claim.relation == "<=" or followed.proved(recurrence.least, -1)):
-            return asked.verdict("holds", "proved by following the calls")
+        unrolled = _Claim(recurrence.most, ties, claim.bound, recurrence.more, asked.scope)
+        above = claim.relation == ">=" or unrolled.proved(recurrence.most, 1)
+        if above and (claim.relation == "<=" or unrolled.proved(recurrence.least, -1)):
+            return asked.verdict("holds", "proved by unrolling the recursive calls")
     return None
 
 
 class _UntiedCallError(Exception):
-    """The calls do not return to sizes tied in the same way, or a case is not decided."""
+    """The sizes are not tied in the same way after a period, or the facts do not decide which case applies."""
 
 
 @record
 class _Claim:
+    """A claimed `bound` of a recurrence with tied sizes; `more` is the cost that only the outermost call adds."""
+
     function: SizeFunction
     ties: TiedSizes
     bound: s.Expr
@@ -93,7 +95,7 @@ class _Claim:
     scope: Scope
 
     def proved(self, function: SizeFunction, sign: int) -> bool:
-        """Test whether sign*(bound - function) is never negative."""
+        """Test whether sign*(bound - function) is never negative, by induction over the levels."""
         levels, facts = LEVELS, self._facts(1)
         state = self.ties.start(function.parameters, levels)
         total, weight = ZERO, ONE
@@ -114,6 +116,7 @@ class _Claim:
         return self._is(step, facts, sign) and self._at_leaf(function, sign)
 
     def _at_leaf(self, function: SizeFunction, sign: int) -> bool:
+        """Test whether sign*(bound - function) is not negative in the base case, which has 0 levels."""
         facts = self._facts(0)
         state = self.ties.start(function.parameters, ZERO)
         leaf = self._case(function, state, facts)
@@ -126,8 +129,8 @@ class _Claim:
         return facts.nonnegative(facts.simplify(expand_logarithms(difference)).scaled(sign))
 
     def _value(self, levels: Poly) -> Poly:
-        """The bound in terms of levels, without the cost that only the outermost call adds."""
-        # Under facts of the first call alone, its recurrence is of the algorithm without them.
+        """Return the claimed bound in terms of `levels`, without the cost that only the outermost call adds."""
+        # Under facts that hold for the outermost call alone, the recurrence is that of the algorithm without them.
         module, algorithm = self.scope.module, self.function.algorithm
         declared = algorithm if algorithm in module.signatures else module.algorithms[algorithm.name]
         names = (*module.signatures[declared].size_names, "P")
@@ -141,21 +144,21 @@ class _Claim:
         return Scope(self.scope.module, self._facts(0), values, reads_decimals=True)
 
     def _smaller(self, function: SizeFunction, state: Mapping[str, Poly]) -> dict[str, Poly]:
-        """The values of the size symbols at the call that has the sizes `state`."""
-        result: dict[str, Poly] = {}
+        """Return the values of the size symbols in a call with the sizes `state`. Raises _UntiedCallError."""
+        values: dict[str, Poly] = {}
         for name, start in self.ties.start(function.parameters, LEVELS).items():
             if name == "P":
                 if expand_logarithms(state[name] - self.ties.start(("P",), LEVELS - 1)["P"]):
                     raise _UntiedCallError
                 continue
             symbol = self.ties.same.get(name, name)
-            if not (state[name] * start**-1).is_constant or result.get(symbol, state[name]) != state[name]:
+            if not (state[name] * start**-1).is_constant or values.get(symbol, state[name]) != state[name]:
                 raise _UntiedCallError
-            result[symbol] = state[name]
-        return result
+            values[symbol] = state[name]
+        return values
 
     def _case(self, function: SizeFunction, state: Mapping[str, Poly], facts: Facts) -> Equation:
-        """The equation that applies to sizes. Raises _UntiedCallError."""
+        """Return the equation whose conditions the sizes `state` satisfy. Raises _UntiedCallError if none is known."""
         for equation in function.equations:
             outcomes = [
                 facts.simplify(expand_logarithms(decision.indicator.substitute(state)))
@@ -167,6 +170,7 @@ class _Claim:
         raise _UntiedCallError
 
     def _facts(self, levels: int) -> Facts:
+        """Build the facts about the size symbols, with at least `levels` levels."""
         facts = Facts()
         for name in self.function.parameters:
             symbol = self.ties.same.get(name, name)

@@ -1,4 +1,4 @@
-"""Derive lower bounds on words and messages of any algorithm on a grid, for the problems of
+"""Derive lower bounds on the words and messages of any algorithm on a grid that solves a problem of
 `bounds/communication.json`.
 
 The bounds hold for the words that some processor receives, and so for the words of the critical path. All are
@@ -6,10 +6,10 @@ of the form
 
     words >= lead(P, M) - data/P
 
-with the data, input and output, in one copy; M is the memory of a processor in words, and Q the ratio of all
-operations to those of the busiest processor (P if all perform the same number). The proofs are in
-docs/explanation/communication.md. With c cores a node, words between nodes are bounded by taking nodes as
-processors, of P/c and memory c*M, and dividing by c.
+where data is the number of words of input and output, in one copy, M is the memory of a processor in words, and Q the
+ratio of all operations to those of the busiest processor (P if all perform the same number). The proofs are in
+docs/explanation/communication.md. With c cores per node, words between nodes are bounded by taking the P/c nodes,
+with memory c*M each, as processors, and dividing by c.
 
 A message has no more words than the memory of its sender, so there are at least words/M messages (equation (4)
 of Demmel, Gearhart, Lipshitz and Schwartz, IPDPS 2013, with m = M).
@@ -43,7 +43,7 @@ from archline.resources import resource
 PROBLEM = Rule(
     "AL419",
     "unknown problem",
-    "`--problem` names the problem that an algorithm on a grid solves, with its sizes in those of the algorithm: "
+    "`--problem` names the problem that an algorithm on a grid solves, and gives its sizes in those of the algorithm: "
     "`matmul(n, m, p)`, `nbody(n, f)`, `fft(n)`, `strassen(n)`, `lu(n)`.",
 )
 Texts = Mapping[str, Any]
@@ -51,9 +51,9 @@ Texts = Mapping[str, Any]
 
 @record
 class SolvedProblem:
-    """A problem, with its sizes as expressions of the algorithm.
+    """A problem, with its sizes as expressions in those of the algorithm that solves it.
 
-    `most` is the maximum number of operations of a processor; None if all perform the same number.
+    `most` is the maximum number of operations of a processor; None if all processors perform the same number.
     """
 
     name: str
@@ -64,7 +64,7 @@ class SolvedProblem:
 
     @property
     def equal(self) -> bool:
-        """True if all sizes that bounds are sorted by are the same, or there is only one."""
+        """Whether all sizes of the problem are the same expression; true if its bounds do not depend on their order."""
         sizes = list(self.sizes.values())
         return "let" not in self.problem or all(has_same_structure(sizes[0], size) for size in sizes)
 
@@ -74,7 +74,7 @@ class SolvedProblem:
         return substitute_names(parse_expression(self.problem["operations"]), self.sizes)
 
     def source(self, bound: Texts) -> str:
-        """Return the publication that proves a bound."""
+        """Return the publication that proves a bound of the data file."""
         return str(problem_tables()["sources"][bound["source"]])
 
 
@@ -86,7 +86,7 @@ def problem_tables() -> Texts:
 
 
 def problem_of(algorithm: s.Algorithm) -> SolvedProblem | None:
-    """The problem that a library algorithm solves; None for other algorithms."""
+    """Return the problem that a library algorithm solves; None for other algorithms."""
     entry = problem_tables()["algorithms"].get(target_of(algorithm))
     if entry is None:
         return None
@@ -99,7 +99,7 @@ def problem_of(algorithm: s.Algorithm) -> SolvedProblem | None:
 
 
 def named_problem(text: str, sizes: Sequence[str]) -> SolvedProblem:
-    """Parse a problem as a user names it, `matmul(n, n, n)`, in the sizes of the algorithm.
+    """Parse a problem that a user names, as `matmul(n, n, n)`; `sizes` are those of the algorithm.
 
     Raises ArchlineError (AL419).
     """
@@ -107,13 +107,13 @@ def named_problem(text: str, sizes: Sequence[str]) -> SolvedProblem:
     problems = problem_tables()["problems"]
     name = name.strip()
     if name not in problems:
-        hint = did_you_mean(name, problems) or f"there are {', '.join(problems)}"
+        hint = did_you_mean(name, problems) or f"the problems are {', '.join(problems)}"
         raise error(PROBLEM, f"unknown problem `{name[:40]}`", hint=hint)
     expected = problems[name]["sizes"]
     shape = f"{name}({', '.join(expected)})"
     if not bracket or not rest.rstrip().endswith(")"):
-        raise error(PROBLEM, f"`{name}` needs its sizes", hint=f"write `{shape}` with those of the algorithm")
-    # One expression, so that commas are the parser's.
+        raise error(PROBLEM, f"`{name}` needs its sizes", hint=f"write `{shape}` with sizes of the algorithm")
+    # Parsed as one call, so that the parser finds the commas.
     inner = parse_expression(f"max({rest.rstrip()[:-1]})", "--problem") if rest.strip(" )") else None
     arguments = inner.arguments if isinstance(inner, s.Call) else ()
     if len(arguments) != len(expected):
@@ -121,7 +121,7 @@ def named_problem(text: str, sizes: Sequence[str]) -> SolvedProblem:
         raise error(PROBLEM, f"`{name}` has {has}, but {len(arguments)} are given", hint=f"`{shape}`")
     unknown = sorted(s.names(arguments) - {*sizes})
     if unknown:
-        hint = did_you_mean(unknown[0], sizes) or f"it has {', '.join(sizes)}"
+        hint = did_you_mean(unknown[0], sizes) or f"its sizes are {', '.join(sizes)}"
         raise error(PROBLEM, f"the algorithm has no size `{unknown[0]}`", hint=hint)
     return _solved(name, arguments, None, by_user=True)
 
@@ -132,16 +132,16 @@ def _solved(name: str, sizes: Sequence[s.Expr], most: s.Expr | None, by_user: bo
 
 
 Ends = tuple[Fraction, Fraction]
-"""The bounds of a real number."""
+"""Lower and upper bound of a real number."""
 MEMORY = "words of memory"
-"""The symbol of M in expressions, which no size can have as its name."""
+"""The symbol of M in expressions; no size can have this name, which has blanks."""
 
 
 @record(eq=False)
 class LeadCase:
-    """The leading term under a condition on sizes and P; without one, under the negation of earlier conditions.
+    """The leading term of a bound under the condition `when` on sizes and P, if no earlier case applies.
 
-    `condition` and `bound` are for people: in sorted sizes a >= b >= c and in Q if that is shorter.
+    `condition` and `bound` are to be printed: in the sorted sizes a >= b >= c, and in Q, if that is shorter.
     """
 
     when: tuple[s.Fact, ...]
@@ -152,9 +152,9 @@ class LeadCase:
 
 @record(eq=False)
 class LowerBound:
-    """A lower bound on words: the leading term of the first case that holds, less `held`.
+    """A lower bound on words: the leading term of the first case that holds, less `held`, a share of the data.
 
-    The terms are in sizes, P and MEMORY_SYMBOL. If only `growth` is known, `cases` is empty and `held` is None.
+    Both are in sizes, P and the symbol of M. If only `growth` is known, `cases` is empty and `held` is None.
     """
 
     kind: str
@@ -167,7 +167,7 @@ class LowerBound:
 
     @property
     def needs_memory(self) -> bool:
-        """True if the bound depends on the memory of a processor."""
+        """Whether the bound depends on the memory of a processor."""
         return self.kind == "memory-dependent"
 
     def at(self, point: Point) -> Ends | None:
@@ -177,23 +177,23 @@ class LowerBound:
         """
         if self.held is None:
             return None
-        result: list[Ends] = []
+        possible: list[Ends] = []
         for case in self.cases:
             decided = [fact_holds(fact, point) for fact in case.when]
             if False in decided:
                 continue
-            result.append(_ends(s.Binary("-", case.lead, self.held, span=case.lead.span), point))
+            possible.append(_ends(s.Binary("-", case.lead, self.held, span=case.lead.span), point))
             if None not in decided:
                 break
-        return min(low for low, _ in result), max(high for _, high in result)
+        return min(low for low, _ in possible), max(high for _, high in possible)
 
 
 @record(eq=False)
 class CommunicationBounds:
-    """The lower bounds of the problem that an algorithm solves.
+    """The lower bounds on words for the problem that an algorithm solves.
 
-    A processor has `registers` in addition to its arrays; None if recursion leaves their number open, and with it
-    the bounds that depend on memory. Memory is called `letter` in texts, which is M if no size is.
+    A processor has `registers` in addition to its arrays; None if their number is unknown because of recursion, and
+    then bounds that depend on memory have no values. `letter` is the name of the memory in texts, M unless a size is.
     """
 
     algorithm: s.Algorithm
@@ -204,7 +204,7 @@ class CommunicationBounds:
 
     @property
     def title(self) -> str:
-        """The result that any algorithm computes for which the bounds hold, in the algorithm's sizes."""
+        """The computation that an algorithm must perform for the bounds to hold, as text."""
         return str(self.solved.problem["title"])
 
     @property
@@ -214,9 +214,9 @@ class CommunicationBounds:
         return ", ".join(f"{name} = {text}" for name, text in texts.items() if name != text)
 
     def at(self, point: Point, memory: Fraction | None) -> dict[str, Ends]:
-        """Evaluate the bounds on words by kind; `memory` is the words of a processor's arrays.
+        """Evaluate the bounds on words, by kind, where possible; `memory` is that of a processor's arrays, in words.
 
-        Bounds that depend on memory need it. If no bound is positive, communication may be unnecessary.
+        Bounds that depend on memory need it. If no value is positive, communication may be unnecessary.
         """
         values = self.placed(point)
         result: dict[str, Ends] = {}
@@ -233,19 +233,19 @@ class CommunicationBounds:
         return result
 
     def placed(self, point: Point) -> dict[str, int | Fraction]:
-        """Add to a point the P that the axes give, if they do."""
+        """Add P to a point, as the product of the axes' extents, if these have values."""
         result = dict(point)
         try:
             extents = [evaluate(axis.extent, point) for axis in self.algorithm.grid]
         except EvaluationError:
             return result
-        # With P among the extents it is given, and they need not be integers where they are no fit.
+        # If P occurs in the extents it is given; then these need not be integers, as some P do not fit.
         if "P" not in result and not any(isinstance(extent, Interval) for extent in extents):
             result["P"] = reduce(lambda a, b: a * b, (Fraction(extent) for extent in extents))  # type: ignore[arg-type]
         return result
 
     def flops(self, point: Point) -> Fraction | None:
-        """Bound the flops of all processors from below; None without a bound for the problem."""
+        """Return a lower bound on the flops of all processors at a point; None if there is none for the problem."""
         text = self.solved.problem.get("flops")
         if text is None:
             return None
@@ -256,7 +256,7 @@ class CommunicationBounds:
         return max(low, Fraction(0))
 
     def words_held(self, memory: Fraction | None) -> Fraction:
-        """Bound the words that a processor holds at a time in arrays and registers; 0 if unknown."""
+        """Return an upper bound on the words that a processor holds at a time in arrays and registers; 0 if unknown."""
         return Fraction(0) if memory is None or self.registers is None else memory + self.registers
 
 
@@ -271,9 +271,9 @@ def communication_bounds(module: Module, algorithm: s.Algorithm, solved: SolvedP
 
 @record(eq=False)
 class _Reader:
-    """Reads formulas of the data file in the sizes of an algorithm, P and memory, which texts call `letter`.
+    """Converts formulas of the data file to the sizes of an algorithm, P and memory, which is `letter` in texts.
 
-    With `cores` per node, nodes are the processors.
+    With `cores` per node, the nodes are taken as processors.
     """
 
     solved: SolvedProblem
@@ -282,11 +282,12 @@ class _Reader:
 
     @cached_property
     def _own(self) -> Mapping[str, s.Expr]:
+        """The expressions of the names that the problem defines by `let`."""
         return {name: parse_expression(text) for name, text in self.solved.problem.get("let", {}).items()}
 
     @cached_property
     def _values(self) -> Mapping[str, s.Expr]:
-        """The simultaneous substitution of all names, as sizes of both sides may have equal names."""
+        """The expressions of sizes, P, M and Q, to substitute simultaneously: problem and algorithm may share names."""
         processors, memory = b.name("P"), b.name(MEMORY)
         if self.cores is not None:
             processors = s.Binary("/", processors, self.cores, span=self.cores.span)
@@ -311,11 +312,11 @@ class _Reader:
         return _per_core(expr, self.cores)
 
     def condition(self, text: str) -> str:
-        """Return a condition of the data file for people."""
+        """Format a condition of the data file to be printed."""
         return format_conjunction(substitute_in_fact(fact, self._shown) for fact in parse_facts(text)) if text else ""
 
     def bound(self, lead: str, whole: s.Expr) -> Formula:
-        """Return a bound for people: multiplied out for a single size, else as in its theorem."""
+        """Build a bound to be printed: multiplied out if all sizes are equal, else as in its theorem."""
         if self.solved.equal or self.cores is not None:
             return format_sum(multiply_out(substitute_names(whole, {MEMORY: b.name(self.letter)})))
         data = b.binary("/", parse_expression(self.solved.problem["data"]), b.name("P"))
@@ -323,12 +324,12 @@ class _Reader:
         return Formula(substitute_names(difference, {**self.solved.sizes, **self._shown}))
 
     def growth(self, text: str) -> Formula:
-        """Return a lower bound up to constants for people."""
+        """Build the Omega formula of a bound that is known up to a constant factor, to be printed."""
         return make_order_formula("Omega", substitute_names(self.read(text), {MEMORY: b.name(self.letter)}))
 
     @cached_property
     def _shown(self) -> Mapping[str, s.Expr]:
-        """The letters of conditions and bounds for people; Q is P if all processors perform the same operations."""
+        """The expressions of M and Q in printed texts; Q is P if all processors perform equally many operations."""
         letters = {"M": b.name(self.letter)}
         return letters if self.solved.most is not None else {**letters, "Q": b.name("P")}
 
@@ -341,7 +342,7 @@ def _bound(reader: _Reader, texts: Texts) -> LowerBound:
     shared = texts.get("balanced", False) and solved.most is not None
     held = reader.per_core(reader.read(f"({solved.problem['data']})/P"))
     cases = []
-    # For equal sizes only the last case is possible: the rest require Q <= 1.
+    # For equal sizes only the last case is possible: the others require Q <= 1.
     for when, text in texts["lead"][-1:] if solved.equal else texts["lead"]:
         written = f"Q/P*({text})" if shared else text
         lead = reader.per_core(reader.read(written))
@@ -355,7 +356,7 @@ def _per_core(expr: s.Expr, cores: s.Expr | None) -> s.Expr:
 
 
 def _cores_per_node(algorithm: s.Algorithm) -> s.Expr | None:
-    """The number of cores of a node; None if each processor is a node."""
+    """Return the number of cores per node; None if each processor is a node."""
     within = [axis.extent for axis in algorithm.grid if axis.within is not None]
     if not within:
         return None
@@ -381,7 +382,7 @@ def _first_size_text(solved: SolvedProblem) -> str:
 
 
 def _registers(module: Module, algorithm: s.Algorithm) -> int | None:
-    """Bound the real registers of a processor; None if a recursive algorithm has some."""
+    """Return an upper bound on the real registers of a processor; None if a recursive algorithm has some."""
     total = 0
     for part in (algorithm, *(callee for callee in find_reachable(module, algorithm) if callee is not algorithm)):
         registers = sum(_is_register(node) for node in s.nodes(part.body))

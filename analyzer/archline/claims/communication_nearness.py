@@ -1,4 +1,4 @@
-"""Compare the derived words with a lower bound in symbols, and find their limit or a factor."""
+"""Compare the derived words with a lower bound as expressions: the limit of their ratio, or a factor between them."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ MAX_LENGTH = 400
 
 @record
 class BoundRatio:
-    """A proved relation of words to a lower bound, and where the bound is not positive.
+    """A proved relation of words to a lower bound.
 
     `attained`: words equal the bound, as expressions. `ratio` is the limit of words/bound as all sizes grow, a
     number or a product, or an upper bound on it if `exact` is false. `factor`: words are O of the factor times the
-    leading term of the bound, if the condition `where` holds.
+    leading term of the bound, if the condition `where` holds. `vacuous` is a condition under which the bound is not
+    positive. Texts are empty if they are not known.
     """
 
     attained: bool = False
@@ -49,7 +50,7 @@ class BoundRatio:
 
 
 def ratio_to_bound(module: Module, costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> BoundRatio:
-    """Compare the derived words with a bound; an empty result if nothing is proved."""
+    """Compare the derived words with a lower bound; the fields of the result are empty if nothing is proved."""
     words, memory = costs["words"], costs["memory"]
     if bound.held is None or len(bound.cases) != 1 or (bound.needs_memory and bounds.registers != 0):
         return BoundRatio()
@@ -69,7 +70,7 @@ def ratio_to_bound(module: Module, costs: Costs, bounds: CommunicationBounds, bo
 
 
 def _in_size_symbols(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, memory: Poly | None) -> s.Expr | None:
-    """Express P and M of an expression in sizes; None if the memory is unknown."""
+    """Substitute the grid's extents for P and `memory` for M in an expression; None if M occurs and is unknown."""
     values: dict[str, s.Expr] = {}
     processors = find_processors(bounds.algorithm)
     if processors is not None:
@@ -82,18 +83,18 @@ def _in_size_symbols(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, me
 
 
 def _equal(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Poly) -> bool:
-    """Test whether words and bound are the same sum of products."""
+    """Test whether words and bound are equal, multiplied out."""
     lead = bound.cases[0].lead
     whole = None if bound.held is None else s.Binary("-", lead, bound.held, span=lead.span)
-    placed = None if whole is None else _in_size_symbols(costs, bounds, whole, costs["memory"].upper)
-    if placed is None:
+    in_sizes = None if whole is None else _in_size_symbols(costs, bounds, whole, costs["memory"].upper)
+    if in_sizes is None:
         return False
-    ours = _sum(costs.tree(words))
-    return ours is not None and ours == _sum(placed)
+    sum_of_words = _sum(costs.tree(words))
+    return sum_of_words is not None and sum_of_words == _sum(in_sizes)
 
 
 def _sum(expr: s.Expr | None) -> Sum | None:
-    """Multiply out an expression; None if it has no such form."""
+    """Multiply out an expression; None if that is not possible."""
     try:
         return None if expr is None else multiply_out(expr)
     except OutOfReachError:
@@ -101,7 +102,7 @@ def _sum(expr: s.Expr | None) -> Sum | None:
 
 
 def _single_term(expr: s.Expr | None) -> tuple[Term, Constant] | None:
-    """The only term of an expression, a product of powers of names, with its coefficient; else None."""
+    """Find the only term of an expression, a product of powers of names, and its coefficient; None if it has others."""
     match list((_sum(expr) or {}).items()):
         case [(term, coefficient)] if all(isinstance(factor.expr, s.Name) for factor in term.powers):
             return term, coefficient
@@ -110,7 +111,7 @@ def _single_term(expr: s.Expr | None) -> tuple[Term, Constant] | None:
 
 
 def _vacuous_values(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, memory: Cost) -> str:
-    """The values of the only size that decides the bound's sign, as `g <= 2`; empty if others matter."""
+    """Find the values of a size at which the bound is not positive, as `g <= 2`; empty if several sizes decide it."""
     lead = _single_term(_in_size_symbols(costs, bounds, bound.cases[0].lead, memory.upper))
     assert bound.held is not None
     held = _single_term(_in_size_symbols(costs, bounds, bound.held, memory.upper))
@@ -126,7 +127,7 @@ def _vacuous_values(costs: Costs, bounds: CommunicationBounds, bound: LowerBound
 
 
 def _limit(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Cost, memory: Cost) -> str | None:
-    """The ratio of leading terms, if the subtrahend of the bound is of lower order; else None."""
+    """Find the limit of words/bound from their leading terms; None if the bound's subtrahend is not of lower order."""
     assert words.upper is not None
     above = find_leading_terms(words.upper)
     held_memory = None if memory.upper is None else find_leading_terms(memory.upper)
@@ -140,13 +141,14 @@ def _limit(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: 
         return None
     ratio = top[0] / lead[0]
     if not ratio.never_shrinks:
-        # It depends on how the sizes grow together.
+        # The limit depends on how the sizes grow relative to each other.
         return None
     number = f"{_float(top[1] / lead[1]):.3g}"
     return f"{number}*{ratio.text()}" if ratio.powers else number
 
 
 def _is_lower_order(ratio: Term) -> bool:
+    """Test whether the ratio of two terms tends to 0 as all sizes grow."""
     only_sizes = all(isinstance(factor.expr, s.Name) for factor in ratio.powers)
     return bool(ratio.powers) and only_sizes and ratio.never_grows
 
@@ -156,7 +158,7 @@ def _float(value: Constant) -> float:
 
 
 def _factor(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Cost, memory: Cost) -> str:
-    """The first candidate factor that is proved from the closed forms; else empty."""
+    """Find the smallest candidate factor that is proved from the closed form of words, as text; empty without one."""
     assert words.upper is not None
     lead = _in_size_symbols(costs, bounds, bound.cases[0].lead, memory.upper)
     text = costs.text(words.upper)
@@ -166,7 +168,7 @@ def _factor(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words:
 
 
 def _by_growth(module: Module, costs: Costs, bounds: CommunicationBounds, bound: LowerBound) -> tuple[str, str]:
-    """The first candidate factor that is proved from the growths, with its condition; else empty."""
+    """Find the smallest candidate factor that is proved from the growth of words, with its condition; else empty."""
     words = growth_of_cost(module, bounds.algorithm, costs, costs["words"])
     upper, where = (words.upper, ()) if words.tight is None else (words.tight.upper, words.tight.where)
     lead = bound.cases[0].lead
@@ -178,12 +180,13 @@ def _by_growth(module: Module, costs: Costs, bounds: CommunicationBounds, bound:
             return "", ""
         lead = substitute_names(lead, {MEMORY: memory})
     processors = find_processors(bounds.algorithm)
-    placed = substitute_names(lead, {} if processors is None else {"P": processors})
-    factor = next(_proved(bounds, upper, placed, where), "")
+    in_sizes = substitute_names(lead, {} if processors is None else {"P": processors})
+    factor = next(_proved(bounds, upper, in_sizes, where), "")
     return (factor, format_conjunction(where)) if factor else ("", "")
 
 
 def _proved(bounds: CommunicationBounds, words: s.Expr, lead: s.Expr, more: tuple[s.Fact, ...]) -> Iterator[str]:
+    """Yield the candidate factors, in increasing order, for which words are proved to be O(factor*lead)."""
     processors = find_processors(bounds.algorithm)
     values = {} if processors is None else {"P": processors}
     try:

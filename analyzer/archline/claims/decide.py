@@ -1,6 +1,6 @@
-"""Decide `ensures`: test whether a derived cost equals the claimed one, or stays below or above it.
+"""Decide each `ensures`: whether a derived cost equals the claimed one, or is a lower or an upper bound of it.
 
-A sequence of tactics is tried on each claim, and where none decides it, cases of the sizes.
+Several tactics are tried on a claim; if none decides it, the claim is decided in cases of the sizes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from archline.records import record, replace
 
 MAX_TERM_PRODUCTS = 500_000
 MAX_UNDEFINED = 200
-"""The number of sizes at which it is tested that a claim has a value."""
+"""The maximum number of points at which the right side of a claim is evaluated to test that it has a value."""
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -65,9 +65,9 @@ def decide_claims(
     ensures: Sequence[s.Ensures] | None = None,
     facts: Sequence[s.Fact] | None = None,
 ) -> tuple[Verdict, ...]:
-    """Decide every `ensures` of the algorithm, in order, or the given ones.
+    """Decide all claims of an algorithm, or those in `ensures`, and return their verdicts in order.
 
-    The `facts` are needed by runs (None: the result of `assumed_facts`).
+    The `facts` are conditions without which no run ends (None: those of `assumed_facts`).
     """
     ensures = algorithm.ensures if ensures is None else ensures
     scope = replace(declared_scope(module, algorithm), reads_decimals=True)
@@ -89,18 +89,18 @@ def decide_claims(
 
 
 def _full_reason(reason: str) -> str:
-    """Return the reason of an undecided claim, with a note if the time limit was reached."""
+    """Add to the reason of an undecided claim that time ran out, or that a solver failed, if so."""
     return append_failures(reason if not Clock.late or OUT_OF_TIME in reason else f"{reason}; {OUT_OF_TIME}")
 
 
 def _reject_vacuous(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
-    """Turn a verdict into unknown if the claim holds only because no sizes satisfy its facts."""
+    """Replace a verdict `holds` by unknown if no sizes satisfy the facts of the claim."""
     cost = _cost(verdict.ensures, costs)
     if verdict.outcome != "holds" or cost is None:
         return verdict
     asked = ClaimQuery(verdict.ensures, algorithm, costs, cost, scope)
     with suppress(ArchlineError):
-        # Other facts than those of which growth is decided exclude nothing here.
+        # Facts that growth does not read exclude no sizes here.
         if domain_of(asked.facts) is not None:
             return verdict
         if next(asked.points(branches=False), None) is None:
@@ -121,6 +121,7 @@ def _substitute_processors(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensu
 
 
 def _decide_claim(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
+    """Decide a claim within the time limit; unknown if its metric is not derived."""
     cost = _cost(ensures, costs)
     if cost is None:
         return Verdict(ensures, "unknown", f"`{ensures.metric}` is not derived in this version")
@@ -133,7 +134,7 @@ def _by_unrolling(asked: ClaimQuery) -> Verdict | None:
 
 
 def _try_tactics(asked: ClaimQuery) -> Verdict:
-    """Decide a claim by the tactics that suit its relation and the known bounds."""
+    """Decide a claim by the tactics for its relation and for the bounds that are known."""
     cost, claim = asked.cost, asked.claim
     undefined = _without_value(asked) if asked.compares else None
     if undefined is not None:
@@ -154,23 +155,23 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
         return _with_evidence(verdict, asked)
 
     def is_proved(guarded: s.Ensures) -> bool:
-        there = replace(asked, claim=guarded)
-        holds = next(there.points(), None) is not None and by_growth_of_bounds(there).outcome == "holds"
-        return holds and where_logarithms_vanish(there) is None
+        query = replace(asked, claim=guarded)
+        holds = next(query.points(), None) is not None and by_growth_of_bounds(query).outcome == "holds"
+        return holds and where_logarithms_vanish(query) is None
 
     sizes = asked.scope.module.signatures[asked.algorithm].size_names
     return replace(_with_evidence(verdict, asked), guarded=guard(claim, sizes, is_proved) if sizes else None)
 
 
 def _with_evidence(verdict: Verdict, asked: ClaimQuery) -> Verdict:
-    """Add to a verdict that does not hold the cost and the deciding sizes."""
+    """Add to a verdict, unless it is `holds`, the derived cost as text and the sizes that decide the claim."""
     if verdict.outcome == "holds":
         return verdict
-    # Under a condition on the cache the bound of the largest cache that it implies is the one to compare with.
+    # Under facts about the cache, the bound to show is that of the largest cache that they imply.
     shown = _unconditional_bounds(asked.cost, asked.known)[0] if verdict.ensures.when else asked.cost
     derived, cost, point = cost_text(asked.costs, shown), asked.cost, verdict.point
     if point is None or (cost.interval_at is not None and not cost.exact):
-        # Bounds evaluated by a recurrence may depend on any size of it.
+        # Bounds that are evaluated by a recurrence may depend on all of its sizes.
         return replace(verdict, derived=derived, deciding=point)
     claim = verdict.ensures
     named = s.names(claim.bound).union(*map(s.names, claim.when), NAME.findall(derived))
@@ -185,7 +186,7 @@ def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
 
 
 def _without_value(asked: ClaimQuery) -> Verdict | None:
-    """Refute a claim whose right side has no value at some size; None if no such size is found."""
+    """Refute a claim whose right side has no value at some sizes; None if no such sizes are found."""
     bound = asked.claim.bound
     if not any(_is_partial(node, asked) for node in s.nodes(bound)):
         return None
@@ -201,7 +202,7 @@ def _without_value(asked: ClaimQuery) -> Verdict | None:
 
 
 def _is_partial(node: s.Node, asked: ClaimQuery) -> bool:
-    """Test whether an operation may have no value at some sizes."""
+    """Test whether an operation may have no value at some sizes, as a quotient by 0."""
     match node:
         case s.Binary(op="/" | "//" | "%", right=divisor):
             with suppress(NotStaticError):
@@ -216,7 +217,7 @@ def _is_partial(node: s.Node, asked: ClaimQuery) -> bool:
 
 
 def _at_sizes(asked: ClaimQuery) -> Verdict | None:
-    """Decide by values if the facts determine all sizes; else None."""
+    """Decide a claim by the values of both sides if the facts determine all sizes; else None."""
     claim = asked.claim
     if claim.processors is not None:
         return None
@@ -240,7 +241,7 @@ def _at_sizes(asked: ClaimQuery) -> Verdict | None:
 
 
 def _as_written(asked: ClaimQuery) -> Verdict | None:
-    """Accept a claim that is textually a bound as reports show it, under the shown condition."""
+    """Accept a claim whose text is that of a bound in reports, with the condition of the bound; else None."""
     claim, cost = asked.claim, asked.cost
     if claim.processors is not None or (cost.by_case and not cost.plans):
         return None
@@ -258,17 +259,17 @@ def _as_written(asked: ClaimQuery) -> Verdict | None:
 
 
 def _by_bounds(asked: ClaimQuery) -> Verdict:
-    """Prove margins nonnegative for all sizes, else look for a counterexample."""
+    """Prove that the difference of both sides has the claimed sign at all sizes; else search a counterexample."""
     asked = replace(asked, scope=with_cost_symbols(asked.scope))
     try:
         with limit_effort(MAX_TERM_PRODUCTS):
             claimed = as_fractions(static_value(asked.claim.bound, asked.scope.with_facts(asked.known)))
-            claims = [
+            comparisons = [
                 _Comparison(replace(asked, cost=bounds), claimed)
                 for bounds in _unconditional_bounds(asked.cost, asked.known)
             ]
-            proved = next((comparison for comparison in claims if comparison.proved()), None)
-            return claims[0].unproved() if proved is None else proved.asked.verdict("holds", PROVED)
+            proved = next((comparison for comparison in comparisons if comparison.proved()), None)
+            return comparisons[0].unproved() if proved is None else proved.asked.verdict("holds", PROVED)
     except NotStaticError as problem:
         return asked.unknown(f"the claim: {problem.reason}")
     except TooComplexError as problem:
@@ -276,7 +277,7 @@ def _by_bounds(asked: ClaimQuery) -> Verdict:
 
 
 def with_cost_symbols(scope: Scope) -> Scope:
-    """Extend the scope by the symbols of extern costs, which are nonnegative counts."""
+    """Add the symbols of declared extern costs to a scope, as nonnegative counts."""
     for name in find_cost_symbols(scope.module.externs.values()):
         if name not in scope.values:
             facts = scope.facts.with_symbol(name, (ZERO,))
@@ -285,33 +286,38 @@ def with_cost_symbols(scope: Scope) -> Scope:
 
 
 def _unconditional_bounds(cost: Cost, facts: Facts) -> list[Cost]:
-    """Pair the upper bounds that the facts imply with each lower bound, bounds of large caches first."""
+    """List a cost for each pair of an upper bound whose condition the facts imply and a lower bound.
+
+    Upper bounds of large caches come first; the given cost alone if the facts imply no condition.
+    """
     if not cost.plans:
         return [cost]
-    some = facts.with_nonnegative(ONE_LINE)
-    uppers = [plan.value for plan in reversed(cost.plans) if plan.where.is_implied(some)]
+    known = facts.with_nonnegative(ONE_LINE)
+    uppers = [plan.value for plan in reversed(cost.plans) if plan.where.is_implied(known)]
     lowers = (cost.lower, *(bound.value for bound in cost.by_loop))
     return [replace(cost, upper=upper, lower=lower) for upper in uppers for lower in lowers] or [cost]
 
 
 @record
 class _Comparison:
+    """The comparison of a cost with the claimed value, an expression in sizes."""
+
     asked: ClaimQuery
     claimed: Poly
 
     def proved(self, tactics: Sequence[Proof] = ()) -> bool:
-        """Test whether the comparison is proved for all sizes."""
+        """Test whether the claim is proved for all sizes, with `tactics` in addition to the usual ones."""
         return all(any(never_negative(margin, facts, tactics) for margin in group) for facts, group in self._margins())
 
     def unproved(self) -> Verdict:
-        """Look for a counterexample, then for a stronger proof; else the verdict is unknown."""
+        """Search a counterexample to a claim that is not proved, then a proof by stronger tactics; else unknown."""
         asked = self.asked
         for point in asked.points():
             reason = self._contradiction(point)
             if reason is not None and asked.has_runs(point):
                 return asked.verdict("fails", reason, point)
         with suppress(TooComplexError, highs.SolverError, OverflowError):
-            # What points do not refute is worth a longer search.
+            # A claim that no point refutes is worth a longer search.
             if self.proved(STRONG_TACTICS):
                 return asked.verdict("holds", PROVED)
         if not asked.cost.exact:
@@ -319,12 +325,12 @@ class _Comparison:
         return asked.unknown("no proof, and no counterexample at the sizes checked")
 
     def _margins(self) -> Iterator[tuple[Facts, tuple[Poly, ...]]]:
-        """Yield values, one of each group to be nonnegative, with the facts of each regime."""
+        """Yield for each piece of the cost its facts and a group of values; one value >= 0 proves the claim there."""
         claim, cost, stated = self.asked.claim, self.asked.cost, self.asked.known
         if claim.processors is not None:
             processors = Poly.symbol(claim.processors.id)
-            for group in claim_margins(self.asked.costs, processors, stated.restore(self.claimed), claim.relation):
-                yield stated, tuple(margin.substitute(stated.rewrites) for margin in group)
+            for margins in claim_margins(self.asked.costs, processors, stated.restore(self.claimed), claim.relation):
+                yield stated, tuple(margin.substitute(stated.rewrites) for margin in margins)
             return
         for piece, case in cost.facts_by_piece:
             if case is not None and some_fact_excluded(claim.when, self.asked.scope.with_facts(case)):
@@ -336,6 +342,7 @@ class _Comparison:
                 yield facts, (as_fractions(piece.lower.substitute(stated.rewrites)) - self.claimed,)
 
     def _contradiction(self, point: Mapping[str, int]) -> str | None:
+        """Describe how the cost contradicts the claim at a point; None if it does not."""
         claim = self.asked.claim
         try:
             lower, upper = enclose_count(self.asked.cost, point).ends
@@ -345,15 +352,15 @@ class _Comparison:
         relation = claim.relation
         too_much = relation in ("==", "<=") and lower > most
         too_little = relation in ("==", ">=") and upper < least
-        # A count is a whole number at all sizes that run: elsewhere a `/` of sizes does not divide.
-        counted = claim.processors is not None or (lower.denominator == 1 and upper.denominator == 1)
-        if not (too_much or too_little) or not counted:
+        # At sizes of a run a count is an integer: at other sizes a quotient of sizes leaves a remainder.
+        is_count = claim.processors is not None or (lower.denominator == 1 and upper.denominator == 1)
+        if not (too_much or too_little) or not is_count:
             return None
         derived = readable(lower) if lower == upper else f"between {readable(lower)} and {readable(upper)}"
         return f"derived {derived}, claimed {relation} {readable(least) if least == most else digits(least)}"
 
     def _claimed(self, point: Mapping[str, int]) -> tuple[Fraction, Fraction]:
-        """The interval of the claimed value at a point; a single number unless irrational."""
+        """Return an interval that encloses the claimed value at a point; the ends are equal if it is rational."""
         try:
             return bounds_of_value(evaluate(self.asked.known.restore(self.claimed), point))
         except EvaluationError:

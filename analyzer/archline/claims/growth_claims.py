@@ -1,8 +1,8 @@
-"""Decide claims on growth from the bounds of a cost, its recurrence or its shown growth; and choose the shown
-growth.
+"""Decide claims on growth from the bounds of a cost, its recurrence, or the growth that reports show; and select
+the growth to show.
 
-At the smallest sizes a cost or a claim may be 0 alone. Growth reads logarithms with their argument increased
-by 2, and claims nothing there, so values are compared.
+At the smallest sizes a cost may be 0 where the claim is not, or the reverse. The growth prover reads log2(w) as
+log2(2 + w), and proves nothing about such zeros, so values are compared there.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from archline.records import record, replace
 
 LEAST_RISE = 1.5
 MAX_ZERO_COST_SIZE = 100
-"""The number of smallest sizes that are searched for a cost of 0."""
+"""The number of points, from the smallest on, at which a cost of 0 is looked for."""
 SIZES_OF_SMALL_LOGARITHMS = (1, 2, 3)
-"""Sizes at which the logarithm of a size, or of its half, is 0."""
+"""Sizes at which the logarithm of a size, or of its rounded half, is 0."""
 NO_VALUE = (EvaluationError, OverflowError, ZeroDivisionError)
 
 
 def by_growth_of_bounds(asked: ClaimQuery) -> Verdict:
-    """Decide a growth claim from the bounds of the cost, and from zeros at small sizes."""
+    """Decide a growth claim from the bounds of the cost, and from sizes at which only one side is 0."""
     asked = replace(asked, scope=assuming_facts(asked.scope, *asked.claim.when))
     first = _compare_growth(asked, asked.scope.facts, asked.facts)
     proved = first.outcome == "holds"
@@ -69,11 +69,11 @@ def by_growth_of_bounds(asked: ClaimQuery) -> Verdict:
     rest = _compare_growth(asked, with_fact(asked.scope.facts, beyond, asked.scope), (*asked.facts, beyond))
     if rest.outcome != "holds":
         return rest
-    return replace(rest, reason=f"{rest.reason}; both are 0 up to {name} = {size}")
+    return replace(rest, reason=f"{rest.reason}; cost and claim are 0 up to {name} = {size}")
 
 
 def _compare_growth(asked: ClaimQuery, base: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
-    """Decide the growth at the sizes that the facts allow; `base` are these facts about symbols."""
+    """Decide a growth claim under `facts`; `base` are the same facts about symbols."""
     claim, costs, cost, indices = asked.claim, asked.costs, asked.cost, asked.costs.index_range
     confirm, bound = _Confirmation(cost, facts, claim.bound, indices), claim.bound
     moved = over_range(indices, cost, facts, base)
@@ -91,7 +91,7 @@ def _compare_growth(asked: ClaimQuery, base: Facts, facts: tuple[s.Fact, ...]) -
 
 @record
 class _Confirmation:
-    """Checks a counterexample to a growth claim at the cost itself, as the prover saw bounds in one regime."""
+    """Checks a counterexample at values of the cost itself, as the prover read only the bounds of one regime."""
 
     cost: Cost
     facts: tuple[s.Fact, ...]
@@ -99,6 +99,7 @@ class _Confirmation:
     index_range: IndexRange | None
 
     def __call__(self, side: str, refuted: Refuted) -> Witness | None:
+        """Return the witness of a counterexample if the ratios rise along its curve, or are infinite at its point."""
         entries = self.ratios(side, refuted)
         ratios = [least for _, least, _ in entries]
         if isinstance(refuted.found, Point):
@@ -109,21 +110,21 @@ class _Confirmation:
         return self._witness(entries) if stands else None
 
     def shown(self, side: str, refuted: Refuted) -> Witness:
-        """Return the witness of a counterexample known up to constants, which values do not confirm."""
+        """Return the witness of a counterexample without a check, for bounds known up to constant factors."""
         return self._witness(self.ratios(side, refuted))
 
     def ratios(self, side: str, refuted: Refuted) -> list[tuple[Mapping[str, int], float, bool]]:
-        """List sizes with the least ratio of cost to claim (O) or claim to cost, and whether it is exact."""
+        """List for each point the minimum ratio of cost to claim (`side` O) or claim to cost, and if it is exact."""
         entries = ((point, self._ratio(side, point)) for point in refuted.points)
         return [(point, *ratio) for point, ratio in entries if ratio is not None]
 
     def _witness(self, ratios: Iterable[tuple[Mapping[str, int], float, bool]]) -> Witness:
         texts = tuple((at, ("" if exact else "at least ") + significant(ratio, 3)) for at, ratio, exact in ratios)
-        ends = (end for end in (self.cost.lower, self.cost.upper) if end is not None)
-        return Witness(texts, frozenset(name for each in ends for name in each.names))
+        bounds = (bound for bound in (self.cost.lower, self.cost.upper) if bound is not None)
+        return Witness(texts, frozenset(name for bound in bounds for name in bound.names))
 
     def _ratio(self, side: str, point: Mapping[str, int]) -> tuple[float, bool] | None:
-        """The ratio at a point; None if it has no value or the facts do not hold."""
+        """Return the minimum ratio at a point and whether it is exact; None without values, or if a fact is false."""
         try:
             if self.index_range is not None:
                 point = self.index_range.point(point)
@@ -140,7 +141,7 @@ class _Confirmation:
 
 
 def by_recursion(asked: ClaimQuery) -> Verdict | None:
-    """Decide a growth claim from the recurrence of the cost; None without a recurrence."""
+    """Decide a growth claim from the growth of the cost's recurrence; None without a recurrence."""
     claim, cost = asked.claim, asked.cost
     if asked.compares or claim.processors is not None or cost.recursion is None:
         return None
@@ -150,15 +151,15 @@ def by_recursion(asked: ClaimQuery) -> Verdict | None:
         return None
     cases = () if any(piece.is_zero for piece in solved.pieces) else solved.pieces
     if not cases and solved.upper is None:
-        return asked.unknown(f"{cost.reason or 'the bounds do not decide it'}; {solved.reason}")
+        return asked.unknown(f"{cost.reason or 'the bounds do not decide the claim'}; {solved.reason}")
     indices = cost.recursion.indices
     if indices is not None:
         facts, known_facts, bound = indices.written_facts(facts), indices.facts(known_facts), indices.written(bound)
     if solved.upper is not None:
-        some = not solved.size or known_facts.nonnegative(Poly.symbol(solved.size) - solved.least)
-        cases = (Growth(solved.lower if some else None, solved.upper),)
+        has_lower = not solved.size or known_facts.nonnegative(Poly.symbol(solved.size) - solved.least)
+        cases = (Growth(solved.lower if has_lower else None, solved.upper),)
     if claim.relation != "O" and any(case.lower is None for case in cases):
-        return asked.unknown("no lower bound on its growth is known at all of these sizes")
+        return asked.unknown("no lower bound on the growth is known that holds at all of these sizes")
     parts = [replace(case, lower=case.lower or b.ZERO, facts=(*facts, *unconditional_facts(case))) for case in cases]
     verdict = decide_growth(
         claim.relation, parts, bound, partial(_along_one_size, _Confirmation(cost, asked.facts, claim.bound, indices))
@@ -173,13 +174,13 @@ def by_recursion(asked: ClaimQuery) -> Verdict | None:
 
 
 def _along_one_size(confirmation: _Confirmation, side: str, refuted: Refuted) -> Witness | None:
-    """Accept a counterexample only if it is a curve of one size, as growth says nothing at single points."""
-    stands = not isinstance(refuted.found, Point) and len(refuted.found.curve.scales) == 1
-    return confirmation.shown(side, refuted) if stands else None
+    """Return the witness of a counterexample if it is a curve of one size, as a recurrence has no values at points."""
+    is_curve = not isinstance(refuted.found, Point) and len(refuted.found.curve.scales) == 1
+    return confirmation.shown(side, refuted) if is_curve else None
 
 
 def by_shown_growth(asked: ClaimQuery) -> Verdict | None:
-    """Decide a growth claim from the growth that reports show."""
+    """Prove a growth claim from the growth that reports show; None if that does not prove it."""
     claim = asked.claim
     growth = growth_of_cost(asked.scope.module, asked.algorithm, asked.costs, asked.cost)
     uppers, lowers = growth.ends(set(map(format_fact, claim.when)))
@@ -194,7 +195,11 @@ def by_shown_growth(asked: ClaimQuery) -> Verdict | None:
 
 
 def _may_vanish(asked: ClaimQuery, proved: bool) -> bool:
-    """Test whether zeros matter: growth reads log2(w), which is 0 at 1, as log2(2 + w), and ranges as nonempty."""
+    """Test whether one side of a claim may be 0 at sizes where the prover assumes that it is not.
+
+    The prover reads log2(w), which is 0 at w = 1, as log2(2 + w), and assumes that ranges of indices are not empty and
+    that symbols of declared costs are at least 1. `proved` tells whether the claim is proved but for such zeros.
+    """
     indices = asked.costs.index_range
     empty = indices is not None and indices.least < 1
     if empty or _find_declared_symbols(asked):
@@ -204,11 +209,12 @@ def _may_vanish(asked: ClaimQuery, proved: bool) -> bool:
 
 
 def _find_declared_symbols(asked: ClaimQuery) -> Set[str]:
-    """The symbols of declared costs in a claim: they may be 0, where sizes count as at least 1."""
+    """Find the symbols of declared costs in a claim; they may be 0, while the prover assumes at least 1."""
     return s.names(asked.claim.bound) & {*find_cost_symbols(asked.scope.module.externs.values())}
 
 
 def _logarithm_may_vanish(cost: Cost, known: Facts) -> bool:
+    """Test whether the lower bound of a cost has a logarithm, and is not proved to be positive."""
     if cost.lower is None or not any(map(_is_logarithm, cost.lower.atoms_within())):
         return False
     return not known.positive(cost.lower.substitute(known.rewrites))
@@ -219,10 +225,10 @@ def _is_logarithm(atom: Atom) -> bool:
 
 
 def where_logarithms_vanish(asked: ClaimQuery) -> Verdict | None:
-    """Refute a proved lower growth claim at the smallest sizes, if it is false there.
+    """Refute an Omega or Theta claim at a smallest size where a logarithm is 0; None if it is not false there.
 
-    Growth reads log2(w) as log2(2 + w), so that k*log2(n) seems Omega(k), but is 0 at n = 1. There the cost has
-    its exact value, and a logarithm of the claim that vanishes claims nothing.
+    The prover reads log2(w) as log2(2 + w), and so proves that k*log2(n) is Omega(k), which is false at n = 1. Here
+    the size is substituted in the cost, and terms of the claim with a logarithm that is 0 are dropped.
     """
     claim, cost, costs = asked.claim, asked.cost, asked.costs
     if claim.relation == "O" or claim.processors is not None or costs.index_range is not None:
@@ -250,7 +256,7 @@ def where_logarithms_vanish(asked: ClaimQuery) -> Verdict | None:
 
 
 def _divides_by_zero(cost: Cost, values: Mapping[str, Poly]) -> bool:
-    """Whether a quotient in a bound has no value: no run is of such sizes."""
+    """Test whether a quotient in a bound has divisor 0 at the given values; no run has such sizes."""
     floors = (
         atom for end in (cost.lower, cost.upper) if end for atom in end.atoms_within() if isinstance(atom, a.Floor)
     )
@@ -258,7 +264,7 @@ def _divides_by_zero(cost: Cost, values: Mapping[str, Poly]) -> bool:
 
 
 def _without_vanishing(expr: s.Expr) -> s.Expr | None:
-    """Remove logarithms of 1, and terms with such a factor; None if the parts are to be rewritten."""
+    """Return an expression without logarithms of 1 and terms with such a factor; None to rewrite its parts instead."""
     match expr:
         case s.Call(function="log2", arguments=(argument,)) if not s.names(argument):
             with suppress(*NO_VALUE):
@@ -288,21 +294,24 @@ def _small_points(asked: ClaimQuery) -> list[Mapping[str, int]]:
 
 
 def _zero_of_one_side(asked: ClaimQuery, proved: bool) -> Verdict | None:
-    """Find a small size at which only one side of a claim is 0; unknown if that is the lower bound."""
+    """Refute a claim by small sizes at which only one of cost and claim is 0; None without such sizes.
+
+    With `proved`, the verdict is unknown at sizes where the lower bound of the cost is 0 and its upper bound is not.
+    """
     declared = _find_declared_symbols(asked)
-    for place in _small_points(asked):
-        ends, claimed = _ends(asked.cost, place), _claimed(asked.claim, place)
+    for point in _small_points(asked):
+        ends, claimed = _ends(asked.cost, point), _claimed(asked.claim, point)
         if ends is None or claimed is None:
             continue
         zero = ""
-        empty = _is_empty(asked.costs.index_range, place) or any(place.get(name) == 0 for name in declared)
+        empty = _is_empty(asked.costs.index_range, point) or any(point.get(name) == 0 for name in declared)
         if asked.claim.relation != "Omega" and claimed == 0 < ends[0] and empty:
             zero, nonzero = "claim", "cost"
         elif asked.claim.relation != "O" and claimed > 0 >= ends[not proved]:
             zero, nonzero = ("cost" if ends[1] <= 0 else "lower bound"), "claim"
-        if zero and asked.has_runs(place):
+        if zero and asked.has_runs(point):
             reason = f"the {zero} is 0 but the {nonzero} is not; exclude such sizes with a `when`"
-            return asked.verdict("unknown" if zero == "lower bound" else "fails", reason, place)
+            return asked.verdict("unknown" if zero == "lower bound" else "fails", reason, point)
     return None
 
 
@@ -313,7 +322,7 @@ def _both_zero(asked: ClaimQuery, point: Mapping[str, int]) -> bool:
 
 
 def _is_empty(indices: IndexRange | None, point: Mapping[str, int]) -> bool:
-    """Test whether a range of two indices is empty at a point at which all other sizes are at least 2."""
+    """Test whether a range of indices is empty at a point whose other sizes are all at least 2."""
     if indices is None or indices.low not in point or indices.high not in point:
         return False
     sizes = (value for name, value in point.items() if name not in (indices.low, indices.high))
@@ -321,7 +330,7 @@ def _is_empty(indices: IndexRange | None, point: Mapping[str, int]) -> bool:
 
 
 def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
-    """The least claimed value at a point; None if it has no value."""
+    """Return the claimed value at a point, or a lower bound on it if it is irrational; None if it has no value."""
     try:
         return bounds_of_value(evaluate(ensures.bound, point))[0]
     except NO_VALUE:
@@ -329,6 +338,7 @@ def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
 
 
 def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction] | None:
+    """Evaluate the bounds of a cost at a point, with Z = L = 1 unless given; None if they have no value."""
     try:
         return enclose_cost(cost, {"Z": 1, "L": 1, **point}).ends
     except EvaluationError:
@@ -336,12 +346,12 @@ def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction] | N
 
 
 def growth_text(orders: Iterable[Growth]) -> str | None:
-    """Join growths as text: Theta, or O and Omega if they are known."""
+    """Join the texts of growths, as `O(n), Omega(1)`; None without growths."""
     return join_with_mark((growth.text or "" for growth in orders), ", ") or None
 
 
 def shown_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> tuple[Growth, ...]:
-    """Select the growths to show, each restricted to sizes at which neither side alone is 0."""
+    """Select the growths of a cost to show, each with a condition that excludes sizes at which only one side is 0."""
     scope = declared_scope(module, algorithm)
 
     def agrees_at_small_sizes(order: Growth) -> bool:
@@ -355,7 +365,7 @@ def shown_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cos
                 return False
             if where_logarithms_vanish(asked) is not None:
                 return False
-            # A recurrence gives the growth of large sizes, whose least ones are base cases.
+            # A recurrence gives the growth at large sizes; the smallest sizes are base cases.
             bounded = cost.recursion is not None and cost.lower is not None and cost.upper is not None
             return not bounded or by_growth_of_bounds(asked).outcome != "fails"
         return True

@@ -1,7 +1,7 @@
-"""Decide claims on the growth of io from several bounds on each side; any single bound may suffice.
+"""Decide claims on the growth of io from several upper and lower bounds; one bound that suffices decides a claim.
 
-Upper bounds are those of regimes that the facts imply, and the growth of a recurrence with a cut-off; lower
-bounds are those of the written schedule, and of every schedule.
+The upper bounds are those of the regimes that the facts imply, and the growth of a recurrence with a cut-off; the
+lower bounds are for the written schedule and for any schedule.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from archline.language import syntax as s
 from archline.records import record, replace
 
 NOT_FROM_BELOW = "the derived lower bounds do not decide it"
-NOT_FROM_ABOVE = "no known bound holds under these facts"
+NOT_FROM_ABOVE = "no upper bound is known to hold under these facts"
 
 
 @record
 class _Bounds:
-    """Bounds on io by cases that cover all points.
+    """Bounds on io in cases that cover all sizes and caches.
 
-    `proof`, `refutation` and `neither` describe the basis of a proof, a refutation and an open answer; if empty,
-    the prover's reason is used. Bounds that are `orders` are known up to a constant, so that no values confirm a
-    counterexample.
+    `proof`, `refutation` and `neither` are texts for the reason of a claim that is proved, refuted or undecided by
+    these bounds; if empty, the prover's reason is used. With `orders` the bounds are known up to constant factors, so
+    a counterexample cannot be confirmed by values.
     """
 
     pieces: Sequence[Growth]
@@ -49,7 +49,10 @@ class _Bounds:
 
 @record
 class IoClaim:
-    """A growth claim on io under facts; `known` are the same facts about symbols."""
+    """The claim that io grows at most or at least as `bound` under `facts`; `known` are the same facts about symbols.
+
+    `confirm` accepts a counterexample by values of the cost.
+    """
 
     bound: s.Expr
     costs: Costs
@@ -58,10 +61,10 @@ class IoClaim:
     facts: tuple[s.Fact, ...]
     confirm: Confirm
     shown: Confirm
-    """Accepts a counterexample that is known only up to a constant."""
+    """Accepts a counterexample to bounds that are known only up to constant factors, without comparing values."""
 
     def decided(self, relation: str) -> GrowthVerdict:
-        """Decide whether io is O, Omega or Theta of the bound, from below first."""
+        """Decide whether io is O, Omega or Theta of the bound; of Theta, the Omega part is decided first."""
         proofs = tuple[Proved, ...]()
         for side in reversed(sides_of(relation)):
             verdict = self._from_above() if side == "O" else self._by_any(side, self._lower_bounds())
@@ -75,7 +78,7 @@ class IoClaim:
         return verdict if verdict.outcome != "unknown" else self._by_line() or verdict
 
     def _by_any(self, side: str, bounds: Iterable[_Bounds]) -> GrowthVerdict:
-        """Decide by the first bounds that suffice; else report why the rest leave it open."""
+        """Decide an O or Omega claim by the first of some bounds that suffice; else unknown, with a reason."""
         reason = NOT_FROM_ABOVE if side == "O" else NOT_FROM_BELOW
         neither = ""
         for candidate in bounds:
@@ -89,6 +92,7 @@ class IoClaim:
         return GrowthVerdict("unknown", neither or reason)
 
     def _lower_bounds(self) -> Iterator[_Bounds]:
+        """Yield the bounds from which to decide an Omega claim: by loop, of any schedule, of the recurrence."""
         if self.cost.orders is None:
             for lower in (self.cost.lower, *(bound.value for bound in self.cost.by_loop)):
                 yield self._bounds_of(self.known, lower, self.cost.upper)
@@ -101,12 +105,17 @@ class IoClaim:
                 yield _Bounds(regimes, refutation=f"it is {growth.text}, and ", orders=True)
 
     def _upper_bounds(self) -> Iterator[_Bounds]:
-        """Yield upper bounds whose conditions the facts imply, those of large caches first."""
-        some = self.known.with_nonnegative(ONE_LINE)
+        """Yield the bounds from which to decide an O claim.
+
+        First the bounds of plans whose conditions the facts imply, those of large caches first. For a recursive
+        algorithm the growth of its recurrence follows, a lower bound for any schedule, which can refute the claim, and
+        the accesses, a bound for any cache.
+        """
+        facts = self.known.with_nonnegative(ONE_LINE)
         for plan in reversed(self.cost.plans):
             smooth = plan.smooth()
-            if smooth is not None and any(all(map(some.nonnegative, x)) for x in (plan.where.needs, *smooth[0])):
-                yield self._bounds_of(some, self.cost.lower, some.simplify(smooth[1]))
+            if smooth is not None and any(all(map(facts.nonnegative, x)) for x in (plan.where.needs, *smooth[0])):
+                yield self._bounds_of(facts, self.cost.lower, facts.simplify(smooth[1]))
         if self.cost.orders is None:
             return
         regimes = growth_of_recurrence(self.cost, self.facts)
@@ -127,22 +136,23 @@ class IoClaim:
         return _Bounds(growth_pieces(self.costs, cost, self.facts, known))
 
     def _open(self, reason: str) -> _Bounds:
+        """Return bounds of unknown growth, which decide no claim, with the reason why it is unknown."""
         return _Bounds((Growth(None, None, self.facts),), neither=reason)
 
     def _any_schedule(self) -> Iterator[_Bounds]:
-        """Yield the lower bound of every schedule of the same iterations."""
-        below = io_growth_lower_bound(self.costs, self.cost, self.known)
-        if below is not None:
-            growth = Growth(below, None, self.facts)
+        """Yield the lower bound for any schedule, if there is one."""
+        lower = io_growth_lower_bound(self.costs, self.cost, self.known)
+        if lower is not None:
+            growth = Growth(lower, None, self.facts)
             yield _Bounds((growth,), f"every schedule costs {growth.text}", "for every schedule ", orders=True)
 
     def _with_condition(self, verdict: GrowthVerdict) -> GrowthVerdict:
-        """Add to an undecided upper claim a condition under which it is proved."""
+        """Add to the reason of an undecided O claim a condition on the cache under which it is proved, if any."""
         when = next((plan.where.when for plan in self.cost.by_cache if self._holds_within(plan)), "")
         return replace(verdict, reason=f"{verdict.reason}; proved to be O of this when {when}") if when else verdict
 
     def _holds_within(self, plan: Bound) -> bool:
-        """Test whether a conditional bound proves the claim under its condition."""
+        """Test whether the O claim is proved under the condition of a plan."""
         facts_of_claim = self.known
         for need in plan.where.needs:
             facts_of_claim = facts_of_claim.with_nonnegative(need)
@@ -151,22 +161,22 @@ class IoClaim:
         return replace(self, cost=cost, known=facts_of_claim, facts=facts)._from_above().outcome == "holds"
 
     def _by_line(self) -> GrowthVerdict | None:
-        """Decide separately for a size of at most a line, and of at least a line."""
+        """Decide an O claim in two cases of a size, at most L and at least L; None if no size is compared with L."""
         for name in self.costs.parameters:
             size = Poly.symbol(name)
             if self.known.nonnegative(LINE - size) or self.known.nonnegative(size - LINE) or not self._in_lines(name):
                 continue
-            result = []
+            verdicts = []
             for relation, value in (("<=", LINE - size), (">=", size - LINE)):
                 facts = (*self.facts, b.binary(relation, b.name(name), b.name("L")))
-                result.append(replace(self, known=self.known.with_nonnegative(value), facts=facts)._from_above())
-                if result[-1].outcome != "holds":
-                    return result[-1]
-            return replace(result[-1], proofs=tuple(proof for verdict in result for proof in verdict.proofs))
+                verdicts.append(replace(self, known=self.known.with_nonnegative(value), facts=facts)._from_above())
+                if verdicts[-1].outcome != "holds":
+                    return verdicts[-1]
+            return replace(verdicts[-1], proofs=tuple(proof for verdict in verdicts for proof in verdict.proofs))
         return None
 
     def _in_lines(self, name: str) -> bool:
-        """Test whether a size is counted in lines."""
+        """Test whether a size occurs in a rounded quotient of a plan, as lines of its words are counted there."""
         values = [value for plan in self.cost.plans for value in (plan.value, *plan.where.needs)]
         return any(
             isinstance(atom, a.Floor) and name in atom.argument.names for value in values for atom in value.atoms()

@@ -1,10 +1,10 @@
 """Compare io with the lower bound for any schedule: asymptotically optimal, or within a factor.
 
-    asymptotically optimal      io is O of the misses of every schedule
-    within a factor O(sqrt(Z))  it is O of sqrt(Z) times that; no smaller candidate is proved
+    asymptotically optimal      io is O(bound)
+    within a factor O(sqrt(Z))  io is O(sqrt(Z)*bound); no smaller candidate factor is proved
 
-Factors are tried from the smallest on in tall caches, Z >= L^2, where 1 <= L <= sqrt(Z) <= L*sqrt(Z) <= Z;
-logarithms of sizes and sizes last.
+Candidates are tried in increasing order, that of tall caches, Z >= L^2: 1 <= L <= sqrt(Z) <= L*sqrt(Z) <= Z;
+logarithms of sizes and sizes come last.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ MAX_ATOMS = 1_000
 
 @record
 class OptimalityRegime:
-    """A condition under which io is O(factor) times the bound for any schedule; None if unknown, with a reason."""
+    """A condition `when` under which io is O(factor*bound), with the bound for any schedule.
+
+    If no factor is known it is None, and `reason` says why.
+    """
 
     when: str
     factor: Formula | None
@@ -70,9 +73,9 @@ class OptimalityRegime:
 
 @record
 class OptimalityResult:
-    """The regimes, from few lines to many, and the conditions that all regimes assume.
+    """The regimes, from small caches to large ones, and the conditions `under` which all regimes hold.
 
-    `floors` are lower growths of any schedule, besides the compulsory misses.
+    `floors` are lower bounds on growth for any schedule, other than the compulsory misses.
     """
 
     under: tuple[Formula, ...]
@@ -83,12 +86,12 @@ class OptimalityResult:
 def optimality_regimes(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> OptimalityResult | None:
     """Compare the io of an algorithm with its lower bound for any schedule, by regimes of Z.
 
-    None if io is not known. Growth is about sizes from 1 on; from 2 on if nothing is touched at 1.
+    None if a bound is missing. Sizes are at least 1, or at least 2 if a run of size 1 may touch no line.
     """
     if cost.upper is None or cost.orderless is None:
         return None
-    said = "Z" in s.names(algorithm.where)
-    under = () if said else (TALL_CACHE,)
+    is_given = "Z" in s.names(algorithm.where)
+    under = () if is_given else (TALL_CACHE,)
     sizes = module.signatures[algorithm].size_names
     scope = declared_scope(module, algorithm)
     under = (*under, *above_one(cost.orderless, sizes, scope.facts))
@@ -102,7 +105,7 @@ def optimality_regimes(module: Module, algorithm: s.Algorithm, costs: Costs, cos
         regimes = tuple(search.regimes())
         floors = tuple(_terms_below(costs, cost.orderless, sizes, facts, declared))
     except ArchlineError:
-        # The diagnostic speaks of the printed form, which is not in the source.
+        # The diagnostic is about the printed form, which is not in the source.
         regimes, floors = (OptimalityRegime("", None, UNREAD),), ()
     return OptimalityResult(tuple(map(Formula, under)), regimes, floors)
 
@@ -110,7 +113,7 @@ def optimality_regimes(module: Module, algorithm: s.Algorithm, costs: Costs, cos
 def _terms_below(
     costs: Costs, bound: AnyScheduleBound, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
 ) -> Iterator[Formula]:
-    """Yield the HBL bounds of bodies as formulas, except ones that only count compulsory misses."""
+    """Yield the HBL bounds as formulas, one for each power of Z except 0, which only counts compulsory misses."""
     for power, count in sum_hbl_iterations(bound).items():
         yield Formula(per_line(growth_of(costs, count, sizes, facts, known) or costs.tree(count), power))
 
@@ -120,6 +123,11 @@ UNREAD = "its growth cannot be derived from its closed form"
 
 @dataclass(eq=False)
 class _Search:
+    """Searches the smallest factor in each regime; `least` is the growth of the bound for any schedule.
+
+    `factors` are the candidates in increasing order, each with the largest candidate of its kind.
+    """
+
     costs: Costs
     cost: Cost
     scope: Scope
@@ -129,7 +137,7 @@ class _Search:
     _trials: int = field(default=0)
 
     def regimes(self) -> Iterator[OptimalityRegime]:
-        """Yield regimes from few lines to many, with decreasing factors."""
+        """Yield the regimes from small caches to large ones, with decreasing factors."""
         assert self.cost.orderless is not None
         if self.least is None or is_number(self.least, 1):
             yield OptimalityRegime("", None, self.cost.orderless.reason or "no lower bound for all schedules is known")
@@ -151,10 +159,10 @@ class _Search:
             yield self._regime(growth.when, growth.upper, growth.facts)
 
     def _by_alternatives(self) -> Iterator[OptimalityRegime]:
-        """Yield the regimes of conditional bounds, without those of no smaller factor than one before."""
+        """Yield the regimes of the bounds by cache; one whose factor is not smaller than the last one is left out."""
         alternatives = self.cost.by_cache
         factors, rank = list(self.factors), len(self.factors) + 1
-        # The largest caches come first, as trials are few; for the rest only smaller factors than before are tried.
+        # The largest caches are tried first, as the number of trials is limited; then only smaller factors than before.
         largest = [self._of_alternative(alternative, len(factors)) for alternative in alternatives[-1:]]
         for regime in chain((self._of_alternative(alternative, rank) for alternative in alternatives[:-1]), largest):
             rank_of_factor = min(rank, len(factors)) if regime.factor is None else factors.index(regime.factor)
@@ -163,6 +171,7 @@ class _Search:
                 yield regime
 
     def _of_alternative(self, alternative: Bound, most: int) -> OptimalityRegime:
+        """Find the regime of a bound by cache, with one of the first `most` factors."""
         when = "" if alternative.where.when == "Z >= L" else alternative.where.when
         if sum(1 for value in (alternative.value, *alternative.where.needs) for _ in value.atoms_within()) > MAX_ATOMS:
             return OptimalityRegime(when, None, "its closed form is too long to compare")
@@ -172,7 +181,7 @@ class _Search:
             return OptimalityRegime(when, None, UNREAD)
 
     def _fits(self, alternative: Bound) -> tuple[s.Fact, ...]:
-        """The facts under which a conditional bound fits, without common divisors."""
+        """List the conditions of a bound by cache as facts, multiplied out if they have divisors."""
         needs = [remove_divisors(need, self.scope.facts, upper=True) for need in alternative.where.needs]
         if needs == list(alternative.where.needs):
             return alternative.where.facts
@@ -184,21 +193,21 @@ class _Search:
         return at_most(self.costs, alternative.value if smooth is None else facts.simplify(smooth[1]), facts)
 
     def _regime(self, when: str, upper: s.Expr, facts: Sequence[s.Fact], most: int | None = None) -> OptimalityRegime:
-        """Find the smallest factor that is proved, among all factors or the first `most`."""
+        """Find the smallest factor that is proved for the growth `upper`, among all factors or the first `most`."""
         assert self.least is not None
         domain = Domain(facts)
-        within: dict[str, bool] = {}
+        is_within: dict[str, bool] = {}
         for factor, (_, largest) in islice(self.factors.items(), most):
-            # Where the largest of a kind is not proved, no smaller one is.
+            # If the largest factor of a kind is not proved, no smaller one is.
             for candidate in (largest, factor) if factor != OPTIMAL else (factor,):
                 if is_out_of_time():
                     return OptimalityRegime(when, None, OUT_OF_TIME)
-                if candidate not in within:
+                if candidate not in is_within:
                     self._trials += 1
                     if self._trials > MAX_TRIALS:
                         return OptimalityRegime(when, None, "there are too many candidate factors")
-                    within[candidate] = can_prove_big_o(upper, self.least, domain, self.factors[candidate][0])
-                if not within[candidate]:
+                    is_within[candidate] = can_prove_big_o(upper, self.least, domain, self.factors[candidate][0])
+                if not is_within[candidate]:
                     break
             else:
                 return OptimalityRegime(when, factor)
@@ -206,7 +215,10 @@ class _Search:
 
 
 def _factors(bound: AnyScheduleBound, sizes: Sequence[str]) -> dict[Formula, tuple[s.Expr, Formula]]:
-    """List products of 1 or L with powers of Z, then with sizes, each with the largest of its kind."""
+    """List the candidate factors: 1 or L times powers of Z, then times logarithms of sizes and sizes.
+
+    Each has the largest factor of its kind.
+    """
     powers = {Fraction(0), Fraction(1, 2), Fraction(1), *(term.power for term in bound.floors)}
     ordered = sorted((power + Fraction(lines, 2), power, lines) for power in powers for lines in (0, 1))
     line = b.name("L")

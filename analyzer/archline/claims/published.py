@@ -1,7 +1,7 @@
 """Compare published lower bounds on io with the derived ones; `bounds/published.json` has them by kernel.
 
-They are leading terms, for lines of one word (L = 1) and a fast memory of S words. Every expression of the
-file is read by the language's own parser.
+The published bounds are leading terms, for lines of one word (L = 1) and a fast memory of S words. Their expressions
+are read by the parser of the language.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ COMPARISON_SIZE, WORDS = 2**40, 2**24
 
 @record
 class PublishedBound:
-    """A published bound in the algorithm's sizes, its authors, and its relation to the derived one.
+    """A published bound in the algorithm's sizes, its authors `by`, and its relation to the derived bound.
 
-    `relation` compares its growth with the derived bound: "the same", "larger", "smaller" or "unknown"; `times` is
-    their ratio at large sizes, if they grow alike.
+    `relation` compares the growth of the published bound with that of the derived one: "the same", "larger", "smaller"
+    or "unknown"; `times` is their ratio at large sizes, if the growth is the same.
     """
 
     by: str
@@ -51,7 +51,7 @@ class PublishedBound:
 
 @record
 class Published:
-    """The published bounds of one kernel; `because` explains a difference in growth."""
+    """The published bounds of one kernel; `because` explains why a bound differs in growth from the derived one."""
 
     kernel: str
     bounds: tuple[PublishedBound, ...]
@@ -66,7 +66,7 @@ def published_tables() -> dict[str, Any]:
 
 
 def target_of(algorithm: s.Algorithm) -> str | None:
-    """The name of a library algorithm, as `dense.matmul::matmul_basic`; None for others."""
+    """Return the name of a library algorithm, as `dense.matmul::matmul_basic`; None for other algorithms."""
     root, path = resource("stdlib").resolve(), Path(str(algorithm.span.source.path))
     try:
         inside = path.resolve().relative_to(root)
@@ -94,7 +94,7 @@ def published_bounds(module: Module, algorithm: s.Algorithm, costs: Costs, cost:
 
 @record
 class _DerivedBound:
-    """The derived bound at L = 1: its growth, that of its compulsory part, and the facts of the sizes."""
+    """The derived bound at L = 1: its growth, that of its compulsory misses, and the facts about the sizes."""
 
     cost: Cost
     sizes: Sequence[str]
@@ -113,7 +113,7 @@ class _DerivedBound:
         return _DerivedBound(cost, sizes, _of_words(whole), _of_words(touched), facts)
 
     def relation(self, theirs: s.Expr) -> str:
-        """Compare the growth of a published bound with the derived one.
+        """Compare the growth of a published bound, `theirs`, with that of the derived one; see `PublishedBound`.
 
         Published bounds omit lower-order terms, so the compulsory misses are added to them.
         """
@@ -121,10 +121,10 @@ class _DerivedBound:
             return "larger"
         both = theirs if self.touched is None else s.Binary("+", theirs, self.touched, span=theirs.span)
         try:
-            above, under = is_O(theirs, self.growth, self.facts), is_O(self.growth, both, self.facts)
+            below, above = is_O(theirs, self.growth, self.facts), is_O(self.growth, both, self.facts)
         except ArchlineError:
             return "unknown"
-        match above, under:
+        match below, above:
             case Proved(), Proved():
                 return "the same"
             case Refuted(), _:
@@ -146,5 +146,5 @@ class _DerivedBound:
 
 
 def _of_words(lines: s.Expr | None) -> s.Expr | None:
-    """Substitute L = 1 in an expression."""
+    """Substitute L = 1 in an expression; None stays None."""
     return None if lines is None else substitute_names(lines, {"L": b.ONE})

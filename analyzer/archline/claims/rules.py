@@ -30,24 +30,24 @@ NOT_DECIDED = Rule(
         algorithm chosen(x: inout real[n]):  # archline: ignore AL602
             ensures flops == n
 
-    The comment names the codes, with commas between several.
+    The comment names the codes, separated by commas.
     """,
 )
 GREW = Rule(
     "AL603",
     "a cost grew",
     """
-    A derived cost is larger than the one that the baseline has (`archline check --baseline FILE`). Where only a bound
-    of it rose, that of cache misses for example, it is a warning, which fails a check with `--strict`. If that is
-    meant, write the baseline again with `--write-baseline FILE`, and commit it with the change.
+    A derived cost is larger than the one in the baseline (`archline check --baseline FILE`). If only a bound on it
+    rose, on cache misses for example, this is a warning, which fails a check with `--strict`. If the growth is
+    intended, write the baseline again with `--write-baseline FILE`, and commit it with the change.
     """,
 )
 BECAME_UNKNOWN = Rule(
     "AL604",
     "a cost became unknown",
     """
-    The baseline has a cost that can no longer be derived, or one that cannot be compared with what is derived now; the
-    reason says why. Where that is meant, write the baseline again with `--write-baseline FILE`.
+    The baseline has a cost that can no longer be derived, or one that cannot be compared with the derived one; the
+    reason says why. If that is intended, write the baseline again with `--write-baseline FILE`.
     """,
 )
 UNNEEDED = Rule(
@@ -55,7 +55,7 @@ UNNEEDED = Rule(
     "unused suppression or baseline entry",
     """
     A comment `# archline: ignore CODE` ignores nothing: no such finding is made at its line, or it names no code of a
-    finding (AL601 to AL604, AL606). Or an entry of the baseline is about an algorithm that is no more, or accepts a
-    finding that is no longer made. Remove it, so that it does not hide what comes later.
+    finding (AL601 to AL604, AL606). Or an entry of the baseline is about an algorithm that no longer exists, or accepts
+    a finding that is no longer made. Remove it, so that it does not hide a later finding.
     """,
 )

@@ -1,4 +1,4 @@
-"""Define the claim queries, and the verdicts that tactics derive from queries."""
+"""Define queries, which are claims to decide, and the verdicts that tactics return for them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from archline.records import record, replace
 
 PROVED = "proved for all sizes"
 LEAST_GUARD, LARGEST_GUARD = 2, 5
-"""Guards ask for sizes that are at least one of these numbers."""
+"""A guard requires sizes of at least a number between these two."""
 
 
 @record
 class Guarded:
-    """A claim under a further condition, and the sizes at which alone it fails without the condition: `n < 2`."""
+    """A claim with a further condition; without it the claim fails only at sizes `fails_where`, as `n < 2`."""
 
     ensures: s.Ensures
     fails_where: str
@@ -34,10 +34,10 @@ class Guarded:
 
 @record
 class Verdict:
-    """The outcome of one `ensures`; `point` has the sizes at which it fails, `proofs` show its growth.
+    """The outcome of one `ensures`; `point` has sizes at which it fails, `proofs` are those of a growth claim.
 
-    If it fails or is unknown, `derived` is the cost as text, if known. If it fails, `deciding` are the sizes of
-    the point that the claim or the cost depend on, and `guarded` is the claim with a `when` under which it is
+    If it fails or is unknown, `derived` is the cost as text, if known. If it fails, `deciding` are the sizes in
+    `point` that the claim or the cost depends on, and `guarded` is the claim with a `when` under which it is
     proved, if one is known.
     """
 
@@ -53,7 +53,7 @@ class Verdict:
 
 @record(eq=False)
 class ClaimQuery:
-    """A claim on a cost of an algorithm, with the scope of facts about its sizes."""
+    """A claim on a cost of an algorithm; `scope` has the declared facts about its sizes."""
 
     claim: s.Ensures
     algorithm: s.Algorithm
@@ -77,19 +77,19 @@ class ClaimQuery:
         return with_all_facts(self.scope.facts, self.claim.when, self.scope)
 
     def points(self, *, branches: bool = True) -> Iterator[Mapping[str, int]]:
-        """Yield sizes that the claim covers."""
+        """Yield points that satisfy the facts; with `branches`, all declared costs, of any branch, are counts there."""
         bounds = (value for cost in self.costs for value in (cost.lower, cost.upper) if value)
         free = sorted(set().union(*(value.names for value in bounds)) | s.names(self.claim.processors))
         return points(self.algorithm, self.scope, (*self.costs.parameters, *free), self.claim.when, branches)
 
     def has_runs(self, point: Mapping[str, int]) -> bool:
-        """Test whether a run at a point may end, so that the point can refute a claim."""
+        """Test whether a run at a point may end without an error; only such a point can refute a claim."""
         return certain_failure(self.scope.module, self.algorithm, point) is None
 
     def verdict(
         self, outcome: Outcome, reason: str, point: Mapping[str, int] | None = None, proofs: tuple[Proved, ...] = ()
     ) -> Verdict:
-        """Build a verdict; if it holds, the reason names declared costs that the proof assumes."""
+        """Build a verdict on the claim; if it holds, the reason names the declared costs that the proof assumes."""
         if self.cost.declared and outcome == "holds":
             reason += f", given what {', '.join(self.cost.declared)} declares"
         return Verdict(self.claim, outcome, reason, point, proofs)
@@ -100,11 +100,11 @@ class ClaimQuery:
 
 
 Tactic: TypeAlias = Callable[[ClaimQuery], Verdict | None]
-"""A function that decides a claim, or gives the reason why not; None if it does not apply."""
+"""A function that decides a claim; unknown, with a reason, if it cannot, and None if it does not apply."""
 
 
 def first_decided(asked: ClaimQuery, tactics: Iterable[Tactic]) -> Verdict | None:
-    """Return the verdict of the first tactic that decides; else that of the first that applies."""
+    """Return the first verdict that is not unknown; else that of the first tactic that applies, or None."""
     first_verdict: Verdict | None = None
     for tactic in tactics:
         verdict = tactic(asked)
@@ -115,18 +115,21 @@ def first_decided(asked: ClaimQuery, tactics: Iterable[Tactic]) -> Verdict | Non
 
 
 def in_cases(cases: Iterable[Verdict | None]) -> Verdict | None:
-    """Join the verdicts of all cases: holds if each does, fails at the first failure, else None."""
-    result: list[Verdict] = []
+    """Join the verdicts of all cases: holds if all hold; the first one that does not, if it fails; else None."""
+    held: list[Verdict] = []
     for verdict in cases:
         if verdict is None or verdict.outcome != "holds":
             return verdict if verdict is not None and verdict.outcome == "fails" else None
-        result.append(verdict)
-    return replace(result[0], proofs=tuple(proof for verdict in result for proof in verdict.proofs)) if result else None
+        held.append(verdict)
+    return replace(held[0], proofs=tuple(proof for verdict in held for proof in verdict.proofs)) if held else None
 
 
 def guard(ensures: s.Ensures, sizes: Sequence[str], proved: Callable[[s.Ensures], bool]) -> Guarded | None:
-    """Return the claim with the first guard under which it is proved: one size is large, or all are."""
-    # Most claims that fail do so at large sizes as well, and one question finds them out.
+    """Return the claim with the first guard under which `proved` accepts it; None if it accepts none.
+
+    A guard is a minimum value of one of the `sizes`, or of all sizes.
+    """
+    # Most claims that fail do so at large sizes as well: one test with the strongest guard excludes them.
     if not proved(_guarded(ensures, LARGEST_GUARD, sizes).ensures):
         return None
     candidates = (_guarded(ensures, least, names) for least, names in guards(sizes))
@@ -134,12 +137,13 @@ def guard(ensures: s.Ensures, sizes: Sequence[str], proved: Callable[[s.Ensures]
 
 
 def guards(sizes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
-    """Yield the minimum value and the sizes of each guard to try: a single size, then all."""
+    """Yield the guards to try, each as a minimum value and the names that it holds for: a single size, then all."""
     for least in range(LEAST_GUARD, LARGEST_GUARD + 1):
         yield from ((least, (name,)) for name in sizes)
     yield from ((least, sizes) for least in (LEAST_GUARD, LARGEST_GUARD))
 
 
 def _guarded(ensures: s.Ensures, least: int, names: Sequence[str]) -> Guarded:
+    """Add to a claim the condition that the sizes `names` are at least `least`."""
     fails_where = " or ".join(f"{name} < {least}" for name in names)
     return Guarded(replace(ensures, when=(*ensures.when, *b.lower_bound_facts(names, least))), fails_where)

@@ -1,10 +1,10 @@
-"""Decide what algorithms ensure and files claim: each claim holds, fails (AL601), or is not decided (AL602).
+"""Decide the claims of algorithms (`ensures`) and files (`claim`): each holds, fails (AL601) or is undecided (AL602).
 
-A target is also a folder (all its `.algo` files, in folders inside too) or `-`, a program on standard input; without
-one, the `paths` of the project's configuration. Exits with 1 where a claim fails; with --strict also where one is not
-decided, an output is not set (AL606), or a comment `# archline: ignore CODE` ignores nothing. With --baseline also
-where a cost grew (AL603; with --strict its bound, too) or became unknown (AL604) since it was written with
---write-baseline.
+A target can also be a folder (all `.algo` files in it and its subfolders) or `-`, a program on standard input. Without
+a target the `paths` of the project's configuration are checked. Exits with 1 if a claim fails; with --strict also if
+one is undecided, an output is not set (AL606), or a comment `# archline: ignore CODE` ignores nothing; with --baseline
+also if a cost grew (AL603; with --strict also if a bound rose) or became unknown (AL604) since the baseline was
+written with --write-baseline.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=shared.TARGET)
     shared.add(parser, "--where")
     parser.add_argument("--strict", action="store_true", help="treat warnings (e.g. AL602) as failures: exit with 1")
-    how_much = parser.add_mutually_exclusive_group()
-    how_much.add_argument("-q", "--quiet", action="store_true", help="show only claims that fail or are undecided")
-    how_much.add_argument("-v", "--verbose", action="store_true", help="list every claim that holds")
+    verbosity = parser.add_mutually_exclusive_group()
+    verbosity.add_argument("-q", "--quiet", action="store_true", help="show only claims that fail or are undecided")
+    verbosity.add_argument("-v", "--verbose", action="store_true", help="list every claim that holds")
     parser.add_argument("--force-exclude", action="store_true", help="apply `exclude` to files named here too")
     parser.add_argument("--baseline", metavar="FILE", help="compare costs with this baseline file")
     parser.add_argument("--write-baseline", metavar="FILE", help="write costs and findings to this baseline")
@@ -67,7 +67,7 @@ def execute(options: argparse.Namespace) -> int:
     from archline.report.view import CheckView
 
     if options.certificates and options.format not in ("text", "json"):
-        raise error(rules.OPTIONS_CLASH, "`--certificates` is for `--format text` and `json`")
+        raise error(rules.OPTIONS_CLASH, "`--certificates` requires `--format text` or `--format json`")
     for code in unknown_codes([*(options.select or ()), *(options.ignore or ())]):
         raise error(rules.OPTIONS_CLASH, f"no finding has a code that starts with `{code[:40]}`", hint=FINDING_CODES)
     project = options.configuration
@@ -141,30 +141,30 @@ def _require_baseline(file: str) -> None:
 
 
 def _targets(options: argparse.Namespace) -> list[str]:
-    """Return the targets to check: programs, those of folders without the excluded ones."""
+    """List the programs to check: the targets, with folders replaced by their programs, less excluded ones."""
     excludes = options.configuration.excludes
     names = chain.from_iterable(shared.programs(target, excludes) for target in options.targets)
     return [name for name in dict.fromkeys(names) if not (options.force_exclude and excludes(Path(name)))]
 
 
 def _written(options: argparse.Namespace, report: CheckReport, targets: list[str], has_problems: bool) -> CheckReport:
-    """Write a new baseline of the targets without errors, and return the report with the findings that it accepts."""
+    """Write a baseline of the targets without errors, and return the report with the findings that it accepts."""
     from archline.api.baselines import accepted, baseline
 
     file, valid = options.write_baseline, {view.target for view in report.targets if not view.errors}
     if has_problems and not valid:
-        print(f"{file} is not written: no program can be checked", file=sys.stderr)
+        print(f"{file} was not written: no program can be checked", file=sys.stderr)
         return report
     written = [target for target in targets if target in valid]
     shared.write_whole(Path(file), baseline(file, written, report, options.jobs, not options.no_cache))
     left = ", ".join(target for target in targets if target not in valid)
-    without = f", without what cannot be checked, which keeps its entries: {left}" * bool(left)
-    print(f"wrote {file}{without}", file=sys.stderr)
+    unchanged = f"; the entries of programs that cannot be checked are unchanged: {left}" * bool(left)
+    print(f"wrote {file}{unchanged}", file=sys.stderr)
     return replace(report, accepted=accepted(file), compared=True)
 
 
 def _compared(options: argparse.Namespace, report: CheckReport, targets: list[str], notes: list[str]) -> CheckReport:
-    """Compare the report with the baseline, and add `notes` about the baseline."""
+    """Return the report with what changed since the baseline, and append notes about the baseline to `notes`."""
     from archline.api.baselines import compared_with
     from archline.api.changes import Terms
     from archline.costs.sizes import parse_share

@@ -1,7 +1,8 @@
-"""Compare algorithms: how their metrics and energies grow, and on machines which takes less, and how sure that is.
+"""Compare algorithms: the growth of their metrics and energies, and which one takes less on a machine.
 
-Verdicts: `proved` by the bounds; `proved, thin` where the margin is below the model's stated error or the finer points
-of the model decide; `depends on the data` where executions go both ways; `executed` on stated data; `open`.
+Verdicts: `proved` by the bounds; `proved, thin` if the margin is below the model's stated error, or details of the
+model decide; `depends on the data` if runs on different data decide it differently; `executed`: decided by a run on the
+stated data; `open`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = f"{shared.ENERGY_TARGET}; two or more"
     parser.add_argument("targets", nargs="+", metavar="TARGET", help=text)
     shared.add(parser, *shared.MACHINES)
-    usual = f"that of the formulas, else {shared.USUAL}; --by a time or power takes roofline before ice"
-    shared.add(parser, "--model", help=f"{shared.MODELS} (default: {usual})")
+    default = f"that of the formulas, else {shared.USUAL}; for --by time or power roofline before ice"
+    shared.add(parser, "--model", help=f"{shared.MODELS} (default: {default})")
     shared.add(parser, "--power")
     parser.add_argument(
         "--by",
@@ -36,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--sweep", metavar="SIZES", help="sizes to sweep: n=64..8192 (doubling), n=m=p=64..8192, n=10..90 step 20"
     )
     shared.add(parser, "--where", *shared.EXECUTION, "--procs")
-    parser.add_argument("--execute", action="store_true", help="run on generated data where the bounds do not decide")
+    parser.add_argument("--execute", action="store_true", help="run on generated data if the bounds do not decide")
     parser.add_argument("--growth", action="store_true", help="also print the growth table")
     parser.add_argument("--all", action="store_true", help="print growth with one processor along an axis too")
     parser.add_argument("--certificates", action="store_true", help="show how growth is proved (text and JSON)")

@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def processors(text: str) -> int | str:
-    """Read a number of processors, or a name for it."""
+    """Parse a number of processors, or a name for it."""
     return text if text.isidentifier() else shared.positive(text)
 
 
@@ -73,9 +73,9 @@ def processors(text: str) -> int | str:
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
     if options.explain and options.format != "text":
-        raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")
+        raise error(rules.OPTIONS_CLASH, "`--explain` prints text; omit `--format`")
     if options.lru is not None and options.format not in ("text", "json"):
-        raise error(rules.OPTIONS_CLASH, "`--lru` is reported as text or JSON")
+        raise error(rules.OPTIONS_CLASH, "`--lru` requires `--format text` or `--format json`")
     return shared.make_apart(partial(_make_page, options), _subjects(options))
 
 
@@ -94,7 +94,7 @@ def _make_page(options: argparse.Namespace, subjects: list[Algorithm]) -> str:
 
 
 def _subjects(options: argparse.Namespace) -> list[Algorithm]:
-    """Return the algorithms of the targets, under the facts of `--where`, or else the project's facts that fit."""
+    """Return the algorithms of the targets, under the facts of `--where`, else those of the project on their sizes."""
     from archline.api import checks
     from archline.api.algorithms import Algorithm
     from archline.costs.algorithms import select_facts
@@ -111,7 +111,7 @@ def _subjects(options: argparse.Namespace) -> list[Algorithm]:
 
 
 def _metrics(text: str) -> tuple[str, ...]:
-    """Read a list of metrics, `flops,work`."""
+    """Parse a list of metrics, as `flops,work`."""
     names, choices = tuple(part.strip() for part in text.split(",")), (*DERIVABLE, *ON_GRID)
     for name in names:
         if name not in choices:
@@ -132,10 +132,10 @@ def _including(report: CostReport, metric: str) -> CostReport:
     """Add a metric to the costs. Raises ArchlineError (AL411) if algorithms of this kind do not have it."""
     if report.on_grid and metric not in report.metrics:
         message = f"`{metric}` cannot be derived for `{report.name}`, which runs on a grid"
-        raise error(rules.OPTIONS_CLASH, message, hint=f"derived are {', '.join(report.metrics)}")
+        raise error(rules.OPTIONS_CLASH, message, hint=f"the derived metrics are {', '.join(report.metrics)}")
     if metric in ON_GRID and not report.on_grid:
         message = f"`{report.name}` runs on one processor: there are no {metric.replace('_', ' ')} to derive"
-        raise error(rules.OPTIONS_CLASH, message, hint=f"{', '.join(ON_GRID)} are those of algorithms `on grid(...)`")
+        raise error(rules.OPTIONS_CLASH, message, hint=f"only algorithms `on grid(...)` have {', '.join(ON_GRID)}")
     return report.including(metric)
 
 
@@ -145,33 +145,36 @@ def _given(options: argparse.Namespace) -> Given | None:
 
     if options.at is None:
         if options.cache is not None:
-            raise error(rules.OPTIONS_CLASH, "`--cache` is for io at sizes; give them by `--at`")
+            raise error(rules.OPTIONS_CLASH, "`--cache` needs sizes; give them by `--at`")
         return None
     values: Given = read_settings(options.at, "--at")
     if options.cache is not None:
         words: dict[str, tuple[object, Span | None]] = {
             name: (value, None) for name, value in caches.read_words(options.cache).items()
         }
-        twice = next((name for name in words if name in values), None)
-        if twice is not None:
-            raise error(rules.OPTIONS_CLASH, f"{twice} is given by both `--cache` and `--at`")
+        repeated = next((name for name in words if name in values), None)
+        if repeated is not None:
+            raise error(rules.OPTIONS_CLASH, f"{repeated} is given by both `--cache` and `--at`")
         values = {**words, **values}
     return values
 
 
 def _without_cache(values: Given) -> bool:
-    """Test whether io is for the default cache, as in `run`."""
+    """Test whether the values have neither Z nor L, so that io is for the default cache."""
     return not {"Z", "L"} & values.keys()
 
 
 def _points(options: argparse.Namespace, reports: list[CostReport], values: Given | None) -> list[Point] | list[None]:
-    """Return the point of each algorithm; of several algorithms only one needs to have a name."""
+    """Return the checked values for each algorithm; None without values.
+
+    Each name must be a size of the algorithm, of several algorithms of at least one.
+    """
     from archline.costs.sizes import check_known
 
     if values is None:
         return [None for _ in reports]
-    of_machine = all("P" not in (*report.names.sizes, *report.names.indices) for report in reports)
-    if isinstance(options.procs, int) and of_machine and values.get("P", (options.procs, None))[0] != options.procs:
+    is_processors = all("P" not in (*report.names.sizes, *report.names.indices) for report in reports)
+    if isinstance(options.procs, int) and is_processors and values.get("P", (options.procs, None))[0] != options.procs:
         raise error(rules.OPTIONS_CLASH, f"`--procs {options.procs}` contradicts the P given by `--at`")
     if len(reports) == 1:
         return [_point(values, reports[0], options)]
@@ -183,7 +186,10 @@ def _points(options: argparse.Namespace, reports: list[CostReport], values: Give
 
 
 def _point(values: Given, report: CostReport, options: argparse.Namespace) -> Point:
-    """Return the checked values; P needs a value if the time on P processors is asked for."""
+    """Return the checked values for one algorithm, with the default cache if none is given.
+
+    P needs a value if the time on P processors is asked for.
+    """
     needed = report.names.needed
     if _without_cache(values) and not report.on_grid:
         default = {"Z": caches.DEFAULT_CACHE.Z, "L": caches.DEFAULT_CACHE.L}
@@ -197,8 +203,8 @@ def _rendered(
     options: argparse.Namespace, reports: list[CostReport], points: list[Point] | list[None], assumed: bool
 ) -> str:
     # A page of other metrics does not show io.
-    shown = options.all or options.lru or "io" in (options.metric or ("io",))
-    without_io = options.format == "text" and not shown
+    shows_io = options.all or options.lru or "io" in (options.metric or ("io",))
+    without_io = options.format == "text" and not shows_io
     views = [report.view(point, options.procs, without_io) for report, point in zip(reports, points, strict=True)]
     if options.lru is not None:
         from archline.api.metrics import with_lru
@@ -217,10 +223,10 @@ def _rendered(
             page_documents = [full.as_document(view.only(options.metric)) for view in views]
             return json.render(page_documents[0] if single else page_documents)
         case "latex" | "markdown":
-            written = getattr(documents, options.format)
+            write = getattr(documents, options.format)
             metrics = options.metric
-            pages = [full.document(x.only(metrics)) if options.all else document(x, metrics) for x in views]
-            return "\n".join(map(written, pages))
+            pages = [full.document(view.only(metrics)) if options.all else document(view, metrics) for view in views]
+            return "\n".join(map(write, pages))
         case _:
             pass
     width = terminal_width()

@@ -1,8 +1,8 @@
 """Show which costs changed between two versions of programs, derived for all sizes.
 
 A version is a folder, a `.algo` file, or a revision of git, whose files are read without touching the work tree;
-`main...` is the last commit in common with main. The older one may be a baseline. Without a newer one, it is the work
-tree. Exits with 1 where a cost grew or became unknown; with --strict also where a bound rose.
+`main...` is the last commit in common with main. The older version can be a baseline; the default of the newer one is
+the work tree. Exits with 1 if a cost grew or became unknown; with --strict also if a bound rose.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def execute(options: argparse.Namespace) -> int:
 
     project = options.configuration
     # The sizes of the configuration are for the whole project.
-    whole = options.head is None and (project.source is None or project.folder == Path.cwd())
+    is_whole = options.head is None and (project.source is None or project.folder == Path.cwd())
     # The facts of the configuration may be about other programs.
-    is_fitting = {"where": options.where is None, "at": not whole and tuple(options.sizes or ()) == project.sizes}
+    is_fitting = {"where": options.where is None, "at": not is_whole and tuple(options.sizes or ()) == project.sizes}
     try:
         if options.where is None:
             targets = (x for x in (options.head, options.base) if x is not None and x.endswith(".algo"))

@@ -1,4 +1,4 @@
-"""Time, energy and power of algorithms on machines: in symbols, or with --at at sizes.
+"""Time, energy and power of algorithms on machines: as formulas in their sizes, or with --at as numbers.
 
 A target is an algorithm, whose inputs are derived (executed with --measured or --matrix), or formulas typed by hand:
 "linear:F=f*n^2/P,W=n^2/(P*M),S=n^2/(P*M*m)".
@@ -36,7 +36,7 @@ def execute(options: argparse.Namespace) -> str:
     from archline.energy.sweeps import SizeSweep
     from archline.report.energies import formats
 
-    # A mistyped name is reported before the run, not after it.
+    # Names are read first, so that a mistyped one is reported before a run.
     machines = shared.read_machines(options)
     chosen = shared.read_model(options)
     subjects = [make_subject(target, options.where) for target in options.targets]

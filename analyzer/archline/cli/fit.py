@@ -1,6 +1,6 @@
-"""Fit a machine's parameters to measured energies, with their errors; what the runs do not determine is refused.
+"""Fit a machine's parameters to measured energies, with their standard errors, if the runs determine all parameters.
 
-FILE is CSV with a header: flops, bytes, seconds, joules and if you like precision; for ice work, span, io, joules.
+FILE is CSV with a header: flops, bytes, seconds, joules and optionally precision; for ice work, span, io, joules.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from archline.cli import options as shared
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("file", metavar="FILE", help="measurements in SI units, a run a row")
+    parser.add_argument("file", metavar="FILE", help="measurements in SI units, one run per row")
     parser.add_argument("--model", metavar="MODEL", default="roofline", help="roofline or ice (default: roofline)")
     parser.add_argument("--out", metavar="FILE", help="write the fitted machine to a new `.toml` file")
     shared.add(parser, "--format", choices=("text", "json"))

@@ -1,6 +1,6 @@
-"""Rewrite programs in canonical form, comments kept. A file with syntax errors is left alone.
+"""Rewrite programs in canonical form; comments are kept. A file with syntax errors is left unchanged.
 
-A folder stands for all its `.algo` files, in folders inside too.
+A folder stands for all `.algo` files in it and its subfolders.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run the command. All files are read before the first is written."""
+    """Run the command. All files are read before the first one is written."""
     from archline.api.texts import format_source
 
     problems: list[Diagnostic] = []
@@ -60,6 +60,7 @@ def _read(name: str) -> Source:
 def _report(
     options: argparse.Namespace, formatted: list[tuple[Source, str]], changed: list[tuple[Source, str]]
 ) -> None:
+    """Print the differences or the names of changed files, or write the formatted texts, as the options say."""
     if options.diff:
         for source, text in changed:
             sys.stdout.write(_difference(source, text))
@@ -70,7 +71,7 @@ def _report(
         return
     for source, text in formatted:
         if source.path == "<stdin>":
-            # Programs are UTF-8 whatever the terminal is.
+            # Programs are UTF-8, whatever the encoding of the terminal.
             sys.stdout.buffer.write(text.encode("utf-8"))
     for source, text in changed:
         if source.path != "<stdin>":

@@ -1,4 +1,4 @@
-"""List the algorithms of the standard library, of files or of folders: parameters, and what each does."""
+"""List the algorithms of the standard library, of files or of folders, with their parameters and descriptions."""
 
 from __future__ import annotations
 

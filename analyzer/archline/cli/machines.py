@@ -1,6 +1,6 @@
-"""List the machines that come with archline, or the numbers of one, each with its unit, kind and source.
+"""List the machines that come with archline, or the quantities of one machine, with their units, kinds and sources.
 
-`machines new NAME --from lscpu FILE` (or nvidia-smi) writes a draft of a machine file from such a listing.
+`machines new NAME --from lscpu FILE` (or nvidia-smi) drafts a machine file from the output of that command in FILE.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--year",
         type=shared.natural,
         metavar="YEAR",
-        help="extrapolate its trends to a year (Czechowski et al., Table 1)",
+        help="extrapolate the machine's trends to a year (Czechowski et al., Table 1)",
     )
     shared.add(parser, "--no-cache", "--format", choices=("text", "json"))
 
@@ -62,7 +62,7 @@ def execute(options: argparse.Namespace) -> str:
         return report.machine_page(chosen, load_models(), terminal_width())
     if options.year is not None:
         raise error(
-            rules.OPTIONS_CLASH, "`--year` is for one machine", hint="archline machines fermi-c2050 --year 2020"
+            rules.OPTIONS_CLASH, "`--year` needs a machine's name", hint="archline machines fermi-c2050 --year 2020"
         )
     listed_machines = machines()
     if options.format == "json":

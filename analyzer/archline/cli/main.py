@@ -28,36 +28,36 @@ COMMANDS = {
     "check": "check the `ensures` clauses and claims of algorithms",
     "diff": "show which costs changed between two versions",
     "fmt": "rewrite programs in canonical form",
-    "explain": "explain a diagnostic's code",
+    "explain": "explain the code of a diagnostic",
     "recurrence": "solve a recurrence",
     "machines": "list machines and their numbers",
-    "papers": "re-derive what papers print, and say where the print is wrong",
+    "papers": "re-derive the results of papers, and show which of them are wrong",
     "plot": "plot io against the size of the cache",
     "energy": "time, energy and power on machines, by models from the literature",
     "compare": "compare algorithms by growth, time or energy",
     "fit": "fit a machine's parameters to measured energies",
-    "scale": "range of perfect strong scaling of time and energy",
-    "optimise": "least time, energy or power over sizes, processors and machine parameters",
+    "scale": "find the range of perfect strong scaling of time and energy",
+    "optimise": "minimise time, energy or power over sizes, processors and machine parameters",
     "order": "compare the growth of two expressions",
 }
 GARBAGE = 10_000
-"""Number of new objects before unreachable cycles are collected.
+"""The number of new objects after which unreachable cycles are collected.
 
-Python's default of 700 takes derivations 8 % of their time, this number 3 % and little more memory. Objects that
-survived two collections contain next to no garbage.
+With Python's default of 700, collections take 8 % of the time of derivations; with this number 3 %, with little more
+memory. Objects that survived two collections contain next to no garbage.
 """
 TARGETS = "A target is `path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`."
-CODES = "Exit codes: 0 fine, 1 findings, 2 usage or input error, 3 defect in archline."
+CODES = "Exit codes: 0 success, 1 findings, 2 usage or input error, 3 defect in archline."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line, and return the exit code."""
     if argv is None:
         collect_seldom()
         _open_closed_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if argv is None and isinstance(sys.stdout, io.TextIOWrapper):
-        # A docstring may hold characters that the terminal's encoding lacks.
+        # A docstring may contain characters that the terminal cannot encode.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = with_room(_run, arguments)
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _print_error("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone.
+        # The reader of the output has ended.
         _abandon_output()
         return SUCCESS
     except OSError as problem:
@@ -81,25 +81,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Let closed standard streams lead nowhere; else the next file that is opened takes their number."""
+    """Open closed standard streams on the null device; else the next file that is opened gets their descriptor."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
 
 
 def collect_seldom() -> None:
-    """Collect unreachable cycles seldom: only for processes of their own, whose settings no one else relies on."""
+    """Collect unreachable cycles seldom; only for processes that archline starts, as the setting is global."""
     gc.set_threshold(GARBAGE, 10, 1_000)
-    # At exit all memory is freed anyway: a last collection would take a tenth of the time and more.
+    # At exit all memory is freed anyway: a last collection would take a tenth of the time or more.
     atexit.register(gc.freeze)
 
 
 def with_room(function: Callable[..., Result], *arguments: Any, **named: Any) -> Result:
-    """Call a function in a large stack chunk, so that calls do not ask the system for memory.
+    """Call a function with its arguments in a large stack chunk, so that calls do not ask the system for memory.
 
-    CPython keeps frames in chunks of 16 KiB, takes one from the system if a call needs it and gives it back at its
-    return: in a loop that happens to run at the end of a chunk, each time. That took a twentieth of some derivations,
-    and a quarter of some tests. A frame of 2.4 MB has a chunk of 4 MB, whose rest is for all calls below it.
+    CPython keeps frames in chunks of 16 KiB. A call that needs a new chunk takes it from the system, and gives it back
+    at its return; a loop at the end of a chunk does so in every iteration. That took a twentieth of the time of some
+    derivations, and a quarter of some tests. The frame of this function, of 2.4 MB, gets a chunk of 4 MB, and all
+    calls inside it use the rest.
     """
     return function(*arguments, **named)
 
@@ -108,6 +109,7 @@ with_room.__code__ = with_room.__code__.replace(co_stacksize=300_000)
 
 
 def _run(arguments: list[str]) -> int:
+    """Parse the arguments, run the command, and return its exit code. Raises SystemExit for wrong arguments."""
     parser = _parser()
     if not arguments:
         parser.print_help()
@@ -139,7 +141,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _abandon_output() -> None:
-    """Write nothing more to standard output, not even when Python flushes it at its end."""
+    """Discard all further standard output, also what Python flushes at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -167,6 +169,7 @@ def _unknown_command(name: str) -> str:
 
 
 def _failed(problem: Exception, arguments: list[str]) -> int:
+    """Print the diagnostics of an ArchlineError, or a defect for other exceptions, and return the exit code."""
     from archline.language.diagnostics import ArchlineError, describe_defect
 
     if isinstance(problem, ArchlineError):

@@ -1,7 +1,7 @@
-"""Least time, energy or power: over sizes, processors, copies, blocks, memory and parameters of the machine.
+"""Minimise time, energy or power over sizes, processors, copies, blocks, memory and parameters of the machine.
 
-A target is an algorithm, whose sizes vary over the values that its facts allow, or formulas typed by hand, whose
-symbols are real numbers unless --integer names them:
+A target is an algorithm, whose sizes take the values that its facts allow, or formulas typed by hand, whose symbols
+are real numbers unless --integer names them:
 
     archline optimise distributed.matmul::matmul_25d --machine jaketown --at n=4096 --over g,c --subject "time <= 1 ms"
 """
@@ -28,11 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="energy",
         help="quantity to minimise (default: energy)",
     )
-    text = "variables: sizes, symbols, machine quantities; add a range where no fact gives one: P=1..64,M"
+    text = "variables: sizes, symbols, machine quantities; with a range if no fact gives one: P=1..64,M"
     parser.add_argument("--over", action="append", default=[], metavar="NAMES", help=text)
     text = 'constraint: "time <= 2 ms", "power/P <= 20 W", "memory <= memory_max"; may be repeated'
     parser.add_argument("--subject", action="append", default=[], metavar="BOUND", help=text)
-    text = "instead: find the fewest halvings of these quantities that meet --subject; grouped: gamma_e=delta_e"
+    text = "instead of --over: quantities to halve as few times as meets --subject; together: gamma_e=delta_e"
     parser.add_argument("--halve", action="append", default=[], metavar="NAMES", help=text)
     parser.add_argument("--integer", default="", metavar="NAMES", help="symbols that take integer values")
     shared.add(parser, "--at", "--where", "--cache")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class _ModelName:
-    """A reader of the name of a model; as text it lists all models, which are loaded for help alone."""
+    """The type of options for a model's name; as text it lists all models, which are loaded only for help."""
 
     def __call__(self, text: str) -> str:
         return text
@@ -51,7 +51,7 @@ USUAL = "the first of roofline+levels, ice and roofline for which the machine ha
 
 
 def read_model(options: argparse.Namespace) -> Model | None:
-    """Return the named model; None for the default one. Raises ArchlineError (AL459)."""
+    """Return the model of `--model` and `--power`; None for the default model. Raises ArchlineError (AL459)."""
     from archline.energy.models import find_model
 
     name = options.model
@@ -61,7 +61,7 @@ def read_model(options: argparse.Namespace) -> Model | None:
 
 
 def read_machines(options: argparse.Namespace) -> list[Machine]:
-    """Return the named machines, with the parameters given. Raises ArchlineError."""
+    """Return the machines of `--machine`, with `--parameter` and `--year` applied. Raises ArchlineError."""
     from archline.energy.machine_files import machine
     from archline.energy.machines import read_parameters
 
@@ -71,14 +71,14 @@ def read_machines(options: argparse.Namespace) -> list[Machine]:
 
 
 def only_machine(options: argparse.Namespace) -> Machine:
-    """Return the only named machine, with the parameters given. Raises ArchlineError (AL411 for several)."""
+    """Return the only machine of `--machine`, as `read_machines`. Raises ArchlineError (AL411 for several)."""
     if len(options.machines) > 1:
-        raise error(rules.OPTIONS_CLASH, f"only one machine can be given; `{options.machines[1]}` is a second one")
+        raise error(rules.OPTIONS_CLASH, f"only one `--machine` can be given; `{options.machines[1]}` is a second one")
     return read_machines(options)[0]
 
 
 def energy_settings(options: argparse.Namespace) -> Settings:
-    """Return the settings for the inputs of an energy. Raises ArchlineError (AL408, AL411)."""
+    """Return the settings that say how the inputs of an energy are found. Raises ArchlineError (AL408, AL411)."""
     from archline.energy.caches import Settings
 
     if options.block is not None and options.matrix is None:
@@ -98,7 +98,7 @@ def energy_settings(options: argparse.Namespace) -> Settings:
 
 
 class Joined(argparse.Action):
-    """An option that may be given several times: its texts are joined with commas."""
+    """The action of an option that may be repeated: its texts are joined with commas."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None
@@ -108,14 +108,14 @@ class Joined(argparse.Action):
 
 
 def natural(text: str) -> int:
-    """Read a whole number, 0 or more, below 10^18."""
+    """Parse a whole number from 0 to 10^18 - 1."""
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number below 10^18")
     return int(text)
 
 
 def positive(text: str) -> int:
-    """Read a whole number, 1 or more."""
+    """Parse a whole number of at least 1."""
     if natural(text) < 1:
         raise argparse.ArgumentTypeError("expected a number >= 1")
     return int(text)
@@ -140,7 +140,7 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "--at": ("exact sizes, such as n=64,m=p=2^20", {"action": Joined, "metavar": "SIZES"}),
     "--where": ('further facts about sizes, such as "nz >= n, b divides n"', {"action": Joined, "metavar": "FACTS"}),
     "--matrix": ("a Matrix Market file (.mtx or .mtx.gz) for a sparse kernel", {"metavar": "FILE"}),
-    "--block": ("block size, for kernels over blocks", {"type": positive, "metavar": "B"}),
+    "--block": ("block size, for kernels on blocks", {"type": positive, "metavar": "B"}),
     "--cache": (
         "capacity of fast memory and line length in words (default: the machine's, else Z=32768,L=8)",
         {"action": Joined, "metavar": "Z=..,L=.."},
@@ -163,14 +163,14 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "--no-cache": ("do not use the result cache", _FLAG),
     "--format": ("output format (default: text)", {"default": "text"}),
 }
-"""The options that commands share: the help of each, and its arguments for argparse."""
+"""The options that commands share: the help and the argparse arguments of each."""
 MACHINES = ("--machine", "--parameter", "--year")
 EXECUTION = ("--matrix", "--block", "--cache", "--policy", "--seed", "--plain")
 PRINTING = ("--time-limit", "--no-cache", "--format")
 
 
 def add(parser: argparse.ArgumentParser, *options: str, choices: tuple[str, ...] = (), **more: Any) -> None:
-    """Add options of the table, with `more` arguments of the command for each; `choices` are those of --format."""
+    """Add options of the table OPTIONS, with `more` arguments for argparse; `choices` are those of --format."""
     for option in options:
         text, arguments = OPTIONS[option]
         formats = {"choices": choices} if option == "--format" else {}
@@ -181,17 +181,17 @@ def add(parser: argparse.ArgumentParser, *options: str, choices: tuple[str, ...]
 
 def add_configuration(parser: argparse.ArgumentParser) -> None:
     """Add --config FILE and --isolated."""
-    either = parser.add_mutually_exclusive_group()
-    either.add_argument(
-        "--config", metavar="FILE", help="read `[tool.archline]` of this file, not of the nearest pyproject.toml"
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "--config", metavar="FILE", help="read `[tool.archline]` of this file instead of the nearest pyproject.toml"
     )
-    either.add_argument("--isolated", action="store_true", help="read no pyproject.toml")
+    source.add_argument("--isolated", action="store_true", help="read no pyproject.toml")
 
 
 def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, filled: Mapping[str, str]) -> None:
-    """Fill in options that the command line leaves out from the project's configuration; `filled` has them by its keys.
+    """Fill in options that are not on the command line from the project's configuration.
 
-    Raises ArchlineError (AL440).
+    `filled` maps keys of the configuration to names of options. Raises ArchlineError (AL440).
     """
     from archline.api.configuration import read
 
@@ -201,7 +201,7 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, fill
         if targets and not getattr(options, targets):
             options.configuration.require_paths()
     except ArchlineError as problem:
-        # A command that reports findings reports this error too.
+        # A command that reports findings reports this error among them.
         if not hasattr(options, "problems"):
             raise
         options.configuration, options.problems = read(isolated=True), problem.diagnostics
@@ -210,13 +210,13 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, fill
         value = getattr(options.configuration, key)
         if value and not getattr(options, option) and not (option == "cache" and _has_cache(options)):
             setattr(options, option, list(value) if isinstance(value, tuple) else value)
-    for option, shown in (("machines", "--machine"), ("targets", "TARGET")):
+    for option, name in (("machines", "--machine"), ("targets", "TARGET")):
         if option in filled.values() and parser.get_default("required") == option and not getattr(options, option):
-            parser.error(f"the following arguments are required: {shown}")
+            parser.error(f"the following arguments are required: {name}")
 
 
 def _has_cache(options: argparse.Namespace) -> bool:
-    """Test whether the sizes, or one of the machines, determine the cache."""
+    """Test whether `--at` or one of the machines determines the cache."""
     from archline.energy.caches import find_cache
 
     machines = read_machines(options) if getattr(options, "machines", None) else []
@@ -224,24 +224,27 @@ def _has_cache(options: argparse.Namespace) -> bool:
 
 
 def make_apart(make: Callable[[list[Algorithm]], str], subjects: list[Algorithm]) -> str:
-    """Make the text about all subjects. If some have a defect, print the rest and raise ArchlineError."""
-    defects, fine = list[str](), list["Algorithm"]()
+    """Return the text that `make` returns for some algorithms.
+
+    If a defect of archline occurs, print the text for the algorithms without one, and raise ArchlineError.
+    """
+    defects, sound = list[str](), list["Algorithm"]()
     with note_defects(defects, "all"):
         return make(subjects)
     defects.clear()
     for subject in subjects:
         with note_defects(defects, f"`{subject.name}`"):
             make([subject])
-            fine.append(subject)
-    sys.stdout.write(make(fine) if fine else "")
+            sound.append(subject)
+    sys.stdout.write(make(sound) if sound else "")
     raise ArchlineError([Diagnostic(rules.DEFECT, defect) for defect in defects])
 
 
 def prints(make: Callable[[argparse.Namespace], str | tuple[str, int]]) -> Callable[[argparse.Namespace], int]:
-    """Make a command that prints a text: a cached one for the same options and files, if there is one.
+    """Decorate the function of a command that makes a text: the command prints it, from the result cache if possible.
 
-    Results that depend on a matrix, a time limit or a folder, and commands that write a file, are not cached. The exit
-    code is 0, or made with the text.
+    The function may return an exit code with the text; it is 0 by default. Results of LRU counts, a matrix or a folder,
+    and those of commands that write a file, are not cached.
     """
 
     def made(options: argparse.Namespace) -> tuple[str, int]:
@@ -281,7 +284,7 @@ def listed(text: str) -> list[str]:
 
 
 def seconds(text: str) -> float:
-    """Read a number of seconds above 0."""
+    """Parse a number of seconds above 0."""
     try:
         value = float(text)
     except ValueError:
@@ -292,7 +295,7 @@ def seconds(text: str) -> float:
 
 
 def read_at(options: argparse.Namespace) -> Given:
-    """Return the values of `--at`, read but not yet checked against an algorithm. Raises ArchlineError."""
+    """Return the values of `--at`, not yet checked against an algorithm. Raises ArchlineError."""
     from archline.costs.sizes import read_settings
 
     if options.at is None:
@@ -301,7 +304,7 @@ def read_at(options: argparse.Namespace) -> Given:
 
 
 def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
-    """Return the cache to use, and whether it was asked for. Raises ArchlineError (AL408)."""
+    """Return the cache of `--cache`, or the default one, and whether it was given. Raises ArchlineError (AL408)."""
     from archline.energy.caches import DEFAULT_CACHE
 
     policy = getattr(options, "policy", DEFAULT_CACHE.policy)
@@ -315,14 +318,14 @@ def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
 
 
 def programs(target: str, excluded: Callable[[Path], bool] = lambda path: False) -> list[str]:
-    """List the programs of a folder and its folders, sorted, without excluded ones; any other target is one itself."""
+    """List the programs of a folder and its subfolders, sorted, without excluded ones; for other targets the target."""
     if not os.path.isdir(target):
         return [target]
     paths = sorted(str(path) for path in Path(target).rglob("*.algo") if path.is_file() and not excluded(path))
     if not paths and any(Path(target).rglob("*.algo")):
         message = f"every `.algo` file in the folder `{target}` is excluded"
-        raise error(syntax_rules.DIRECTORY, message, path=target, hint="`--isolated` reads no configuration")
-    # A folder without programs is reported when it is read.
+        raise error(syntax_rules.DIRECTORY, message, path=target, hint="`--isolated` ignores the configuration")
+    # A folder without programs is listed too: it is reported when it is read.
     return paths or [target]
 
 
@@ -334,13 +337,13 @@ def standard_input() -> Source:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a temporary file and move it to the path, so that the file is never lost or half written.
+    """Write a text to a temporary file and move that to the path, so that the file is never lost or half written.
 
     Raises ArchlineError (AL413).
     """
     import tempfile
 
-    # The file a link points to is replaced, not the link.
+    # If the path is a link, the file to which it points is replaced.
     target = path.resolve()
     temporary = None
     try:
@@ -359,7 +362,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def _mask() -> int:
-    """Return the permissions that new files do not get, which can be read only by setting them."""
+    """Return the process's file mode creation mask, which can be read only by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

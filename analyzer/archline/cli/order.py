@@ -13,7 +13,7 @@ from archline.language.diagnostics import error
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("f", metavar="F", help='an expression in sizes, such as "n*log2(n)"')
-    parser.add_argument("g", metavar="G", help="the expression it is compared with")
+    parser.add_argument("g", metavar="G", help="the expression that F is compared with")
     shared.add(parser, "--where")
     parser.add_argument(
         "--relation",
@@ -31,7 +31,7 @@ def execute(options: argparse.Namespace) -> int:
     from archline.api.growth import order
 
     if options.explain and options.format != "text":
-        raise error(rules.OPTIONS_CLASH, "`--explain` is text; leave `--format` out")
+        raise error(rules.OPTIONS_CLASH, "`--explain` prints text; omit `--format`")
     answer = order(options.f, options.g, options.where or "", options.relation, verify=options.verify)
     if options.format == "json":
         from archline.report import json

@@ -1,4 +1,4 @@
-"""Re-derive what papers print: equations, cells of tables, crossings, claims; what does not hold comes first."""
+"""Re-derive the results of papers: equations, cells of tables, crossings, claims; those that do not hold come first."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="ice, roofline, balance, scaling, or the path of a paper's `.toml` file",
     )
     parser.add_argument(
-        "--only", choices=("equal", "reading", "differs", "undecided"), help="show the rows of one verdict"
+        "--only", choices=("equal", "reading", "differs", "undecided"), help="show only rows of this verdict"
     )
-    parser.add_argument("--place", metavar="PLACE", help='show the rows of one place: "(19)", "Table II"')
+    parser.add_argument("--place", metavar="PLACE", help='show only rows of this place: "(19)", "Table II"')
     parser.add_argument("--explain", action="store_true", help="show how each row is derived, step by step")
     parser.add_argument("--figure", metavar="NUMBER", help="recompute a figure and print its data")
     parser.add_argument("--out", metavar="FILE", help="write the figure, .svg, .png or .pdf (needs the extra `plots`)")
@@ -47,7 +47,7 @@ def execute(options: argparse.Namespace) -> str:
 
 
 def _figure(options: argparse.Namespace) -> str:
-    """Return the data of a figure, or the name of the file written. Raises ArchlineError (AL411)."""
+    """Return the data of a figure, or the name of the written file and the title. Raises ArchlineError (AL411)."""
     from archline.papers.figures import figure
 
     is_combined = options.only or options.place or options.explain or options.format == "markdown"

@@ -1,10 +1,10 @@
-"""Plot io against Z at sizes, or a machine: its roofline, where algorithms save energy, its balance over the years.
+"""Plot io against Z at sizes, or the roofline of a machine, its greenup, or its balance over the years.
 
-io (the default): derived bounds, and what optimal replacement fetches in a run on generated data. Exits with 1 where a
+io (the default): derived bounds, and the misses of optimal replacement in a run on generated data. Exits with 1 if a
 simulated point lies outside the bounds, which is a defect in archline. `--kind roofline`: shares of peak flop/s and
-flop/J and power of a machine, with the intensities of TARGETs; `--kind greenup` with `--intensity I`: which (f*W, Q/m)
-take less time and energy than (W, Q) of that intensity; `--kind balance`: a machine with trends. Without `--out` the
-points are printed.
+flop/J and power of a machine, with the intensities of TARGETs; `--kind greenup` with `--intensity I`: for which f and m
+a run of f*W flops and Q/m bytes takes less time and energy than one of W and Q, which has that intensity;
+`--kind balance`: for a machine with trends. Without `--out` the points are printed.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ OPTIONS_BY_KIND = {
     "greenup": (*ON_A_MACHINE, "intensity"),
     "balance": (*ON_A_MACHINE, "years"),
 }
-"""The options that each kind of plot takes, besides --out and --format."""
+"""The options of each kind of plot, in addition to --out and --format."""
 WRITTEN = {"targets": "TARGET", "machines": "--machine", "parameters": "--parameter"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    text = "`path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`; for a roofline as many as you like"
+    text = "`path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`; for a roofline any number of these"
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=text)
-    parser.add_argument("--kind", choices=tuple(OPTIONS_BY_KIND), default="io", help="what is drawn (default: io)")
+    parser.add_argument("--kind", choices=tuple(OPTIONS_BY_KIND), default="io", help="what to plot (default: io)")
     parser.set_defaults(project_machines=[])
     shared.add(parser, *shared.MACHINES, "--at", "--where")
     parser.add_argument("--cache", metavar="L=..", help="io: words of a line (default: L=8); roofline: Z=..,L=..")
     parser.add_argument("--intensity", type=_intensity, metavar="I", help="intensity in flop/B; required by greenup")
-    parser.add_argument("--years", type=_years, metavar="FROM..TO", help="for balance (default: 15 from the machine's)")
-    parser.add_argument("--metric", choices=("io",), help="what is plotted (default: io)")
+    parser.add_argument("--years", type=_years, metavar="FROM..TO", help="for balance (default: 15 years)")
+    parser.add_argument("--metric", choices=("io",), help="the metric to plot (default: io)")
     shared.add(parser, "--out")
     shared.add(parser, "--seed", default=None)
     shared.add(parser, "--plain")
@@ -64,7 +64,7 @@ def execute(options: argparse.Namespace) -> int:
     options.machines = options.machines or (options.project_machines if options.kind != "io" else [])
     _check(options)
     if options.out is not None:
-        # A wrong name is refused before the run, not after it.
+        # Checked first, so that a wrong name is reported before the run.
         check_target(options.out)
     picture = _io(options) if options.kind == "io" else _picture(options)
     if options.out is not None:
@@ -86,19 +86,19 @@ def _io(options: argparse.Namespace) -> IoPlot:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise ArchlineError (AL411) for options that the kind does not take, or that it lacks."""
+    """Raise ArchlineError (AL411) for options that do not belong to the kind of plot, and for missing ones."""
     kind = options.kind
     allowed = OPTIONS_BY_KIND[kind] if kind != "roofline" or options.targets else (*ON_A_MACHINE, "targets")
     for name in dict.fromkeys(name for names in OPTIONS_BY_KIND.values() for name in names):
         if getattr(options, name) not in (None, [], False) and name not in allowed:
             written = ", ".join(WRITTEN.get(option, f"--{option}") for option in allowed)
-            lone = " without a TARGET" if kind == "roofline" else ""
-            message = f"`--kind {kind}`{lone} takes no `{WRITTEN.get(name, f'--{name}')}`"
-            raise error(rules.OPTIONS_CLASH, message, hint=f"it takes {written}, --out and --format")
+            without = " without a TARGET" if kind == "roofline" else ""
+            message = f"`--kind {kind}`{without} does not accept `{WRITTEN.get(name, f'--{name}')}`"
+            raise error(rules.OPTIONS_CLASH, message, hint=f"it accepts {written}, --out and --format")
     if kind == "io" and len(options.targets) != 1:
-        raise error(rules.OPTIONS_CLASH, "io is that of one TARGET", hint="such as dense.gemv::gemv --at n=6,m=20")
+        raise error(rules.OPTIONS_CLASH, "a plot of io needs one TARGET", hint="such as dense.gemv::gemv --at n=6,m=20")
     if kind != "io" and len(options.machines) != 1:
-        raise error(rules.OPTIONS_CLASH, f"`--kind {kind}` takes one machine", hint="give --machine NAME once")
+        raise error(rules.OPTIONS_CLASH, f"`--kind {kind}` needs one machine", hint="give --machine NAME once")
     if kind == "greenup" and options.intensity is None:
         raise error(rules.OPTIONS_CLASH, "`--kind greenup` needs `--intensity`, in flop/B", hint="--intensity 4")
 
@@ -122,17 +122,17 @@ def _picture(options: argparse.Namespace) -> Picture:
 
 
 def _intensity(text: str) -> Fraction:
-    """Read a number above 0: 4, 0.5, 1/3."""
+    """Parse a number above 0, as 4, 0.5 or 1/3."""
     if not re.fullmatch(r"\d{1,15}(\.\d{1,15}|/\d{1,15})?", text) or not re.search(r"[1-9]", text) or "/0" in text:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number above 0, such as 4, 0.5 or 1/3")
     return Fraction(text)
 
 
 def _years(text: str) -> tuple[int, int]:
-    """Read a range of years, 2010..2025."""
+    """Parse a range of years, as 2010..2025."""
     years = re.fullmatch(r"(\d{4})\.\.(\d{4})", text)
     if years is None:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} are not years, such as 2010..2025")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a range of years, such as 2010..2025")
     return int(years[1]), int(years[2])
 
 

@@ -1,9 +1,9 @@
-"""Solve a recurrence over real sizes: its growth, and a closed form where there is one.
+"""Solve a recurrence over real sizes: its growth, and a closed form if there is one.
 
     archline recurrence "T(n) = 7*T(n/2) + n^2, T(1) = 1"
     archline recurrence "Q(n) = 1 + n/L when n <= Z; 2*Q(n/2) + 1 + n/L" --where "Z >= L^2"
 
-Exits with 1 where it is out of reach; the reason is named.
+Exits with 1 if it cannot be solved, and prints the reason.
 """
 
 from __future__ import annotations

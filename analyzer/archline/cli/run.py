@@ -1,6 +1,6 @@
-"""Run an algorithm on generated data or on a matrix; compare the counts with the derived bounds.
+"""Run an algorithm on generated data or on a matrix, and compare the counts with the derived bounds.
 
-Exits with 1 where a count lies outside its derived bounds, which is a defect in archline.
+Exits with 1 if a count lies outside its derived bounds, which is a defect in archline.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="seconds an MPI rank waits before it checks for deadlock (default: 5)",
     )
     parser.add_argument(
-        "--explain", action="store_true", help="show the critical path of the words, or with --machine of the time"
+        "--explain", action="store_true", help="show the critical path of words, or of time with --machine"
     )
     parser.add_argument("--metric", choices=PATHS, help="with --explain, show the critical path of this metric")
     shared.add(parser, *shared.MACHINES, "--format", choices=("text", "json"))
@@ -63,7 +63,7 @@ def execute(options: argparse.Namespace) -> int:
     path = _path(options)
     if options.engine == "mpi":
         _quiet_but_one()
-    # A mistyped schedule is reported before the target is read.
+    # Read first, so that a mistyped schedule is reported before the target is read.
     processors = _processors(options)
     subject = algorithm(options.target).assuming(options.where)
     at, settings = shared.read_at(options), shared.energy_settings(options)
@@ -85,7 +85,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _on(machine: Machine, settings: Settings, processors: Processors | None) -> Settings:
-    """Add the caches of a machine's levels, each counted separately, to the settings. Raises ArchlineError (AL411)."""
+    """Add the caches of a machine's levels, which are counted separately, to settings. Raises ArchlineError (AL411)."""
     from archline.energy.caches import list_level_caches
 
     levels = [] if processors and settings.chosen_cache else [name for name, _ in list_level_caches(machine)]
@@ -96,7 +96,7 @@ def _on(machine: Machine, settings: Settings, processors: Processors | None) -> 
 
 
 def _path(options: argparse.Namespace) -> str | None:
-    """Return the metric whose critical path is shown. Raises ArchlineError (AL411)."""
+    """Return the metric whose critical path is to be shown; None without `--explain`. Raises ArchlineError (AL411)."""
     if not options.explain:
         if options.metric is not None:
             raise error(rules.OPTIONS_CLASH, "`--metric` needs `--explain`")
@@ -118,6 +118,7 @@ def _quiet_but_one() -> None:
 
 
 def _processors(options: argparse.Namespace) -> Processors | None:
+    """Return the processors of `--procs` and `--schedule`; None without. Raises ArchlineError."""
     from archline.energy.running import read_schedule
 
     if options.procs is None:

@@ -1,8 +1,8 @@
-"""Where time and energy scale perfectly: one problem on more and more processors, and what ends that at both sides.
+"""Find where time and energy scale perfectly: a fixed problem on more and more processors, and what ends the range.
 
-A target is an algorithm on a grid, whose costs are derived, or formulas that hold P. Sizes that --vary names grow
-together: --at n=4096,g=8 --vary c=1..8, or --vary P=16..256 --vary c=1..16. Time scales perfectly while time*P stays
-within a factor of what it is on the fewest processors, energy while it does itself.
+A target is an algorithm on a grid, whose costs are derived, or formulas in P. Sizes that --vary names grow together:
+--at n=4096,g=8 --vary c=1..8, or --vary P=16..256 --vary c=1..16. Time scales perfectly while time*P stays within a
+factor of its value on the fewest processors, energy while the energy itself does.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def execute(options: argparse.Namespace) -> str:
 
 
 def _factor(text: str) -> Fraction:
-    """Read a number above 1."""
+    """Parse a number above 1."""
     try:
         value = Fraction(text)
     except (ValueError, ZeroDivisionError):

@@ -53,13 +53,13 @@ GROWTHS = ("O", "Omega", "Theta")
 
 @dataclass
 class ClaimedAlgorithms:
-    """The algorithms in the claims of a file, each with its derived costs."""
+    """The algorithms that the claims of a file name, with their derived costs."""
 
     module: Module
     _subjects: dict[tuple[str, ...], AlgorithmSubject] = field(default_factory=dict)
 
     def subject(self, name: str, *where: s.Fact) -> AlgorithmSubject:
-        """Return the algorithm of a name, under further facts. Raises ArchlineError."""
+        """Return the algorithm `name` under further facts `where`. Raises ArchlineError."""
         key = (name, *map(format_fact, where))
         if key not in self._subjects:
             module, node = self.module, self.module.visible[name]
@@ -72,9 +72,9 @@ class ClaimedAlgorithms:
 
 @record(eq=False)
 class _ClaimSetting:
-    """An algorithm at the sizes of a claim; `least` is the least value of each of its sizes.
+    """An algorithm at the `sizes` that a claim gives it; `least` has the minimum value of each of its sizes.
 
-    Where messages are `limited`, they have at most K words.
+    With `limited` messages have at most K words.
     """
 
     subject: AlgorithmSubject
@@ -84,12 +84,12 @@ class _ClaimSetting:
 
     @property
     def program(self) -> tuple[Module, s.Algorithm]:
-        """The definition of the algorithm, under the facts of a claim that hold in all of its calls."""
+        """The module and the algorithm, under the facts of the claim that hold in all of its calls."""
         return self.subject.algorithm.executed
 
     @property
     def own(self) -> tuple[str, ...]:
-        """The names of its sizes and indices, and P if the grid is given by it."""
+        """The names of the algorithm's sizes and indices, and P if the grid is given by it."""
         signature = self.subject.algorithm.signature
         return (*signature.size_names, *signature.indices, *(("P",) if self.subject.takes_processors else ()))
 
@@ -100,23 +100,23 @@ class _ClaimSetting:
 
     @cached_property
     def values(self) -> Mapping[str, s.Expr]:
-        """The expressions for its names, P of a grid included."""
+        """The expressions that the claim gives to the algorithm's names, and the P of its grid."""
         processors = find_processors(self.program[1])
         product = {} if processors is None else {"P": substitute_names(processors, self.sizes)}
         return {**product, **self.sizes}
 
     def has_runs(self, point: Point) -> bool:
-        """Whether some run may end at these values of its sizes."""
+        """Test whether some run may end at these values of the algorithm's sizes."""
         return certain_failure(*self.program, {name: point[name] for name in self.own if name in point}) is None
 
     def cost(self, metric: str) -> Cost:
-        """Return a derived cost, or one that is unknown."""
+        """Return the cost of a metric; an unknown cost if it is not derived."""
         with suppress(KeyError):
             return (self.subject.report.with_longest if self.limited else self.subject.report).cost(metric)
-        return Cost(metric, "unknown", None, None, f"it is not derived of `{self.subject.name}`")
+        return Cost(metric, "unknown", None, None, f"it is not derived for `{self.subject.name}`")
 
     def facts(self) -> Iterator[s.Fact]:
-        """Yield the facts about the sizes of a claim that all runs of the algorithm need."""
+        """Yield the facts, in the sizes of the claim, that all runs of the algorithm need."""
         (module, node), tree = self.program, self.subject.report.costs.tree
         needed: list[s.Fact] = [*express_facts_in_sizes(node), *assumed(node), *assumed_facts(module, node)]
         needed += [
@@ -134,10 +134,10 @@ class _ClaimSetting:
 
 @dataclass
 class ClaimOfCosts:
-    """The costs in a claim, as amounts in formulas, and the constants of a machine.
+    """A claim that compares costs; `amounts` are the costs in its formulas, `constants` the numbers of a machine.
 
-    `more` are further facts. `assumed` are assumptions of the verdict that are neither facts of the claim nor of the
-    algorithms, `proofs` show growth.
+    `known` are the algorithms, `more` are further facts. `assumed` are assumptions of the verdict that are neither
+    facts of the claim nor of the algorithms, `proofs` are those of a growth claim.
     """
 
     claim: s.Claim
@@ -150,7 +150,7 @@ class ClaimOfCosts:
     proofs: tuple[Proved, ...] = ()
 
     def decided(self) -> OrderVerdict:
-        """Return the verdict; unknown if the machine lacks quantities. Raises ArchlineError for unknown ones."""
+        """Decide the claim; unknown if the machine lacks quantities. Raises ArchlineError for unknown machines."""
         try:
             sides = self.formula(self.claim.left), self.formula(self.claim.right)
         except ArchlineError as problem:
@@ -174,32 +174,32 @@ class ClaimOfCosts:
 
     @cached_property
     def settings(self) -> dict[str, _ClaimSetting]:
-        """The algorithms at their sizes, by the text between the brackets of a cost."""
+        """The algorithms with their sizes, by the text between the brackets of a cost."""
         return {_format_arguments(cost): self._make_setting(cost) for cost in list_costs(self.claim)}
 
     def _make_setting(self, cost: s.Call) -> _ClaimSetting:
-        """Derive the algorithm of a cost under the facts of the claim about sizes that it does not set."""
+        """Return the algorithm of a cost, under the facts of the claim about names that the cost sets no values for."""
         (name,) = cost.arguments
         assert isinstance(name, s.Name)
         sizes = dict(cost.sizes)
         subject, limited = self.known.subject(name.id), "K" in sizes or "K" in s.names((*self.facts, cost))
-        plain = _ClaimSetting(subject, sizes, subject.algorithm.signature.at_least, limited)
-        names = {*plain.own, *MACHINE_SYMBOLS} - sizes.keys()
+        unnarrowed = _ClaimSetting(subject, sizes, subject.algorithm.signature.at_least, limited)
+        names = {*unnarrowed.own, *MACHINE_SYMBOLS} - sizes.keys()
         facts = [fact for fact in self.claim.where if s.names(fact) <= names]
         with suppress(ArchlineError):
-            # There is no cost where the facts leave no sizes, or none with a run.
+            # If the facts exclude all sizes, or all sizes with runs, the algorithm has no cost under them.
             narrowed = self.known.subject(name.id, *facts)
-            return replace(plain, subject=narrowed) if narrowed.report else plain
-        return plain
+            return replace(unnarrowed, subject=narrowed) if narrowed.report else unnarrowed
+        return unnarrowed
 
     def _find_units(self) -> tuple[str, str]:
-        """Return the known units of both sides; a side without a cost has that of the opposite side."""
+        """Return the units of both sides, empty if unknown; a side without costs has the unit of the opposite side."""
         left, right = (_find_unit(side, list_costs(self.claim)) for side in (self.claim.left, self.claim.right))
         return (left if left is not None else right) or "", (right if right is not None else left) or ""
 
     # Formulas
     def formula(self, side: s.Expr) -> s.Expr:
-        """Replace the costs of a side by names of amounts, and costs on a machine by the model's formulas."""
+        """Replace the costs in a side by names of amounts, and those on a machine by formulas of the model."""
         costs = list_costs(self.claim)
 
         def replace_cost(part: s.Expr) -> s.Expr | None:
@@ -214,7 +214,7 @@ class ClaimOfCosts:
         return rewrite_parts(side, replace_cost)
 
     def _name_amount(self, metric: str, cost: s.Call) -> s.Name:
-        """Return the name of an amount: a metric of the algorithm of a cost."""
+        """Return the name of the amount of a metric, of the algorithm and the sizes in a cost; add it to `amounts`."""
         text, setting = f"{metric}({_format_arguments(cost)})", self.settings[_format_arguments(cost)]
         if text not in self.amounts:
             self.of_amounts[text] = setting, metric
@@ -223,7 +223,7 @@ class ClaimOfCosts:
         return s.Name(text, span=cost.span)
 
     def _build_machine_formula(self, cost: s.Call) -> s.Expr:
-        """Return energy, time, power or energy-delay as the model's formula. Raises ArchlineError."""
+        """Return the model's formula for energy, time, power or energy-delay in amounts. Raises ArchlineError."""
         on, setting = self.claim.on, self.settings[_format_arguments(cost)]
         assert on is not None
         try:
@@ -240,7 +240,7 @@ class ClaimOfCosts:
             diagnostics = (Diagnostic(d.rule, d.message, on.span, hint=d.hint) for d in problem.diagnostics)
             raise ArchlineError(tuple(diagnostics)) from None
         if named_model is None:
-            unlimited = "; its time takes unlimited cores" if model.unlimited and cost.function != "energy" else ""
+            unlimited = "; its time assumes unlimited cores" if model.unlimited and cost.function != "energy" else ""
             self.assumed[f"model {model.name} (the claim names none{unlimited})"] = None
         names = names_in(formula)
         constants = {name: interval.lower for name, interval in applied.constants.items() if name in names}
@@ -256,15 +256,14 @@ class ClaimOfCosts:
         )
 
     def _set_cache(self, cost: s.Call, cache: Cache) -> s.Call:
+        """Return a cost with the Z and L of a cache among its sizes; add its setting."""
         words = (("Z", s.Integer(cache.Z, span=cost.span)), ("L", s.Integer(cache.L, span=cost.span)))
         cached_cost = replace(cost, sizes=(*(pair for pair in cost.sizes if pair[0] not in ("Z", "L")), *words))
         self.settings[_format_arguments(cached_cost)] = self._make_setting(cached_cost)
         return cached_cost
 
     def _resolve_machine(self, machine: str) -> str:
-        """Return the name of a machine; a path is relative to the claim's file if that exists, else to the current
-        folder.
-        """
+        """Return the name of a machine, or its path: next to the claim's file if it exists there, else as given."""
         near = Path(self.claim.span.source.path).parent / machine
         if not split_variant(machine)[0].endswith(".toml"):
             return machine
@@ -307,7 +306,10 @@ class ClaimOfCosts:
     def _decide_as_ensures(
         self, side: str, cost: s.Expr, growth: Growth, facts: tuple[s.Fact, ...]
     ) -> Iterator[GrowthVerdict]:
-        """Decide one half as an `ensures` of the algorithm of a cost, proved or refuted by a growth."""
+        """Yield verdicts on `cost` is O (or Omega) of a growth, decided as an `ensures` of the cost's algorithm.
+
+        Nothing if `cost` is not a single cost, or if that does not decide it.
+        """
         if not isinstance(cost, s.Name) or cost.id not in self.of_amounts:
             return
         setting, metric = self.of_amounts[cost.id]
@@ -323,7 +325,7 @@ class ClaimOfCosts:
                     yield GrowthVerdict(verdict.outcome, verdict.reason, verdict.proofs)
 
     def _find_growth(self, name: str) -> Growth:
-        """Return the growth of a cost in the sizes of the claim; unknown under conditions that it does not imply."""
+        """Return the growth of a cost in the sizes of the claim; unknown if its conditions are not implied."""
         setting, metric = self.of_amounts[name]
         in_sizes = setting.subject.in_sizes(everywhere=True)
         growth = in_sizes.growth(metric)
@@ -335,7 +337,7 @@ class ClaimOfCosts:
     # Sizes
     @property
     def _claimed_names(self) -> set[str]:
-        """The sizes and machine symbols in the claim."""
+        """The sizes and machine symbols that occur in the claim."""
         settings = self.settings.values()
         names = {name for setting in settings for name in setting.own if name not in setting.values}
         names |= s.names(tuple(value for setting in settings for value in setting.sizes.values()))
@@ -343,18 +345,18 @@ class ClaimOfCosts:
         return names | s.names((self.claim.left, self.claim.right)) & {*MACHINE_SYMBOLS}
 
     def _record_assumptions(self, held: set[str]) -> None:
-        """Record the further facts about these names as assumptions of the verdict."""
+        """Add the further facts about the names `held` to the assumptions of the verdict."""
         stated = {format_fact(fact) for fact in self.claim.where}
         texts = (format_fact(fact) for fact in self.more if s.names(fact) <= held)
         self.assumed |= dict.fromkeys(text for text in texts if text not in stated)
 
     def sizes(self) -> Sizes:
-        """Return the sizes of all costs together. Raises ArchlineError."""
+        """Return the sizes of the claim, with the facts that all its costs need. Raises ArchlineError."""
         settings, held = self.settings.values(), self._claimed_names
         facts = [fact for setting in settings for fact in setting.facts()]
         for amount in self.amounts.values():
-            ends = (end for end in (amount.cost.lower, amount.cost.upper) if end is not None)
-            free = frozenset(("Z", "L") if amount.cost.metric in OF_CACHE else ()).union(*(end.names for end in ends))
+            bounds = (bound for bound in (amount.cost.lower, amount.cost.upper) if bound is not None)
+            free = frozenset(("Z", "L") if amount.cost.metric in OF_CACHE else ()).union(*(x.names for x in bounds))
             symbols = free - amount.sizes.keys() - held
             facts += b.lower_bound_facts(sorted(symbols - {*MACHINE_SYMBOLS}), 0)
             held |= symbols
@@ -377,13 +379,16 @@ class ClaimOfCosts:
 
     @property
     def _uses_machine_cache(self) -> bool:
-        """Whether the caches are those of a machine: if one is named, and the claim is not of growth or cache."""
+        """Whether the claim is about the caches of its machine: it has one, no Z or L, and is not about growth."""
         sides = s.names((*self.facts, self.claim.left, self.claim.right))
         named = sides.union(*(dict(cost.sizes) for cost in list_costs(self.claim)))
         return self.claim.on is not None and self.claim.relation not in GROWTHS and not {"Z", "L"} & named
 
     def _cache_facts(self) -> Iterator[s.Fact]:
-        """Yield the cache of the machine if a claim names none, as commands do; at sizes the default cache."""
+        """Yield facts that Z and L are those of the claim's machine, if the claim names no cache.
+
+        If the machine has no cache, they are those of the default cache, at sizes only.
+        """
         if self.claim.on is None or not self._uses_machine_cache:
             return
         machine_cache = find_cache(machine_of(self._resolve_machine(self.claim.on.machine)))
@@ -395,7 +400,7 @@ class ClaimOfCosts:
 
 
 def _find_unit(side: s.Expr, costs: Sequence[s.Call]) -> str | None:
-    """Return the unit of a cost, its multiples and sums; empty for other formulas, None without a cost."""
+    """Return the unit of a formula of costs: that of a cost, its multiples and sums; else empty. None without costs."""
     match side:
         case s.Call() if side in costs:
             return UNITS.get(side.function, "")

@@ -1,4 +1,4 @@
-"""Compare the algorithms of a list: growth, verdicts at sizes on machines, and where the lesser of two changes."""
+"""Compare the costs of algorithms: growth, verdicts at sizes on machines, and where the smaller of two changes."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def compare_subjects(
     *,
     everywhere: bool = False,
 ) -> CostComparison:
-    """Compare all pairs of subjects.
+    """Compare all pairs of subjects in growth, and at sizes on machines if these are given.
 
-    The growth of programs on a grid is that with several processors along each axis, unless `everywhere`. Raises
-    ArchlineError (AL411 for fewer than two, or numbers without a machine).
+    The growth of programs on a grid is that for several processors along each axis, unless `everywhere`. Raises
+    ArchlineError (AL411 for fewer than two subjects, or sizes without a machine).
     """
     if given_by == "bytes" and not machines:
         machines = [_BARE_MACHINE]
@@ -144,9 +144,9 @@ def _check_options(
     settings: Settings,
 ) -> None:
     if len(subjects) < 2:
-        raise error(rules.OPTIONS_CLASH, "a comparison takes two algorithms or more", hint="archline compare A B ...")
+        raise error(rules.OPTIONS_CLASH, "a comparison needs at least two algorithms", hint="archline compare A B ...")
     if by is not None and by not in QUANTITIES:
-        raise error(rules.OPTIONS_CLASH, f"`--by` is one of {', '.join(QUANTITIES)}, not `{by}`")
+        raise error(rules.OPTIONS_CLASH, f"`--by` must be one of {', '.join(QUANTITIES)}, not `{by}`")
     for lacking in (chosen.name for chosen in subjects if by == "bytes" and by not in chosen.metrics):
         hint = "algorithms of shared memory have bytes, and so do formulas that give them: bytes=..."
         raise error(rules.OPTIONS_CLASH, f"`{lacking}` has no bytes to compare by", hint=hint)
@@ -155,34 +155,38 @@ def _check_options(
 
 
 def _choose_model(subjects: Sequence[Subject], machines: Sequence[Machine], levels: bool, by: str | None) -> Model:
-    """Return the model of formulas and grids among the subjects, else the usual one. Raises ArchlineError (AL411)."""
-    several = [x for x in subjects if isinstance(x, FormulaSubject) or x.on_grid] or subjects[:1]
-    usual = find_default_model(machines, at_sizes=levels, asked=by or "energy")
-    models = {model.name: model for model in (choose_model(x, None, usual) for x in several)}
+    """Return the model that formulas and grids among the subjects need, else the default model.
+
+    Raises ArchlineError (AL411) if they need different ones.
+    """
+    deciding = [x for x in subjects if isinstance(x, FormulaSubject) or x.on_grid] or subjects[:1]
+    default = find_default_model(machines, at_sizes=levels, asked=by or "energy")
+    models = {model.name: model for model in (choose_model(x, None, default) for x in deciding)}
     if len(models) > 1:
         raise error(rules.OPTIONS_CLASH, f"the targets need models {' and '.join(models)}", hint="give --model NAME")
     return next(iter(models.values()))
 
 
 def _explain_missing_energy(subjects: Sequence[Subject], machines: Sequence[Machine], model: Model) -> str:
-    """Explain why only times can be compared, not energies; empty if energies can, or neither."""
+    """Explain why times can be compared but energies cannot; empty if energies can, or times cannot either."""
     lacks = (ModelOnMachine(model.on(on), on, (*subjects[0].metrics, "Z", "L")).without_energy for on in machines)
     return next(filter(None, lacks), "") if model.essential == "time" else ""
 
 
 def _number_names(subjects: Sequence[Subject]) -> list[str]:
+    """List the names of the subjects; equal names are numbered."""
     names = [subject.name for subject in subjects]
     return [name if names.count(name) == 1 else f"{name} ({index})" for index, name in enumerate(names, 1)]
 
 
-def _find_growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model, by: str) -> dict[str, Growth]:
-    """Return the growth of the metrics, the terms of the energy, and the time if it counts, where no quantity is 0.
+def _find_growths(chosen: Subject, in_sizes: InSizes | FormulaSubject, model: Model, by: str) -> dict[str, Growth]:
+    """Return the growth of the metrics, the terms of the energy, and the time if it is compared, for quantities > 0.
 
-    By bytes, which are of no model, that of the metrics and the bytes.
+    By bytes, which no model has, return that of the metrics and the bytes.
     """
-    metrics = {name: known.growth(name) for name in COMPARED_METRICS if name in chosen.metrics}
+    metrics = {name: in_sizes.growth(name) for name in COMPARED_METRICS if name in chosen.metrics}
     if by == "bytes":
-        return {**metrics, by: known.growth(by)}
+        return {**metrics, by: in_sizes.growth(by)}
     model = model.on(_ANY_MACHINE)
     on = ModelOnMachine(
         model, _ANY_MACHINE, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.held))
@@ -190,7 +194,7 @@ def _find_growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model
     held = on.needed - {"flops"}
     if model.at_most or not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
         return metrics
-    inputs = {**metrics, **{name: known.growth(name) for name in held - metrics.keys() - {"Z", "L"}}}
+    inputs = {**metrics, **{name: in_sizes.growth(name) for name in held - metrics.keys() - {"Z", "L"}}}
     time = {"time": derive_growth(on.formula("time"), inputs)} if by in TIMED else {}
     terms = derive_term_growths(on, inputs)
     return {
@@ -203,7 +207,7 @@ def _find_growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model
 def _find_ratios(
     chosen: Subject, one: InSizes | FormulaSubject, other: InSizes | FormulaSubject, model: Model
 ) -> dict[str, str]:
-    """Return the known ratios of metrics at all sizes, and "1" for terms of the energy whose metrics are equal."""
+    """Return the ratios of metrics that are constant, and "1" for terms of the energy whose metrics are equal."""
     if isinstance(one, FormulaSubject) or isinstance(other, FormulaSubject):
         return {}
     candidates = {name: one.ratio(other, name) for name in COMPARED_METRICS if name in chosen.metrics}
@@ -232,12 +236,12 @@ _BARE_MACHINE = replace(
     title="",
     quantities={n: each for n, each in _ANY_MACHINE.quantities.items() if MACHINE_QUANTITIES[n].unit != "B"},
 )
-"""A machine without caches, for quantities that depend on no machine."""
+"""A machine without caches, for quantities that do not depend on a machine."""
 
 
 @dataclass
 class _PairwiseComparison:
-    """Estimates of subjects at sizes on machines, each made once, and the verdicts on pairs."""
+    """The comparison of all pairs of subjects at sizes on machines; each estimate is made once."""
 
     subjects: Sequence[Subject]
     names: Sequence[str]
@@ -254,6 +258,7 @@ class _PairwiseComparison:
     _known: dict[tuple[int, int, int], Estimate | ArchlineError] = field(default_factory=dict)
 
     def points(self) -> Iterator[ComparedPoint]:
+        """Yield the verdict on each pair, at each size on each machine, or on the matrix if one is given."""
         if self.settings.matrix is not None:
             yield from self._compare_on_matrix()
             return
@@ -263,6 +268,7 @@ class _PairwiseComparison:
                     yield self._compare_at(size, machine, i, j)
 
     def _find_given_sizes(self, size: int) -> Given:
+        """Return the given sizes at the point `size` of the sweep, with the processors of the subjects."""
         given = self.at if self.sweep is None else {**self.at, **self.sweep.at(size)}
         return add_processors(given, self.subjects, self.settings.option)
 
@@ -282,6 +288,7 @@ class _PairwiseComparison:
         return ComparedPoint(at, self.machines[machine], pair, verdict, first, second)  # type: ignore[arg-type]
 
     def _find_estimate(self, index: int, machine: int, size: int) -> Estimate | ArchlineError:
+        """Return the estimate of a subject at a point of the sweep, or the error that its facts exclude the point."""
         key = (index, machine, size)
         if key not in self._known:
             try:
@@ -295,6 +302,7 @@ class _PairwiseComparison:
         return self._known[key]
 
     def _estimate_in_numbers(self, index: int, machine: int, at: Given, settings: Settings) -> Estimate:
+        """Estimate a subject at sizes on a machine, and note the cache and the source of the inputs."""
         result = derive_numeric(
             self.subjects[index], self._complete_machine(machine), self.model, at, settings, self._more
         )
@@ -305,7 +313,7 @@ class _PairwiseComparison:
         return result.estimate
 
     def _complete_machine(self, index: int) -> Machine:
-        """Return the machine; missing quantities that ratios do not depend on are set to 1."""
+        """Return a machine in which missing quantities that ratios do not depend on are 1."""
         machine = self.machines[index]
         missing = [name for name in self.model.scale if name not in machine.quantities]
         quantities = {name: Quantity(name, Fraction(1), "1", "assumed", Provenance()) for name in missing}
@@ -313,6 +321,7 @@ class _PairwiseComparison:
 
     # Executions
     def _decide_by_runs(self, verdict: PointVerdict, size: int, machine: int, i: int, j: int) -> PointVerdict:
+        """Decide an open verdict on two algorithms by runs on generated data, if they can be executed."""
         first, second = self.subjects[i], self.subjects[j]
         if not isinstance(first, AlgorithmSubject) or not isinstance(second, AlgorithmSubject):
             return verdict
@@ -352,7 +361,7 @@ class _PairwiseComparison:
 
     @property
     def _more(self) -> frozenset[str]:
-        """The compared metric, which the model need not take."""
+        """The compared quantity if it is a metric; the model need not use it."""
         return frozenset({self.by} & METRICS.keys())
 
     def _estimate_run(self, index: int, machine: int, ran: ExecutedRun) -> Estimate:
@@ -364,17 +373,17 @@ class _PairwiseComparison:
         return estimate_amounts(on.model, used, basis.amounts())
 
     def _compare_on_matrix(self) -> Iterator[ComparedPoint]:
-        """Yield the verdicts at the sizes of a matrix: by the bounds, else by runs on it."""
-        plain = replace(self.settings, matrix=None, block=None)
+        """Yield the verdicts on a matrix: by the bounds at its sizes, else by runs on it."""
+        derived_settings = replace(self.settings, matrix=None, block=None)
         for machine in range(len(self.machines)):
             runs = []
             for subject in self.subjects:
                 if not isinstance(subject, AlgorithmSubject):
-                    raise error(rules.OPTIONS_CLASH, "`--matrix` is for algorithms", hint="leave formulas out")
+                    raise error(rules.OPTIONS_CLASH, "`--matrix` is for algorithms", hint="omit formulas")
                 runs.append(subject.run(select_values(self.at, subject), self._make_run_settings(machine)))
             for i, j in combinations(range(len(self.subjects)), 2):
                 estimates = [
-                    self._estimate_in_numbers(index, machine, from_python(dict(runs[index].sizes)), plain)
+                    self._estimate_in_numbers(index, machine, from_python(dict(runs[index].sizes)), derived_settings)
                     for index in (i, j)
                 ]
                 verdict = judge_estimates(estimates[0], estimates[1], self.by)
@@ -387,7 +396,7 @@ class _PairwiseComparison:
 
     # Crossovers
     def crossovers(self, points: Sequence[ComparedPoint]) -> Iterator[Crossover]:
-        """Yield the changes of the lesser of each pair along the sweep, on each machine."""
+        """Yield the places along the sweep where the smaller one of a pair changes, on each machine."""
         if self.sweep is None:
             return
         for number, machine in enumerate(self.machines):

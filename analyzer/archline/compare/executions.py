@@ -1,4 +1,4 @@
-"""Execute two algorithms, which gives the same data to both: random, and for vectors also sorted."""
+"""Execute two algorithms on the same data, which is random, and for vectors also sorted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from archline.language.diagnostics import error
 from archline.records import record, replace
 
 MAX_WORK, MAX_PLAIN_WORK = 10**8, 10**6
-"""Runs of more work are refused: compiled, and as plain Python."""
+"""Runs of more work are refused: compiled ones, and those of plain Python."""
 SEEDS = 2
 
 
@@ -38,9 +38,10 @@ class PairedRun:
 def paired_runs(
     left: AlgorithmSubject, right: AlgorithmSubject, at_one: Given, at_other: Given, settings: Settings
 ) -> Iterator[PairedRun]:
-    """Run both algorithms on each kind of data. Arrays of one name and shape hold the same data in both.
+    """Run both algorithms on each kind of data, and yield the runs; arrays with the same name and shape get equal data.
 
-    Raises ArchlineError (AL411) where a run would take too long, and the errors of runs.
+    `at_one` and `at_other` are their sizes. Raises ArchlineError (AL411) if a run would take too long, and for errors
+    of runs.
     """
     points = [_find_run_point(subject, at, settings) for subject, at in ((left, at_one), (right, at_other))]
     vectors = _has_vectors(left) or _has_vectors(right)
@@ -60,6 +61,7 @@ def paired_runs(
 
 
 def _find_run_point(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Point:
+    """Check the sizes of a run, and return its point. Raises ArchlineError (AL411) if it would take too long."""
     report = chosen.report
     point = report.point(at, report.names.for_a_run, settings.option)
     limit = MAX_WORK if settings.compiled is not False and compiled_available() else MAX_PLAIN_WORK
@@ -69,13 +71,13 @@ def _find_run_point(chosen: AlgorithmSubject, at: Given, settings: Settings) -> 
     except EvaluationError:
         work = None
     if work is None or work > limit:
-        takes = "an unknown amount of" if work is None else f"up to {ceil(work)}"
-        raise error(rules.OPTIONS_CLASH, f"`{chosen.name}` takes {takes} work; at most {limit} is executed")
+        amount = "an unknown amount of" if work is None else f"up to {ceil(work)}"
+        raise error(rules.OPTIONS_CLASH, f"`{chosen.name}` takes {amount} work; at most {limit} is executed")
     return point
 
 
 def _has_vectors(chosen: AlgorithmSubject) -> bool:
-    """Whether an array that is read is a vector of plain data."""
+    """Test whether a parameter that is read is a vector."""
     return any(_is_vector(parameter) for parameter in chosen.algorithm.node.parameters)
 
 
@@ -93,7 +95,7 @@ def _make_arguments(chosen: AlgorithmSubject, point: Point, seed: int, order: Ca
 
 
 def _share_data(values: dict[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace data by that of another algorithm in arrays of the same name, shape and type."""
+    """Replace arrays in `values` by those of the other algorithm with the same name, shape and type."""
 
     def is_same_array(name: str) -> bool:
         mine, theirs = values[name], others.get(name)

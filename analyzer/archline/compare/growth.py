@@ -16,8 +16,9 @@ LESS_GROWTH, SAME_GROWTH, GREATER_GROWTH, UNKNOWN_GROWTH = "less", "same", "grea
 class GrowthRelation:
     """The growth of the first quantity compared with that of the second: less, same, greater or unknown.
 
-    `ratio` is the Theta class of their quotient if both are known tightly, and "1" if they are equal; `bound` is O or
-    Omega if only one direction is proved, `incomparable` if both are refuted. It depends on `facts`; `proofs` show it.
+    `ratio` is the Theta class of their quotient if both growths are Theta classes, and "1" if the quantities are equal;
+    `bound` is O or Omega if only one direction is proved, `incomparable` if both are refuted. The relation holds under
+    `facts`; `proofs` show it.
     """
 
     relation: str
@@ -35,7 +36,7 @@ def compare_growths(first: Mapping[str, Growth], second: Mapping[str, Growth]) -
 
 
 def with_ratios(relations: Mapping[str, GrowthRelation], ratios: Mapping[str, str]) -> dict[str, GrowthRelation]:
-    """Mark quantities with the same ratio at all sizes as of the same order, even if that is unknown."""
+    """Return the relations, with the same growth for quantities in `ratios`, whose ratio is constant over all sizes."""
     return {
         name: replace(row, relation=SAME_GROWTH, ratio=ratios[name], bound="") if name in ratios else row
         for name, row in relations.items()
@@ -48,9 +49,9 @@ def find_relation(first: Growth, second: Growth) -> GrowthRelation:
     texts = first.text, second.text
     if first.is_zero or second.is_zero:
         # 0 is of a lower order than any positive cost.
-        which = SAME_GROWTH if first.is_zero and second.is_zero else LESS_GROWTH if first.is_zero else GREATER_GROWTH
+        order = SAME_GROWTH if first.is_zero and second.is_zero else LESS_GROWTH if first.is_zero else GREATER_GROWTH
         positive = all(g.lower is not None and not is_number(g.lower, 0) for g in (first, second) if not g.is_zero)
-        return GrowthRelation(which if positive else UNKNOWN_GROWTH, None, *texts, facts=tuple(map(format_fact, facts)))
+        return GrowthRelation(order if positive else UNKNOWN_GROWTH, None, *texts, facts=tuple(map(format_fact, facts)))
     fact_texts = tuple(map(format_fact, facts))
     at_most, at_least = (decide_side(side, first, second, facts) for side in ("O", "Omega"))
     ratio = None

@@ -1,7 +1,7 @@
-"""Decide whether a formula of costs is at most another, less, or equal: at all sizes by bounds, at sizes by values.
+"""Decide how two formulas of costs compare (<=, <, ==, >=, >): at all sizes by bounds, at given sizes by values.
 
-Where a cost has several bounds under several conditions, each case is decided by itself. Shared terms cancel: the
-difference of the formulas is taken in the costs, then each cost is replaced by the bound that makes it least.
+If costs have several bounds under conditions, each combined case is decided separately. Shared terms cancel: the
+difference of the formulas is taken first, then each cost in it is replaced by the bound that minimises the difference.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from archline.records import record
 
 MAX_TERM_PRODUCTS = 500_000
 MAX_CASES = 64
-"""The bounds of several costs are not compared in more combined cases than this."""
+"""The maximum number of combined cases in which the bounds of several costs are compared."""
 OPEN_SAMPLE_NUMBER = 400
-"""The sample, counted from 1, or the last one before it, that shows what leaves a comparison open."""
+"""The sample, counted from 1, at which an open comparison shows its widest cost; or the last one of fewer samples."""
 MAX_ZEROS = 100
-"""The number of sizes at which it is tested whether only one side is 0."""
+"""The maximum number of points at which a side that is 0 is looked for."""
 UNDECIDED = "no proof, and no counterexample at the sizes checked"
 NO_VALUE = (EvaluationError, OverflowError, ZeroDivisionError)
 
 
 @record
 class OrderVerdict:
-    """The verdict on a comparison, its reason, and where it fails; of an open one the `bounds` of its costs."""
+    """The verdict on a comparison, its reason, and a point where it fails; if unknown, the `bounds` of the costs."""
 
     outcome: Outcome
     reason: str
@@ -60,12 +60,15 @@ class OrderVerdict:
 _AmountBounds = tuple[list[Poly], list[Poly]]
 """Lower and upper bounds."""
 _Case = tuple[Facts, dict[str, _AmountBounds]]
-"""Facts at some of the sizes, and the bounds of each amount there."""
+"""A case: the facts of some sizes, and the bounds of each amount there."""
 
 
 @record(eq=False)
 class CostOrder:
-    """The claim `left relation right` on formulas of amounts and `parts`, expressions or numbers, in known `units`."""
+    """The claim `left relation right` on formulas of amounts, which are costs, and of `parts`, expressions or numbers.
+
+    `units` are the units of both sides, for texts.
+    """
 
     left: s.Expr
     relation: str
@@ -76,12 +79,12 @@ class CostOrder:
     units: tuple[str, str] = ("", "")
 
     def decided(self) -> OrderVerdict:
-        """Decide the claim by values where the sizes are few, else by bounds at all sizes; values may refute it."""
+        """Decide the claim by values if the sizes are few, else by bounds for all sizes; values may still refute it."""
         unknown = next((amount for amount in self.amounts.values() if amount.cost.lower is None), None)
         if unknown is not None:
             return OrderVerdict("unknown", f"{unknown.text} is unknown: {unknown.cost.reason}")
         few, why = self.sizes.all, UNDECIDED
-        best = next(
+        pointwise = next(
             (
                 amount
                 for amount in self.amounts.values()
@@ -89,10 +92,13 @@ class CostOrder:
             ),
             None,
         )
-        if few is None and self.sizes.box is not None and best is not None:
-            why = f"{UNDECIDED}: {best.text} is known best size by size, and there are more than {MAX_SIZES:,} sizes"
+        if few is None and self.sizes.box is not None and pointwise is not None:
+            why = (
+                f"{UNDECIDED}: {pointwise.text} has its sharpest bounds at single sizes, "
+                f"and there are more than {MAX_SIZES:,} sizes"
+            )
         if few is None and next(self.sizes.points(), None) is None:
-            # Every claim holds at no sizes.
+            # Without sizes every claim would hold.
             return OrderVerdict("unknown", "no sizes were found that satisfy the facts")
         if few is None or len(few) > 1:
             try:
@@ -109,23 +115,23 @@ class CostOrder:
         return self._decide_by_values(few, why)
 
     def _make_holding_verdict(self, reason: str) -> OrderVerdict:
-        """Return the verdict `holds`, with the declared costs on which it depends."""
+        """Return the verdict `holds`, whose reason names the declared costs on which it depends."""
         declared = dict.fromkeys(name for amount in self.amounts.values() for name in amount.cost.declared)
         return OrderVerdict("holds", reason + (f", given what {', '.join(declared)} declares" if declared else ""))
 
     def _make_open_verdict(self, why: str, point: Point | None) -> OrderVerdict:
-        """Return an unknown verdict with the bounds, and the cost with the widest bounds at a point."""
+        """Return the verdict `unknown` with the bounds of all costs; its reason names the widest cost at `point`."""
         bounds = "\n".join(f"{amount.text}: {_bounds_text(amount, self.sizes)}" for amount in self.amounts.values())
         return OrderVerdict("unknown", why if point is None else why + self._describe_widest_cost(point), bounds=bounds)
 
     # By values
     def _decide_by_values(self, few: Sequence[Point] | None, why: str) -> OrderVerdict:
-        """Decide at all sizes where they are few, else search a size at which the claim fails."""
+        """Decide the claim by values at all points, `few`; if these are None, search a point at which it fails."""
         verdicts: list[tuple[Point, OrderVerdict | None]] = []
         for point in self.sizes.points() if few is None else few:
             verdict = self._decide_at(point)
             fails = verdict is not None and verdict.outcome == "fails"
-            # Following a run takes longer than evaluating: samples are followed only where they decide something.
+            # Following a run takes longer than evaluation, and is done only at points that decide something.
             if (fails or few is not None) and not self._has_runs(point):
                 continue
             verdicts.append((point, verdict))
@@ -137,7 +143,7 @@ class CostOrder:
             )
         for point, verdict in verdicts:
             if verdict is None or verdict.outcome != "holds":
-                return self._make_open_verdict("there is no value" if verdict is None else verdict.reason, point)
+                return self._make_open_verdict("a side has no value" if verdict is None else verdict.reason, point)
         match verdicts:
             case []:
                 return OrderVerdict("unknown", "no sizes satisfy the facts, or no run terminates at them")
@@ -147,7 +153,7 @@ class CostOrder:
                 return self._make_holding_verdict(f"evaluated at all {len(verdicts):,} sizes")
 
     def values(self, point: Point) -> tuple[Interval, Interval] | None:
-        """Return the values of both sides at a point; None if one has none."""
+        """Evaluate both sides at a point; None if one has no value."""
         try:
             values = {name: amount.ends(point) for name, amount in self.amounts.items()}
             for name, part in self.parts.items():
@@ -178,7 +184,7 @@ class CostOrder:
         return OrderVerdict("holds" if holds else "fails" if fails else "unknown", text, point)
 
     def refutation(self, side: str, refuted: Refuted | None) -> str:
-        """Explain a refutation of O or Omega by values of both sides: along a curve, or at a size where one is 0.
+        """Explain why O or Omega (`side`) is refuted, by values of both sides: along a curve, or where one side is 0.
 
         Empty if the sides have no values there.
         """
@@ -196,16 +202,17 @@ class CostOrder:
         return f"{along}: {'; '.join(texts)}" if texts else ""
 
     def vanishing(self, side: str) -> str:
-        """Name sizes from 1 on, with values, at which only the costs that bound the other side are 0; empty if none.
+        """Describe a point, with sizes from 1 on, at which the side that should be larger is 0 and the other is not.
 
-        Growth reads log2(w), which is 0 at 1, as log2(2 + w), so that it proves claims that fail there.
+        Empty without such a point. The growth prover reads log2(w), which is 0 at 1, as log2(2 + w), and so proves
+        claims that fail there.
         """
         below = self.right if side == "O" else self.left
         amounts = [self.amounts[name] for name in names_in(below) if name in self.amounts]
         return "" if all(map(self._is_positive, amounts)) else self._find_zero(side, 1)
 
     def _is_positive(self, amount: SizedCost) -> bool:
-        """Whether a cost is known to be above 0 at all sizes."""
+        """Test whether a cost is proved to be above 0 at all sizes."""
         scope = self.sizes.scope
         try:
             return amount.cost.lower is not None and scope.facts.positive(amount.in_sizes(amount.cost.lower, scope))
@@ -213,7 +220,7 @@ class CostOrder:
             return False
 
     def _find_zero(self, side: str, start: int) -> str:
-        """Describe a size, from `start` on, at which only the side that should be larger is 0; else empty."""
+        """Describe a point, with sizes from `start` on, where only the side that should be larger is 0; else empty."""
         above, below = _name_sides(side)
         points = (point for point in self.sizes.points() if min(point.values(), default=start) >= start)
         for point in islice(points, MAX_ZEROS):
@@ -223,7 +230,7 @@ class CostOrder:
         return ""
 
     def _order_values(self, side: str, point: Point) -> tuple[Interval, Interval] | None:
-        """Return the value of the side that should be the smaller, then that of the larger."""
+        """Evaluate both sides: first the one that should be smaller by `side`, O or Omega, then the larger one."""
         values = self.values(point)
         return values if values is None or side == "O" else values[::-1]
 
@@ -234,7 +241,7 @@ class CostOrder:
             return False
 
     def _describe_widest_cost(self, point: Point) -> str:
-        """Describe the cost whose bounds are the furthest apart, in proportion."""
+        """Describe the cost with the widest bounds at a point, in proportion to its value; empty if all are exact."""
         widths = {}
         for amount in self.amounts.values():
             try:
@@ -250,7 +257,7 @@ class CostOrder:
     # By bounds
     @cached_property
     def _symbols(self) -> InSymbols:
-        """Amounts as symbols, parts as expressions. Raises NotStaticError."""
+        """The fold of formulas with amounts as symbols, parts as polynomials. Raises NotStaticError, OpenError."""
         facts, polynomials, symbols = self.sizes.scope.facts, dict[str, Poly](), dict[Poly, Poly]()
         for name, amount in self.amounts.items():
             facts, polynomials[name] = facts.with_symbol(name, (ZERO,)), Poly.symbol(name)
@@ -276,12 +283,15 @@ class CostOrder:
 
     @cached_property
     def _margins(self) -> tuple[Poly, ...]:
-        """Polynomials that are nonnegative if the claim holds, and positive if it is strict, for positive divisors."""
+        """The polynomials that must be nonnegative for the claim to hold, or positive if it is strict.
+
+        That requires positive divisors.
+        """
         left, right = fold(self.left, self._symbols).over(fold(self.right, self._symbols))
         return {"<": (right - left,), ">": (left - right,), "=": (right - left, left - right)}[self.relation[0]]
 
     def _is_proved(self, cases: Iterable[_Case]) -> bool:
-        """Whether bounds prove the claim at all sizes, by cases. Raises OpenError, NotStaticError, TooComplexError."""
+        """Test whether bounds prove the claim in all cases. Raises OpenError, NotStaticError, TooComplexError."""
         strict = self.relation in ("<", ">")
         return all(
             all(self._is_nonnegative(margin, case, strict) for margin in self._margins)
@@ -290,7 +300,7 @@ class CostOrder:
         )
 
     def _is_nonnegative(self, value: Poly, case: _Case, strict: bool) -> bool:
-        """Whether a polynomial of amounts and their maxima is never negative, or always positive if `strict`."""
+        """Test whether a polynomial of amounts and their maxima is never negative, or always positive if `strict`."""
         facts, case_bounds = case
         exact, integer_facts = _find_exact_amounts(case_bounds), facts
         inexact = {name: amount_bounds for name, amount_bounds in case_bounds.items() if name not in exact}
@@ -310,7 +320,7 @@ class CostOrder:
                         return True
         if not maxima:
             return False
-        # max(x, 0) is x or 0: both cases are needed; where the value rises with it, one of them is enough.
+        # max(x, 0) is x or 0: both cases must be proved; if the value rises with the maximum, one is enough.
         sign = self._symbols.facts.nonnegative
         rising = {atom for atom, parts in maxima.items() if parts.keys() <= {0, 1} and sign(parts[1])}
         atom = min(maxima, key=lambda atom: atom in rising)
@@ -321,9 +331,9 @@ class CostOrder:
         return any(results) if atom in rising else all(results)
 
     def _combine_cases(self, apart: bool) -> list[_Case]:
-        """Return all cases together of the bounds of all amounts, at most MAX_CASES. Raises OpenError for more.
+        """Combine the cases of the bounds of all amounts, at most `MAX_CASES`. Raises OpenError for more.
 
-        With `apart` conditions under which other bounds hold make cases of their own.
+        With `apart` the conditions on the cache of bounds make separate cases, too.
         """
         combined: list[_Case] = [(self.sizes.scope.facts, {})]
         for name, amount in self.amounts.items():
@@ -338,7 +348,10 @@ class CostOrder:
         return combined
 
     def _decide_by_boxes(self) -> OrderVerdict | None:
-        """Decide on a finite range, by bounds over boxes of sizes that are halved until they decide."""
+        """Decide the claim on a finite range, by bounds over boxes of sizes, which are halved until they decide.
+
+        None without such a range, or if boxes do not decide.
+        """
         import numpy as np
 
         box, ((_, ends), *rest) = self.sizes.box, self._combine_cases(apart=False)
@@ -370,7 +383,7 @@ class CostOrder:
         return None if len(left) else self._make_holding_verdict(f"decided by {asked:,} boxes of sizes")
 
     def _bound_below(self, value: Poly, amounts: Mapping[str, _AmountBounds]) -> Poly:
-        """Replace each amount in a polynomial without maxima by the bound that makes it less.
+        """Return a lower bound on a polynomial without maxima: each amount is replaced by its lower or upper bound.
 
         Raises OpenError if the sign of a factor is unknown.
         """
@@ -386,7 +399,10 @@ class CostOrder:
 
 
 def separate_parts(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Expr, ...], dict[str, s.Expr]]:
-    """Replace parts in sizes alone by names in formulas, but for the `held` names; reals are parts too."""
+    """Replace in formulas each part without `held` names by a new name; return the formulas, and the parts by name.
+
+    The literals of reals are parts, too.
+    """
     parts: dict[str, s.Expr] = {}
 
     def name_part(part: s.Expr) -> s.Expr | None:
@@ -403,15 +419,15 @@ def separate_parts(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Exp
 
 # The bounds of amounts
 def _bound_cases(amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool) -> Iterator[tuple[Facts, _AmountBounds]]:
-    """Yield the bounds of an amount where some facts hold, by its pieces and by conditions on the cache."""
+    """Yield facts and bounds of an amount in each case of `facts`: by its pieces, and with `apart` also by cache."""
     scope, plans = sizes.scope, amount.cost.plans[::-1]
     needs = {plan: [facts.simplify(amount.in_sizes(need, scope)) for need in plan.where.needs] for plan in plans}
-    shown = [needs[plan] for plan in plans if plan.shown == "page"] if apart else []
-    for piece, own in amount.cost.facts_by_piece:
-        more = [substitute_in_fact(fact, amount.sizes) for fact in (() if own is None else facts_of_case(own))]
+    conditions = [needs[plan] for plan in plans if plan.shown == "page"] if apart else []
+    for piece, stated in amount.cost.facts_by_piece:
+        more = [substitute_in_fact(fact, amount.sizes) for fact in (() if stated is None else facts_of_case(stated))]
         if some_fact_excluded(more, scope.with_facts(facts)):
             continue
-        for case in _split_by_conditions(with_all_facts(facts, more, scope), shown):
+        for case in _split_by_conditions(with_all_facts(facts, more, scope), conditions):
             low, high = (
                 [
                     as_fractions(amount.in_sizes(bound.value, scope))
@@ -424,7 +440,10 @@ def _bound_cases(amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool) -> 
 
 
 def _split_by_conditions(facts: Facts, conditions: Sequence[Sequence[Poly]]) -> Iterator[Facts]:
-    """Yield parts of all sizes: where the first condition holds, and where a value of it is below 0, split on."""
+    """Yield the facts of disjoint cases of the sizes: where the first condition holds; else split by the next ones.
+
+    A condition is a list of values that must all be nonnegative.
+    """
     for value in conditions[0] if conditions else ():
         if not facts.nonnegative(value):
             yield from _split_by_conditions(facts.with_nonnegative(-value), conditions[1:])
@@ -433,7 +452,7 @@ def _split_by_conditions(facts: Facts, conditions: Sequence[Sequence[Poly]]) -> 
 
 
 def _find_exact_amounts(amounts: Mapping[str, _AmountBounds]) -> dict[str, Poly]:
-    """Return the values of amounts that have a lower bound which is an upper bound too."""
+    """Return the values of the amounts that are exact: one of their lower bounds is an upper bound, too."""
     return {name: bound for name, (lowers, uppers) in amounts.items() for bound in lowers if bound in uppers}
 
 
@@ -446,7 +465,7 @@ def _substitute_atom(value: Poly, atom: Atom, other: Poly) -> Poly:
 
 
 def _split_by_coefficient(value: Poly) -> Iterator[Poly]:
-    """Yield the parts of a value with equal coefficients up to sign: of an energy those of each quantity."""
+    """Yield the parts of a value with equal coefficients up to sign; in an energy a part is that of one quantity."""
     parts: dict[object, dict[Monomial, fmpq]] = {}
     for monomial, coefficient in value.terms.items():
         parts.setdefault(abs(coefficient), {})[monomial] = coefficient
@@ -454,21 +473,19 @@ def _split_by_coefficient(value: Poly) -> Iterator[Poly]:
 
 
 def _has_positive_margin(value: Poly, facts: Facts) -> bool:
-    """Whether a value exceeds 0 by the least difference of such values; unknown for roots and logarithms."""
+    """Test whether a value is at least the smallest positive value of its kind; false for roots and logarithms."""
     (margin,) = signs(">", value)
     return margin != value and never_negative(margin, facts)
 
 
 def decide_at_most(one: SizedCost, other: SizedCost, sizes: Sizes, relation: str = "<=") -> OrderVerdict:
-    """Decide whether a cost is at most another (or `==` and so on) at all sizes: proved, refuted at a point, or
-    unknown.
-    """
+    """Decide whether `one relation other` holds for two costs at all sizes: proved, refuted at a point, or unknown."""
     left, right = (s.Name(name, span=sizes.algorithm.span) for name in ("the one", "the other"))
     return CostOrder(left, relation, right, {left.id: one, right.id: other}, {}, sizes).decided()
 
 
 def _bounds_text(amount: SizedCost, sizes: Sizes) -> str:
-    """Format the bounds of an amount, in the sizes of the claim if it sets some."""
+    """Format the bounds of an amount, in the sizes of the claim if the claim sets sizes."""
     cost = amount.cost
     if amount.sizes and cost.lower is not None and cost.upper is not None:
         low, high = (sizes.scope.facts.restore(amount.in_sizes(end, sizes.scope)) for end in (cost.lower, cost.upper))
@@ -478,7 +495,7 @@ def _bounds_text(amount: SizedCost, sizes: Sizes) -> str:
 
 
 def _name_sides(side: str) -> tuple[str, str]:
-    """Return the side that is to be the smaller by O or Omega, and the larger."""
+    """Return the names of the side that should be smaller by `side`, O or Omega, and of the larger one."""
     return ("left", "right") if side == "O" else ("right", "left")
 
 

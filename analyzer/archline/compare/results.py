@@ -30,17 +30,17 @@ class ComparedPoint:
 
     @property
     def winner(self) -> str | None:
-        """The name of the algorithm that takes less."""
+        """The name of the algorithm that takes less; None if that is not decided."""
         return {"A": self.pair[0], "B": self.pair[1], None: None}[self.verdict.less]
 
     @property
     def processors(self) -> tuple[Fraction, ...]:
-        """The numbers of processors, if a grid or a formula gives any; a program of shared memory has 1 here."""
+        """The processors of both, if a grid or a formula has any; a program of shared memory has 1."""
         amounts = [estimate.amounts.get("P") for estimate in (self.first, self.second) if estimate is not None]
         return tuple(Fraction(1) if amount is None else amount.lower for amount in amounts) if any(amounts) else ()
 
     def amounts(self, by: str) -> tuple[Interval | None, Interval | None]:
-        """Return the compared amounts; None if one depends on an assumed quantity, which cancels in ratios."""
+        """Return the amounts of both; None for one that depends on an assumed quantity, which cancels in ratios."""
         first, second = (
             None
             if estimate is None
@@ -57,7 +57,7 @@ class CostComparison:
 
     Growth was derived under the assumptions and the facts `when`: at least two processors along each axis of a grid.
     `implied` are facts that follow from the assumptions, `processors` the number of processors of each grid.
-    `without` is the reason why it is by time, where energy would be meant. With `shorten`, long growths are not shown.
+    `without` is the reason why times are compared by default, not energies. With `shorten`, long growths are not shown.
     """
 
     algorithms: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Represent costs of algorithms at sizes that they share, and the facts where all of them have runs."""
+"""Represent the costs of algorithms at shared sizes, and the facts under which all these algorithms have runs."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from archline.language.metrics import WHOLE_METRICS
 from archline.records import field, record
 
 MAX_SIZES = 10_000
-"""A finite range of at most this number of sizes is decided by evaluating all."""
+"""The maximum number of points in a finite range for which a comparison is decided by evaluation at all points."""
 Point = Mapping[str, int]
 
 
 @record(eq=False)
 class SizedCost:
-    """A cost of an algorithm, `text` is its notation; `sizes` replaces some names of the cost by other sizes.
+    """A cost of an algorithm, written as `text`; `sizes` gives values, in shared sizes, to some of its names.
 
-    `has_runs` tests whether a run may end where the names of the cost have values.
+    `has_runs` tests whether a run may end at values of the names.
     """
 
     text: str
@@ -49,24 +49,24 @@ class SizedCost:
         return self.cost.metric in WHOLE_METRICS and self.cost.status != "declared"
 
     def at(self, point: Point) -> dict[str, int]:
-        """Return the values of the names that occur in the cost. Raises EvaluationError."""
+        """Return the values of the names in the cost at a point of the shared sizes. Raises EvaluationError."""
         return {**point, **{name: evaluate_static(value, point) for name, value in self.sizes.items()}}
 
     def ends(self, point: Point) -> Interval:
-        """Return the least and the greatest value at a point. Raises EvaluationError."""
+        """Return the interval of the cost's values at a point. Raises EvaluationError."""
         return enclose_count(self.cost, self.at(point))
 
     def in_sizes(self, value: Poly, scope: Scope) -> Poly:
-        """Return a bound of the cost in the sizes of the scope. Raises NotStaticError."""
+        """Express a bound of the cost in the shared sizes, those of the scope. Raises NotStaticError."""
         values = {name: static_value(expr, scope) for name, expr in self.sizes.items()}
         return value.substitute({**scope.facts.rewrites, **values})
 
 
 @record(eq=False)
 class Sizes:
-    """Sizes and machine symbols, `names`, with the facts that all costs need, read as those of one algorithm.
+    """Shared sizes and machine symbols `names`, with the facts that all costs need, as those of one algorithm.
 
-    Costs are tried at sizes of `interest` first, and near the `constants` of their programs.
+    Costs are evaluated at the points of `interest` first, and near the `constants` of their programs.
     """
 
     algorithm: s.Algorithm
@@ -78,7 +78,7 @@ class Sizes:
 
     @classmethod
     def of(cls, names: Iterable[str], indices: Iterable[str], facts: Iterable[s.Fact]) -> Sizes:
-        """Make sizes of the names; those in `indices` may have any sign. Raises ArchlineError."""
+        """Make the shared sizes; names in `indices` may have any sign. Raises ArchlineError for contradictory facts."""
         names, facts = tuple(dict.fromkeys(names)), tuple(facts)
         kinds = {name: "index" if name in indices else "size" for name in names if name not in MACHINE_SYMBOLS}
         axis = "r"
@@ -93,7 +93,7 @@ class Sizes:
         return cls(algorithm, declared_scope(module, algorithm), names, algorithm.where)
 
     def points(self) -> Iterator[Point]:
-        """Return sizes that satisfy the facts: those of interest, all small ones, then larger and larger."""
+        """Iterate over the points that satisfy the facts: those of interest, then small ones, then larger ones."""
         return iter(self._points)
 
     @cached_property
@@ -104,12 +104,12 @@ class Sizes:
 
     @cached_property
     def allowed(self) -> Callable[[Point], bool]:
-        """A test whether the facts allow a point."""
+        """The function that tests whether the facts allow a point."""
         return search_of(self.algorithm, self.scope, self.names, self.facts).allows
 
     @property
     def box(self) -> dict[str, tuple[int, int]] | None:
-        """The range of each size by itself; None if one has no end."""
+        """The range of each size; None if one is unlimited."""
         ends = {name: (bounds.least, bounds.most) for name, bounds in self._bounds.items()}
         finite = {name: (low, high) for name, (low, high) in ends.items() if low is not None and high is not None}
         return finite if len(finite) == len(ends) else None
@@ -120,7 +120,7 @@ class Sizes:
 
     @cached_property
     def all(self) -> tuple[Point, ...] | None:
-        """All sizes that satisfy the facts, small ones first; None if they may be more than MAX_SIZES."""
+        """All points that satisfy the facts, small ones first; None if there may be more than `MAX_SIZES`."""
         least = {name: bounds.least for name, bounds in self._bounds.items() if bounds.least is not None}
         if len(least) < len(self.names):
             return None
@@ -143,7 +143,7 @@ class Sizes:
 
 
 class OpenError(Exception):
-    """A formula that has no bounds to compare; the message is the reason."""
+    """The bounds of a formula cannot be compared; the message is the reason."""
 
 
 @record
@@ -160,21 +160,21 @@ class _Quotient:
     def __mul__(self, other: _Quotient) -> _Quotient:
         above, below = self.above * other.above, self.below * other.below
         if len(below.terms) == 1:
-            # Divide exactly where possible: (a*b)/b -> a.
+            # Divide exactly if possible: (a*b)/b -> a.
             whole, divisors = above * below**-1, below.atoms()
             if all(power > 0 or atom not in divisors for monomial in whole.terms for atom, power in monomial):
                 return _Quotient(whole)
         return _Quotient(above, below)
 
     def over(self, operand: _Quotient) -> tuple[Poly, Poly]:
-        """Return the numerators of both over one common divisor."""
+        """Return the numerators of two quotients over a common divisor."""
         same = self.below == operand.below
         return (self.above, operand.above) if same else (self.above * operand.below, operand.above * self.below)
 
 
 @record
 class InSymbols:
-    """A fold of formulas of nonnegative amounts into polynomials in symbols; it collects the `divisors`."""
+    """Folds formulas of nonnegative amounts into quotients of polynomials in symbols, and collects the `divisors`."""
 
     values: Mapping[str, Poly]
     facts: Facts
@@ -203,12 +203,12 @@ class InSymbols:
             case _:
                 power = right.above.constant_term
                 if right.below != ONE or not right.above.is_constant or power.q != 1 or power < 0:
-                    raise OpenError("a power of a cost that is not a whole number")
+                    raise OpenError("the exponent of a cost is not a whole number")
                 return reduce(_Quotient.__mul__, [left] * int(power.p), _Quotient(ONE))
 
     def call(self, function: str, values: Sequence[_Quotient], expr: s.Call) -> _Quotient:
         if function not in ("min", "max"):
-            raise OpenError(f"`{function}` of a cost")
+            raise OpenError(f"`{function}` of a cost cannot be bounded")
 
         def choose(first: _Quotient, second: _Quotient) -> _Quotient:
             ends = first.over(second)

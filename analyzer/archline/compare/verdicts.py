@@ -1,6 +1,6 @@
-"""Judge two estimates: which is smaller, proved or executed, by which margin, and between which sizes that changes.
+"""Judge two estimates: which is smaller, by proof or by execution, by which margin, and between which sizes it changes.
 
-A change is bracketed by bisection, exactly where neighbouring sizes decide.
+A change is bracketed by bisection; the bracket is exact if its sizes are neighbours.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FIRST_LABEL, SECOND_LABEL = "A", "B"
 
 @record
 class Execution:
-    """The ratio of two executions on the same kind of data."""
+    """The ratio of two executions on the same data, which `data` describes."""
 
     data: str
     ratio: Interval
@@ -28,10 +28,10 @@ class Execution:
 
 @record
 class PointVerdict:
-    """The verdict on two algorithms: `less` is "A" if the first takes less, "B" or None.
+    """The verdict on two algorithms: `less` is "A" if the first takes less, "B" if the second does, or None.
 
-    `ratio` bounds the first over the second over all data; `decides` names the term that decides, or that would;
-    `reason` explains a thin margin or an open verdict.
+    `ratio` bounds the first amount divided by the second, for all data; `decides` names the term that decides, or whose
+    bounds leave it open; `reason` explains a thin margin or an open verdict.
     """
 
     verdict: str
@@ -73,12 +73,14 @@ def divide_amounts(one: Interval, other: Interval) -> Interval | None:
 
 
 def _find_lesser(one: Interval, other: Interval) -> str | None:
+    """Return the label of the smaller amount; None if the bounds do not decide."""
     if one.upper < other.lower:
         return FIRST_LABEL
     return SECOND_LABEL if other.upper < one.lower else None
 
 
 def _find_parts(estimate: Estimate, by: str) -> Mapping[str, Interval]:
+    """Return the sides of a time, the terms of an energy, or the bytes, by name."""
     if by == "bytes":
         return {by: estimate.amounts[by]} if by in estimate.amounts else {}
     return estimate.sides if by == "time" else estimate.terms
@@ -91,7 +93,7 @@ def _find_differences(first: Estimate, second: Estimate, by: str) -> dict[str, I
 
 
 def _largest_difference(first: Estimate, second: Estimate, by: str, less: str | None) -> str:
-    """Return the term whose difference, in the direction of the verdict, is the largest."""
+    """Return the term with the largest difference in favour of `less`; of times the side that binds the other one."""
     if less is None:
         return ""
     if by == "time":
@@ -103,12 +105,13 @@ def _largest_difference(first: Estimate, second: Estimate, by: str, less: str | 
 
 
 def _find_widest_term(first: Estimate, second: Estimate, by: str) -> str:
+    """Return the term whose difference has the widest bounds; empty without terms."""
     differences = _find_differences(first, second, by)
     return max(differences, key=lambda name: differences[name].width) if differences else ""
 
 
 def _explain_undecided(first: Estimate, second: Estimate, by: str) -> str:
-    """Name the term whose bounds are the furthest apart, and its side."""
+    """Name the term with the widest bounds, and the algorithm that has it."""
     name = _find_widest_term(first, second, by)
     widths = {
         place: _find_parts(estimate, by)[name].width
@@ -122,7 +125,7 @@ def _explain_undecided(first: Estimate, second: Estimate, by: str) -> str:
 
 
 def _explain_thin_margin(first: Estimate, second: Estimate, by: str, less: str | None, ratio: Interval | None) -> str:
-    """Explain why a decided verdict is thin; empty if it is not."""
+    """Explain why a verdict is thin: the model's error, or a reversal in its coarser form; empty if it is not thin."""
     if by not in ("energy", "energy_delay", "power"):
         return ""
     accuracy = first.model.accuracy
@@ -141,13 +144,13 @@ def _explain_thin_margin(first: Estimate, second: Estimate, by: str, less: str |
 
 
 def _find_coarse_amount(estimate: Estimate, by: str) -> Interval | None:
-    """Return the quantity by the model's coarser reading."""
+    """Return the quantity by the coarser form of the model, in which eps_op multiplies flops; None without one."""
     energy = ModelOnMachine(estimate.model, estimate.machine, estimate.amounts.keys()).coarser(estimate)
     return None if energy is None else replace(estimate, energy=energy, quotients={}).by(by)
 
 
 def with_executions(verdict: PointVerdict, ratios: Sequence[Execution], decides: str) -> PointVerdict:
-    """Complete a verdict that the bounds leave open by the ratios of executions."""
+    """Decide a verdict that the bounds leave open by the `ratios` of executions; `decides` is the deciding term."""
     directions = {_find_side(execution.ratio) for execution in ratios}
     if not ratios:
         return verdict
@@ -162,6 +165,7 @@ def with_executions(verdict: PointVerdict, ratios: Sequence[Execution], decides:
 
 
 def _find_side(ratio: Interval) -> str | None:
+    """Return the label of the algorithm that takes less by a ratio; None if it may be 1."""
     if ratio.upper < 1:
         return FIRST_LABEL
     return SECOND_LABEL if ratio.lower > Fraction(1) else None
@@ -169,9 +173,9 @@ def _find_side(ratio: Interval) -> str | None:
 
 @record
 class Crossover:
-    """A change of the lesser algorithm: `before` is proved to take less at size `start`, `after` at `end`.
+    """A change of the algorithm that takes less: `before` is proved to at size `start`, `after` at `end`.
 
-    Nothing is decided between both sizes.
+    Between these sizes nothing is decided.
     """
 
     variable: str
@@ -191,10 +195,10 @@ class Crossover:
 def bracket_changes(
     points: Sequence[tuple[int, PointVerdict]], at: Callable[[int], PointVerdict | None]
 ) -> list[tuple[int, int]]:
-    """Return the closest sizes on both sides of each change between decided points.
+    """Return for each change between decided points the closest decided sizes on both sides of it.
 
-    `at` returns the verdict of the bounds at a size, or None. Two opposite changes between neighbouring points are not
-    seen; the verdicts at the returned sizes are certain.
+    `at` returns the verdict by bounds at a size, or None. Two opposite changes between neighbouring points are not
+    found; the verdicts at the returned sizes are proved.
     """
     decided = [(size, verdict.less) for size, verdict in points if verdict.decided and verdict.less is not None]
     result = []
@@ -206,7 +210,7 @@ def bracket_changes(
 
 
 def _find_last_size(low: int, high: int, less: str | None, at: Callable[[int], PointVerdict | None]) -> int:
-    """Find a size from `low` on at which `less` takes less, and at whose successor that is not so."""
+    """Find by bisection a size from `low` on where `less` is proved to take less, but not at the next size."""
     while high - low > 1:
         middle = (low + high) // 2
         verdict = at(middle)

@@ -18,9 +18,9 @@ from archline.recurrences.exact.base_cases import growth_lower_bound
 
 
 def io_growth_lower_bound(costs: Costs, cost: Cost, facts: Facts, *, touched: bool = False) -> s.Expr | None:
-    """Bound the growth of io over all schedules from below; with `touched`, of compulsory misses alone.
+    """Return a lower bound on the growth of io that holds for any schedule, as an expression; None without one.
 
-    None without a bound.
+    With `touched`, it counts compulsory misses alone, with the HBL bounds that do not depend on Z.
     """
     bound = cost.orderless
     if bound is None:
@@ -30,38 +30,42 @@ def io_growth_lower_bound(costs: Costs, cost: Cost, facts: Facts, *, touched: bo
 
 
 def above_one(bound: AnyScheduleBound, sizes: Sequence[str], known: Facts) -> tuple[s.Fact, ...]:
-    """Require sizes of at least 2 if nothing may be touched at size 1, as growth needs positive values."""
+    """List the facts that all `sizes` are at least 2, if a run of size 1 may touch no line: growth needs values > 0."""
     if bound.some or not bound.touched or known.positive(bound.touched):
         return ()
     return b.lower_bound_facts(sizes, 2)
 
 
 def _compulsory_growths(costs: Costs, bound: AnyScheduleBound, facts: Facts) -> Iterator[s.Expr]:
+    """Yield lower bounds on the growth of the compulsory misses; 1 is among them if a line is touched at all sizes."""
     if bound.some:
         yield b.ONE
     if not bound.touched:
         return
     for touched in dict.fromkeys((bound.touched, bound.plain or bound.touched)):
-        for value, over in _forms(touched, int(bound.some), facts):
+        for value, divisor in _forms(touched, int(bound.some), facts):
             count = without_differences(costs, value, facts)
             if count is not None:
-                yield b.divide_products([count], over)
+                yield b.divide_products([count], divisor)
                 return
     if not bound.floors:
         yield at_least(costs, bound.touched, facts)
 
 
 def _forms(touched: Poly, some: int, known: Facts) -> Iterator[tuple[Poly, list[s.Expr]]]:
-    """Yield forms of the touched lines that are easy to compare, each with its divisor; 1 is added if `some`."""
-    relaxed, plain = (growth_lower_bound(value, known) for value in (_relax_floors(touched, known), touched))
-    if relaxed != plain:
+    """Yield lower bounds on `touched` as pairs of a numerator and the factors of its divisor, the easiest first.
+
+    `some` is the number of lines, 0 or 1, that are touched at all sizes; the last form does not add it.
+    """
+    relaxed, unrelaxed = (growth_lower_bound(value, known) for value in (_relax_floors(touched, known), touched))
+    if relaxed != unrelaxed:
         # Words are easier to compare than words over L.
         yield (relaxed + some) * LINE, [b.name("L")]
-    yield from ((plain + some, []), (plain, []))
+    yield from ((unrelaxed + some, []), (unrelaxed, []))
 
 
 def _relax_floors(value: Poly, known: Facts) -> Poly:
-    """Bound a value from below without floors by L in its terms."""
+    """Return a lower bound on a value: each term with floor(e/L) is replaced by a bound without it, where possible."""
     total = ZERO
     for monomial, coefficient in value.terms.items():
         total = total + (_floor_free_bound(monomial, coefficient, known) or Poly({monomial: coefficient}))
@@ -69,7 +73,7 @@ def _relax_floors(value: Poly, known: Facts) -> Poly:
 
 
 def _floor_free_bound(monomial: Monomial, coefficient: fmpq, facts: Facts) -> Poly | None:
-    """Bound a term with floor(e/L) from below without the floor; None if that is not possible."""
+    """Return a lower bound on a term without its factor floor(e/L); None without such a factor or bound."""
     for atom, power in monomial:
         if not isinstance(atom, a.Floor) or atom.modulus != LINE or power < 1:
             continue
@@ -82,30 +86,31 @@ def _floor_free_bound(monomial: Monomial, coefficient: fmpq, facts: Facts) -> Po
 
 
 def _hbl_growths(costs: Costs, bound: AnyScheduleBound, known: Facts, touched: bool) -> Iterator[s.Expr]:
-    """Yield the growths of HBL bounds by power of Z, bodies of equal or lower power summed.
+    """Yield a growth for each power of Z of the HBL bounds, from the iterations of all bounds of at most this power.
 
-    Includes 1 if any line is touched, as some bodies have no iterations at small sizes.
+    One iteration is added if a line is touched at all sizes, as some loop bodies have no iterations at small sizes.
+    With `touched`, only the power 0 is considered.
     """
-    for power in sorted({floor.power for floor in bound.floors if not (touched and floor.power)}):
-        some = (floor.iterations for floor in bound.floors if floor.power <= power)
-        count = at_least(costs, sum(some, Poly.constant(int(bound.some))), known)
+    for power in sorted({term.power for term in bound.floors if not (touched and term.power)}):
+        iterations = (term.iterations for term in bound.floors if term.power <= power)
+        count = at_least(costs, sum(iterations, Poly.constant(int(bound.some))), known)
         yield per_line(count, power)
 
 
 def sum_hbl_iterations(bound: AnyScheduleBound) -> dict[Fraction, Poly]:
     """Sum the iterations of the bodies with HBL bounds of one power of Z, for each power above 0."""
     sums: dict[Fraction, Poly] = {}
-    for floor in sorted(bound.floors, key=lambda floor: floor.power):
-        if floor.power:
-            sums[floor.power] = sums.get(floor.power, ZERO) + floor.iterations
+    for term in sorted(bound.floors, key=lambda term: term.power):
+        if term.power:
+            sums[term.power] = sums.get(term.power, ZERO) + term.iterations
     return sums
 
 
 def per_line(count: s.Expr, power: Fraction) -> s.Expr:
-    """Divide a count by L*Z^power."""
+    """Return the growth of an HBL bound, `count` iterations divided by L*Z^power."""
     return b.divide_products([count], [b.name("L"), *power_of_words(power)])
 
 
 def power_of_words(power: Fraction) -> list[s.Expr]:
-    """List Z^power as a factor; empty if it is 1."""
+    """List the factor Z^power; empty if the power is 0."""
     return [b.power(b.name("Z"), b.number(power))] if power else []

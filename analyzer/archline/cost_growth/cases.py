@@ -1,6 +1,6 @@
 """Split a cost in cases of its sizes, and enclose it in each case by bounds with the same leading terms.
 
-Rounding by a number leaves a bounded remainder: with n = 8*q + r in place of each floor, n*floor(n/8) -
+A floor by a number is replaced by a quotient and a bounded remainder: with floor(n/8) = (n - r)/8, n*floor(n/8) -
 4*floor(n/8)^2 is n^2/16 plus terms of lower order. Maxima are resolved by the sign of their argument.
 """
 
@@ -29,15 +29,14 @@ MAX_CLASSES, STRIP = 64, 4
 Conditions: TypeAlias = tuple[Poly, ...]
 MAX_REST = 100
 REST, PART = "rest ", "part "
-"""Prefixes of remainder symbols: of a floor, which is an integer, and of a fraction. No program has such names."""
+"""Prefixes of symbols for integer and for fractional remainders; the blank keeps them apart from names of programs."""
 
 
 @record
 class GrowthCase:
-    """A case with nonnegative `conditions`, in which expressions without rounding by numbers bound a cost.
+    """The sizes where all `conditions` are >= 0, and bounds on a cost there, without rounding by numbers.
 
-    With `some_classes` they do so only at some remainders of the sizes, or the conditions hold at a few more
-    sizes.
+    With `some_classes` the bounds hold only at some remainders of the sizes, or the conditions admit a few sizes more.
     """
 
     conditions: Conditions
@@ -48,7 +47,7 @@ class GrowthCase:
 
 
 def union_conditions(cases: Sequence[GrowthCase]) -> tuple[s.Fact, ...]:
-    """The condition that one of several cases holds; complementary conditions cancel."""
+    """Return the condition that one of several cases holds; complementary conditions cancel."""
     lists = [case.conditions for case in cases]
     while pair := next((candidates for candidates in combinations(lists, 2) if _sides(*candidates)), None):
         lists = [part for part in lists if part not in pair] + [tuple(x for x in pair[0] if x in pair[1])]
@@ -59,20 +58,23 @@ def union_conditions(cases: Sequence[GrowthCase]) -> tuple[s.Fact, ...]:
 
 
 def _sides(first: Conditions, second: Conditions) -> bool:
-    """Test whether two lists of conditions differ by a single, complementary condition."""
+    """Test whether two lists of conditions differ by one condition each, and these two exclude each other."""
     only_first, only_second = (
         [condition for condition in ours if condition not in theirs]
         for ours, theirs in ((first, second), (second, first))
     )
     if len(only_first) != 1 or len(only_second) != 1:
         return False
-    # Between e >= 0 and c - e >= 0 nothing is left where c >= 0, nor where c is -1 and e a whole number.
+    # One of e >= 0 and c - e >= 0 holds at all sizes if c >= 0, or if c is -1 and e an integer.
     both = only_first[0] + only_second[0]
     return both.is_constant and both.constant_term >= -int(a.is_integral(only_first[0]))
 
 
 def in_cases(value: Poly, facts: Facts) -> Iterator[list[GrowthCase]]:
-    """Yield lists of cases of an expression, in increasingly slow ways; ways with too many cases are skipped."""
+    """Yield lists of cases that cover all sizes, one for each way to split a value, the fastest way first.
+
+    Ways with too many cases, or with a case without bounds, are skipped.
+    """
     for split in (_rounded, _by_classes):
         cases = list(islice(split(value, facts), MAX_CASES + 1))
         if cases and None not in cases and len(cases) <= MAX_CASES:
@@ -80,12 +82,12 @@ def in_cases(value: Poly, facts: Facts) -> Iterator[list[GrowthCase]]:
 
 
 def _rounded(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
-    """Yield cases with bounded remainders in place of rounding; None if an atom has no bounds."""
+    """Yield cases whose bounds have limits of remainders in place of rounding; None for one without such bounds."""
     for conditions, known, part in _by_signs(facts.simplify(value), facts, (), linear=True):
         remainders = _Remainders(known)
-        smooth = part.map_atoms(remainders.smooth)
-        for more, there, each in _by_signs(remainders.facts.simplify(smooth), remainders.facts, conditions):
-            lower, upper = (_without(remainders.names, each, there, upper) for upper in (False, True))
+        unrounded = part.map_atoms(remainders.smooth)
+        for more, there, branch in _by_signs(remainders.facts.simplify(unrounded), remainders.facts, conditions):
+            lower, upper = (_without(remainders.names, branch, there, upper) for upper in (False, True))
             if lower is None or upper is None:
                 yield None
             else:
@@ -93,7 +95,7 @@ def _rounded(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
 
 
 def _by_classes(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
-    """Yield cases by remainders of the sizes; the value is a polynomial in each case."""
+    """Yield cases by the remainders of the sizes, with bounds that are polynomials; None for a case without such."""
     by_leads: dict[frozenset[Poly], tuple[dict[Poly, fmpq], list[Poly]]] = {}
     regions, classes = Counter[frozenset[Poly]](), list(_classes(value, facts))
     for within, part, sizes in classes:
@@ -117,7 +119,10 @@ def _by_classes(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
 
 
 def _classes(value: Poly, facts: Facts) -> Iterator[tuple[Facts, Poly, dict[str, Poly]]]:
-    """Yield the facts, the value in whole blocks, and the blocks in sizes, for all remainders of the sizes."""
+    """Yield for each combination of remainders of the sizes its facts, the value, and the block numbers.
+
+    The value is expressed in the block numbers, and these are given as expressions of the sizes.
+    """
     periods = _remainder_periods(value)
     for rests in product(*(range(period) for period in periods.values())):
         known_facts: Facts | None = facts
@@ -137,14 +142,14 @@ def _classes(value: Poly, facts: Facts) -> Iterator[tuple[Facts, Poly, dict[str,
 
 
 def _envelope(forms: Sequence[Poly], end: Callable[[Iterable[fmpq]], fmpq]) -> Poly:
-    """Combine several polynomials by the minimum or maximum of each coefficient."""
+    """Build the polynomial whose coefficients are the minima (or maxima, by `end`) of the coefficients of `forms`."""
     monomials = dict.fromkeys(monomial for form in forms for monomial in form.terms)
     ends = {monomial: end([form.terms.get(monomial, fmpq(0)) for form in forms]) for monomial in monomials}
     return Poly({monomial: coefficient for monomial, coefficient in ends.items() if coefficient})
 
 
 def _remainder_periods(value: Poly) -> dict[str, int]:
-    """The period of each size after which its remainders repeat; empty if there are too many classes."""
+    """Find for each size the period with which its remainders repeat; empty if there are too many combinations."""
     result: dict[str, int] = {}
     for atom in value.atoms_within():
         if isinstance(atom, a.Floor) and atom.modulus.is_constant and a.is_integral(atom.argument):
@@ -159,18 +164,18 @@ def _remainder_periods(value: Poly) -> dict[str, int]:
 def _by_signs(
     value: Poly, facts: Facts, conditions: Conditions, linear: bool = False, strip: int = STRIP
 ) -> Iterator[tuple[Conditions, Facts, Poly]]:
-    """Split a value into cases without maxima, starting with the maximum that leaves the fewest.
+    """Yield cases of a value by the signs in its maxima: the conditions, the facts, and the value without maxima.
 
-    With `linear`, maxima with more than one rounded quotient remain. A symbol with at most `strip` possible values
-    is enumerated.
+    The maximum that leaves the fewest others is resolved first. With `linear`, maxima whose sign depends on rounding
+    remain. A symbol with at most `strip` possible values is enumerated.
     """
     if conditions and (narrow := _narrow_symbol(value, facts, strip)) is not None:
-        name, places = narrow
-        for place in places:
-            apart = Poly.symbol(name) - place
-            there, ends = facts.with_nonnegative(apart).with_nonnegative(-apart), (apart, -apart)
-            part = there.simplify(value.substitute({name: place}))
-            yield from _by_signs(part, there, (*conditions, *(ends if len(places) > 1 else ())), linear, strip)
+        name, possible = narrow
+        for symbol_value in possible:
+            difference = Poly.symbol(name) - symbol_value
+            there, ends = facts.with_nonnegative(difference).with_nonnegative(-difference), (difference, -difference)
+            part = there.simplify(value.substitute({name: symbol_value}))
+            yield from _by_signs(part, there, (*conditions, *(ends if len(possible) > 1 else ())), linear, strip)
         return
     atoms = [atom for atom in _innermost(value) if not linear or _linear(atom.argument)]
     alternatives = [chosen for atom in atoms if (chosen := _branches_of_maximum(value, facts, atom)) or not linear]
@@ -179,7 +184,7 @@ def _by_signs(
         return
     chosen = min(alternatives, key=lambda split: sum(len(set(_innermost(part))) for _, _, part in split))
     if not chosen:
-        # Its sign stays unknown.
+        # The sign stays unknown: too many cases are yielded, so that this way is skipped.
         yield from ((conditions, facts, value) for _ in range(MAX_CASES + 1))
     for sign, known, part in chosen:
         yield from _by_signs(part, known, (*conditions, sign), linear, strip)
@@ -191,14 +196,17 @@ def _linear(argument: Poly) -> bool:
 
 
 def _innermost(value: Poly) -> list[a.PositivePart]:
-    """The maxima that contain no other maximum."""
+    """List the maxima in a value that contain no other maximum."""
     maxima = dict.fromkeys(atom for atom in value.atoms_within() if isinstance(atom, a.PositivePart))
     innermost = [maximum for maximum in maxima if not maxima.keys() & set(maximum.argument.atoms_within())]
     return sorted(innermost, key=lambda maximum: maximum.key)
 
 
 def _branches_of_maximum(whole: Poly, facts: Facts, atom: a.PositivePart) -> list[tuple[Poly, Facts, Poly]]:
-    """The value where the argument of a maximum is nonnegative and where it is negative; empty without facts."""
+    """Resolve a maximum: return its sign condition, the facts and the value, for both signs of its argument.
+
+    Empty if a sign cannot be added to the facts.
+    """
     argument = atom.argument
     result = []
     below = -argument - 1 if a.is_integral(argument) else -argument
@@ -213,7 +221,7 @@ def _branches_of_maximum(whole: Poly, facts: Facts, atom: a.PositivePart) -> lis
 
 
 def _narrow_symbol(value: Poly, facts: Facts, most: int) -> tuple[str, list[Poly]] | None:
-    """Find a symbol that the facts restrict to a few expressions; None without one."""
+    """Find a symbol with at most `most` possible values, and list these; None without such a symbol."""
     for name in sorted(value.names & facts.bounds.keys()):
         for low, high in product(facts.bounds[name].lower, facts.bounds[name].upper):
             width = high - low
@@ -224,7 +232,7 @@ def _narrow_symbol(value: Poly, facts: Facts, most: int) -> tuple[str, list[Poly
 
 
 def _without(names: list[str], value: Poly, facts: Facts, upper: bool) -> Poly | None:
-    """Bound a value without the remainder symbols; None if that fails."""
+    """Return a bound on a value that has no remainder symbols `names`; None if that fails."""
     for name in names:
         most = facts.bounds[name].most
         alone = Poly({m: c for m, c in value.terms.items() if [atom.key for atom, _ in m] == [name]})
@@ -240,19 +248,20 @@ def _without(names: list[str], value: Poly, facts: Facts, upper: bool) -> Poly |
 
 
 class _Remainders:
-    """Introduces bounded nonnegative symbols in place of rounding."""
+    """Replaces rounding by symbols with bounds, and collects their names and the facts about them."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts, self.names = facts, list[str]()
 
     def _remainder(self, kind: str, most: Poly) -> Poly:
+        """Add a symbol between 0 and `most`, and return it; its name begins with `kind`."""
         self.names.append(f"{kind}{len(self.names)}")
         self.facts = self.facts.with_symbol(self.names[-1], (ZERO,), (most,))
         return Poly.symbol(self.names[-1])
 
     @memoised
     def smooth(self, atom: Atom) -> Poly | None:
-        """Replace an atom by an expression with remainders; None for an atom that stays."""
+        """Return an expression with remainder symbols for an atom; None if the atom stays."""
         match atom:
             case a.Floor(argument=argument, modulus=modulus) if modulus.is_constant and a.is_integral(argument):
                 return (argument.map_atoms(self.smooth) - self._remainder(REST, modulus - 1)) * modulus**-1
@@ -264,6 +273,7 @@ class _Remainders:
                 return None
 
     def _positive(self, argument: Poly) -> Poly:
+        """Return max(0, argument) with remainder symbols outside of the maximum, if possible."""
         if self.facts.nonnegative(1 - argument):
             return self._remainder(PART, Poly.constant(1))
         inner = argument.map_atoms(self.smooth)

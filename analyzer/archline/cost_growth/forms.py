@@ -1,6 +1,6 @@
-"""Convert the closed forms of costs to expressions for the growth prover.
+"""Convert the closed forms of costs to expressions that the growth prover reads.
 
-The expressions have no differences, rounding or conditions.
+These bound the forms within constant factors, without differences, rounding or conditions.
 """
 
 from __future__ import annotations
@@ -31,17 +31,20 @@ MAX_PROOF = 20_000
 
 
 def readable_bounds(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
-    """Return expressions that bound a cost within constant factors: one below, one above."""
+    """Return expressions that bound a cost within constant factors, from below and from above.
+
+    `ends` are its lower and its upper bound. With `blocks` terms m*floor(e/m) of the upper bound are kept.
+    """
     below, above = _read(costs, ends, facts, blocks)
     if any(map(_is_rounded_power, s.nodes((below, above)))):
         most = without_conditions(ends[1], facts)
-        plain = -without_rounded_powers(-ends[0], facts), without_rounded_powers(most, facts)
-        below, above = _read(costs, plain, facts, blocks)
+        unrounded = -without_rounded_powers(-ends[0], facts), without_rounded_powers(most, facts)
+        below, above = _read(costs, unrounded, facts, blocks)
     return below, above
 
 
 def _is_rounded_power(expr: s.Node) -> bool:
-    """Test for a power with a rounded logarithm as exponent, which the prover cannot read in a factor."""
+    """Test for a power with a rounded logarithm as exponent, which the prover cannot read."""
     match expr:
         case s.Binary(op="^", right=s.Call(function="ceil", arguments=(s.Call(function="log2"),))):
             return True
@@ -50,6 +53,7 @@ def _is_rounded_power(expr: s.Node) -> bool:
 
 
 def _read(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
+    """Return expressions that bound a cost, which may have powers with rounded exponents; cached in `facts`."""
     low, high = ends
     cached = cast(dict[object, tuple[s.Expr, s.Expr]], facts.found.setdefault(_read, {}))
     if (key := (costs.parameters, ends, blocks)) not in cached:
@@ -63,7 +67,7 @@ def _read(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blocks: bool) -> 
 
 
 def without_conditions(value: Poly, facts: Facts) -> Poly:
-    """Bound a value from above with 1 in place of indicators in its terms; nested maxima may cancel."""
+    """Return an upper bound on a value in which conditions, as 0 or 1, are replaced by 1; nested maxima may cancel."""
     maxima = sorted((atom for atom in value.atoms_within() if isinstance(atom, a.PositivePart)), key=str)
     for atom in maxima if value.atoms() >= set(maxima) else ():
         pair = pair_of(value, atom, facts)
@@ -72,19 +76,19 @@ def without_conditions(value: Poly, facts: Facts) -> Poly:
     return value
 
 
-# Leaves of a fixed size: their bounds cut sizes off at numbers, of which growth knows nothing.
+# Bounds of base cases cap sizes by numbers, which the growth prover does not read: the caps are removed.
 def at_least(costs: Costs, value: Poly, known: Facts) -> s.Expr:
-    """Return an expression that a lower bound is at least a constant times."""
+    """Return an expression for the growth of a lower bound: a constant factor times it does not exceed `value`."""
     return _lower(costs, growth_lower_bound(value, known), known)
 
 
 def at_most(costs: Costs, value: Poly, known: Facts) -> s.Expr:
-    """Return an expression that an upper bound is at most a constant times."""
+    """Return an expression for the growth of an upper bound: `value` does not exceed a constant factor times it."""
     return _tree(costs, remove_caps(value, known, upper=True), True)
 
 
 def _tree(costs: Costs, value: Poly, upper: bool) -> s.Expr:
-    """Bound a value by an expression, with powers of logarithms as powers of sizes."""
+    """Convert a value to an expression that is an upper or a lower bound, with b^log2(e) as a power of e."""
     if not upper:
         value = _without_maxima(value, fmpq(1)) if len(value.terms) <= 2 else value
     merged = _merge_logarithms(value, upper)
@@ -94,12 +98,15 @@ def _tree(costs: Costs, value: Poly, upper: bool) -> s.Expr:
 
 
 def _lower(costs: Costs, value: Poly, facts: Facts) -> s.Expr:
-    """Return an expression without differences that the value is at least, if one is proved."""
+    """Return a lower bound on a value without differences, if one is proved; else one that may have some."""
     return without_differences(costs, value, facts) or _below(costs, value, value, facts)
 
 
 def _below(costs: Costs, part: Poly, value: Poly, facts: Facts) -> s.Expr:
-    """Bound a value from below by a part of it without negative constant: e - d >= e/(1 + d) if e - d >= 1."""
+    """Convert `part`, a lower bound on `value`, to an expression that is one too.
+
+    A negative constant that merging of logarithms adds is removed: e - d >= e/(1 + d) if e - d >= 1.
+    """
     merged = _merge_logarithms(part, False)
     less = min(fmpq(0), merged.constant_term)
     if less and merged != part and is_at_least(value, ONE, facts):
@@ -108,13 +115,13 @@ def _below(costs: Costs, part: Poly, value: Poly, facts: Facts) -> s.Expr:
 
 
 def without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | None:
-    """Bound a value from below by an expression without differences, proved for integer sizes; else None."""
+    """Return a lower bound on a value as an expression without differences, proved for integer sizes; else None."""
     inner = _without_maxima(value, fmpq(1))
     if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
         return _below(costs, value, value, facts)
-    # A maximum is at least the mean of its two operands, which is a bound by both.
-    plain = remove_caps(value, facts, upper=False)
-    first = [] if plain == value else [plain]
+    # A maximum is at least the mean of its two operands, a bound in which both occur.
+    uncapped = remove_caps(value, facts, upper=False)
+    first = [] if uncapped == value else [uncapped]
     for whole in dict.fromkeys((*first, _without_maxima(value, fmpq(1, 2)), value, inner)):
         positive = whole.positive_terms()
         for part in (positive, _independent_positive_terms(positive, whole)):
@@ -126,7 +133,7 @@ def without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | Non
 
 
 def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
-    """Bound a value from above with e in place of m*floor(e/m), and of other `floors` by sizes."""
+    """Return an upper bound on a value with e in place of m*floor(e/m); with `floors`, in place of floor(e/m) too."""
 
     def is_nonnegative(bound: Poly) -> bool:
         return facts.nonnegative(bound.substitute(facts.rewrites))
@@ -158,7 +165,7 @@ def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
 
 
 def _share(value: Poly, part: Poly, facts: Facts) -> fmpq | None:
-    """The largest tried share of a part that a value is proved to be at least; None without one."""
+    """Find the largest of `SHARES` for which value >= share*part is proved; None if none is."""
     most, middle, least = SHARES
     if is_at_least(value, part.scaled(most), facts):
         return most
@@ -168,7 +175,7 @@ def _share(value: Poly, part: Poly, facts: Facts) -> fmpq | None:
 
 
 def _independent_positive_terms(positive: Poly, whole: Poly) -> Poly:
-    """The positive terms that are not multiples of negative ones: (q - 1)*b + r >= r, as q may be 1."""
+    """Select the terms of `positive` that no negative term of `whole` can cancel: r of q*b - b + r, as q may be 1."""
     negative = [dict(monomial) for monomial, coefficient in whole.terms.items() if monomial and coefficient < 0]
     return Poly(
         {
@@ -180,7 +187,7 @@ def _independent_positive_terms(positive: Poly, whole: Poly) -> Poly:
 
 
 def _without_maxima(value: Poly, share: fmpq) -> Poly:
-    """Replace each added max(0, e) by a share of e, which is a lower bound."""
+    """Return a lower bound on a value in which share*e replaces each max(0, e) with positive coefficient."""
     result = ZERO
     for monomial, coefficient in value.terms.items():
         rest = tuple((atom, power) for atom, power in monomial if not isinstance(atom, a.PositivePart))
@@ -193,7 +200,7 @@ def _without_maxima(value: Poly, share: fmpq) -> Poly:
 
 
 def is_at_least(value: Poly, part: Poly, facts: Facts) -> bool:
-    """Test whether one value is proved to be at least another, with limited effort."""
+    """Test whether `value` is proved to be at least `part`, with limited effort."""
     try:
         with limit_effort(MAX_PROOF):
             rest = (value - part).substitute(facts.rewrites)
@@ -208,7 +215,7 @@ def is_at_least(value: Poly, part: Poly, facts: Facts) -> bool:
 
 
 def _merge_logarithms(value: Poly, upper: bool) -> Poly:
-    """Bound logarithms of each size by a single one: ceil(log2(n + c)) is close to ceil(log2(n))."""
+    """Return a bound on a value with one logarithm of each size: ceil(log2(n)) for all ceil(log2(n + c))."""
     total = ZERO
     for monomial, coefficient in value.terms.items():
         term = Poly.constant(coefficient)
@@ -219,7 +226,7 @@ def _merge_logarithms(value: Poly, upper: bool) -> Poly:
             if ends is not None:
                 end = ends[upper == (coefficient > 0)]
                 less = end.constant_term < 0
-                # An end below 0 bounds no power, and no product with another such end.
+                # A bound that may be negative is used in no power, and only once in a product.
                 if not less or (power == 1 and not reduced):
                     factor, reduced = end, reduced or less
             term = term * factor**power
@@ -228,9 +235,9 @@ def _merge_logarithms(value: Poly, upper: bool) -> Poly:
 
 
 def _log_bounds_nearby(atom: Atom) -> tuple[Poly, Poly] | None:
-    """Bound ceil(log2(e)) by ceil(log2(n)) and constants, n >= 1, if e lies between c*n - d and c*n + d'.
+    """Return bounds on an atom ceil(log2(e)) by ceil(log2(n)) plus constants, if c*n - d <= e <= c*n + d'; else None.
 
-    c*n/(1 + d) <= max(1, c*n - d), and c*n + d' <= n*(c + d').
+    For n >= 1, c*n/(1 + d) <= max(1, c*n - d), and c*n + d' <= n*(c + d').
     """
     if not isinstance(atom, a.CeilLog2):
         return None
@@ -243,14 +250,14 @@ def _log_bounds_nearby(atom: Atom) -> tuple[Poly, Poly] | None:
         ((monomial, factor),) = size.terms.items()
         if factor <= 0 or not all(isinstance(symbol, Symbol) and power > 0 for symbol, power in monomial):
             return None
-        more = max(fmpq(0), value.constant_term if upper else -value.constant_term)
-        apart = a.ceil_log2(Poly.constant(factor + more if upper else (1 + more) / factor))
-        ends.append(a.ceil_log2(Poly({monomial: fmpq(1)})) + (apart if upper else -apart))
+        offset = max(fmpq(0), value.constant_term if upper else -value.constant_term)
+        difference = a.ceil_log2(Poly.constant(factor + offset if upper else (1 + offset) / factor))
+        ends.append(a.ceil_log2(Poly({monomial: fmpq(1)})) + (difference if upper else -difference))
     return ends[0], ends[1]
 
 
 def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> s.Expr:
-    """Convert a term, without its sign."""
+    """Convert the absolute value of a term to an expression that is an upper or a lower bound on it."""
     powers: dict[_Level, list[tuple[int, int]]] = {}
     rest: list[tuple[Atom, int]] = []
     for atom, power in monomial:
@@ -271,23 +278,23 @@ def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> s
 
 @record
 class _Level:
-    """An exponent rate*log2(argument), rounded up (1), down (-1) or not at all (0)."""
+    """An exponent rate*log2(argument); `rounding` is 1 if it is rounded up, -1 if down, 0 if not rounded."""
 
     argument: Poly
     rate: fmpq
     rounding: int
 
     def room(self, base: fmpq, upper: bool) -> fmpq:
-        """The factor that bounds a power with rounded exponent by base^(rate*log2(argument)).
+        """Return the factor c for which base^exponent is at most (or least) c*base^(rate*log2(argument)).
 
-        b^ceil(y) lies between b^y and b*b^y, and b^floor(y) between b^y and b^y/b, in order of size.
+        b^ceil(y) lies between b^y and b*b^y, and b^floor(y) between b^y/b and b^y, or the reverse if b < 1.
         """
         rises = (base > 1) == (self.rounding > 0)
         return base**self.rounding if rises == upper else fmpq(1)
 
 
 def _level(atom: Atom) -> _Level | None:
-    """The exponent of an atom b^log2(x), b^ceil(log2(x)) or b^floor(c*log2(x)/m); else None."""
+    """Return the exponent of an atom b^log2(x), b^ceil(log2(x)) or b^floor(c*log2(x)/m); None for other atoms."""
     if not isinstance(atom, a.Exponential):
         return None
     match a.single_atom(atom.exponent):

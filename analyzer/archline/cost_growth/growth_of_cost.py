@@ -67,8 +67,8 @@ if TYPE_CHECKING:
 class CostGrowth:
     """The growth of a cost: upper (O) and lower (Omega), each None if unknown.
 
-    `under` has growths under conditions, if no single expression holds everywhere. `tight` is the Theta class from
-    some sizes on, if the cost may vanish at smaller ones.
+    `under` has growths under conditions, if no single expression holds for all sizes. `tight` is the Theta class of a
+    cost that may be 0 at small sizes, with the condition that excludes these.
     """
 
     upper: s.Expr | None
@@ -77,12 +77,12 @@ class CostGrowth:
     tight: Growth | None = None
 
     def ends(self, held: Set[str]) -> tuple[list[s.Expr], list[s.Expr]]:
-        """List all upper and all lower growths that hold under the given facts, which are text."""
+        """List the upper growths, and the lower ones, that apply if the facts `held`, given as texts, are true."""
         cases = (*self.under, *((self.tight,) if self.tight is not None else ()))
         facts = [[format_fact(fact) for fact in unconditional_facts(case)] for case in cases]
-        some = [case for case, needed in zip(cases, facts, strict=True) if needed and held >= set(needed)]
-        uppers = (self.upper, *(case.upper for case in some))
-        lowers = (self.lower, *(case.lower for case in some))
+        applicable = [case for case, needed in zip(cases, facts, strict=True) if needed and held >= set(needed)]
+        uppers = (self.upper, *(case.upper for case in applicable))
+        lowers = (self.lower, *(case.lower for case in applicable))
         return [growth for growth in uppers if growth is not None], [growth for growth in lowers if growth is not None]
 
     @property
@@ -92,7 +92,7 @@ class CostGrowth:
 
     @property
     def orders(self) -> tuple[Growth, ...]:
-        """The growths to report: Theta, or O and Omega if they are known."""
+        """The growths to report: Theta; otherwise those of O and Omega that are known, and Theta for large sizes."""
         if self.under and None in (self.upper, self.lower):
             return self.under
         if self.known:
@@ -108,36 +108,37 @@ class CostGrowth:
 
 
 def theta(order: s.Expr, *where: s.Fact) -> Growth:
-    """Return the Theta growth by an expression, under conditions."""
+    """Return the growth Theta(order) under the conditions `where`."""
     return Growth(order, order, where=where)
 
 
 START_SIZES = (2, 3, 4)
-"""Sizes from which on a cost is compared if it may vanish at smaller ones."""
+"""Minimum sizes to try for the growth of a cost that may be 0 at smaller sizes."""
 ROUNDED = 16
-"""The start size for forms with rounded quotients."""
+"""The minimum size to try for forms with rounded quotients."""
 MAX_COMPARED = 24
-"""For lower bounds with more terms no start size is searched, which would take long."""
+"""For lower bounds with more terms, minimum sizes are not tried, as that takes too long."""
 TALL_CACHE = b.binary(">=", b.name("Z"), b.power(b.name("L"), b.number(2)))
-"""The assumption about a cache without facts: it has at least as many lines as a line has words."""
+"""The assumption about a cache if no facts are given: it has at least as many lines as a line has words."""
 
 
 def growth_of_cost(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
-    """Derive the growth of a cost at the allowed sizes, from its bounds and from related metrics."""
+    """Derive the growth of a cost from its bounds, its recurrence and related metrics; unknown if time runs out."""
     return search(lambda: _searched(module, algorithm, costs, cost), CostGrowth(None, None))
 
 
 def _searched(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
+    """Derive the growth of a cost from its own bounds; from further sources if that is not a Theta class."""
     growth = _own_growth(module, algorithm, costs, cost)
     if growth.under or growth.known:
         return growth
     growth = _with_recursion(growth, algorithm, costs, cost)
     if growth.known:
         return growth
-    rough = _without_guards(module, algorithm, cost)
-    more = (*cost.at_most, *rough, *_accesses(module, algorithm, cost))
-    uppers = (growth_of_cost(module, algorithm, costs, related).upper for related in more)
-    lowers = (growth_of_cost(module, algorithm, costs, related).lower for related in (*cost.at_least, *rough))
+    unguarded = _without_guards(module, algorithm, cost)
+    above = (*cost.at_most, *unguarded, *_accesses(module, algorithm, cost))
+    uppers = (growth_of_cost(module, algorithm, costs, related).upper for related in above)
+    lowers = (growth_of_cost(module, algorithm, costs, related).lower for related in (*cost.at_least, *unguarded))
     if growth.lower is None and growth.upper is not None and growth.tight is None and cost.lower is not None:
         facts = declared_scope(module, algorithm).facts
         growth = replace(growth, lower=_growth_of_the_sure(module, algorithm, costs, cost.lower, facts))
@@ -150,7 +151,7 @@ def _searched(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) 
 
 
 def _without_guards(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple[Cost, ...]:
-    """The simpler bounds of an exact form with maxima, derived without guards that the sizes decide."""
+    """Derive simpler bounds for an exact cost with maxima, without guards that sizes decide; empty without such."""
     if not cost.exact or cost.upper is None or not any(isinstance(atom, PositivePart) for atom in cost.upper.atoms()):
         return ()
     unguarded = derive_unguarded(module, algorithm).get(cost.metric)
@@ -158,19 +159,19 @@ def _without_guards(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple
 
 
 def _accesses(module: Module, algorithm: s.Algorithm, cost: Cost) -> Iterable[Cost]:
-    """The access count, as a bound for traffic with guards, which bounds on traffic ignore."""
+    """Derive the accesses as an upper bound on traffic, if there are guards, which other bounds on traffic ignore."""
     guards = cost.plans and any(isinstance(node, s.If) for node in s.nodes(algorithm.body))
     accesses = derive_metric(module, algorithm, "accesses").metrics.values() if guards else ()
-    # An access moves a line at most in each direction, which growth does not count.
+    # An access moves at most one line in each direction, a constant factor.
     return map(traffic.convert_lines_to_bytes, accesses) if cost.metric == "bytes" else accesses
 
 
 def _growth_of_the_sure(
     module: Module, algorithm: s.Algorithm, costs: Costs, lower: Poly, facts: Facts
 ) -> s.Expr | None:
-    """Bound growth from below without terms that may be 0: p + max(0, n - p*m) grows at least as p.
+    """Derive a lower growth from the terms of `lower` that are not maxima: p + max(0, n - p*m) is Omega(p).
 
-    Returns 1 if the value is only known to be positive, None if not even that.
+    1 if the value is only known to be positive; None if it is not.
     """
     value = facts.simplify(lower.substitute(facts.rewrites))
     terms = {monomial: number for monomial, number in value.terms.items() if number < 0 or not _has_maximum(monomial)}
@@ -185,7 +186,7 @@ def _has_maximum(monomial: Monomial) -> bool:
 
 
 def _with_recursion(growth: CostGrowth, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
-    """Sharpen a growth by the solution of the recurrence."""
+    """Sharpen a growth by that of the cost's recurrence, if it has one that can be solved."""
     facts = (*express_facts_in_sizes(algorithm), *assumed(algorithm))
     solved = None if cost.upper is not None and not cost.upper else solved_recurrence(costs, cost, facts)
     if solved is not None and solved.pieces:
@@ -211,7 +212,7 @@ def _with_recursion(growth: CostGrowth, algorithm: s.Algorithm, costs: Costs, co
 
 
 def solved_recurrence(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...] = ()) -> BySolving | None:
-    """Derive the growth of a cost from its recurrence; None without a terminating recurrence.
+    """Derive the growth of a cost from its recurrence under facts; None without a recurrence.
 
     For a recurrence over a range of indices, it is in terms of the range's length.
     """
@@ -220,7 +221,7 @@ def solved_recurrence(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...] = ()) 
     sizes = tuple(cost.recursion.most.least)
 
     def growth_outside_calls(value: Poly, known: Facts) -> tuple[s.Expr | None, s.Expr | None]:
-        # For a call in another call, only the facts of the case are known.
+        # In an inner call, only the facts of the case are known.
         growth = _growth(costs, Cost("", "exact", value, value), sizes, facts_of_case(known), known)
         return growth.upper, growth.lower
 
@@ -230,7 +231,7 @@ def solved_recurrence(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...] = ()) 
 def _sharper_growth(
     first: s.Expr | None, second: s.Expr | None, domain: Domain | None, *, upper: bool
 ) -> s.Expr | None:
-    """Return the sharper of two upper (or lower) growth bounds; the first if neither is proved to be."""
+    """Return the second of two upper (or lower) growths if it is proved to be sharper, else the first."""
     if first is None or second is None or domain is None:
         return second if first is None else first
     small, large = (second, first) if upper else (first, second)
@@ -238,7 +239,7 @@ def _sharper_growth(
 
 
 def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
-    """Derive the growth of a cost from its own bounds."""
+    """Derive the growth of a cost from its lower and upper bound, without related metrics."""
     if cost.orders is not None:
         return _by_orders(module, algorithm, costs, cost)
     sizes, facts = module.signatures[algorithm].size_names, (*express_facts_in_sizes(algorithm), *assumed(algorithm))
@@ -262,7 +263,10 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
 def _from_sizes(
     costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], scope: Scope
 ) -> Growth | None:
-    """Find the Theta class of a cost that may vanish at small sizes: raise all sizes, then lower each again."""
+    """Find the Theta class of a cost that may be 0 at small sizes, from some minimum sizes on; None if that fails.
+
+    First all sizes get a minimum, then each minimum that the proof does not need is removed.
+    """
     assert cost.lower is not None
     bounds = [(name, scope.values[name]) for name in sizes if name in cost.lower.names]
     never_negative = scope.facts.nonnegative
@@ -282,12 +286,12 @@ def _from_sizes(
         settled = next((growth for query in searches_from(raised, start) if (growth := query.growth()).known), None)
         if settled is None:
             continue
-        for name_raised in reversed(tuple(raised)):
-            fewer = [name_left for name_left in raised if name_left != name_raised]
+        for removed in reversed(tuple(raised)):
+            fewer = [name for name in raised if name != removed]
             if any(query.proves(settled.upper) for query in searches_from(fewer, start)):
                 raised = fewer
         if cost.lower.names == {name for name, _ in bounds[:1]} and raised:
-            # Of one size, those below are few: it grows so from where it is 0 for the last time.
+            # Only a few values of a single size are below `start`: the class holds from the first on that are positive.
             start = _after_zeros(cost.lower, bounds[0][0], start)
             raised = [bounds[0][0]] if start > 1 else []
         assert settled.upper is not None
@@ -296,13 +300,13 @@ def _from_sizes(
 
 
 def _after_zeros(value: Poly, name: str, start: int) -> int:
-    """The least size, up to `start`, from which on a value is positive."""
+    """Find the minimum size, at most `start`, from which on to `start` a value is positive."""
     positive = takewhile(lambda size: evaluate(value, {name: size}) > 0, range(start - 1, 0, -1))
     return min(positive, default=start)
 
 
 def _start_sizes(value: Poly) -> tuple[int, ...]:
-    """List start sizes to try: small ones, and one above all numbers that sizes are compared with."""
+    """List the minimum sizes to try: small ones, and one above all numbers that sizes are compared with."""
     numbers = [-int(atom.argument.constant_term) for atom in value.atoms() if isinstance(atom, PositivePart)]
     rounded = any(isinstance(atom, Floor) and atom.modulus.is_constant for atom in value.atoms_within())
     more = (number + 1 for number in (max(numbers, default=0),) if START_SIZES[-1] <= number)
@@ -310,16 +314,16 @@ def _start_sizes(value: Poly) -> tuple[int, ...]:
 
 
 def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
-    """Derive the growths of a recurrence with a cut-off, each with its condition."""
-    fixed = "Z" in s.names(algorithm.where)
-    facts = (*express_facts_in_sizes(algorithm), *(() if fixed else (TALL_CACHE,)))
+    """Derive the growths of io by its recurrence, each with its condition; unknown if one fails in some cache."""
+    is_given = "Z" in s.names(algorithm.where)
+    facts = (*express_facts_in_sizes(algorithm), *(() if is_given else (TALL_CACHE,)))
     growths = growth_of_recurrence(cost, facts)
     if isinstance(growths, str):
         return CostGrowth(None, None)
     scope = assuming_facts(declared_scope(module, algorithm), *facts)
     below, tall, under = (
         io_growth_lower_bound(costs, cost, scope.facts),
-        () if fixed else (TALL_CACHE,),
+        () if is_given else (TALL_CACHE,),
         list[Growth](),
     )
     for growth in growths:
@@ -341,7 +345,7 @@ def growth_of(
 
 
 def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> CostGrowth:
-    """Return the first tight growth that is proved; else the best bounds, with growths by case."""
+    """Return the first Theta class that is proved; else the sharpest bounds, with growths by cases."""
     upper, lower, under, domain = None, None, tuple[Growth, ...](), domain_of(facts)
     tight: Growth | None = None
     with suppress(OutOfBudgetError):
@@ -357,9 +361,9 @@ def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fac
 def _searches(
     costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], declared: Facts
 ) -> Iterator[_Search]:
-    """Yield growth searches: with blocks, without blocks, and by cases of an exact form.
+    """Yield growth searches: on bounds with floors by blocks, without these, and by cases of an exact form.
 
-    None for a closed form or facts without growth.
+    Empty if a bound is missing, or depends on names that are not sizes, or if the facts cannot be read.
     """
     if cost.lower is None or cost.upper is None:
         return
@@ -374,12 +378,15 @@ def _searches(
             yield _Search(bounds, sizes, facts, growth_pieces(costs, cost, facts, declared, blocks))
         if cost.exact and all(piece.by_sizes for piece in cost.by_case):
             for cases in pieces_by_cases(costs, cost, facts, declared):
-                some = [case for case in cases if domain_of(case[0].facts) is not None]
-                yield _Search.of_cases(some, sizes, facts)
+                possible = [case for case in cases if domain_of(case[0].facts) is not None]
+                yield _Search.of_cases(possible, sizes, facts)
 
 
 def _readable(cost: Cost, facts: Facts, blocks: bool) -> Cost:
-    """Simplify bounds within constant factors: 2^ceil(log2(p)) as Theta(p), a condition as at most 1."""
+    """Simplify bounds within constant factors: 2^ceil(log2(p)) to p, a condition in the upper bound to 1.
+
+    Without `blocks`, floors by block sizes are replaced too.
+    """
     if cost.by_case or cost.lower is None or cost.upper is None:
         return cost
     lower = -without_rounded_powers(-cost.lower, facts)
@@ -390,7 +397,7 @@ def _readable(cost: Cost, facts: Facts, blocks: bool) -> Cost:
 
 
 class _Search:
-    """Searches the growth of a cost, from its bounds in each case as the prover reads these."""
+    """Searches the growth of a cost: proposes expressions from its bounds, and proves them on its `pieces`."""
 
     def __init__(
         self,
@@ -408,16 +415,16 @@ class _Search:
     def of_cases(
         cases: Sequence[tuple[Growth, GrowthCase]], sizes: Sequence[str], facts: tuple[s.Fact, ...]
     ) -> _Search:
-        """Build the search for an exact form in cases."""
+        """Build the search for an exact form that is split in cases."""
         pieces = [piece for piece, _ in cases]
         return _Search([(case.lower, case.upper) for _, case in cases], sizes, facts, pieces, cases)
 
     def proves(self, order: s.Expr | None) -> bool:
-        """Test whether the cost is Theta of an expression found under more facts."""
+        """Test whether the cost is proved to be Theta of `order`."""
         return order is not None and self._above(order) and self._below(order)
 
     def growth(self) -> CostGrowth:
-        """Search the upper and the lower growth of the cost."""
+        """Search the upper and the lower growth of the cost; growths by cases if they have none in common."""
         uppers, lowers = ([ends[side] for ends in self._bounds] for side in (1, 0))
         upper: s.Expr | None = None
         proposed = LazyList(self._proposed(uppers))
@@ -437,13 +444,13 @@ class _Search:
         """Return the minimum of the growths in all cases, if it is tight; else the growth of each case."""
         if any(case.some_classes for _, case in self._cases):
             return result
-        nowhere = [case for case in self._cases if not case[1].upper]
+        zero = [case for case in self._cases if not case[1].upper]
         nonzero = [case for case in self._cases if case[1].upper]
-        if not nowhere and len({name for ends in self._bounds for end in ends for name in end.names}) < 2:
-            # Of one size all cases but the last are a few sizes.
+        if not zero and len({name for ends in self._bounds for end in ends for name in end.names}) < 2:
+            # With a single size, all cases but the last have only a few sizes.
             return result
         groups: dict[Factor, list[GrowthCase]] = {}
-        for part in (nonzero,) if nowhere else ([case] for case in nonzero):
+        for part in (nonzero,) if zero else ([case] for case in nonzero):
             growth = _Search.of_cases(part, self._sizes, self._facts).growth()
             if growth.upper is None or not growth.known:
                 return result
@@ -453,8 +460,8 @@ class _Search:
         if len(groups) > 1 and self.proves(smallest):
             return CostGrowth(smallest, smallest)
         under = tuple(theta(order.expr, *growth_cases.union_conditions(part)) for order, part in groups.items())
-        if nowhere and len(groups) == 1 and unconditional_facts(under[0]) == under[0].where:
-            # It is 0 elsewhere.
+        if zero and len(groups) == 1 and unconditional_facts(under[0]) == under[0].where:
+            # The cost is 0 in the other cases.
             return replace(result, upper=smallest, tight=replace(under[0], lower=smallest, upper=smallest))
         return replace(result, under=under)
 
@@ -464,7 +471,7 @@ class _Search:
         return domain is not None and is_proved_big_o(low, high, domain) and not is_proved_big_o(high, low, domain)
 
     def _proposed(self, values: Sequence[Poly]) -> Iterator[s.Expr]:
-        """Yield candidates: the growth of the recursive cases, then that of all cases."""
+        """Yield candidates for the growth: from the bounds of the first case, then from those of all cases."""
         yielded = set[str]()
         for minima, considered in product((False, True), dict.fromkeys((tuple(values[:1]), tuple(values)))):
             try:
@@ -479,8 +486,9 @@ class _Search:
                 yield order
 
     def _covered(self, shape: Shape, rest: Sequence[Shape]) -> bool:
+        """Test whether a term is proved to be O of the sum of the rest, and need not be shown."""
         if not self._facts and not find_unbounded_sizes(shape) <= frozenset[str]().union(*map(names_in, rest)):
-            # The shape grows with a size on which the rest do not depend.
+            # The shape grows with a size that does not occur in the rest.
             return False
         if not is_logarithmic(shape) and all(map(is_logarithmic, rest)):
             return False
@@ -489,14 +497,14 @@ class _Search:
         )
 
     def _above(self, order: s.Expr) -> bool:
-        """Test whether the cost is O of an expression."""
+        """Test whether the cost is proved to be O of an expression, in all of its pieces."""
         return all(
             domain is None or piece.is_zero or (piece.upper is not None and is_proved_big_o(piece.upper, order, domain))
             for piece, domain in zip(self._pieces, self._domains, strict=True)
         )
 
     def _below(self, order: s.Expr) -> bool:
-        """Test whether an expression is O of the cost."""
+        """Test whether an expression is proved to be O of the cost, in all of its pieces."""
         return all(
             domain is None or (piece.lower is not None and is_proved_big_o(order, piece.lower, domain))
             for piece, domain in zip(self._pieces, self._domains, strict=True)
@@ -504,12 +512,12 @@ class _Search:
 
 
 def _bounds(cost: Cost) -> list[tuple[Poly, Poly]]:
-    """List the bounds by piece, those of the recursive cases first."""
+    """List the lower and upper bound of each piece, those of recursive cases first."""
     return [_without_caps(piece.lower, piece.upper, piece.where.cases) for piece in reversed(cost.pieces)]
 
 
 def _without_caps(lower: Poly, upper: Poly, cases: Sequence[Facts]) -> tuple[Poly, Poly]:
-    """Remove caps of sizes by numbers from bounds, if the first case decides them."""
+    """Remove caps of sizes by numbers from two bounds, if the facts of the first case decide which caps apply."""
     if lower == upper or not cases:
         return lower, upper
     return remove_caps(lower, cases[0], False), remove_caps(upper, cases[0], True)

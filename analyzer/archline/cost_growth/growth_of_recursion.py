@@ -24,8 +24,8 @@ MAX_EFFORT = 200_000
 class BySolving:
     """The upper and lower growth of a recurrence, each None if unknown; `reason` explains a missing upper one.
 
-    The lower growth holds for `size` >= `least`, as the cost may be 0 at smaller sizes; without a `size` it holds
-    everywhere. If they differ, `pieces` have both under conditions that cover all cases.
+    The lower growth holds if `size` >= `least`, as the cost may be 0 at smaller sizes; without a `size` it holds for
+    all sizes. If the growth differs between regimes, `pieces` have both under conditions that cover all sizes.
     """
 
     upper: s.Expr | None
@@ -37,7 +37,7 @@ class BySolving:
 
 
 def by_solving(recurrence: IntegerRecurrence, added: ForcingGrowth, facts: Sequence[s.Fact] = ()) -> BySolving:
-    """Solve a recurrence for its growth under facts; `added` gives the growth of the cost outside calls."""
+    """Solve a recurrence for its growth under facts; `added` gives the growth of the cost that a call itself adds."""
     try:
         with limit_effort(MAX_EFFORT, own=True):
             if recurrence.scales:
@@ -66,6 +66,7 @@ def _by_solving(recurrence: IntegerRecurrence, added: ForcingGrowth) -> BySolvin
 
 
 def _by_scalings(recurrence: IntegerRecurrence, added: ForcingGrowth, facts: Sequence[s.Fact]) -> BySolving:
+    """Solve a recurrence whose calls divide several sizes, from above and from below."""
     most, more = recurrence.most, list[s.Expr]([b.ZERO] * 2)
     if recurrence.more:
         ends = added(recurrence.more, most.facts)
@@ -91,13 +92,14 @@ def _by_scalings(recurrence: IntegerRecurrence, added: ForcingGrowth, facts: Seq
 
 
 def _plus(growth: s.Expr | None, more: s.Expr) -> s.Expr | None:
+    """Add the growth of the cost that only the outermost call adds; None stays None."""
     return growth if growth is None or more is b.ZERO else b.binary("+", growth, more)
 
 
 def _solved(problem: RealRecurrence) -> list[Growth]:
-    """Solve a recurrence; return growths; the first with a true condition applies.
+    """Solve a recurrence, and return its growths; the first one whose condition is true applies.
 
-    Raises OutOfReachError.
+    Raises OutOfReachError if it cannot be solved.
     """
     match solve(problem):
         case SolvedGrowth(growths=growths):
@@ -109,12 +111,14 @@ def _solved(problem: RealRecurrence) -> list[Growth]:
 
 
 def _one(growths: list[Growth]) -> Growth:
+    """Return the only growth. Raises OutOfReachError if there are several."""
     if len(growths) > 1:
         raise OutOfReachError("its growth differs between regimes")
     return growths[0]
 
 
 def _tight(growths: list[Growth]) -> list[Growth]:
+    """Return the growths if all are Theta classes. Raises OutOfReachError if one is not."""
     if not all(growth.tight for growth in growths):
         raise OutOfReachError("only upper and lower bounds on its growth are known")
     return growths

@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from archline.ir.scope import Scope
 
 WHERE_SOME = ("work", "span")
-"""Metrics that are positive, as the outermost call counts."""
+"""Metrics that are at least 1, as the outermost call is counted."""
 
 
 def growth_pieces(
     costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts, blocks: bool = False
 ) -> list[Growth]:
-    """Convert a cost for the growth prover, by regimes if it has them; `known` are declared facts.
+    """Convert a cost to growths for the prover, one for each case of its pieces; `known` are the declared facts.
 
-    With `blocks` the upper bound keeps m*floor(e/m), which is at most e.
+    With `blocks` the upper bound keeps terms m*floor(e/m); otherwise they are replaced by e.
     """
     return [
         Growth(
@@ -53,9 +53,9 @@ def growth_pieces(
 def pieces_by_cases(
     costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts
 ) -> Iterator[list[tuple[Growth, GrowthCase]]]:
-    """Convert an exact form for the growth prover in cases of its sizes, in one or several ways."""
+    """Yield the growths of an exact cost in cases of its sizes: by its pieces, or else for each way to split it."""
     assert cost.lower is not None
-    some = cost.metric in WHERE_SOME or known.positive(cost.lower)
+    is_positive = cost.metric in WHERE_SOME or known.positive(cost.lower)
     by_piece = [
         growth_cases.GrowthCase(piece.where.needs, case, piece.lower, piece.upper)
         for piece, case in cost.facts_by_piece
@@ -65,8 +65,8 @@ def pieces_by_cases(
         result = []
         for case in cases:
             low = case.lower
-            if some and (less := low.constant_term) < 0:
-                # A count that is never 0 is 1 at least: (c + 1)*e >= c + e.
+            if is_positive and (less := low.constant_term) < 0:
+                # A count that is never 0 is at least 1: (c + 1)*e >= c + e.
                 low = (low - less) / (1 - less)
             ends = readable_bounds(costs, (low, case.upper), case.facts, True)
             growth = Growth(*ends, (*facts, *facts_of_case(case.facts)), growth_cases.union_conditions([case]))
@@ -75,7 +75,10 @@ def pieces_by_cases(
 
 
 def in_other_forms(cost: Cost, form: Callable[[Poly], Poly], known: Callable[[Facts], Facts]) -> Cost:
-    """Map the bounds of a cost and of its pieces, and the facts of their cases; without those by cache and by loop."""
+    """Map the bounds of a cost and of its pieces by `form`, and the facts of the pieces' cases by `known`.
+
+    Bounds by cache and by loop are left out.
+    """
     assert cost.lower is not None
     assert cost.upper is not None
     pieces = [(piece, Region((), tuple(map(known, piece.where.cases)), piece.where.written)) for piece in cost.by_case]
@@ -86,7 +89,10 @@ def in_other_forms(cost: Cost, form: Callable[[Poly], Poly], known: Callable[[Fa
 def over_range(
     indices: IndexRange | None, cost: Cost, facts: tuple[s.Fact, ...], known: Facts
 ) -> tuple[Cost, tuple[s.Fact, ...], Facts] | None:
-    """Express a cost and its facts in the length of an index range; None without one, or if the start matters."""
+    """Express a cost, its facts and `known` in the length of an index range.
+
+    None without a range, or if the cost depends on where the range starts.
+    """
     if indices is None or cost.lower is None or cost.upper is None:
         return None
     moved = in_other_forms(cost, indices.moved, indices.facts)
@@ -97,7 +103,7 @@ def over_range(
 
 
 def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[Growth]:
-    """Convert the time on a number of processors for the growth prover, by the regimes of work and span."""
+    """Build the growths of the time on `processors`, for each pair of a case of work and a case of span."""
     work, span = (growth_pieces(costs, costs[metric], facts, known) for metric in ("work", "span"))
     result = []
     for work_piece, span_piece in product(work, span):
@@ -117,13 +123,13 @@ def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], kno
 def facts_of_case(case: Facts) -> tuple[s.Fact, ...]:
     """List the bounds on sizes that a case implies, as facts."""
     if facts_of_case not in case.found:
-        # All metrics ask about the same cases.
+        # Several metrics have the same cases.
         case.found[facts_of_case] = _known(case)
     return cast(tuple[s.Fact, ...], case.found[facts_of_case])
 
 
 def _known(facts: Facts) -> tuple[s.Fact, ...]:
-    """List bounds on sizes as facts: n >= 17, n >= m."""
+    """List the bounds on sizes, as `n >= 17` or `n >= m`, that `facts` hold."""
     result: list[s.Fact] = []
     for power in facts.powers:
         exponent_bounds = facts.bounds[power.exponent]
@@ -141,17 +147,17 @@ def _known(facts: Facts) -> tuple[s.Fact, ...]:
 
 
 def unconditional_facts(growth: Growth) -> tuple[s.Fact, ...]:
-    """The facts under which a growth holds, without disjunctions."""
+    """List the conditions of a growth, except disjunctions."""
     return tuple(x for x in growth.where if not any(isinstance(y, s.Binary) and y.op == "or" for y in s.nodes(x)))
 
 
 def all_arrays_fit(cost: Cost, known: Facts) -> bool:
-    """Test whether all arrays of a recursive algorithm fit in the cache, even if it has few lines."""
+    """Test whether the facts imply the condition of a plan in which all arrays fit in the cache."""
     return any(plan.where.needs != (ONE_LINE,) and plan.where.is_implied(known) for plan in cost.plans)
 
 
 def growth_of_recurrence(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth, ...] | str:
-    """Return the growths of an io recurrence with a cut-off, or the reason why they are unknown."""
+    """Return the upper growths of io by its recurrence, cut off where the data fits in cache, or why there are none."""
     orders = "" if cost.orders is None else cost.orders(facts)
     if isinstance(orders, str):
         return orders
@@ -160,23 +166,23 @@ def growth_of_recurrence(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth,
 
 def in_any_cache(costs: Costs, cost: Cost, growth: Growth, facts: tuple[s.Fact, ...], scope: Scope) -> bool:
     """Test whether a growth of io under a condition also holds in caches of few lines."""
-    there = with_all_facts(scope.facts, unconditional_facts(growth), scope)
+    known = with_all_facts(scope.facts, unconditional_facts(growth), scope)
     assert growth.upper is not None
-    return all_arrays_fit(cost, there) or in_small_caches(costs, growth.upper, facts, scope.facts)
+    return all_arrays_fit(cost, known) or in_small_caches(costs, growth.upper, facts, scope.facts)
 
 
 def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], known: Facts) -> bool:
-    """Test whether io is O of a bound in tall caches of few lines, where Z and L are constants.
+    """Test whether io is O of `bound` in tall caches of few lines, where Z and L are bounded by constants.
 
-    There io is at most a constant multiple of work, and compared as work; if work is unknown, by its bound in any
-    cache.
+    In such caches io is at most a constant times the work, so the work is compared with the bound; if the work is
+    unknown, the io bound for any cache is.
     """
     if known.nonnegative(WORDS - LINE.scaled(FEW_LINES)):
         return True
-    small = ((b.name("Z"), FEW_LINES**2), (b.name("L"), FEW_LINES))
-    few = (*facts, *(b.binary("<=", name, b.number(most)) for name, most in small))
+    limits = ((b.name("Z"), FEW_LINES**2), (b.name("L"), FEW_LINES))
+    small = (*facts, *(b.binary("<=", name, b.number(most)) for name, most in limits))
     both = filter(None, (costs["work"], costs.metrics.get("io")))
     compared = next((cost for cost in both if cost.lower is not None and cost.upper is not None), None)
     if compared is None:
         return False
-    return decide_growth("O", growth_pieces(costs, compared, few, known), bound, lambda *_: None).outcome == "holds"
+    return decide_growth("O", growth_pieces(costs, compared, small, known), bound, lambda *_: None).outcome == "holds"

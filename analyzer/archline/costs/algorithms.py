@@ -47,10 +47,11 @@ if TYPE_CHECKING:
 
 MAX_KNOWN = 256
 MAX_CONFIRMED = 3
-"""Number of smallest sizes of a certain failure that are executed to confirm it."""
+"""The number of failures of each kind, those at the smallest sizes, that are executed to confirm one."""
 
 
 def _replace_unknown_costs(costs: Mapping[str, Cost], others: Mapping[str, Cost]) -> dict[str, Cost]:
+    """Return the entries of `others` for the costs that are unknown in `costs`."""
     return {name: others[name] for name, cost in costs.items() if cost.upper is None and name in others}
 
 
@@ -66,7 +67,10 @@ class AlgorithmUnderFacts:
         plain: tuple[model.Module, s.Algorithm] | None = None,
         further_facts: tuple[s.Fact, ...] = (),
     ) -> None:
-        """Add `further_facts`, about the outermost call, to the `plain` algorithm, which is as written in its file."""
+        """Represent an algorithm; `plain` is the algorithm as written, to which `further_facts` were added.
+
+        These facts are about the outermost call.
+        """
         self.module = module
         self.node = node
         self._plain = plain or (module, node)
@@ -74,7 +78,7 @@ class AlgorithmUnderFacts:
 
     @cached_property
     def inherited(self) -> tuple[s.Fact, ...]:
-        """The further facts that all recursive calls inherit."""
+        """The further facts that hold in all recursive calls too."""
         return inherited_facts(*self._plain, self.further_facts) if self.further_facts else ()
 
     @cached_property
@@ -84,14 +88,14 @@ class AlgorithmUnderFacts:
 
     @cached_property
     def _of_sizes(self) -> tuple[model.Module, s.Algorithm]:
-        """The algorithm without facts about the machine alone, for flops, work and span; P is a size of a grid."""
+        """The algorithm without facts only about the machine, for flops, work and span; P of a grid is a size."""
         symbols = set(machine_symbols(self.signature)) - ({"P"} if self.node.grid else set())
         of_sizes = tuple(fact for fact in self.inherited if not s.names(fact) <= symbols)
         return self.executed if of_sizes == self.inherited else add_where(*self._plain, of_sizes)
 
     @cached_property
     def _costs(self) -> Costs:
-        """The flops, work and span under inherited facts; costs that are unknown then are derived under others."""
+        """The flops, work and span under inherited facts; unknown ones are derived under alternative facts."""
         costs = derive(*self._of_sizes)
         for facts in self._other_facts:
             if all(cost.upper is not None for cost in costs):
@@ -104,7 +108,7 @@ class AlgorithmUnderFacts:
 
     @cached_property
     def _io(self) -> Cost:
-        """The io under inherited facts, or under others if it is unknown."""
+        """The io under inherited facts, or under alternative facts if it is unknown."""
         cost = io_cost(*self.executed)
         for facts in self._other_facts:
             if cost.upper is None:
@@ -113,7 +117,7 @@ class AlgorithmUnderFacts:
 
     @property
     def _other_facts(self) -> Iterator[tuple[s.Fact, ...]]:
-        """Yield other facts under which a cost may be found: with assumptions of results, or none."""
+        """Yield alternative facts under which a cost may be known: with the assumptions of results, and none."""
         assumed = inherited_facts(*self.executed, assumed_facts(*self.executed))
         if assumed:
             yield (*self.inherited, *assumed)
@@ -140,7 +144,7 @@ class AlgorithmUnderFacts:
         if len(algorithms) != 1:
             shown = ", ".join(f"`{target}::{algorithm.name}`" for algorithm in algorithms[:12])
             message = f"`{target}` defines {len(algorithms)} algorithms"
-            raise error(rules.WHICH_ALGORITHM, message, path=target, hint=f"say which: {shown}")
+            raise error(rules.WHICH_ALGORITHM, message, path=target, hint=f"name one: {shown}")
         return algorithms[0]
 
     @property
@@ -160,13 +164,13 @@ class AlgorithmUnderFacts:
 
     @property
     def signature(self) -> model.Signature:
-        """The binding of sizes, and their least values."""
+        """The signature: how sizes are bound, and their minimum values."""
         return self.module.signatures[self.node]
 
     def assuming(self, where: str | tuple[s.Fact, ...] | None, *, fitting: bool = False) -> Self:
-        """Return the algorithm under further facts, also as text: `"nz >= n, n is power of 2"`.
+        """Return the algorithm under further facts, which may be a text: `"nz >= n, n is power of 2"`.
 
-        With `fitting`, facts about sizes that the algorithm lacks are omitted. Raises ArchlineError.
+        With `fitting`, facts with sizes that the algorithm does not have are omitted. Raises ArchlineError.
         """
         if not where:
             return self
@@ -191,10 +195,10 @@ class AlgorithmUnderFacts:
         `problem` names the problem that an algorithm on a grid solves, such as `"matmul(n, n, n)"`, for lower
         bounds on its communication; that of library algorithms is known.
 
-        Raises ArchlineError for a `where` that is not facts in its sizes, and for certain failures: a race (AL301,
-        AL304), recursion that does not end (AL302), an access outside an array (AL303), an argument of another
+        Raises ArchlineError for a `where` that is not facts about its sizes, and for certain failures: a race (AL301,
+        AL304), recursion that does not end (AL302), an access outside an array (AL303), an argument of a wrong
         shape (AL232), a message that is lost or waited for in vain on up to COST_GRID processors (AL531 to AL535).
-        A program with one has no cost.
+        A program with a certain failure has no cost.
         """
         subject = self.assuming(where)
         messages = subject.messages(trials.COST_GRID) if subject.node.grid else None
@@ -207,7 +211,7 @@ class AlgorithmUnderFacts:
         return trials.check_messages(*self.executed, most) if self.node.grid else None
 
     def report(self, where: str | None = None, *, problem: str | None = None) -> DerivedCosts:
-        """Derive its `cost` without the runs that look for lost messages."""
+        """Derive the costs as `cost` does, but without the runs that look for lost messages."""
         subject = self.assuming(where)
         subject.refuse_certain_failures()
         about = subject.executed
@@ -235,7 +239,7 @@ class AlgorithmUnderFacts:
 
 @lru_cache(maxsize=MAX_KNOWN)
 def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
-    """Return the failures of an algorithm that are certain for any data."""
+    """Find the failures of an algorithm that are certain for any data; most are confirmed by an execution."""
     endless = endless_recursion(module, algorithm)
     if endless is not None:
         return (endless,)
@@ -256,12 +260,12 @@ def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Dia
 def _is_confirmed_by_run(module: model.Module, algorithm: s.Algorithm, failure: Failure) -> bool:
     """Test whether an execution at the sizes of a failure stops with the same rule."""
     run = executor.try_run(module, algorithm, failure.sizes)
-    # There is no data of some sizes.
+    # At some sizes no data exists, and nothing can be run.
     return failure.rule is BAD_SIZE if run is None else isinstance(run, Diagnostic) and run.rule is failure.rule
 
 
 def _require_sizes(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...]) -> None:
-    """Raise ArchlineError (AL483) if facts leave no value of a size, or contradict each other."""
+    """Raise ArchlineError (AL483) if facts exclude all values of a size, or contradict each other."""
     scope = declared_scope(algorithm.module, algorithm.node)
     for name, bounds in scope.facts.bounds.items():
         if bounds.least is not None and bounds.most is not None and bounds.least > bounds.most:
@@ -275,7 +279,7 @@ def _require_sizes(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...]) ->
 
 
 def select_facts(algorithm: AlgorithmUnderFacts, where: str | None) -> tuple[s.Fact, ...]:
-    """Select the facts, of comma-separated ones, that an algorithm has the sizes for."""
+    """Select the facts of the text `where` whose names are all sizes, indices or machine symbols of an algorithm."""
     if not where:
         return ()
     allowed = {*algorithm.signature.size_names, *algorithm.signature.indices, "Z", "L", "P", "K"}

@@ -24,18 +24,18 @@ MAX_FOLLOWED = 64
 
 
 def known_bounds(derived: DerivedCosts, cost: Cost) -> tuple[Poly, Poly]:
-    """Return the bounds of a cost's form. Raises ArchlineError (AL414) if there are none."""
+    """Return the lower and upper bound of a cost. Raises ArchlineError (AL414) if they are unknown."""
     if cost.lower is None or cost.upper is None:
         raise error(rules.NEEDS_BOUND, f"the {cost.metric} of `{derived.name}` is unknown: {cost.reason}")
     return cost.lower, cost.upper
 
 
 def needed_names(derived: DerivedCosts, cost: Cost) -> list[str]:
-    """List the names that the bounds contain. Raises ArchlineError (AL414) without bounds and values."""
+    """List the names that need values to evaluate a cost. Raises ArchlineError (AL414) if the cost is unknown."""
     bounds = () if cost.valued and cost.upper is None else known_bounds(derived, cost)
     free = frozenset[str]().union(*(bound.names for bound in bounds))
     if cost.interval_at is not None and derived.recursive:
-        # At sizes the program's calls are followed, which may take sizes that the closed forms do not contain.
+        # To evaluate it, the program's calls are followed, which may use sizes that the closed forms do not contain.
         free |= {*derived.names.sizes, *({"Z", "L"} if cost.metric in OF_CACHE else ())}
     if cost.plans:
         free |= {"Z", "L"}.union(*(bound.value.names for bound in cost.plans))
@@ -43,9 +43,9 @@ def needed_names(derived: DerivedCosts, cost: Cost) -> list[str]:
 
 
 def upper_of(derived: DerivedCosts, cost: Cost, given: Mapping[str, Any]) -> NDArray[Any]:
-    """Evaluate the upper bound of a cost at arrays of values by name.
+    """Evaluate the upper bound of a cost at arrays of values by name, which are broadcast against each other.
 
-    Runs must end at the first MAX_CHECKED_POINTS points; at later ones that is assumed. Raises ArchlineError
+    That runs may end is checked at the first `MAX_FOLLOWED` points, and assumed at later ones. Raises ArchlineError
     (AL401 to AL407, AL414 to AL416).
     """
     known_bounds(derived, cost)
@@ -71,7 +71,7 @@ def upper_of(derived: DerivedCosts, cost: Cost, given: Mapping[str, Any]) -> NDA
 
 
 def _integers(value: Any) -> Any:
-    """Convert to an array of int64 or Python integers; else return the first value that is not an integer, as text."""
+    """Convert a value to an array of int64 or Python integers; return an item that is not an integer, as text."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
         return value.astype(np.int64) if np.can_cast(value.dtype, np.int64) else _fits_int64(value.astype(object))
     array = np.array(value, dtype=object)
@@ -82,6 +82,7 @@ def _integers(value: Any) -> Any:
 
 
 def _fits_int64(array: NDArray[Any]) -> NDArray[Any]:
+    """Convert an array to int64; to Python integers if a value does not fit."""
     try:
         return array.astype(np.int64)
     except OverflowError:
@@ -100,7 +101,7 @@ def _check_facts(points: Mapping[str, NDArray[Any]], length: int, where: Iterabl
     if "Z" in points and "L" in points:
         low = points["Z"] < points["L"]
         if low.any():
-            raise error(rules.NO_VALUE, f"Z holds no line of L words: {_point_text(points, int(np.argmax(low)))}")
+            raise error(rules.NO_VALUE, f"Z is less than a line of L words: {_point_text(points, int(np.argmax(low)))}")
 
 
 def _point_text(points: Mapping[str, NDArray[Any]], place: int) -> str:

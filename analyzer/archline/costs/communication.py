@@ -55,12 +55,12 @@ class ProblemBounds:
 
     @cached_property
     def bounds(self) -> CommunicationBounds | None:
-        """The lower bounds of the problem that it solves; None if the problem is unknown."""
+        """The lower bounds for the problem that the algorithm solves; None if the problem is unknown."""
         return None if self.solved is None else communication_bounds(self.module, self.algorithm, self.solved)
 
 
 def replication_note(point: Point, problem: bool) -> str:
-    """Describe a run that replicates input, and that lower bounds do not apply to it."""
+    """Describe a run that replicates input; with `problem` also that lower bounds do not apply to it."""
     at = f"in a run at {point_text(point)} " if point else ""
-    shown = f"{REPLICATED}: {at}several processors read one element of the input"
-    return f"{shown}; lower bounds on communication assume one copy, so none is given" if problem else shown
+    note = f"{REPLICATED}: {at}several processors read one element of the input"
+    return f"{note}; lower bounds on communication assume one copy, so none is given" if problem else note

@@ -1,4 +1,4 @@
-"""Derive the costs of an algorithm on request: bounds, growth, values at sizes, and verdicts on its claims."""
+"""Derive the costs of an algorithm on first use: bounds, growth, values at sizes, and verdicts on its claims."""
 
 from __future__ import annotations
 
@@ -64,10 +64,11 @@ class DerivedCosts:
         stopped: Callable[[Mapping[str, int]], Failure | None] = lambda _: None,
         executed: tuple[model.Module, s.Algorithm] | None = None,
     ) -> None:
-        """Set the costs; they know the facts of `where` except `of_first_call`, which a recursion does not inherit.
+        """Represent the `costs` and `io` of an algorithm, derived under its `where` without the facts `of_first_call`.
 
-        `needed` are the unproved conditions of runs, `stopped` gives the failure of all runs at sizes; `executed`
-        is the algorithm under the facts of all calls, usually `module` and `node`.
+        These do not hold in recursive calls. `needed` are conditions of runs that are not proved, `stopped` returns the
+        failure that all runs at some sizes have, or None; `executed` is the algorithm under the facts of all calls,
+        usually `module` and `node`.
         """
         self.module = module
         self.node = node
@@ -87,7 +88,7 @@ class DerivedCosts:
 
     @cached_property
     def costs(self) -> Costs:
-        """All costs, including io, which takes longest."""
+        """All costs, including io, which takes the longest to derive."""
         return replace(self.without_io, metrics={**self.without_io.metrics, "io": self._io()})
 
     @property
@@ -106,7 +107,7 @@ class DerivedCosts:
         return (*self.without_io.metrics, "io")
 
     def including(self, metric: str) -> Self:
-        """Return the costs with a metric that is derived on request. Raises KeyError for an unknown metric."""
+        """Return the costs with one more metric, derived if necessary. Raises KeyError for an unknown metric."""
         if metric in self.without_io.metrics or metric == "io":
             return self
         if metric not in DERIVABLE:
@@ -121,7 +122,7 @@ class DerivedCosts:
         return self._requested[metric]
 
     def _with(self, metrics: Mapping[str, Cost], communication: ProblemBounds | None, **others: Any) -> Self:
-        """Return these costs with some replaced."""
+        """Return these costs with some metrics, the lower bounds, and other fields of `Costs` replaced."""
         costs = replace(self.without_io, metrics={**self.without_io.metrics, **metrics}, **others)
         about = (self.module, self.node, costs, lambda: self.costs["io"])
         return type(self)(*about, communication=communication, stopped=self._stopped, executed=self.executed)
@@ -130,27 +131,28 @@ class DerivedCosts:
     def case(self) -> GeneralCase:
         """The case of several processors on every axis of a grid, if it has shorter forms.
 
-        It takes as long as the derivation for all sizes, and is omitted if it leaves costs unknown.
+        Otherwise, or if costs are unknown, the case of all sizes. It takes as long as the derivation for all sizes.
         """
-        plain = self.everywhere
+        everywhere = self.everywhere
         if not self.on_grid or any(cost.upper is None for cost in self.without_io):
-            return plain
+            return everywhere
         general = by_cases.general_case(self.module, self.node, self.without_io, self.longest)
-        return general if by_cases.is_shorter(general, self.without_io) else plain
+        return general if by_cases.is_shorter(general, self.without_io) else everywhere
 
     @cached_property
     def general(self) -> Self | None:
-        """The costs in that case; None if it is the case of all sizes."""
+        """The costs in the case of several processors on every axis; None if `case` is that of all sizes."""
         case = self.case
         return type(self)(case.module, case.node, case.costs, lambda: self.costs["io"]) if case.when else None
 
     @property
     def everywhere(self) -> GeneralCase:
+        """The case of all sizes."""
         return by_cases.GeneralCase(self.module, self.node, (), self.without_io, self.longest)
 
     @cached_property
     def with_longest(self) -> Self:
-        """The costs on a grid with messages of at most K words; w words are ceil(w/K) messages."""
+        """The costs on a grid if a message has at most K words, so that w words are ceil(w/K) messages."""
         if not self.on_grid or self.longest is not None:
             return self
         costs = derive_with_longest(*self.executed)
@@ -176,7 +178,7 @@ class DerivedCosts:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The assumptions that are not facts of the algorithm's `where`."""
+        """The assumptions that are not in the algorithm's `where`."""
         stated = set(map(printer.format_fact, self.where))
         return tuple(assumption for assumption in self.assumptions if assumption not in stated)
 
@@ -186,10 +188,11 @@ class DerivedCosts:
         return self.node.where
 
     def _check_processors(self, processors: int | str) -> None:
+        """Raise ArchlineError (AL401, AL406) if it is neither a number >= 1, nor P, nor a size."""
         if isinstance(processors, str) and processors != "P" and processors not in self.names.sizes:
-            raise error(rules.UNKNOWN_SIZE, f"there is no size `{processors}`, nor is that P")
+            raise error(rules.UNKNOWN_SIZE, f"`{processors}` is neither P nor a size of `{self.name}`")
         if isinstance(processors, int) and processors < 1:
-            raise error(rules.TOO_SMALL, f"P is {processors}; it is at least 1")
+            raise error(rules.TOO_SMALL, f"P is {processors}; it must be at least 1")
 
     @cached_property
     def recursive(self) -> bool:
@@ -206,10 +209,10 @@ class DerivedCosts:
 
     @cached_property
     def ensures(self) -> tuple[Verdict, ...]:
-        """The verdicts on each `ensures` of the algorithm; messages have any length in claims about them."""
+        """The verdict on each `ensures` of the algorithm; in these, messages may have any length."""
         if self._of_any_length is not None:
             return self._of_any_length.ensures
-        # io takes longest, and most algorithms ensure nothing of it.
+        # io takes the longest to derive, and most algorithms have no claim on it.
         named = {claim.metric for claim in self.node.ensures if claim.metric in DERIVABLE}
         costs = self.costs if "io" in named else self.without_io
         more = {metric: self.including(metric).without_io[metric] for metric in sorted(named.difference(costs.metrics))}
@@ -217,20 +220,23 @@ class DerivedCosts:
         return decide_claims(self.module, self.node, costs, facts=assumed_facts(*self.executed))
 
     def point(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
-        """Check given values, as a run checks them. Raises ArchlineError (AL401 to AL407, AL526)."""
+        """Check given values as a run does, and return them. Raises ArchlineError (AL401 to AL407, AL526).
+
+        `needed` are the names that must have values, by default those of all costs.
+        """
         point = sizes.checked_point(given, self.names, self.where, option=option, needed=needed)
         rules_of = offsets_rules(declared_scope(self.module, self.node))
         broken = next((rule for rule in rules_of if not rule(point)), None)
         if broken is not None:
             span = next(parameter.span for parameter in self.node.parameters if parameter.name == broken.array)
             facts = {rule: f"{self.write(rule.low)} <= {self.write(rule.high)}" for rule in rules_of}
-            message = f"there is no `{broken.array}` of these sizes: `{facts[broken]}` does not hold"
-            hint = "its sizes have " + " and ".join(facts[rule] for rule in rules_of if rule.array == broken.array)
+            message = f"`{broken.array}` cannot have these sizes: `{facts[broken]}` does not hold"
+            hint = "it requires " + " and ".join(facts[rule] for rule in rules_of if rule.array == broken.array)
             raise error(IMPOSSIBLE_DATA, message, span=span, hint=hint)
         return point
 
     def point_of_run(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
-        """Check given values, and that some run at them may end. Raises ArchlineError, as `point` does."""
+        """Check given values as `point` does, and that some run at them may end. Raises ArchlineError."""
         point = self.point(given, needed, option)
         self.require_runs(point)
         return point
@@ -238,7 +244,7 @@ class DerivedCosts:
     def require_runs(self, point: Mapping[str, Number]) -> None:
         """Raise ArchlineError if no run at a point ends."""
         whole = {name: int(value) for name, value in point.items() if value == int(value)}
-        # Each metric of an energy asks at the same points.
+        # All metrics of an energy are evaluated at the same points.
         key = tuple(sorted(whole.items()))
         if key not in self._failures:
             self._failures[key] = self._stopped(whole)
@@ -247,7 +253,7 @@ class DerivedCosts:
             raise ArchlineError([failure.diagnostic])
 
     def growth(self, cost: Cost) -> str | None:
-        """Return the growth of a cost as text, as its metric's `growth` shows it."""
+        """Return the growth of a cost as text; None if it is unknown."""
         return growth_text(self.growths(cost))
 
     def growths(self, cost: Cost) -> tuple[Growth, ...]:
@@ -258,7 +264,7 @@ class DerivedCosts:
         return self._growths[cost.metric]
 
     def growths_by_case(self, cost: Cost) -> list[list[Growth]]:
-        """Assign to each piece of a cost the growths that hold there; empty if a piece has none."""
+        """List for each piece of a cost the growths whose conditions hold there; empty if a piece has none."""
         growths, scope = self.growths(cost), declared_scope(*self._under_assumptions)
         if not all(growth.where for growth in growths):
             return []
@@ -266,7 +272,7 @@ class DerivedCosts:
             [growth for growth in growths if all(_holds_all_over(piece, fact, scope) for fact in growth.where)]
             for piece in cost.by_case
         ]
-        covered = (growths or not piece.upper for growths, piece in zip(by_piece, cost.by_case, strict=True))
+        covered = (in_piece or not piece.upper for in_piece, piece in zip(by_piece, cost.by_case, strict=True))
         return by_piece if all(covered) else []
 
     @cached_property
@@ -281,7 +287,7 @@ class DerivedCosts:
 
     @cached_property
     def published(self) -> Published | None:
-        """Published lower bounds on io compared with ours, for library algorithms that are PolyBench kernels."""
+        """The published lower bounds on io compared with the derived one, for library algorithms from PolyBench."""
         return published_work.published_bounds(self.module, self.node, self.costs, self.costs["io"])
 
     @property
@@ -299,7 +305,7 @@ class DerivedCosts:
         return place.grid_extents(self.module, self.node) if self.on_grid else {}
 
     def cost(self, metric: str) -> Cost:
-        """Return a derived cost, also one derived on request, or an extent. Raises KeyError for an unknown metric."""
+        """Return the cost of any metric, or an extent of the grid. Raises KeyError for an unknown metric."""
         if metric in self.extents:
             return self.extents[metric]
         report = self.including(metric)
@@ -318,13 +324,13 @@ class DerivedCosts:
         return parallel.parallel_io_cost(self.module, self.node, self.costs["io"], processors)
 
     def schedules(self, processors: int | str) -> tuple[ScheduleBound, ...]:
-        """Return bounds on io for several processors under schedules out of serial order."""
+        """Return bounds on io on several processors for schedules that do not keep the serial order."""
         span = growth_of_cost(self.module, self.node, self.costs, self.costs["span"]).upper
         return parallel.parallel_io_bounds(self.module, self.node, self.costs["io"], processors, span or b.name("span"))
 
 
 def _holds_all_over(piece: Piece, condition: s.Fact, scope: Scope) -> bool:
-    """Check that a condition on sizes, or one operand of its `or`, holds in all cases of a piece."""
+    """Test whether a condition on sizes, or one operand of its `or`, holds in all cases of a piece."""
     if isinstance(condition, s.Binary) and condition.op == "or":
         return any(_holds_all_over(piece, operand, scope) for operand in (condition.left, condition.right))
     needs = equivalent_constraints(condition, scope)

@@ -22,7 +22,7 @@ NOT_A_NUMBER = Rule(
     "AL404",
     "value that is not a number",
     """
-    A value is an exact expression of constants, such as `64`, `2^20`, `10^30` or `3*2^10 + 1`. It holds no names,
+    A value is an exact expression of constants, such as `64`, `2^20`, `10^30` or `3*2^10 + 1`. It contains no names,
     and no number in it may have more than 65536 bits.
     """,
 )
@@ -34,7 +34,7 @@ TOO_SMALL = Rule(
     "size too small",
     """
     A size is at least 1, or what the `where` of the algorithm says: at least 0 under `n >= 0`, at least 3 under
-    `n >= 3`. P, Z, L and K are at least 1, and what an extern costs at least 0.
+    `n >= 3`. P, Z, L and K are at least 1, and cost symbols of `extern` functions at least 0.
     """,
 )
 FACT_FAILS = Rule(
@@ -42,7 +42,7 @@ FACT_FAILS = Rule(
     "sizes violate a `where` fact",
     """
     The algorithm, or `--where`, states a fact that is false at the sizes given. Costs are derived under those facts,
-    so nothing is known there. Change the sizes.
+    so nothing is known at these sizes. Change the sizes.
     """,
 )
 WRONG_CACHE = Rule(
@@ -76,42 +76,41 @@ NOT_WRITTEN = Rule(
     "AL413",
     "file cannot be written",
     """
-    Formatted text is written to a new file in the same folder, which then takes its place, so the folder must
-    be writable and the disk must have room. The file is as it was. A picture (`archline plot --out`) is written
-    into a folder that exists.
+    Text is written to a new file in the same folder, which then replaces the old one, so the folder must be writable
+    and the disk must have room. The old file is unchanged. A picture (`archline plot --out`) is written into a folder
+    that exists.
     """,
 )
 NEEDS_BOUND = Rule(
     "AL414",
     "a needed cost is unknown",
     """
-    The energy of a run needs its work and span, a plot its io. Where one of them cannot be derived, there is nothing to
-    compute with; the message gives the reason. A recursion in which no size shrinks needs a `decreases` in its header,
-    such as `decreases n - k`.
+    The energy of a run needs its work and span, a plot its io. One of these cannot be derived; the message gives the
+    reason. A recursion in which no size shrinks needs a `decreases` in its header, such as `decreases n - k`.
     """,
 )
 NO_VALUE = Rule(
     "AL415",
     "cost without an exact value",
     """
-    The cost holds a logarithm or a square root that is irrational at these sizes, or is too large to write down.
-    Nothing is rounded silently; the expression itself stays exact.
+    The cost has a logarithm or a square root that is irrational at these sizes, or is too large to be printed.
+    Values are never rounded silently; the expression itself is exact.
     """,
 )
 ARRAYS_DIFFER = Rule(
     "AL416",
     "arrays that cannot be combined",
     """
-    `upper_at` takes integers and arrays of integers whose shapes numpy can broadcast: arrays of one length, or such as
-    `n[:, None]` and `Z[None, :]` for every pair of the two.
+    `upper_at` takes integers and arrays of integers whose shapes numpy can broadcast: arrays of one length, or, for all
+    pairs of values, `n[:, None]` and `Z[None, :]`.
     """,
 )
 NEEDS_EXTRA = Rule(
     "AL417",
     "a library is not installed",
     """
-    What is asked for needs a library that is not installed with archline itself, but with one of its extras, which the
-    message names. Pictures need matplotlib: `pip install 'archline[plots]'`. Exact LRU counts (`--lru`) need
+    The command or function needs a library that is not installed with archline itself, but with one of its extras,
+    which the message names. Pictures need matplotlib: `pip install 'archline[plots]'`. Exact LRU counts (`--lru`) need
     islpy-barvinok, which is under the GPL: `pip install 'archline[isl]'`.
     """,
 )
@@ -119,8 +118,8 @@ NO_PICTURE = Rule(
     "AL418",
     "no such picture",
     """
-    Pictures are written as .svg, .png or .pdf, by the name of the file, with numbers up to 10^300. A comparison is
-    drawn where there are sizes and known amounts, six series at most.
+    Pictures are written as .svg, .png or .pdf, by the name of the file, with numbers up to 10^300. A comparison can be
+    drawn if it has sizes and known amounts, and at most six series.
     """,
 )
 DEFECT = Rule(
@@ -129,7 +128,7 @@ DEFECT = Rule(
     """
     Something happened that no input should cause: an unexpected exception, a derived cost that contradicts itself, or
     an execution outside its derived bounds. Please report the command and its input. The exit code is 3 (1 for an
-    execution outside its bounds, which is printed in full); other algorithms and claims are reported as ever. With
+    execution outside its bounds, which is printed in full); other algorithms and claims are still reported. With
     `ARCHLINE_TRACEBACK=1` in the environment, the traceback is printed.
     """,
 )

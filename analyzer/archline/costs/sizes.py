@@ -1,4 +1,4 @@
-"""Read and check the values given for sizes by `--at`, `--cache` and keyword arguments, and make a point."""
+"""Read and check the values that `--at`, `--cache` or keyword arguments give to sizes, and make a point of them."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def merge_sizes(sizes: Mapping[str, object] | str | None, named: Mapping[str, ob
 
 @record
 class SizeNames:
-    """The names that may have values: sizes with their least values, indices (any sign), cost symbols (>= 0).
+    """The names that may have values: sizes with their minimum values, indices (any sign), cost symbols (>= 0).
 
-    `needed` are required for a point; machine symbols are always allowed.
+    A point must have the `needed` names; machine symbols are always allowed.
     """
 
     sizes: Mapping[str, int]
@@ -74,7 +74,7 @@ class SizeNames:
         return (*self.sizes, *self.indices, *(name for name in self.needed if name in self.amounts))
 
     def least(self, name: str) -> int | None:
-        """Return the least value of a name; None if any integer is allowed."""
+        """Return the minimum value of a name; None if any integer is allowed."""
         if name in self.sizes:
             return self.sizes[name]
         if name in self.indices:
@@ -98,7 +98,7 @@ def read_settings(text: str, option: str) -> dict[str, tuple[Number, Span]]:
 
 
 def read_sizes(text: str, option: str = "--at") -> dict[str, int]:
-    """Parse names and integers, without their places. Raises ArchlineError as `read_settings`, and AL405."""
+    """Parse names and integers, as `n=64,m=2^20`. Raises ArchlineError as `read_settings` does, and AL405."""
     result: dict[str, int] = {}
     for name, (value, span) in read_settings(text, option).items():
         if value != int(value):
@@ -108,7 +108,7 @@ def read_sizes(text: str, option: str = "--at") -> dict[str, int]:
 
 
 def parse_share(text: str) -> Fraction:
-    """Parse a share such as `2%` or `0.02`; without `%` it must be below 1. Raises ArchlineError (AL404)."""
+    """Parse a share, as `2%` or `0.02`; without `%` it must be below 1. Raises ArchlineError (AL404)."""
     number = text.strip().removesuffix("%")
     if not re.fullmatch(r"[0-9]+([./][0-9]+)?", number) or "/0" in number:
         raise error(rules.NOT_A_NUMBER, f"`{text[:40]}` is not a share", hint="write it as 2% or 0.02")
@@ -121,6 +121,7 @@ def parse_share(text: str) -> Fraction:
 
 
 def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
+    """Evaluate the value of a name; add a diagnostic to `problems` and return 1 if it has no exact value."""
     try:
         value = evaluate(expr, {})
     except EvaluationError as problem:
@@ -138,7 +139,10 @@ def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
 
 
 def check_known(given: Given, names: Sequence[SizeNames]) -> None:
-    """Raise ArchlineError (AL401) for every name, with a value or of a fact (None), that no algorithm has."""
+    """Raise ArchlineError (AL401) for each given name that no algorithm has.
+
+    A name has the value None if it is given by a fact.
+    """
     sizes = {name for algorithm in names for name in algorithm.for_a_run}
     allowed = list(dict.fromkeys(name for algorithm in names for name in algorithm.all))
     needed = _accepted(given, (name for algorithm in names for name in algorithm.needed), allowed)
@@ -158,7 +162,7 @@ def unknown_in_fact(name: str, sizes: Set[str], span: Span | None) -> Diagnostic
 
 
 def _accepted(given: Given, needed: Iterable[str], known: Iterable[str]) -> list[str]:
-    """The names that need values, and names that have one, such as P of a grid."""
+    """List the names that need values, and the `known` names that are given one, such as P of a grid."""
     return list(dict.fromkeys((*needed, *(name for name in given if name in known))))
 
 
@@ -175,14 +179,15 @@ def checked_point(
     option: str = "--at",
     needed: Iterable[str] | None = None,
 ) -> Point:
-    """Check values given as `--at` or keyword arguments, and return their point; `needed` replaces the names' own.
+    """Check values given by `--at` or keyword arguments, and return them as a point.
 
-    Raises ArchlineError (AL401, AL402, AL404 to AL407) with all findings.
+    `needed` are the names that must have values, by default those of `names`. Raises ArchlineError (AL401, AL402, AL404
+    to AL407) with all findings.
     """
     problems: list[Diagnostic] = []
     point: Point = {}
     for name, (raw_value, span) in values.items():
-        # Integers of numpy are integers.
+        # Integers of numpy become Python integers.
         value = int(raw_value) if isinstance(raw_value, Integral) and not isinstance(raw_value, bool) else raw_value
         if name not in names.all:
             problems.append(_unknown(name, names.all, _accepted(values, names.needed, names.all), span))
@@ -221,7 +226,7 @@ def wrong_value(name: str, value: object, names: SizeNames, span: Span | None) -
         return report_finding(rules.NOT_AN_INTEGER, f"`{name}` is {_display_value(value)}; a size is an integer")
     least = names.least(name)
     if least is not None and value < least:
-        reason = f"its `where` makes it at least {least}" if least > 1 else f"it is at least {least}"
+        reason = f"its `where` makes it at least {least}" if least > 1 else f"it must be at least {least}"
         return report_finding(rules.TOO_SMALL, f"`{name}` is {_display_value(value)}; {reason}")
     return None
 
@@ -247,15 +252,15 @@ def broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) -> list[D
 def _missing(
     missing: Sequence[str], asked: Sequence[str], where: tuple[s.Fact, ...], point: Point, option: str
 ) -> Iterator[Diagnostic]:
-    """Report sizes without a value, or with one that facts define but that is not an integer."""
-    follow = _that_follow(where, missing)
-    values = tuple(value for name, value in defined_sizes(where) if name in follow)
-    behind = sorted(s.names(values) - {*point, *missing})
-    left = [*(name for name in missing if name not in follow), *behind]
-    if left:
-        names = dict.fromkeys((*asked, *behind))
-        hint = f"give {option} ".rstrip() + " " + ",".join(f"{name}=..." for name in names if name not in follow)
-        yield Diagnostic(rules.MISSING_SIZE, _name_list("no value is given for", left), hint=hint)
+    """Report the `missing` sizes that no value determines, or else those whose definition is not an integer."""
+    defined = _that_follow(where, missing)
+    values = tuple(value for name, value in defined_sizes(where) if name in defined)
+    defining = sorted(s.names(values) - {*point, *missing})
+    undefined = [*(name for name in missing if name not in defined), *defining]
+    if undefined:
+        names = dict.fromkeys((*asked, *defining))
+        hint = f"give {option} ".rstrip() + " " + ",".join(f"{name}=..." for name in names if name not in defined)
+        yield Diagnostic(rules.MISSING_SIZE, _name_list("no value is given for", undefined), hint=hint)
         return
     for name, value in defined_sizes(where):
         if name in missing:
@@ -264,7 +269,7 @@ def _missing(
 
 
 def _that_follow(where: Iterable[s.Fact], missing: Sequence[str]) -> frozenset[str]:
-    """The missing names that facts such as `s == n*m/P` define by other names."""
+    """Find the missing names that facts such as `s == n*m/P` define by other names."""
     result: set[str] = set()
     for name, value in defined_sizes(where):
         if name in missing and not s.names(value) & {name, *result}:

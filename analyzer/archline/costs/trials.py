@@ -1,4 +1,4 @@
-"""Run programs at small sizes: test whether a fault stops them, and on small grids whether messages are lost."""
+"""Run programs at small sizes: find faults that stop them, and on small grids whether messages are lost."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ FAULTS = (
 
 
 def find_stopping_run(module: Module, algorithm: s.Algorithm, work: Cost) -> tuple[Diagnostic, Point] | None:
-    """Find the first trial run that a fault stops, with its sizes, which are equal if possible.
+    """Find a run at small sizes, equal ones if possible, that a fault stops; return the fault and the sizes, or None.
 
-    Algorithms with `int` data or indices are omitted: their meaningful values are not declared.
+    Algorithms with `int` data or indices are not run, as programs do not declare their meaningful values.
     """
     if any(_is_open(parameter.type) for parameter in algorithm.parameters):
         return None
@@ -61,6 +61,7 @@ def find_stopping_run(module: Module, algorithm: s.Algorithm, work: Cost) -> tup
 
 
 def _is_open(kind: s.Type) -> bool:
+    """Test whether a type is that of `int` data or an index."""
     match kind:
         case s.IndexType() | s.ScalarType(element="int") | s.ArrayType(element="int"):
             return True
@@ -69,7 +70,7 @@ def _is_open(kind: s.Type) -> bool:
 
 
 def _is_short(work: Cost, sizes: Mapping[str, int]) -> bool:
-    """Test whether a run takes little work; if that is unknown, only the least sizes are tried."""
+    """Test whether a run takes at most MAX_WORK; if that is unknown, whether all sizes are among the smallest."""
     try:
         if work.valued:
             return enclose_count(work, sizes).upper <= MAX_WORK
@@ -85,19 +86,21 @@ FAILURES = frozenset(
     (rules.PARTNER, rules.MESSAGE_SIZE, rules.DEADLOCK, rules.LOST_MESSAGE, rules.OUTPUT_TWICE, rules.UNSET)
 )
 MAX_REPEATED_GRID, SEVERAL = 3, 2
-"""On grids of at most MAX_REPEATED_GRID processors SEVERAL runs are made, on larger ones one."""
+"""On each grid of at most `MAX_REPEATED_GRID` processors `SEVERAL` runs are made, on each larger one a single run."""
 WORK, MESSAGE_WORK = 1_000_000, 30
-"""The work of all runs of an algorithm, about a second; the work that a message, or a processor, counts as."""
+"""The limit of work of all runs of an algorithm, about a second, and the work that a message or a processor counts as.
+"""
 MAX_TRIALS, MAX_ASKED = 64, 400
-"""Number of runs that are tried on a grid, and of candidate sizes from which they are chosen."""
+"""The maximum numbers of points that are tried on a grid, and of candidates from which they are chosen."""
 Point = Mapping[str, int]
 
 
 @record
 class Messages:
-    """The result of runs on grids: a failure, the P up to which there is none, or (P = 0) why none was run.
+    """The result of runs on grids: a failure, or the number of `processors` up to which there is none.
 
-    `replicated` are the sizes of the first run in which several processors read one element of the input.
+    If nothing was run that number is 0, and `reason` says why. `replicated` are the sizes of the first run in which
+    several processors read one element of the input.
     """
 
     failure: Diagnostic | None
@@ -115,7 +118,10 @@ class Messages:
 
 
 def check_messages(module: Module, algorithm: s.Algorithm, most: int = LARGEST) -> Messages | None:
-    """Run grids of 1 to `most` processors; None if no message is sent and no element is output twice."""
+    """Check messages by runs on grids of 1 to `most` processors.
+
+    None if the algorithm sends no messages, unless an element is output twice.
+    """
     agreements = module.agreements.get(algorithm)
     messages = _checked(module, algorithm, most)
     fails = messages is not None and messages.failure is not None and messages.failure.rule is rules.OUTPUT_TWICE
@@ -124,22 +130,23 @@ def check_messages(module: Module, algorithm: s.Algorithm, most: int = LARGEST) 
 
 @lru_cache(maxsize=256)
 def _checked(module: Module, algorithm: s.Algorithm, most: int) -> Messages | None:
+    """Run an algorithm on grids of 1 to `most` processors until a run fails; None if it is not on a grid."""
     agreements = module.agreements.get(algorithm)
     if not algorithm.grid or agreements is None:
         return None
     if agreements.axes and agreements.data is not None:
-        left_over = _unpaired(module, algorithm)
-        if left_over is not None:
-            return Messages(left_over, 0)
-        return Messages(None, 0, f"data decides the messages of line {agreements.data.line}")
+        unpaired = _unpaired(module, algorithm)
+        if unpaired is not None:
+            return Messages(unpaired, 0)
+        return Messages(None, 0, f"the messages of line {agreements.data.line} depend on data")
     left, reached = WORK, most
     replicated: Point | None = None
     ran = False
-    # Failures and refusals on several processors are reported rather than those on one.
+    # Failures and refusals on several processors are reported in preference to those on one.
     alone: Diagnostic | None = None
     refusals: dict[bool, Diagnostic] = {}
     for number, points in enumerate(_grids(module, algorithm, most)):
-        # The smallest possible sizes hide failures that the next ones have.
+        # The smallest sizes may hide failures that the next ones show.
         few = bool(points) and points[0]["P"] <= MAX_REPEATED_GRID
         tried = points if few else points[number % 2 :] or points
         runs = (_run(module, algorithm, point, left) for point in islice(tried, MAX_TRIALS))
@@ -147,14 +154,14 @@ def _checked(module: Module, algorithm: s.Algorithm, most: int) -> Messages | No
         if refused is not None:
             refusals.setdefault(points[0]["P"] == 1, refused)
         if isinstance(outcome, Diagnostic) and outcome.rule is rules.OUTPUT_TWICE and agreements.output is not None:
-            return Messages(None, 0, f"data decides what line {agreements.output.line} outputs")
+            return Messages(None, 0, f"the output of line {agreements.output.line} depends on data")
         if isinstance(outcome, Diagnostic):
             if points[0]["P"] > 1:
                 return _report_failure(module, algorithm, outcome)
             alone, outcome = outcome, None
             continue
         if outcome is None and refused is not None and not ran:
-            # It may run on more processors.
+            # The algorithm may run on more processors.
             continue
         ran = ran or outcome is not None
         if outcome is not None and outcome.replicated and replicated is None:
@@ -175,7 +182,7 @@ def _checked(module: Module, algorithm: s.Algorithm, most: int) -> Messages | No
 def _first_failure(
     runs: Iterable[Diagnostic | CompletedRun | Refusal | None], most: int
 ) -> tuple[Diagnostic | CompletedRun | None, Diagnostic | None]:
-    """Return the first failure, or else the first of `most` completed runs; and the first refusal."""
+    """Return the first failure, else the first completed run, of `most` completed ones; also the first refusal."""
     refused: Diagnostic | None = None
     ran: list[CompletedRun] = []
     for run in runs:
@@ -192,16 +199,16 @@ def _first_failure(
 
 @lru_cache(maxsize=256)
 def replicated_input(module: Module, algorithm: s.Algorithm, most: int) -> Point | None:
-    """Find a run on up to `most` processors in which several read one element of a global array.
+    """Find a run on up to `most` processors in which several read one element of a global array; return its sizes.
 
-    None if no run shows that, which implies nothing for larger sizes.
+    None if no run shows that; runs at larger sizes still may.
     """
     if not algorithm.grid:
         return None
     messages = _checked(module, algorithm, most)
     if messages is not None and messages.processors:
         return messages.replicated
-    # Where data decides about messages, nothing has been run yet.
+    # If the messages depend on data, nothing has been run yet.
     for points in _grids(module, algorithm, most):
         ran = next((run for point in points if (run := _run(module, algorithm, point, WORK // most))), None)
         if isinstance(ran, CompletedRun) and ran.replicated:
@@ -211,7 +218,7 @@ def replicated_input(module: Module, algorithm: s.Algorithm, most: int) -> Point
 
 @record
 class CompletedRun:
-    """A run that ended, or reached the limit: its work, and whether its input was replicated."""
+    """A run that ended or reached the limit of work, with its sizes, its work, and whether its input was replicated."""
 
     at: Point
     work: int
@@ -220,7 +227,7 @@ class CompletedRun:
 
 @record
 class Refusal:
-    """A run that a callee refused, because its `where` is false."""
+    """A run that stopped because the `where` of a callee is false."""
 
     reason: Diagnostic
 
@@ -230,7 +237,7 @@ def _report_failure(module: Module, algorithm: s.Algorithm, failure: Diagnostic)
     where = s.names(algorithm.where)
     free = ", ".join(f"`{name}`" for name in module.signatures[algorithm].indices if name not in where)
     if free:
-        return Messages(None, 0, f"no `where` says what {free} may be")
+        return Messages(None, 0, f"no `where` restricts {free}")
     left = _unpaired(module, algorithm) if failure.rule in (rules.DEADLOCK, rules.LOST_MESSAGE) else None
     if left is not None:
         failure = replace(left, rule=failure.rule, message=f"{left.message}; {failure.message}")
@@ -238,7 +245,7 @@ def _report_failure(module: Module, algorithm: s.Algorithm, failure: Diagnostic)
 
 
 def _unpaired(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
-    """The first `send` or `receive` without a partner in the text of its algorithm; None without one."""
+    """Find the first `send` or `receive` that has no partner in the text of its algorithm; None without one."""
     for caller in (algorithm, *find_reachable(module, algorithm)):
         by_operation: dict[str, list[s.Communicate]] = {"send": [], "receive": []}
         for node in s.nodes(caller.body):
@@ -254,7 +261,10 @@ def _unpaired(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
 
 
 def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Diagnostic | CompletedRun | Refusal | None:
-    """Run at sizes with limited work: return the failure, the completed run or a refusal; None without a run."""
+    """Run an algorithm at a point with at most `most` work: return a failure, a completed run or a refusal.
+
+    None if it cannot be run, or another fault stops it.
+    """
     run = executor.try_run(module, algorithm, point, max(most // point["P"], 1))
     if isinstance(run, Diagnostic):
         if run.rule is rules.WHERE:
@@ -271,7 +281,7 @@ def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Dia
 
 
 def _bound(module: Module, algorithm: s.Algorithm, span: Span | None) -> str:
-    """Describe the sizes of the callee in the call at a span."""
+    """Describe the sizes of the callee in the call at a span, as `, with n = m/2`; empty if they are unknown."""
     calls = (node for node in s.nodes(algorithm.body) if isinstance(node, s.Call) and node.span == span)
     bindings = next((module.bindings[call] for call in calls if call in module.bindings), {})
     values = [f"{name} = {format_expression(value)}" for name, value in bindings.items() if value is not None]
@@ -280,10 +290,13 @@ def _bound(module: Module, algorithm: s.Algorithm, span: Span | None) -> str:
 
 # Sizes
 def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[Point]]:
-    """Yield small sizes for grids of 1, 2, ... processors: the most square grid, and small long ones."""
+    """Yield for grids of 1, 2, ... processors a list of points with small sizes.
+
+    For each number there is the most square grid; for small numbers also the longest one.
+    """
     signature = module.signatures[algorithm]
     names = ("P", *signature.size_names, *signature.indices)
-    # Every run divides so; runs that other assumptions exclude are to be seen refused.
+    # These divisions hold in every run; runs that other assumptions exclude are made, to see that they are refused.
     facts = (*grid_facts(algorithm), *algorithm.where, *find_exact_divisions(algorithm))
     search = search_of(algorithm, declared_scope(module, algorithm), names, facts)
     likely = search_of(algorithm, declared_scope(module, algorithm), names, (*facts, *assumed_facts(module, algorithm)))
@@ -304,15 +317,15 @@ def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[P
 
 
 def _sizes(search: SizeSearch, likely: SizeSearch, shape: Point) -> Iterator[Point]:
-    """Yield small values of the remaining sizes that the facts allow."""
-    processors, left = shape["P"], [name for name in search.names if name not in shape]
+    """Yield points with the `shape` of a grid and small values of the other sizes, `likely` ones first."""
+    processors, free = shape["P"], [name for name in search.names if name not in shape]
     small = dict.fromkeys((processors, 2 * processors, processors**2, 1, 2, 3, processors + 1))
-    width = max(2, int(MAX_ASKED ** (1 / max(1, len(left)))))
+    width = max(2, int(MAX_ASKED ** (1 / max(1, len(free)))))
     values = [
         [*small][:width] if name in search.least else (0, 1, processors - 1) if name in s.names(likely.facts) else (0,)
-        for name in left
+        for name in free
     ]
     for source in (likely, search):
         yield from source.points(
-            ({**shape, **dict(zip(left, asked, strict=True))} for asked in product(*values)), shape
+            ({**shape, **dict(zip(free, asked, strict=True))} for asked in product(*values)), shape
         )

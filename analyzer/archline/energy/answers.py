@@ -55,10 +55,10 @@ def derive_energies(
     *,
     everywhere: bool = False,
 ) -> list[EnergyResult]:
-    """Return the energies of all subjects on all machines; each subject takes the sizes that it has.
+    """Return the energy of each subject on each machine, at those of the sizes `at` that it has; without, in symbols.
 
-    In symbols, energies on a grid are of the general case, several processors along each axis, unless `everywhere`.
-    Raises ArchlineError as `energy` does.
+    In symbols, energies on a grid are those of the general case, several processors along each axis, or with
+    `everywhere` those of all grids. Raises ArchlineError as `energy` does.
     """
     check_facts(where, subjects)
     if at is None and settings.runs:
@@ -85,18 +85,18 @@ def derive_energies(
 
 
 def explain_choice(chosen: Subject, model: Model, asked: str = "energy") -> tuple[str, ...]:
-    """Say why a roofline is taken where no model is chosen, unless the quantity that is `asked` for takes one first."""
+    """Return a note on why a roofline is the default model; none if the quantity `asked` for has it as first choice."""
     levels = "+" in model.name
     if not model.name.startswith("roofline") or isinstance(chosen, FormulaSubject) or (asked in TIMED and not levels):
         return ()
     why = "has levels of caches" if levels else "lacks quantities that ice needs"
-    return (f"no model is chosen, and the machine {why}: {model.name} is taken",)
+    return (f"no model is given, and the machine {why}: {model.name} is used",)
 
 
 def apply_to_subject(
     chosen: Subject, machine: Machine, model: Model, settings: Settings
 ) -> tuple[ModelOnMachine, Machine]:
-    """Return a model on a machine for a subject, and the machine with its processors. Raises ArchlineError."""
+    """Return a model on a machine for a subject, and the machine with `settings.procs` set. Raises ArchlineError."""
     metrics = {*chosen.metrics, "Z", "L"}
     if settings.procs is not None and settings.runs:
         raise error(rules.OPTIONS_CLASH, "runs count one processor; `--procs` is for derived inputs and formulas")
@@ -107,7 +107,7 @@ def apply_to_subject(
         metrics -= set(ON_REQUEST) - model.held
     on_machine = ModelOnMachine(model, machine, frozenset(metrics))
     on_machine.require()
-    # Notes hold the power, and the memory of a processor, against its limit.
+    # Notes compare the power, and the memory of a processor, with its limit.
     read = on_machine.read | {"power_rated"} | ({"memory_max"} if "memory" in model.inputs else set())
     own_cache = on_machine.model.levels or not settings.chosen_cache
     of_caches = OF_CACHES - {"fast_memory"} if on_machine.model.levels else OF_CACHES
@@ -120,26 +120,26 @@ def apply_to_subject(
 
 
 def set_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -> Machine:
-    """Set the number of cores of a machine if the model counts them. Raises ArchlineError (AL411)."""
-    fine = model.processors == "span" if not isinstance(chosen, FormulaSubject) else "P" in chosen.names.needed
+    """Return the machine, with `procs` cores if the model counts them. Raises ArchlineError (AL411)."""
+    takes_procs = model.processors == "span" if not isinstance(chosen, FormulaSubject) else "P" in chosen.names.needed
     if model.processors == "cores":
         # Each core keeps its rate, also if the machine defines that as its peak over its cores.
         rates = {name: replace(item, formula=None) for name, item in machine.quantities.items() if name == "core_rate"}
         return machine.with_parameters({**rates, "cores": read_parameter("cores", str(procs))})
     if isinstance(chosen, AlgorithmSubject) and chosen.on_grid:
         hint = "give its sizes: --at " + ",".join(f"{name}=..." for name in chosen.names.sizes)
-        raise error(rules.OPTIONS_CLASH, f"the grid of `{chosen.name}` says how many processors it has", hint=hint)
-    if not fine:
-        what = "formulas without P" if isinstance(chosen, FormulaSubject) else "programs of shared memory"
-        hint = "its rates are the whole device's" if not model.processors else "give formulas in which P stands"
-        raise error(rules.OPTIONS_CLASH, f"model `{model.name}` does not use `--procs` for {what}", hint=hint)
+        raise error(rules.OPTIONS_CLASH, f"the grid of `{chosen.name}` determines the number of processors", hint=hint)
+    if not takes_procs:
+        subject_kind = "formulas without P" if isinstance(chosen, FormulaSubject) else "shared-memory programs"
+        hint = "its rates are those of the whole device" if not model.processors else "give formulas that contain P"
+        raise error(rules.OPTIONS_CLASH, f"model `{model.name}` does not use `--procs` for {subject_kind}", hint=hint)
     return machine
 
 
 def derive_numeric(
     chosen: Subject, machine: Machine, model: Model, at: Given, settings: Settings, more: frozenset[str] = frozenset()
 ) -> EnergyResult:
-    """Return the energy at sizes, and `more` metrics. Raises ArchlineError."""
+    """Return the energy at the sizes `at`, with `more` metrics among its inputs. Raises ArchlineError."""
     if (
         settings.procs is None
         and not isinstance(chosen, FormulaSubject)
@@ -153,7 +153,7 @@ def derive_numeric(
             settings = replace(settings, procs=_check_processors(at["P"][0]))
         else:
             message = f"model `{model.name}` does not use P for `{chosen.name}`, a shared-memory program"
-            raise error(rules.OPTIONS_CLASH, message, hint="give P for algorithms on grids alone, or another model")
+            raise error(rules.OPTIONS_CLASH, message, hint="give P only for algorithms on grids, or use another model")
     on, machine = apply_to_subject(chosen, machine, model, settings)
     model = on.model
     settings = settings.on(machine, model.levels)
@@ -177,7 +177,7 @@ def derive_numeric(
 
 
 def _describe_sources(on: ModelOnMachine, basis: Basis) -> str:
-    """Describe where the numbers are from, and the assumptions on words that they depend on."""
+    """Describe how the numbers were obtained, and the assumptions on words that they depend on."""
     of_machine = basis.cache is not None and basis.cache.of_machine
     assumed = on.machine.assumptions if of_machine or "word" in on.read else ()
     return "; ".join((basis.data, *(f"assuming {assumption}" for assumption in assumed)))
@@ -201,14 +201,14 @@ def _check_processors(value: object) -> int:
 
 
 def collect_notes(chosen: Subject, estimate: Estimate, cache: CacheUsed | None) -> Iterator[str]:
-    """List what an answer warns of: a cache that is not the machine's, a power above its limit, copies of arrays."""
+    """Yield the warnings on an answer: a cache that is not the machine's, a power above its limit, copies of arrays."""
     constants, model = estimate.machine.values, estimate.model
     limit, needed = constants.get("memory_max"), estimate.amounts.get("memory")
     if limit is not None and needed is not None and needed.lower > limit:
-        yield f"a processor needs {float(needed.lower):.4g} words of memory, the machine's has {float(limit):.4g}"
+        yield f"a processor needs {float(needed.lower):.4g} words of memory, but the machine's has {float(limit):.4g}"
     word, line = (constants.get(name) for name in ("word", "line"))
     if cache is not None and word and line and word * cache.line != line:
-        yield f"the cache has lines of {word * cache.line} B, the machine of {line} B: use L = {line / word}"
+        yield f"the cache has lines of {word * cache.line} B, but the machine has {line} B: use L = {line / word}"
     limit, power = constants.get("power_limit"), estimate.power
     if model.name.startswith("roofline") and limit and power and power.lower > limit:
         yield f"the power is above the machine's limit, {format_si(limit, 'W')}: see `roofline+cap`"
@@ -228,12 +228,12 @@ def _coarser_metrics(on: ModelOnMachine) -> frozenset[str]:
 
 # In symbols
 def derive_symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: bool = False) -> EnergyResult:
-    """Return the energy in symbols: of metrics, and in sizes with the machine's numbers. Raises ArchlineError."""
+    """Return the energy as formulas: in metrics, and in sizes with the machine's numbers. Raises ArchlineError."""
     in_sizes = chosen.in_sizes(everywhere=everywhere)
     on, machine = apply_to_subject(chosen, machine, model, Settings(chosen_cache=True))
     model = on.model
     if model.levels and not isinstance(chosen, FormulaSubject):
-        message = f"model `{model.name}` takes the misses of each level at sizes"
+        message = f"model `{model.name}` needs the misses of each cache level, which are derived at given sizes only"
         hint = "give --at " + ",".join(f"{name}=..." for name in chosen.names.sizes)
         raise error(rules.NEEDS_BOUND, message, hint=hint)
     names = [name for name in METRICS if name in on.needed and name in {*chosen.metrics, "Z", "L"}]
@@ -251,10 +251,10 @@ def derive_symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhe
     }
     if model.at_most:
         terms = {name: replace(end, lower="0") for name, end in terms.items()}
-    whole = on.complete(model.expanded(model.expression))
+    total = on.complete(model.expanded(model.expression))
     shown = SymbolicEnergy(
         tuple(metric for metric in metrics if metric.name not in ("Z", "L")),
-        _write_with_units(whole, machine),
+        _write_with_units(total, machine),
         None if _lacks_quantity(on, "time") else _bound_in_sizes(on.formula("time"), numbers, bounds),
         terms,
         _derive_growths(on, in_sizes, names) if len(terms) == len(model.energy) and not model.at_most else {},

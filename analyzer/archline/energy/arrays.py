@@ -42,11 +42,11 @@ LOWER_PREFIX = "least "
 def upper_at(
     subject: Subject, result: EnergyResult, sizes: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> dict[str, NDArray[Any]]:
-    """Return upper bounds on time, energy and its terms; formulas are substituted, metrics of algorithms evaluated
-    first.
+    """Return upper bounds on time, energy and its terms at arrays of sizes and of machine parameters.
 
-    An amount that lowers a term (work in ICE's memory time) enters by its lower bound. Raises ArchlineError (AL401 to
-    AL407, AL465).
+    Formulas typed by hand are substituted in those of the model; metrics of algorithms are evaluated first. An amount
+    that lowers a term (work in ICE's memory time) enters by its lower bound. Raises ArchlineError (AL401 to AL407,
+    AL465).
     """
     refuse_levels(result.model, "`upper_at`")
     for name in parameters:
@@ -63,8 +63,8 @@ def upper_at(
     formulas = {name: expr for name, expr in formulas.items() if not (names_in(expr) & QUANTITIES.keys()) - available}
     values: dict[str, Any] = {**{name: float(value) for name, value in machine.values.items()}, **parameters}
     formulas = {name: bound.upper for name, bound in bound_in_names(subject, formulas).items()}
-    usual = find_cache(machine) or DEFAULT_CACHE
-    words = {name: sizes.get(name, getattr(usual, name)) for name in ("Z", "L")}
+    default_cache = find_cache(machine) or DEFAULT_CACHE
+    words = {name: sizes.get(name, getattr(default_cache, name)) for name in ("Z", "L")}
     if isinstance(subject, AlgorithmSubject):
         subject_sizes = {name: value for name, value in sizes.items() if name not in words}
         for name in frozenset().union(*map(names_in, formulas.values())) - words.keys():
@@ -77,34 +77,34 @@ def upper_at(
     else:
         check_known(from_python(sizes), [subject.names])
         values |= {**words, **{f"{SIZE}{name}": value for name, value in {**words, **sizes}.items()}}
-    run = compile_formulas(formulas)
-    missing = [name for name in run.names if name not in values]
+    evaluate_all = compile_formulas(formulas)
+    missing = [name for name in evaluate_all.names if name not in values]
     if missing:
         raise error(rules.MISSING_SIZE, f"no value is given for `{missing[0].removeprefix(SIZE)}`")
-    return run(values)
+    return evaluate_all(values)
 
 
 def expand_quantities(expr: s.Expr, machine: Machine, parameters: Collection[str]) -> s.Expr:
-    """Replace quantities in a formula that the machine computes from parameters that vary."""
+    """Replace the quantities that the machine computes from others by their formulas, if `parameters` vary."""
     rules = {name: item.formula for name, item in machine.quantities.items() if item.formula and name not in parameters}
-    while parameters and (held := names_in(expr) & rules.keys()):
-        expr = substitute_names(expr, {name: rules[name] for name in held})
+    while parameters and (computed := names_in(expr) & rules.keys()):
+        expr = substitute_names(expr, {name: rules[name] for name in computed})
     return expr
 
 
 def bound_in_names(subject: Subject, formulas: Mapping[str, s.Expr]) -> dict[str, FormulaBounds[s.Expr]]:
-    """Return bounds on formulas of metrics and quantities, in names that have numbers at points.
+    """Return bounds on formulas of metrics and quantities, in names that have a number at each point.
 
     For an algorithm the names are its metrics, "flops", and "least flops" for a lower bound that differs; for formulas
     typed by hand their sizes, "size n", which may have the name of a quantity.
     """
     if isinstance(subject, AlgorithmSubject):
-        held = (frozenset().union(*map(names_in, formulas.values())) & METRICS.keys()) - {"Z", "L"}
-        inexact = [name for name in held if not subject.cost(name).exact]
-        ends = {name: FormulaBounds(b.name(f"{LOWER_PREFIX}{name}"), b.name(name)) for name in inexact}
-        return {name: bound_formula(formula, ends) for name, formula in formulas.items()}
-    own_names = {name: b.name(f"{SIZE}{name}") for name in subject.target.sizes}
-    targets = {name: substitute_names(formula, own_names) for name, formula in subject.target.formulas.items()}
+        metrics = (frozenset().union(*map(names_in, formulas.values())) & METRICS.keys()) - {"Z", "L"}
+        inexact = [name for name in metrics if not subject.cost(name).exact]
+        bounds = {name: FormulaBounds(b.name(f"{LOWER_PREFIX}{name}"), b.name(name)) for name in inexact}
+        return {name: bound_formula(formula, bounds) for name, formula in formulas.items()}
+    size_names = {name: b.name(f"{SIZE}{name}") for name in subject.target.sizes}
+    targets = {name: substitute_names(formula, size_names) for name, formula in subject.target.formulas.items()}
     expanded = {name: substitute_names(formula, targets) for name, formula in formulas.items()}
     return {name: FormulaBounds(formula, formula) for name, formula in expanded.items()}
 
@@ -114,7 +114,7 @@ def _evaluate_upper(subject: AlgorithmSubject, cost: Cost, sizes: Mapping[str, A
 
 
 def convert_to_floats(known: ExactValues) -> dict[str, float]:
-    """Return numbers for the names in formulas."""
+    """Return the values at a point as floats: upper ends by name, lower ends with the prefix of lower bounds."""
     values = {name: float(interval.upper) for name, interval in known.values.items()}
     return values | {f"{LOWER_PREFIX}{name}": float(interval.lower) for name, interval in known.values.items()}
 
@@ -126,33 +126,33 @@ def make_exact_number(value: float) -> Number:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether values are integers."""
+    """Whether a value is an integer, as the elements of arrays are."""
     return np.ndim(value) > 0 or value == int(value)
 
 
 def convert_array(value: Any) -> Any:
-    """Return values in floating point."""
+    """Return a number, or an array, in floating point."""
     return value.astype(np.float64) if isinstance(value, np.ndarray) else float(value)
 
 
 def sharpen_one_by_one(bounds: NDArray[Any], cost: Cost, points: Mapping[str, Any]) -> None:
-    """Raise lower bounds at integer points to those by windows, until time runs out."""
-    for place in range(len(bounds) if cost.least_at is not None and len(bounds) <= MAX_SHARPENED else 0):
-        if place % 64 == 0 and is_out_of_time():
+    """Raise lower bounds on a cost at integer points, in place, to sharper ones by windows, until time runs out."""
+    for index in range(len(bounds) if cost.least_at is not None and len(bounds) <= MAX_SHARPENED else 0):
+        if index % 64 == 0 and is_out_of_time():
             break
         with suppress(EvaluationError):
             assert cost.least_at is not None
-            sharper = cost.least_at({name: int(values[place]) for name, values in points.items()})
-            bounds[place] = max(bounds[place], float(sharper))
+            sharper = cost.least_at({name: int(values[index]) for name, values in points.items()})
+            bounds[index] = max(bounds[index], float(sharper))
 
 
 def ends_one_by_one(cost: Any, sizes: Mapping[str, Any], length: int, lower: bool) -> NDArray[Any]:
-    """Return a bound of a cost at points with fractional values; NaN where it has none."""
+    """Return the `lower` or the upper bound of a cost at points with fractional sizes; NaN where it has none."""
     bounds = np.full(length, np.nan)
-    for place in range(length):
-        point = {name: Fraction(int(value[place])) if np.ndim(value) else value for name, value in sizes.items()}
+    for index in range(length):
+        point = {name: Fraction(int(value[index])) if np.ndim(value) else value for name, value in sizes.items()}
         try:
-            bounds[place] = enclose_count(cost, point).ends[0 if lower else 1]
+            bounds[index] = enclose_count(cost, point).ends[0 if lower else 1]
         except EvaluationError:
             continue
     return bounds

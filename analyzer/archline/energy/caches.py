@@ -1,4 +1,4 @@
-"""The cache that io depends on is found here: as given, as Z and L among sizes, or assumed; and how runs are made."""
+"""Find the cache that io depends on: as given, as Z and L among sizes, or assumed; and hold the settings of runs."""
 
 from __future__ import annotations
 
@@ -31,16 +31,13 @@ OF_CACHES = frozenset(
 
 
 def find_cache(machine: Machine) -> Cache | None:
-    """Return the cache of a machine whose file has the sizes of its fast memory, of its lines and of its words.
-
-    Without a fast memory it is the cache of the last level.
-    """
+    """Return the fast memory of a machine as a cache, else a cache of its last level; None if sizes are missing."""
     fast_cache = _make_cache(machine, "fast_memory", "line")
     return fast_cache or next((cache for _, cache in reversed(list_level_caches(machine))), None)
 
 
 def list_level_caches(machine: Machine) -> tuple[tuple[str, Cache], ...]:
-    """Return the cache of each level of a machine: one instance of it."""
+    """Return the name of each level of a machine with one of its caches."""
     caches = ((level, _make_cache(machine, f"{level}_capacity", f"{level}_line")) for level in LEVELS)
     return tuple((level, cache) for level, cache in caches if cache is not None)
 
@@ -54,10 +51,10 @@ def _make_cache(machine: Machine, capacity: str, line_name: str) -> Cache | None
 
 
 def make_levels_error(machine: Machine, what: str) -> ArchlineError:
-    """Return the error (AL408) about a given cache if the model takes the caches of a machine's levels."""
+    """Return the error (AL408) about a cache given as `what` says, for a model that uses the levels of a machine."""
     level, _ = list_level_caches(machine)[-1]
     hint = f"--parameter {level}_capacity=... changes a level"
-    return error(rules.WRONG_CACHE, f"{what}, and the caches are those of the levels of `{machine.name}`", hint=hint)
+    return error(rules.WRONG_CACHE, f"{what}, but the caches are those of the levels of `{machine.name}`", hint=hint)
 
 
 def read_words(text: str) -> dict[str, int]:
@@ -66,7 +63,7 @@ def read_words(text: str) -> dict[str, int]:
         given = read_settings(text, "--cache")
     except ArchlineError as problem:
         hint = "write --cache Z=32768,L=8: the words of fast memory and of a line"
-        problems = [replace(x, hint=hint) if x.rule is UNEXPECTED else x for x in problem.diagnostics]
+        problems = [replace(item, hint=hint) if item.rule is UNEXPECTED else item for item in problem.diagnostics]
         raise ArchlineError(problems) from None
     words: dict[str, int] = {}
     for name, (value, span) in given.items():
@@ -97,7 +94,7 @@ def read_given_cache(cache: Cache | str | None) -> Cache | None:
 
 
 def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:
-    """Return the cache whose Z and L a point has, and that it was asked for; else the cache that is given.
+    """Return the cache of the Z and L of a point, and True; else `cache`, and whether it was `chosen` by the user.
 
     Raises ArchlineError (AL408) if only one of the two is given, or if a cache was asked for in addition.
     """
@@ -114,7 +111,7 @@ def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | N
 
 @record
 class Processors:
-    """P processors with a private cache each, under a schedule."""
+    """Processors with a private cache each, under a schedule, which is `described` in words."""
 
     count: int
     schedule: Schedule
@@ -123,12 +120,13 @@ class Processors:
 
 @record
 class Settings:
-    """The parameters by which inputs are found and runs are made: the cache, the execution and its data.
+    """The settings of derivations and runs: the cache, the execution and its data.
 
-    `levels` are the caches of the machine's levels, for models that take them; `cache` is then that of the last level,
-    or with `of_machine` the machine's own. `option` is the option that gave the sizes. `engine` and `timeout` are
-    parameters of `execute`. With `processors` a run is simulated on private caches. With a `machine` the longest paths
-    through a grid have times; `path` is a metric of paths, or "time", whose longest path is kept in pieces.
+    `cache` is as given, the machine's (`of_machine`) or the default. `levels` are the caches of the machine's levels,
+    for models that use these; `cache` is then that of the last level. `option` is the option that gave the sizes.
+    `engine` and `timeout` are parameters of `execute`. With `processors` a run is simulated on private caches. With a
+    `machine` the longest paths through a grid have times; `path` is a metric of paths, or "time", whose longest path is
+    recorded step by step.
     """
 
     cache: Cache = DEFAULT_CACHE
@@ -149,11 +147,11 @@ class Settings:
     path: str | None = None
 
     def takes_levels(self, at: Container[str]) -> bool:
-        """Whether the caches are those of a machine's levels, as no other cache is asked for."""
+        """Whether the caches may be those of a machine's levels, since no other cache is asked for."""
         return not (self.chosen_cache or "Z" in at or "L" in at)
 
     def on(self, machine: Machine, levels: Collection[str] = ()) -> Settings:
-        """Return settings with the machine's cache, or with those of its levels, if no cache is asked for.
+        """Return settings with the machine's cache, or with the caches of `levels`, unless a cache is asked for.
 
         Raises ArchlineError (AL408) for a cache that is asked for together with levels.
         """

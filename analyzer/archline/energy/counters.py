@@ -1,4 +1,4 @@
-"""Energy counters of this machine are read here: RAPL by the powercap files of Linux, and NVML for GPUs of NVIDIA."""
+"""Read the energy counters of this machine: RAPL from the powercap files of Linux, and NVML for NVIDIA GPUs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Counter(Protocol):
 
 
 class Rapl:
-    """The packages and memory of this machine, by files of Linux that root alone may read.
+    """The energy of the packages and the memory of this machine, from files of Linux that only root may read.
 
     A package contains its cores, and `psys` the packages, so that these are not added; memory (`dram`) is counted
     separately. Counters wrap around at `max_energy_range_uj`: they are read at least once before that.
@@ -40,7 +40,7 @@ class Rapl:
             name.parent for name in names if name.read_text(encoding="ascii").startswith(("package", "dram"))
         ]
         if not self._zones:
-            hint = "RAPL is for x86 on Linux; in a virtual machine there is mostly none"
+            hint = "RAPL needs Linux on x86, and is mostly missing in virtual machines"
             raise error(rules.COUNTERS, f"there are no energy counters in `{folder}`", path=str(folder), hint=hint)
         self._lock = threading.Lock()
         self._last = {zone: _read_microjoules(zone / "energy_uj") for zone in self._zones}
@@ -51,7 +51,7 @@ class Rapl:
             for zone in self._zones:
                 now = _read_microjoules(zone / "energy_uj")
                 if now < self._last[zone]:
-                    # The counter went through its largest value and 0.
+                    # The counter wrapped around.
                     self._total += _read_microjoules(zone / "max_energy_range_uj") + 1
                 self._total += now - self._last[zone]
                 self._last[zone] = now
@@ -62,14 +62,17 @@ def _read_microjoules(file: Path) -> int:
     try:
         return int(file.read_text(encoding="ascii"))
     except PermissionError:
-        hint = "run as root, or let root give the permission: chmod o+r on this file"
-        raise error(rules.COUNTERS, f"`{file}` may be read by root alone", path=str(file), hint=hint) from None
+        hint = "run as root, or let root grant read access: chmod o+r on this file"
+        raise error(rules.COUNTERS, f"only root may read `{file}`", path=str(file), hint=hint) from None
     except (OSError, ValueError) as problem:
         raise error(rules.COUNTERS, f"`{file}` cannot be read: {problem}", path=str(file)) from None
 
 
 class Nvml:
-    """A GPU of NVIDIA, from Volta on, by the package `nvidia-ml-py`. Raises ArchlineError (AL469) without either."""
+    """The energy of an NVIDIA GPU, from Volta on, by the package `nvidia-ml-py`.
+
+    Raises ArchlineError (AL469) if either is missing.
+    """
 
     def __init__(self, index: int = 0) -> None:
         try:
@@ -79,8 +82,10 @@ class Nvml:
             self._millijoules = partial(library.nvmlDeviceGetTotalEnergyConsumption, device)
             self._start = self._millijoules()
         except Exception as problem:
-            hint = "`pip install nvidia-ml-py`; the counter is that of Volta and later"
-            raise error(rules.COUNTERS, f"NVML gives no energy of GPU {index}: {problem}", hint=hint) from None
+            hint = "run `pip install nvidia-ml-py`; GPUs have the counter from Volta on"
+            raise error(
+                rules.COUNTERS, f"NVML does not report the energy of GPU {index}: {problem}", hint=hint
+            ) from None
 
     def joules(self) -> float:
         return float(self._millijoules() - self._start) / 1e3

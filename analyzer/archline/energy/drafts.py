@@ -36,7 +36,7 @@ def read_draft(path: Path, command: str) -> Draft:
     """Return the draft of a listing of `lscpu` or `nvidia-smi`. Raises ArchlineError (AL493, as reading it does)."""
     if command not in MAKES:
         hint = f"write --from {' FILE, or --from '.join(MAKES)} FILE"
-        raise error(rules.LISTING, f"listings of `{command}` are not read", hint=hint)
+        raise error(rules.LISTING, f"listings of `{command}` cannot be read", hint=hint)
     name = f"{path.name}, a listing of {command}"
     processor, *items = (_draft_lscpu if command == "lscpu" else _draft_nvidia_smi)(read_listing(path, command))
     notes = tuple(item for item in items if isinstance(item, str))
@@ -78,14 +78,14 @@ def _draft_lscpu(listing: Listing) -> DraftItems:
         for pair in zip(rows.get(f"Core(s) per {word}", ()), rows.get(f"{word.title()}(s)", ()), strict=False)
     ]
     cores = sum((per_group.number() * number.number() for per_group, number in groups), Fraction(0))
-    of_cores = "; ".join(str(row) for pair in groups for row in pair)
+    core_rows = "; ".join(str(row) for pair in groups for row in pair)
     if cores:
-        yield _make_table("cores", cores, "1", of_cores)
+        yield _make_table("cores", cores, "1", core_rows)
     caches = list(_find_caches(rows))
     threads = [rows[key][0].number() for key in ("CPU(s)", "Thread(s) per core") if key in rows]
     uneven = any(number and cores % number for _, _, number, _ in caches)
     if len(names) > 1 or (cores and (uneven or (len(threads) == 2 and threads[0] != threads[1] * cores))):
-        yield "Its cores differ, or some are offline: which has which clock and cache is not in the listing."
+        yield "Its cores differ, or some are offline: the listing does not show the clock and the caches of each."
         caches = [cache for cache in caches if cache[2] == 1]
     else:
         yield from _find_clock(rows)
@@ -94,20 +94,20 @@ def _draft_lscpu(listing: Listing) -> DraftItems:
     words = {word for end in (" ", "") for word in end.join(row.value for row in flags).split()}
     width = next((name for name in _VECTORS if name in words), None)
     if "sve" in words:
-        yield "It has SVE, whose vectors may be of any length: no flag says which."
+        yield "It has SVE, whose vector length depends on the processor: no flag gives it."
     elif width is not None:
         place = f"line {flags[0].span.line}, Flags: {width}"
         yield _make_table("simd", Fraction(_VECTORS[width]), "1", place, "inferred")
     for level, size, number, place in caches:
         yield _make_table(f"{level}_capacity", size, "KiB", place, "inferred" if number else "rated")
         if cores and number:
-            yield _make_table(f"{level}_shared", cores / number, "1", f"{place}; {of_cores}", "inferred")
+            yield _make_table(f"{level}_shared", cores / number, "1", f"{place}; {core_rows}", "inferred")
     for row in [entries[-1] for key, entries in rows.items() if key.endswith(" COHERENCY-SIZE")][-1:]:
         yield _make_table("line", row.number(), "B/line", row)
     if "Hypervisor vendor" in rows:
-        yield "A virtual machine: cores and caches are those that it is shown; others may share them."
+        yield "A virtual machine: cores and caches are as presented to it; other machines may share them."
     if "Socket(s)" in rows and (sockets := rows["Socket(s)"][0].number()) > 1:
-        yield f"All {sockets} sockets together: give bandwidth and power of all of them too."
+        yield f"All {sockets} sockets together: give their total bandwidth and power too."
 
 
 def _find_clock(rows: Rows) -> DraftItems:
@@ -121,17 +121,17 @@ def _find_clock(rows: Rows) -> DraftItems:
 
 
 def _find_caches(rows: Rows) -> Iterator[tuple[str, Fraction, Fraction | None, str]]:
-    """Yield KiB of one cache of each level, the number of caches, and the rows, if the listing determines these."""
+    """Yield each level that the listing determines: its name, KiB of one cache, number of caches, and rows as text."""
     for name in ("L1d", "L1", "L2", "L3"):
-        here = [rows[f"{name}{end}"][0] for end in ("", " cache", " ONE-SIZE") if f"{name}{end}" in rows]
-        entries = [entry for row in here for entry in _read_cache(row)]
+        level_rows = [rows[f"{name}{end}"][0] for end in ("", " cache", " ONE-SIZE") if f"{name}{end}" in rows]
+        entries = [entry for row in level_rows for entry in _read_cache(row)]
         # A size that is not a whole number of pages is rounded to tenths. A level may have caches of two sizes.
         if entries and len({size for size, _ in entries}) == 1 and not entries[0][0] % _PAGE:
-            yield name[:2], *entries[0], "; ".join(map(str, here))
+            yield name[:2], *entries[0], "; ".join(map(str, level_rows))
 
 
 def _read_cache(row: ListedRow) -> Iterator[tuple[Fraction, Fraction | None]]:
-    """Yield KiB of one cache and the number of caches, if a row has these."""
+    """Yield KiB of one cache, and the number of caches or None, if a row has these."""
     match_size = _SIZE.fullmatch(row.value)
     if match_size is None or not float(match_size[1].replace(",", ".")):
         raise row.refused("a size such as `32K` or `256 KiB (8 instances)`")
@@ -152,7 +152,7 @@ _ENDS = {
     "power_limit": ("W", "/power_limit", "/current_power_limit", "power.limit"),
     "memory_max": ("MiB", "fb_memory_usage/total", "memory.total"),
 }
-"""The unit of a quantity in the listing, and the ends of its keys: in the text and XML, and in CSV."""
+"""For each quantity its unit in the listing, and suffixes of its keys: in text and XML, and in CSV."""
 
 
 def _normalise_key(row: ListedRow) -> str:
@@ -175,7 +175,7 @@ def _draft_nvidia_smi(listing: Listing) -> DraftItems:
     for quantity, row in row_of_quantity.items():
         if row is not None:
             unit = _ENDS[quantity][0]
-            words = (row.number(unit) * 1024**2 / 8, "word") if unit == "MiB" else (row.number(unit), unit)
-            yield _make_table(quantity, *words, row)
+            amount = (row.number(unit) * 1024**2 / 8, "word") if unit == "MiB" else (row.number(unit), unit)
+            yield _make_table(quantity, *amount, row)
     if len(names) > 1:
         yield f"The first of {len(names)} devices: `nvidia-smi -q -i 1` lists the second."

@@ -1,4 +1,4 @@
-"""Answer for an energy model on a machine: sound bounds on time, energy and further figures for amounts."""
+"""Evaluate an energy model on a machine: sound bounds on time, energy and further figures, from given amounts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from archline.records import field, record
 
 BALANCED = "balanced"
 TIMED = ("time", "power", "energy_delay")
-"""What the time decides."""
+"""The answers that depend on the time."""
 
 
 def check_amounts(amounts: Mapping[str, Interval]) -> None:
@@ -33,7 +33,7 @@ def check_amounts(amounts: Mapping[str, Interval]) -> None:
     span, work = amounts.get("span"), amounts.get("work")
     processors = amounts.get("P")
     if processors is not None and processors.lower < 1:
-        raise error(rules.WRONG_AMOUNT, f"P is {processors.lower}; there is at least 1 processor")
+        raise error(rules.WRONG_AMOUNT, f"P is {processors.lower}; it must be at least 1")
     if span is not None and span.lower == 0:
         raise error(rules.WRONG_AMOUNT, "the span is 0; an execution has a span of at least 1")
     if span is not None and work is not None and span.lower > work.upper:
@@ -44,7 +44,7 @@ def check_amounts(amounts: Mapping[str, Interval]) -> None:
 
 @record
 class ModelOnMachine:
-    """A model on a machine, for algorithms with these known metrics."""
+    """A model on a machine, for algorithms whose `metrics` are known."""
 
     model: Model
     machine: Machine
@@ -56,15 +56,15 @@ class ModelOnMachine:
 
     @cached_property
     def converted(self) -> Mapping[str, str]:
-        """The conversions that are needed: formulas of metrics and quantities that are unknown."""
-        held = frozenset().union(*(names_in(self.model.formula(name)) for name in ("time", *self.model.energy)))
+        """The conversions that the model's formulas need: a formula for each unknown metric and quantity."""
+        used = frozenset().union(*(names_in(self.model.formula(name)) for name in ("time", *self.model.energy)))
         conversions = {name: text for name, text in self.model.conversions.items() if name not in self._known}
         while (
-            more := frozenset().union(*(names_in(parse_formula(conversions[n])) for n in held & conversions.keys()))
-            - held
+            more := frozenset().union(*(names_in(parse_formula(conversions[n])) for n in used & conversions.keys()))
+            - used
         ):
-            held |= more
-        return {name: text for name, text in conversions.items() if name in held}
+            used |= more
+        return {name: text for name, text in conversions.items() if name in used}
 
     def complete(self, expr: s.Expr) -> s.Expr:
         """Replace unknown names of a formula by their conversions."""
@@ -90,27 +90,27 @@ class ModelOnMachine:
         return self.lacking(*essential)
 
     def lacking(self, *names: str) -> tuple[str, ...]:
-        """Return the quantities in formulas of the model that the machine neither has nor allows to convert."""
-        held = frozenset().union(*(names_in(self.formula(name)) for name in names))
-        return tuple(sorted((held & QUANTITIES.keys()) - self._known))
+        """Return the quantities in the named formulas that the machine neither has nor gives by a conversion."""
+        used = frozenset().union(*(names_in(self.formula(name)) for name in names))
+        return tuple(sorted((used & QUANTITIES.keys()) - self._known))
 
     @property
     def _missing_metrics(self) -> list[str]:
-        held = frozenset().union(*(names_in(self.formula(name)) for name in ("time", *self.model.energy)))
-        return sorted((held & METRICS.keys()) - self._known)
+        used = frozenset().union(*(names_in(self.formula(name)) for name in ("time", *self.model.energy)))
+        return sorted((used & METRICS.keys()) - self._known)
 
     def require(self) -> None:
         """Raise ArchlineError if a quantity (AL458) or a metric (AL460) is missing."""
         if self.missing:
             raise self._make_machine_error(self.missing)
         self._require_positive()
-        for held in self._missing_metrics:
-            hint = did_you_mean(held, self.metrics)
-            raise error(rules.WRONG_AMOUNT, f"model `{self.model.name}` needs `{held}`", hint=hint)
+        for metric in self._missing_metrics:
+            hint = did_you_mean(metric, self.metrics)
+            raise error(rules.WRONG_AMOUNT, f"model `{self.model.name}` needs `{metric}`", hint=hint)
 
     @property
     def without_energy(self) -> str:
-        """The quantities that the machine lacks for an energy, as a message; empty if it has all."""
+        """The message that the machine lacks quantities for the energy; empty if it has all."""
         lacking = self.lacking(*self.model.energy)
         return f"machine `{self.machine.name}` lacks {_write_units(lacking)}" if lacking else ""
 
@@ -140,7 +140,7 @@ class ModelOnMachine:
 
     @cached_property
     def read(self) -> frozenset[str]:
-        """The machine's quantities that an answer depends on, also through formulas of the machine."""
+        """The machine's quantities that the answers depend on, also through formulas of the machine."""
         texts = (self.model.time, *self.model.energy.values(), *self.model.sides.values())
         held = frozenset().union(*(names_in(self.complete(self.model.expanded(text))) for text in texts))
         held |= frozenset().union(*(names_in(self.formula(name)) for name in self.model.figures))
@@ -152,14 +152,14 @@ class ModelOnMachine:
 
     @cached_property
     def needed(self) -> frozenset[str]:
-        """The metrics that the answer depends on, and the flops, for flops per joule."""
+        """The metrics that the answers depend on, and the flops, for flops per joule."""
         texts = [self.model.time, *self.model.energy.values(), *self.model.sides.values()]
         held = [self.complete(self.model.expanded(text)) for text in texts]
         held += [self.formula(name) for name in self.model.figures]
         return frozenset({"flops"}.union(*(names_in(expr) & METRICS.keys() for expr in held)))
 
     def coarser(self, estimate: Estimate) -> Interval | None:
-        """Return the energy by the model's coarser reading; None without one, or without an amount."""
+        """Return the energy with the model's `coarser` terms; None if it has none, or an amount is missing."""
         texts = self.model.coarser
         values = {**self.constants, **estimate.amounts}
         exprs = [self.complete(self.model.expanded(text)) for text in texts.values()]
@@ -173,7 +173,7 @@ class ModelOnMachine:
         return {name: Interval.of(value) for name, value in self.machine.values.items()}
 
     def estimate(self, amounts: Mapping[str, Interval]) -> Estimate:
-        """Return the answer for amounts. Raises ArchlineError (AL458, AL460)."""
+        """Return the model's answer for the amounts of an execution. Raises ArchlineError (AL458, AL460)."""
         self.require()
         values = {**self.constants, **amounts}
         reasons: dict[str, str] = {}
@@ -229,18 +229,23 @@ class ModelOnMachine:
     def elasticities(self, estimate: Estimate) -> dict[str, float]:
         """Return by how many % the energy (the time, in a model without energy) grows per % of each quantity.
 
-        Amounts that are only bounded have their upper bounds here.
+        Amounts that are only bounded enter by their upper bounds.
         """
         values = {name: value.upper for name, value in {**self.constants, **estimate.amounts}.items()}
         text = self.model.expression if estimate.energy is not None else self.model.time
         expr = self.complete(self.model.expanded(text))
-        held = self.machine.quantities
+        quantities_of_machine = self.machine.quantities
         # A quantity is replaced by the quantities it is computed from, even if a file and not the model computes it.
-        computed = {name: held[name].formula for name in self.model.conversions.keys() & held.keys()}
+        computed = {
+            name: quantities_of_machine[name].formula
+            for name in self.model.conversions.keys() & quantities_of_machine.keys()
+        }
         expr = substitute_names(expr, {name: formula for name, formula in computed.items() if formula is not None})
         # The bytes that are moved depend on the word too, by the number of words in a line.
         quantities = sorted(
-            name for name in names_in(expr) & held.keys() if held[name].kind != "definition" and name != "word"
+            name
+            for name in names_in(expr) & quantities_of_machine.keys()
+            if quantities_of_machine[name].kind != "definition" and name != "word"
         )
         result = derive_elasticities(expr, values, quantities)
         return dict(sorted(result.items(), key=lambda pair: -abs(pair[1])))
@@ -251,8 +256,8 @@ class Estimate:
     """A model's answer on one machine, in base units, between sound bounds.
 
     `terms` are those of the energy, `sides` are compared to find what binds, `figures` are further numbers. Values that
-    are None have a reason in `reasons`. `converted` are formulas that replace what machine or algorithm lack.
-    `quotients` are answers in which energy and time, or flops and energy, are at the same amounts.
+    are None have a reason in `reasons`. `converted` are formulas of what the machine or the algorithm lacks.
+    `quotients` are bounds on power and flops per joule, with both sides at the same amounts.
     """
 
     model: Model
@@ -306,8 +311,8 @@ class Estimate:
         sides = self.sides
         if not sides:
             return ""
-        least = max(side.lower for side in sides.values())
-        largest = [name for name, side in sides.items() if side.upper >= least]
+        largest_lower = max(side.lower for side in sides.values())
+        largest = [name for name, side in sides.items() if side.upper >= largest_lower]
         if len(largest) == 1:
             return largest[0]
         ends = {(sides[name].lower, sides[name].upper) for name in largest}
@@ -324,10 +329,14 @@ class Estimate:
 
     @property
     def next_sides(self) -> tuple[str, ...]:
-        """All sides, except for the binding one, that may be the largest of the rest, if one side binds."""
+        """The sides that may be the largest after the one that binds; empty if several may bind."""
         rest = {name: side for name, side in self.sides.items() if name != self.binds}
-        least = max((side.lower for side in rest.values()), default=0)
-        return tuple(name for name, side in rest.items() if side.upper >= least) if self.binds in self.sides else ()
+        largest_lower = max((side.lower for side in rest.values()), default=0)
+        return (
+            tuple(name for name, side in rest.items() if side.upper >= largest_lower)
+            if self.binds in self.sides
+            else ()
+        )
 
 
 def _write_units(names: Sequence[str]) -> str:
@@ -361,28 +370,30 @@ def estimate_amounts(
 
 
 def find_default_model(machines: Sequence[Machine], *, at_sizes: bool, asked: str = "energy") -> Model:
-    """Return the default model of shared memory: the first for which all machines have the quantities.
+    """Return the default model for shared memory: the first for which all machines have the quantities.
 
-    Levels of caches come first, and only for numbers of one cache `at_sizes`. For the energy ICE is next. Its time is
-    that of unlimited cores, so that it is last if the answer `asked` for depends on time, such as the power. A model
-    without an energy is chosen only if no other one fits, and if none fits, the one that lacks the fewest quantities.
+    The order is the roofline with levels of caches (only `at_sizes`), ICE, the roofline. If the answer `asked` for
+    depends on time, such as the power, ICE is last, since its time is that of unlimited cores. A model that cannot give
+    the energy is chosen only if no other one fits; if none fits, the one that lacks the fewest quantities.
     """
-    plain = ("roofline", "ice") if asked in TIMED else ("ice", "roofline")
-    of_levels = at_sizes and all(map(has_levels, machines))
-    ordered = map(find_model, (*(("roofline+levels",) if of_levels else ()), *plain))
-    suited = [item for item in ordered if not any(apply_model(item, on).missing for on in machines)]
-    whole = [
-        item for item in suited if asked == "time" or not any(apply_model(item, on).without_energy for on in machines)
+    names = ("roofline", "ice") if asked in TIMED else ("ice", "roofline")
+    use_levels = at_sizes and all(map(has_levels, machines))
+    ordered = map(find_model, (*(("roofline+levels",) if use_levels else ()), *names))
+    suited = [item for item in ordered if not any(apply_model(item, machine).missing for machine in machines)]
+    with_energy = [
+        item
+        for item in suited
+        if asked == "time" or not any(apply_model(item, machine).without_energy for machine in machines)
     ]
-    least = min(
+    nearest = min(
         map(find_model, ("ice", "roofline")),
-        key=lambda item: sum(len(apply_model(item, on).missing) for on in machines),
+        key=lambda item: sum(len(apply_model(item, machine).missing) for machine in machines),
     )
-    return (*whole, *suited, least)[0]
+    return (*with_energy, *suited, nearest)[0]
 
 
 def has_levels(machine: Machine) -> bool:
-    """Whether a level takes time or energy."""
+    """Whether a machine has the bandwidth or the energy of some level, and the capacity of each level."""
     quantities = machine.quantities.keys()
-    several = any(f"{level}_{name}" in quantities for level in LEVELS for name in ("bandwidth", "energy"))
-    return several and not find_levels_without_capacity(quantities)
+    has_costs = any(f"{level}_{name}" in quantities for level in LEVELS for name in ("bandwidth", "energy"))
+    return has_costs and not find_levels_without_capacity(quantities)

@@ -3,8 +3,8 @@
 * roofline: E = eps_flop*W + eps_mem*Q + pi0*T, Choi et al. 2013, equation (9), with T as it was measured; each
   precision has its own eps_flop, which is their Delta_d written out.
 * ice: E = eps_op*W + eps_io*Q + max(pi_op*S, pi_io*Q*S/W), Tran and Ha 2016, (6) to (14). Which side of the maximum
-  binds depends on Q/W alone: the runs, ordered by it, are split at each place, and the split with the least residual
-  is kept among those that the parameters it gives agree with.
+  binds depends on Q/W alone: the runs, ordered by it, are split at each position, and of the splits that agree with
+  the parameters fitted to them the one with the smallest residual is taken.
 
 Each row is divided by the energy of the fit, so that errors are relative. Standard errors are HC3 (MacKinnon and White
 1985): residuals over one minus leverage, in a covariance that is valid where the noise differs from run to run.
@@ -31,17 +31,17 @@ computation.
 INTERVAL = 1.96
 """Standard errors on either side of a 95 % interval."""
 ROUNDS = 4
-"""Rows are divided by the energies of the last fit this many times; at first by the measured ones."""
+"""The number of fits: rows are divided by the measured energies at first, then by those of the last fit."""
 MIN_SIDE_RUNS = 3
 """The minimum number of runs on either side of ICE's maximum."""
 WHAT_TO_MEASURE = {
     frozenset(("eps_flop", "pi0")): "memory-bound runs (few flops per byte): their time does not depend on flops",
     frozenset(("eps_mem", "pi0")): "compute-bound runs (many flops per byte): their time does not depend on bytes",
-    frozenset(("eps_flop", "eps_mem")): "runs whose flops a byte differ tenfold and more",
-    frozenset(("eps_op", "eps_io")): "runs whose operations a line differ tenfold and more",
-    frozenset(("eps_op", "pi_op")): "runs with many operations a line and little parallelism (work/span)",
-    frozenset(("eps_io", "pi_io")): "runs with few operations a line and little parallelism (work/span)",
-    frozenset(("pi_op", "pi_io")): "runs with more and with fewer operations a line than the balance pi_io/pi_op",
+    frozenset(("eps_flop", "eps_mem")): "runs whose flops per byte differ by a factor of 10 or more",
+    frozenset(("eps_op", "eps_io")): "runs whose operations per line differ by a factor of 10 or more",
+    frozenset(("eps_op", "pi_op")): "runs with many operations per line and little parallelism (work/span)",
+    frozenset(("eps_io", "pi_io")): "runs with few operations per line and little parallelism (work/span)",
+    frozenset(("pi_op", "pi_io")): "runs with more and with fewer operations per line than the balance pi_io/pi_op",
 }  # fmt: skip
 COLUMNS = {"roofline": ("flops", "bytes", "seconds", "joules"), "ice": ("work", "span", "io", "joules")}
 """The columns of each model's measurements."""
@@ -49,7 +49,7 @@ COLUMNS = {"roofline": ("flops", "bytes", "seconds", "joules"), "ice": ("work", 
 
 @record
 class Fitted:
-    """A parameter in its unit, with its standard error."""
+    """The fitted value of a parameter in its unit, with its standard error."""
 
     value: float
     standard_error: float
@@ -58,7 +58,7 @@ class Fitted:
 
 @record(eq=False)
 class Measurements:
-    """Runs: their amounts by column, each an array with an entry a run, and the precision of each, empty if none.
+    """Measured runs: for each column an array with one entry per run, and the precision of each run, if given.
 
     `repeated` is the number of runs that were left out as copies.
     """
@@ -95,9 +95,9 @@ def find_definition(name: str) -> QuantityDefinition:
 
 
 def fit_model(model: str, data: Measurements) -> Fit:
-    """Return the parameters of a model of `COLUMNS`.
+    """Return the fitted parameters of a model of `COLUMNS`.
 
-    Raises ArchlineError (AL468) for columns that cannot be distinguished, and too few runs.
+    Raises ArchlineError (AL468) for columns that cannot be distinguished, and for too few runs.
     """
     joules, parts = data.columns["joules"], _split_parts(model, data)
     if data.runs <= len(parts):
@@ -123,7 +123,7 @@ def fit_model(model: str, data: Measurements) -> Fit:
 
 
 def _split_parts(model: str, data: Measurements) -> dict[str, Array]:
-    """Return the factor of each parameter; for ICE those of both sides of its maximum."""
+    """Return the amounts that each parameter multiplies, by run; for ICE on both sides of its maximum."""
     first, second, third = (data.columns[name] for name in COLUMNS[model][:3])
     if model == "ice":
         return {"eps_op": first, "eps_io": third, "pi_op": second, "pi_io": third * second / first}
@@ -133,7 +133,7 @@ def _split_parts(model: str, data: Measurements) -> dict[str, Array]:
 
 
 def _split_sides(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Array]:
-    """Restrict both sides of the maximum to the runs in which they are larger.
+    """Restrict each side of ICE's maximum to the runs in which it is the larger one.
 
     Raises ArchlineError (AL468) if two sides cannot be distinguished from one.
     """
@@ -157,22 +157,22 @@ def _split_sides(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Arra
     # Within the noise a run near the balance may be on either side.
     agreeing = np.flatnonzero(np.abs(computed - splits) <= 1)
     if len(agreeing):
-        place = int(splits[min(agreeing, key=squares.__getitem__)])
-        if few := [name for name, runs in (("pi_op", place), ("pi_io", len(rows) - place)) if runs < MIN_SIDE_RUNS]:
+        split = int(splits[min(agreeing, key=squares.__getitem__)])
+        if few := [name for name, runs in (("pi_op", split), ("pi_io", len(rows) - split)) if runs < MIN_SIDE_RUNS]:
             raise _make_alike_error("too few runs are on its side of the maximum", *few)
-        below = np.argsort(order) < place
+        below = np.argsort(order) < split
         parts = {**whole, "pi_op": whole["pi_op"] * below, "pi_io": whole["pi_io"] * ~below}
         sides = ({name: part for name, part in whole.items() if name != left_out} for left_out in ("pi_op", "pi_io"))
-        least = min(_solve(side, joules).squares for side in sides)
-        # A parameter more and the place of the split are justified by Schwarz's criterion, with a margin of half of it.
-        if least >= _solve(parts, joules).squares * len(rows) ** (3 / len(rows)):
+        one_sided = min(_solve(side, joules).squares for side in sides)
+        # A further parameter and the split are justified by Schwarz's criterion, with a margin of half of it.
+        if one_sided >= _solve(parts, joules).squares * len(rows) ** (3 / len(rows)):
             return parts
     raise _make_alike_error("one branch of the maximum explains all runs as well as both do", "pi_op", "pi_io")
 
 
 @record(eq=False)
 class _Solution:
-    """Estimates in the order of the names, with the columns over the energies, and relative residuals."""
+    """Estimates in the order of `names`, the `rows` of the regression over the energies, and relative residuals."""
 
     names: tuple[str, ...]
     estimates: Array
@@ -181,7 +181,7 @@ class _Solution:
 
     @property
     def squares(self) -> float:
-        """The sum of squares that is minimised."""
+        """The sum of the squared residuals, which is minimised."""
         return float(np.sum(self.residuals**2))
 
 
@@ -214,25 +214,27 @@ def _examine_solution(solution: _Solution) -> tuple[float, Array]:
     if condition > MAX_CONDITION:
         pair = sorted(sorted(alike, key=alike.__getitem__)[-2:], key=solution.names.index)
         reason = f"in these runs their parts are nearly proportional (condition number {condition:.3g}"
-        raise _make_alike_error(f"{reason}, {MAX_CONDITION:g} at most)", *pair)
+        raise _make_alike_error(f"{reason}, at most {MAX_CONDITION:g})", *pair)
     inverse = directions.T / values**2 @ directions
     leverage = np.sum(rows @ inverse * rows, axis=1)
     scaled = solution.residuals / np.maximum(1 - leverage, 1e-12)
     errors: Array = np.linalg.norm(inverse @ rows.T * scaled, axis=1) / lengths
     for name, estimate, margin in zip(solution.names, solution.estimates, INTERVAL * errors, strict=True):
-        message = f"`{name}` comes out as {estimate:.3g} +- {margin:.2g}, below 0"
+        message = f"`{name}` is fitted as {estimate:.3g} +- {margin:.2g}, below 0"
         if estimate < -margin:
             hint = "check the units (all are SI: bytes, seconds, joules) and which column is which"
             raise error(rules.NOT_DETERMINED, f"{message}, which no machine has", hint=hint)
         if estimate < 0:
-            rest = [name_of_other for name_of_other in solution.names if name_of_other != name]
+            rest = [candidate for candidate in solution.names if candidate != name]
             raise _make_alike_error(message, name, max(rest, key=alike.__getitem__))
     return condition, errors
 
 
 def _make_alike_error(reason: str, *names: str) -> ArchlineError:
-    """Return the error AL468 for one parameter, or two that are alike."""
-    what = f"{' and '.join(f'`{name}`' for name in names)} cannot be {'distinguished' if len(names) > 1 else 'found'}"
-    plain = frozenset(name.partition("@")[0] for name in names)
-    hint = WHAT_TO_MEASURE.get(plain, "runs in which it takes a larger part")
-    return error(rules.NOT_DETERMINED, f"{what}: {reason}", hint=f"add {hint}")
+    """Return the error (AL468) for a parameter that cannot be determined, or two that cannot be distinguished."""
+    subject = (
+        f"{' and '.join(f'`{name}`' for name in names)} cannot be {'distinguished' if len(names) > 1 else 'determined'}"
+    )
+    base_names = frozenset(name.partition("@")[0] for name in names)
+    hint = WHAT_TO_MEASURE.get(base_names, "runs in which it has a larger share of the energy")
+    return error(rules.NOT_DETERMINED, f"{subject}: {reason}", hint=f"add {hint}")

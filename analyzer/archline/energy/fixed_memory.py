@@ -88,7 +88,7 @@ class FixedMemory:
 
 
 def make_unknown(reason: str) -> FixedMemory:
-    """Return a result without growth, with a reason."""
+    """Return a result without growth, with the reason why it is unknown."""
     return FixedMemory({}, (), (), (), None, reason=reason)
 
 
@@ -103,7 +103,7 @@ class Subject:
 
 
 def derive_fixed_memory(subject: Subject, on: ModelOnMachine) -> FixedMemory:
-    """Return the energy of an algorithm on a machine in P and the memory M of a processor."""
+    """Return the growth of the energy of an algorithm on a machine in P and the memory M of a processor."""
     try:
         values = _solve_sizes(subject)
         if isinstance(values, str):
@@ -125,21 +125,21 @@ def _decide_growth(
     subject: Subject, on: ModelOnMachine, bounds: Bounds, facts: tuple[s.Fact, ...], sizes: Mapping[str, str]
 ) -> FixedMemory:
     domain = Domain(facts)
-    whole = _bound_formula(on, on.complete(on.model.expanded(on.model.expression)), bounds)
+    energy = _bound_formula(on, on.complete(on.model.expanded(on.model.expression)), bounds)
     terms = {name: _bound_formula(on, on.formula(name), bounds) for name in on.model.energy}
     shown = tuple(
         TermGrowth(name, _shorten_bound(bound.upper, domain))
         for name, bound in terms.items()
         if not _is_zero(bound.upper)
     )
-    least, most = _find_limits(facts)
-    limits = tuple(shape.text() for shape in least), tuple(shape.text() for shape in most)
+    lower_limits, upper_limits = _find_limits(facts)
+    limits = tuple(shape.text() for shape in lower_limits), tuple(shape.text() for shape in upper_limits)
     result = FixedMemory(sizes, subject.more, *limits, None, shown)
-    proved = _prove_growth(whole, domain)
+    proved = _prove_growth(energy, domain)
     if proved is None:
-        return replace(result, reason="no growth free of P is proved")
+        return replace(result, reason="no growth without P could be proved")
     growth, proofs = proved
-    beyond = next((term for limit in most for term in _terms_beyond(limit, on, terms, facts)), None)
+    beyond = next((term for limit in upper_limits for term in _terms_beyond(limit, on, terms, facts)), None)
     return replace(result, growth=growth, proofs=proofs, beyond=beyond)
 
 
@@ -163,7 +163,7 @@ def _solve_sizes(subject: Subject) -> dict[str, Shape] | str:
         equations.append(reduce(mul, shapes, ONE_SHAPE).inverse() * make_size_shape(PROCESSORS))
     solved = _solve_equations(names, equations)
     if solved is None:
-        return "no size of the grid ties more memory of a processor to more processors"
+        return "no size of the grid relates the memory of a processor to the number of processors"
     return solved
 
 
@@ -204,16 +204,16 @@ def _substitute_comparisons(facts: Sequence[s.Fact], values: Mapping[str, s.Expr
 
 def _find_limits(facts: Sequence[s.Fact]) -> tuple[list[Shape], list[Shape]]:
     """Return lower and upper bounds of M, up to constants, in terms of P."""
-    least: list[Shape] = []
-    most: list[Shape] = []
+    lower_limits: list[Shape] = []
+    upper_limits: list[Shape] = []
     for fact in facts:
         limit = _find_limit(fact)
         if limit is not None:
-            above, end = limit
-            ends = most if above else least
-            if end not in ends:
-                ends.append(end)
-    return least, most
+            is_upper, monomial = limit
+            monomials = upper_limits if is_upper else lower_limits
+            if monomial not in monomials:
+                monomials.append(monomial)
+    return lower_limits, upper_limits
 
 
 def _find_limit(fact: s.Fact) -> tuple[bool, Shape] | None:
@@ -223,7 +223,7 @@ def _find_limit(fact: s.Fact) -> tuple[bool, Shape] | None:
     if left is None or right is None or fact.op == "==":
         return None
     small, large = (left, right) if fact.op in ("<=", "<") else (right, left)
-    # M^power times the rest is 1 at least.
+    # The ratio, a power of M times other powers, is at least 1.
     ratio = large / small
     power = ratio.powers.get(make_size_factor(MEMORY), ZERO_CONSTANT)
     if not power or make_size_factor(PROCESSORS) not in ratio.powers:
@@ -233,14 +233,14 @@ def _find_limit(fact: s.Fact) -> tuple[bool, Shape] | None:
 
 # Growth
 def _bound_formula(on: ModelOnMachine, formula: s.Expr, bounds: Bounds) -> FormulaBounds[s.Expr]:
-    """Return bounds of a formula in P and M, with 1 for nonzero quantities of the machine."""
+    """Return bounds of a formula in P and M, in which nonzero quantities of the machine are replaced by 1."""
     quantities = dict.fromkeys((*QUANTITIES, *CONSTANTS), ONE)
-    nothing = {name: ZERO for name, value in on.machine.values.items() if value == 0}
-    plain = drop_neutral_operands(substitute_names(formula, {**quantities, **nothing}))
-    if _is_zero(plain):
+    zeros = {name: ZERO for name, value in on.machine.values.items() if value == 0}
+    simplified = drop_neutral_operands(substitute_names(formula, {**quantities, **zeros}))
+    if _is_zero(simplified):
         return FormulaBounds(ZERO, ZERO)
-    held = {name: bound for name, bound in bounds.items() if name in names_in(plain)}
-    return bound_formula(plain, held)
+    used = {name: bound for name, bound in bounds.items() if name in names_in(simplified)}
+    return bound_formula(simplified, used)
 
 
 def _prove_growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[Proved, ...]] | None:
@@ -259,8 +259,10 @@ def _prove_growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, t
 def _shorten_bound(expr: s.Expr, domain: Domain) -> s.Expr | None:
     """Return a short form of an upper bound: one of its terms, or the sum of its leading terms."""
     terms = [term.tree() for term in added_terms(expr)]
-    whole = None if not terms else reduced_sum(reduce(make_sum, terms), domain)
-    shorter = simplify_growth(Growth(expr, expr), (*terms, *((whole,) if whole is not None else ())), domain).upper
+    leading_sum = None if not terms else reduced_sum(reduce(make_sum, terms), domain)
+    shorter = simplify_growth(
+        Growth(expr, expr), (*terms, *((leading_sum,) if leading_sum is not None else ())), domain
+    ).upper
     return None if shorter is expr else shorter
 
 
@@ -277,7 +279,7 @@ def _terms_beyond(
         parts = [(powers, powers.tree()) for powers in added_terms(lower)]
         steady = [term for powers, term in parts if not _is_increasing(powers)]
         for powers, term in parts:
-            # A part that grows less than a constant one is not visible.
+            # A part that grows no faster than the constant ones does not count.
             if powers.powers.get(make_size_factor(PROCESSORS), ZERO_CONSTANT).sign() <= 0 or (
                 steady and is_proved_big_o(term, reduce(make_sum, steady), domain)
             ):

@@ -79,7 +79,7 @@ def check_units(expr: s.Expr, expected: Dimension, units: Mapping[str, Dimension
     """
     dimension = fold(expr, _UnitEvaluator(units or {}))
     if dimension is not None and dimension != expected:
-        message = f"`{format_expression(expr)}` is in {dimension}, and {expected} is needed"
+        message = f"`{format_expression(expr)}` is in {dimension}, but {expected} is needed"
         raise error(rules.DIMENSION, message, span=expr.span)
 
 
@@ -130,7 +130,9 @@ class _UnitEvaluator:
 
     def _raise_to_power(self, left: Dimension | None, right: Dimension | None, expr: s.Binary) -> Dimension | None:
         if right not in (None, NUMBER):
-            raise error(rules.DIMENSION, f"an exponent is in {right}", span=expr.right.span)
+            raise error(
+                rules.DIMENSION, f"an exponent must be a number, and this one is in {right}", span=expr.right.span
+            )
         if left in (None, NUMBER):
             return left
         assert left is not None
@@ -139,7 +141,9 @@ class _UnitEvaluator:
         except (EvaluationError, ArchlineError):
             exponent = None
         if exponent is None or not exponent.exact:
-            raise error(rules.DIMENSION, "what has a unit is raised to a number only", span=expr.right.span)
+            raise error(
+                rules.DIMENSION, "a quantity with a unit can only be raised to a constant power", span=expr.right.span
+            )
         return left.power(exponent.lower)
 
     def call(self, function: str, values: Sequence[Dimension | None], expr: s.Call) -> Dimension | None:
@@ -195,13 +199,13 @@ STEP = Fraction(1, 2**20)
 def derive_elasticities(expr: s.Expr, values: Mapping[str, Fraction], parameters: Sequence[str]) -> dict[str, float]:
     """Return d log E/d log p of a formula E for each parameter p: by how many % E grows if p grows by 1 %.
 
-    Symmetric differences in exact arithmetic make them right to about 10^-12; where two sides of a max are equal, the
+    Symmetric differences in exact arithmetic have an error of about 10^-12; where two sides of a max are equal, the
     result is the mean of both. Parameters without an influence are left out.
     """
 
     def at(name: str, factor: Fraction) -> Fraction:
-        moved = {parameter: value * (factor if parameter == name else 1) for parameter, value in values.items()}
-        return bound_value(expr, {parameter: Interval.of(value) for parameter, value in moved.items()}).middle
+        scaled = {parameter: value * (factor if parameter == name else 1) for parameter, value in values.items()}
+        return bound_value(expr, {parameter: Interval.of(value) for parameter, value in scaled.items()}).middle
 
     middle = at("", Fraction(1))
     changes = {name: at(name, 1 + STEP) - at(name, 1 - STEP) for name in parameters}
@@ -211,7 +215,7 @@ def derive_elasticities(expr: s.Expr, values: Mapping[str, Fraction], parameters
 # Bounds as expressions
 @record
 class FormulaBounds(Generic[T]):
-    """A lower and an upper end of one kind; the same object if they are equal."""
+    """A lower and an upper bound of one type; the same object if they are equal."""
 
     lower: T
     upper: T

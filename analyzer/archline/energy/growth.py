@@ -25,18 +25,18 @@ def derive_growth(
     growth takes min(1, e) between 0 and 1, which changes nothing where other terms dominate.
     """
     constants: dict[str, s.Expr] = dict.fromkeys((*QUANTITIES, *CONSTANTS), ONE)
-    nothing = [*zero, *(name for name, growth in metrics.items() if growth.is_zero)]
-    plain = drop_neutral_operands(substitute_names(formula, {**constants, **dict.fromkeys(nothing, ZERO)}))
-    if is_number(plain, 0):
+    zeros = [*zero, *(name for name, growth in metrics.items() if growth.is_zero)]
+    simplified = drop_neutral_operands(substitute_names(formula, {**constants, **dict.fromkeys(zeros, ZERO)}))
+    if is_number(simplified, 0):
         return Growth(ZERO, ZERO)
-    highest, lowest = _drop_differences(plain, upper=True), _drop_differences(plain, upper=False)
-    held = names_in(plain) & metrics.keys()
-    facts = tuple(dict.fromkeys(fact for name in sorted(held) for fact in metrics[name].facts))
-    growths = [metrics[name] for name in sorted(held)]
+    highest, lowest = _drop_differences(simplified, upper=True), _drop_differences(simplified, upper=False)
+    used = names_in(simplified) & metrics.keys()
+    facts = tuple(dict.fromkeys(fact for name in sorted(used) for fact in metrics[name].facts))
+    growths = [metrics[name] for name in sorted(used)]
     if any(growth.lower is None or growth.upper is None for growth in growths):
         return Growth(None, None, facts)
-    ends = {name: bound_both_sides(metrics[name]) for name in held}
-    bounds = FormulaBounds(bound_formula(lowest, ends).lower, bound_formula(highest, ends).upper)
+    metric_bounds = {name: bound_both_sides(metrics[name]) for name in used}
+    bounds = FormulaBounds(bound_formula(lowest, metric_bounds).lower, bound_formula(highest, metric_bounds).upper)
     try:
         domain = Domain(facts)
     except ArchlineError:
@@ -65,7 +65,7 @@ def _drop_differences(expr: s.Expr, *, upper: bool) -> s.Expr:
 
 
 def bound_both_sides(growth: Growth) -> FormulaBounds[s.Expr]:
-    """Return the bounds of a growth that has both."""
+    """Return the bounds of a growth that has both a lower and an upper one."""
     assert growth.lower is not None
     assert growth.upper is not None
     return FormulaBounds(growth.lower, growth.lower if growth.tight else growth.upper)
@@ -87,5 +87,5 @@ def derive_term_growths(applied: ModelOnMachine, metrics: Mapping[str, Growth]) 
     zero = [name for name, value in applied.machine.values.items() if value == 0]
     names = list(applied.model.energy)
     growths = {name: derive_growth(applied.formula(name), metrics, zero) for name in names}
-    whole = applied.complete(applied.model.expanded(applied.model.expression))
-    return {**growths, "energy": derive_growth(whole, metrics, zero, coarse=True)}
+    total = applied.complete(applied.model.expanded(applied.model.expression))
+    return {**growths, "energy": derive_growth(total, metrics, zero, coarse=True)}

@@ -1,4 +1,4 @@
-"""Costs of an algorithm in sizes, for models, are forms and growths: at all sizes or under more facts."""
+"""Give the costs of an algorithm in sizes to models, as forms and growths: at all sizes or under more facts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from archline.language.substitution import express_facts_in_sizes
 from archline.records import record
 
 FACTOR = 16
-"""Exact costs of the same order are compared up to this factor, and else by their growths."""
+"""Two exact costs have the same growth if each is at most this factor times the other at all sizes."""
 
 
 @record(eq=False)
@@ -41,7 +41,7 @@ class InSizes:
 
     @property
     def costs(self) -> Costs:
-        """The costs that growths are derived from; on a grid of several processors without io, which no model takes."""
+        """The costs that growths are derived from; under further facts without io, which no model on a grid takes."""
         return self.derived.without_io if self.when else self.derived.costs
 
     @cached_property
@@ -57,20 +57,20 @@ class InSizes:
         first, second = self.derived.cost(metric), other.derived.cost(metric)
         if not first.exact or not second.exact or first.upper is None or second.upper is None:
             return None
-        facts, mine, its = (
+        facts, form, other_form = (
             declared_scope(self.derived.module, self.derived.node).facts,
             first.upper,
             second.upper,
         )
         for times, relation in ((1, "1"), (FACTOR, "Theta(1)")):
-            if is_at_least(its * times, mine, facts) and is_at_least(mine * times, its, facts):
+            if is_at_least(other_form * times, form, facts) and is_at_least(form * times, other_form, facts):
                 return relation
         return None
 
     def growth(self, metric: str) -> Growth:
         """Return the growth of a metric, under the facts of the sizes and of its growth."""
         if metric in PER_LEVEL:
-            # Of a cache of one size, which nothing is said of in sizes.
+            # The misses of a level are those of a cache of one size, and have no form in sizes.
             return Growth(None, None)
         cost = self.derived.cost(metric)
         if cost.upper is not None and not cost.upper:
@@ -88,14 +88,14 @@ class InSizes:
         )
 
     def _bound_growth(self, cost: Cost, lower: s.Expr | None) -> s.Expr | None:
-        """Return a lower bound on the growth of a cost; for io also by the lower bound for any schedule."""
+        """Return a lower bound on the growth of a cost: `lower`, for io together with its bound for any schedule."""
         lower_bound = cost.orderless
         if lower_bound is None:
             return lower
         facts = declared_scope(self.derived.module, self.derived.node).facts
         sizes = self.derived.module.signatures[self.derived.node].size_names
         if lower is None:
-            # A bound that holds from sizes of 2 on is no claim about all sizes.
+            # A bound that holds only from sizes of 2 on is not one for all sizes.
             return io_growth_lower_bound(self.costs, cost, facts) if not above_one(lower_bound, sizes, facts) else None
         counts = (
             (growth_in_sizes(self.costs, iterations, sizes, self.where, facts), power)
@@ -114,7 +114,7 @@ class InSizes:
         growth = growth_text(orders)
         if cost.lower is None or cost.upper is None:
             return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
-        regimes, few = (
+        regimes, selected = (
             tuple((bound.where.when, write(bound.value)) for bound in bounds)
             for bounds in (cost.by_cache, select_regimes(cost.by_cache))
         )
@@ -123,4 +123,4 @@ class InSizes:
         short = Ends(short_form(cost.lower, write), short_form(cost.upper, write)) if self.shorten else None
         lower = self.derived.costs.tree(cost.lower)
         ends = lower, lower if cost.exact else self.derived.costs.tree(cost.upper)
-        return SymbolicMetric(metric, cost.status, bounds, regimes, few, growth, short=short, ends=ends)
+        return SymbolicMetric(metric, cost.status, bounds, regimes, selected, growth, short=short, ends=ends)

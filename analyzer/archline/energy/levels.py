@@ -7,7 +7,6 @@ part of what they keep in a larger one of the same lines (Mattson, Gecsei, Slutz
 storage hierarchies, IBM Systems Journal 9(2), 1970), so that caches simulated separately are an inclusive hierarchy
 too; Frigo, Leiserson, Prokop and Ramachandran, Cache-oblivious algorithms, FOCS 1999, reduce such a hierarchy of LRU
 caches to one ideal cache for each level.
-
 """
 
 from __future__ import annotations
@@ -25,24 +24,24 @@ from archline.language.diagnostics import error
 from archline.records import record, replace
 
 IN_WORDS = "*word/(8*byte_per_word)"
-"""`bytes` are of words of 8 B; this factor makes them those of the machine's words."""
+"""The factor, as text, that converts `bytes`, which count words of 8 B, to bytes of the machine's words."""
 MEMORY = "memory"
 OF_TWO_TERMS = "effective energy balance"
 """The figure that gives the energy if computation and slow memory are its only terms."""
 
 
 def with_levels(model: Model, machine: Machine) -> Model:
-    """Return the roofline with the levels of a machine. Raises ArchlineError (AL458) if the machine has none.
+    """Return the roofline with a machine's levels of caches. Raises ArchlineError (AL458) if the machine has none.
 
-    A level without a bandwidth has no time of its own.
+    A level without a bandwidth does not enter the time.
     """
-    held = machine.quantities
-    levels = tuple(level for level in LEVELS if f"{level}_capacity" in held)
-    unknown = find_levels_without_capacity(held)
+    quantities = machine.quantities
+    levels = tuple(level for level in LEVELS if f"{level}_capacity" in quantities)
+    unknown = find_levels_without_capacity(quantities)
     if unknown or not levels:
         missing = f"{(*unknown, LEVELS[0])[0]}_capacity"
         message = f"machine `{machine.name}` lacks `{missing}` (B), which model `{model.name}` needs"
-        hint = f"its file says so in `[level.{missing[:2]}.quantity.capacity]`; or give --parameter {missing}=32KiB"
+        hint = f"add `[level.{missing[:2]}.quantity.capacity]` to its file, or give --parameter {missing}=32KiB"
         raise error(rules.UNSUITED_MACHINE, message, hint=hint)
     served = ["accesses*word", *(f"{level}_bytes{IN_WORDS}" for level in levels[:-1])]
     energy = {level: f"{level}_energy*{amount}" for level, amount in zip(levels, served, strict=True)}
@@ -50,7 +49,7 @@ def with_levels(model: Model, machine: Machine) -> Model:
     first = {"computation": model.sides["computation"]}
     sides = {
         **first,
-        **{level: time for level, time in times.items() if f"{level}_bandwidth" in held},
+        **{level: time for level, time in times.items() if f"{level}_bandwidth" in quantities},
         **model.sides,
     }
     return replace(
@@ -87,7 +86,7 @@ class Level:
 
 
 def by_level(estimate: Estimate) -> Iterator[Level]:
-    """Iterate over the levels of an answer by a model with levels, from the processor to slow memory."""
+    """Yield the levels of an answer by a model with levels, from the processor to slow memory."""
     quantities, amounts = estimate.machine.values, estimate.amounts
     word, served = quantities["word"], amounts["accesses"].times(quantities["word"])
     for name in (*estimate.model.levels, MEMORY):

@@ -1,4 +1,4 @@
-"""Listings of a machine are read here, as `lscpu` and `nvidia-smi` print them: rows of a key and a value."""
+"""Read the listings that `lscpu` and `nvidia-smi` print of a machine: rows of a key and a value."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _OTHER_TEXTS = {
     r"\s*processor\s*:\s*\d": "it is /proc/cpuinfo",
     r"# The following is the parsable|\s*CPU NODE ": "it is a table of `lscpu -e` or `lscpu -p`",
     r"\s*\|\s*NVIDIA-SMI": "it is the table of `nvidia-smi` without `-q`",
-    r"NVIDIA-SMI has failed|No devices were found|.*command not found": "it is a message of failure",
+    r"NVIDIA-SMI has failed|No devices were found|.*command not found": "it is an error message",
 }
 
 
 @record
 class ListedRow:
-    """A row: its key, which begins with its sections (`Max Clocks/SM`), its value, place and number of device."""
+    """A row: its key, which begins with its sections (`Max Clocks/SM`), its value, place and device number."""
 
     key: str
     value: str
@@ -48,7 +48,7 @@ class ListedRow:
 
     def refused(self, expected: str) -> Exception:
         """Return the error for a value that differs from the expected form."""
-        hint = "take the listing as it was printed, or leave out this row"
+        hint = "use the listing as it was printed, or delete this row"
         message = f"`{self.key}` is `{self.value[:40]}`, which is not {expected}"
         return error(rules.LISTING, message, span=self.span, hint=hint)
 
@@ -107,7 +107,7 @@ def _read_text(source: Source) -> Iterator[ListedRow]:
                 _make_row(source, number, f"{cells[0]} {name}", cell) for name, cell in zip(columns, cells, strict=True)
             )
         elif cells:
-            # Flags go on in lines without a key.
+            # Flags continue in lines without a key.
             yield _make_row(source, number, "Flags", line.strip())
 
 

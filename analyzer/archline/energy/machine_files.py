@@ -1,4 +1,4 @@
-"""Machines are found by name and read from files: TOML is checked, each mistake with its place."""
+"""Machines are found by name and read from TOML files; each mistake in one is reported with its place."""
 
 from __future__ import annotations
 
@@ -95,17 +95,17 @@ def _read_base(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...]
             reader.report(rules.MACHINE_FORM, "`extends` is not a string", ("extends",))
         return None
     span = reader.places.span(("extends",))
-    plain, variant = split_variant(name)
-    if not plain.endswith(".toml"):
-        path, collection = find_machine_file(plain, span)
+    base_name, variant = split_variant(name)
+    if not base_name.endswith(".toml"):
+        path, collection = find_machine_file(base_name, span)
     else:
-        path, collection = above[-1].parent / plain, ""
+        path, collection = above[-1].parent / base_name, ""
     if not os.path.isfile(path):
         hint = "a path is relative to the folder of this file"
-        raise error(rules.UNKNOWN_MACHINE, f"there is no file `{plain}` to extend", span=span, hint=hint)
+        raise error(rules.UNKNOWN_MACHINE, f"there is no file `{base_name}` to extend", span=span, hint=hint)
     if path.resolve() in above:
         circle = " -> ".join([*(machine_file.stem for machine_file in above[above.index(path.resolve()) :]), path.stem])
-        hint = "one of them must stand by itself"
+        hint = "one of them must not extend another machine"
         raise error(rules.EXTENDS, f"machines extend each other in a circle: {circle}", span=span, hint=hint)
     try:
         return read_machine(path, collection, variant, above)
@@ -123,7 +123,7 @@ def load_documents() -> Mapping[str, str]:
 
 @dataclass
 class _Reader:
-    """The conversion of parsed TOML to a machine, with a list of all mistakes."""
+    """Converts parsed TOML to a machine, and collects all mistakes as `findings`."""
 
     source: Source
     places: TomlPositions
@@ -140,7 +140,9 @@ class _Reader:
         quantities = self.with_levels(data, ())
         variants = data.get("variant", {})
         if not isinstance(variants, dict) or not all(isinstance(table, dict) for table in variants.values()):
-            self.report(rules.MACHINE_FORM, "`variant` holds tables `[variant.NAME.quantity.NAME]`", ("variant",))
+            self.report(
+                rules.MACHINE_FORM, "`variant` must consist of tables `[variant.NAME.quantity.NAME]`", ("variant",)
+            )
             return None
         chosen = self.variant(name, data, variants, variant)
         for label, table in variants.items():
@@ -186,7 +188,7 @@ class _Reader:
             hint = did_you_mean(default, variants)
             self.report(rules.UNKNOWN_VARIANT, f"there is no variant `{default}`", ("default_variant",), hint)
         if variants and not default:
-            self.report(rules.MACHINE_FORM, "a machine with variants has a `default_variant`", ("variant",))
+            self.report(rules.MACHINE_FORM, "a machine with variants needs a `default_variant`", ("variant",))
         if chosen and chosen not in variants:
             hint = "it has " + ", ".join(f"`{name}@{item}`" for item in variants) if variants else "it has none"
             message = f"machine `{name}` has no variant `{chosen}`"
@@ -198,7 +200,7 @@ class _Reader:
         result = self.quantities(data.get("quantity", {}), (*path, "quantity"))
         levels = data.get("level", {})
         if not isinstance(levels, dict):
-            self.report(rules.MACHINE_FORM, f"`level` holds tables `{_LEVEL}`", (*path, "level"))
+            self.report(rules.MACHINE_FORM, f"`level` must consist of tables `{_LEVEL}`", (*path, "level"))
             return result
         for level, table in levels.items():
             place = (*path, "level", level)
@@ -229,12 +231,12 @@ class _Reader:
         if name not in QUANTITIES:
             hint = suggest_quantity(name) or "docs/reference/machines.md lists the quantities"
             if level:
-                hint = did_you_mean(short, OF_LEVEL) or f"a level has {', '.join(f'`{each}`' for each in OF_LEVEL)}"
+                hint = did_you_mean(short, OF_LEVEL) or f"a level has {', '.join(f'`{key}`' for key in OF_LEVEL)}"
             self.report(rules.MACHINE_FORM, f"there is no {where}", path, hint)
             return None
         if not level and name[:3] in _PREFIXES:
             hint = f"write `[level.{name[:2]}.quantity.{name[3:]}]`"
-            self.report(rules.MACHINE_FORM, f"{where} is one of a level", path, hint)
+            self.report(rules.MACHINE_FORM, f"{where} belongs to a level of caches", path, hint)
             return None
         before = len(self.findings)
         self.check_keys(table, _QUANTITY_KEYS, where, path)
@@ -250,7 +252,7 @@ class _Reader:
         margin = self.number(table, "error", where, path) if "error" in table else None
         doubling = self.doubling(table, where, path)
         if derived and doubling is not None:
-            self.report(rules.MACHINE_FORM, f"{where} has a trend, though it follows from others", (*path, "from"))
+            self.report(rules.MACHINE_FORM, f"{where} has a trend, but is computed from others", (*path, "from"))
         if len(self.findings) > before or unit is None or value is None:
             return None
         read = "" if derived else parse_capacity_unit(name, table["unit"].strip())[1]
@@ -297,7 +299,7 @@ class _Reader:
         kind = self.text(table, "kind", where, path)
         if kind not in KINDS:
             problem = f"has the unknown kind `{kind}`" if "kind" in table else "has no `kind`"
-            hint = f"kinds are {', '.join(KINDS)}; a number of a data sheet is `peak`, a power `rated`"
+            hint = f"kinds are {', '.join(KINDS)}; a number from a data sheet is `peak`, a power from one `rated`"
             self.report(rules.MACHINE_FORM, f"{where} {problem}", (*path, "kind"), hint)
         return kind
 
@@ -334,8 +336,8 @@ class _Reader:
         if value is None:
             self.report(rules.NOT_A_NUMBER, f"{where} has no `{key}`", path, 'write a numeral in quotes, `"1.5e-9"`')
         elif not isinstance(value, str):
-            plain = isinstance(value, int | float) and not isinstance(value, bool)
-            hint = f'write it in quotes, so that it is read exactly: `{key} = "{value if plain else 1.5}"`'
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            hint = f'write it in quotes, so that it is read exactly: `{key} = "{value if is_number else 1.5}"`'
             self.report(rules.NOT_A_NUMBER, f"the `{key}` of {where} is not a string", place, hint)
         elif not _NUMERAL.fullmatch(value.strip()):
             hint = suggest_number(value.strip()) or 'write a numeral such as "9.7" or "1.8e-9", of at most 40 digits'
@@ -362,7 +364,7 @@ class _Reader:
     def check_keys(self, table: Mapping[str, Any], allowed: tuple[str, ...], where: str, path: KeyPath) -> None:
         for key in table:
             if key not in allowed:
-                # This may be a table of a quantity without `quantity.`.
+                # The key may be that of a table `[quantity.NAME]` whose prefix is missing.
                 level = path[-2:-1] == ("level",)
                 meant = find_closest(key, OF_LEVEL) if level else None
                 if not path and not find_closest(key, allowed, 0.75):
@@ -390,9 +392,9 @@ def machines() -> tuple[Machine, ...]:
 
 def find_other_peaks(of: Machine) -> dict[str, Fraction]:
     """Return the peaks of the other variants of one of archline's own machines."""
-    plain, _, own_variant = of.name.partition("@")
+    base_name, _, own_variant = of.name.partition("@")
     names = [name for name in of.variants if name != own_variant] if of.collection else []
-    peaks = {name: machine(f"{of.collection}/{plain}@{name}").values.get("peak") for name in names}
+    peaks = {name: machine(f"{of.collection}/{base_name}@{name}").values.get("peak") for name in names}
     return {name: peak for name, peak in peaks.items() if peak is not None}
 
 
@@ -400,8 +402,8 @@ def split_variant(name: str) -> tuple[str, str]:
     """Split `NAME@VARIANT` in its two parts; the folders of a path may contain an `@` too."""
     if name.endswith(".toml"):
         return name, ""
-    plain, at, variant = name.rpartition("@")
-    return (plain, variant) if at else (name, "")
+    base_name, at, variant = name.rpartition("@")
+    return (base_name, variant) if at else (name, "")
 
 
 def machine(name: str) -> Machine:
@@ -448,6 +450,6 @@ def _suggest_names(name: str, names: Sequence[str]) -> str | None:
 
 
 def adjust_machine(chosen: str | Machine, parameters: Mapping[str, str | float] | None = None) -> Machine:
-    """Return a machine, given or by name, with quantities given by hand. Raises ArchlineError."""
+    """Return a machine, given or by name, with its quantities overridden by `parameters`. Raises ArchlineError."""
     base = chosen if isinstance(chosen, Machine) else machine(chosen)
     return base.with_parameters({name: read_parameter(name, str(value)) for name, value in (parameters or {}).items()})

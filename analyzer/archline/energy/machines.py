@@ -54,7 +54,7 @@ class Provenance:
 
 @record(slots=True)
 class Quantity:
-    """A number of a machine: its exact `value` in the base unit of the registry, and as its file has it.
+    """A number of a machine: its exact `value` in the base unit of the registry, and `as_written` in its file.
 
     `formula` gives it from other quantities; `check` is a formula that should give the same number. `doubling` is in
     years, below 0 if the number halves instead.
@@ -118,13 +118,13 @@ class Machine:
         """Assumptions about quantities that the machine's file leaves out."""
         if self.quantities.get("word") != ASSUMED_WORD:
             return ()
-        return (f"words of 8 B, of which `{self.name}` says nothing (--parameter word=4: single precision)",)
+        return (f"words of 8 B, as `{self.name}` does not define them (--parameter word=4: single precision)",)
 
     def with_parameters(self, parameters: Mapping[str, Quantity], *, tried: bool = False) -> Machine:
         """Return the machine with these quantities set, and all formulas evaluated again.
 
-        Raises ArchlineError (AL457) for numbers that no machine has, unless an optimisation over real numbers `tried`
-        these values.
+        Raises ArchlineError (AL457) for numbers that no machine has, unless they are values `tried` by an optimisation
+        over real numbers.
         """
         quantities = {**self.quantities, **parameters}
         if not tried and (problems := find_impossible(quantities, parameters)):
@@ -132,16 +132,16 @@ class Machine:
         return replace(self, quantities=resolve_quantities(quantities)) if parameters else self
 
     def in_year(self, year: int) -> Machine:
-        """Return the machine with quantities that have a doubling time extrapolated to a year.
+        """Return the machine with the quantities that have a doubling time extrapolated to a year.
 
-        See Czechowski et al. 2011, Table 1. Values are those of floating-point powers. Raises ArchlineError (AL458)
-        without a year of its own.
+        See Czechowski et al. 2011, Table 1. The powers are in floating point. Raises ArchlineError (AL458)
+        if the machine has no `year`.
         """
         if self.year is None:
             hint = "a machine with trends has a `year`, and a `doubling_years` or `halving_years` for each quantity"
             raise error(rules.UNSUITED_MACHINE, f"machine `{self.name}` has no `year`, so no trends", hint=hint)
         try:
-            moved = {
+            extrapolated = {
                 name: self._carry_quantity(
                     item, item.value * Fraction(2.0 ** ((year - self.year) / float(item.doubling)))
                 )
@@ -151,7 +151,7 @@ class Machine:
         except OverflowError:
             message = f"the trends of machine `{self.name}` give no number for the year {year}"
             raise error(rules.UNSUITED_MACHINE, message, hint=f"name a year closer to {self.year}") from None
-        return replace(self, quantities=resolve_quantities({**self.quantities, **moved}), year=year)
+        return replace(self, quantities=resolve_quantities({**self.quantities, **extrapolated}), year=year)
 
     def _carry_quantity(self, quantity: Quantity, value: Fraction) -> Quantity:
         shown = format_si(value, "" if quantity.unit == "1" else quantity.unit)
@@ -176,7 +176,7 @@ def _evaluate_formula(quantity: Quantity, formula: s.Expr, known: Mapping[str, I
 
 
 def override_quantities(quantities: Mapping[str, Quantity], overrides: Mapping[str, Quantity]) -> dict[str, Quantity]:
-    """Override quantities; printed numbers whose `check` reads one of the given quantities follow the check."""
+    """Override quantities; a number whose `check` uses an overridden one is computed by its check instead."""
     changed = overrides.keys()
     follow = {
         name: replace(item, formula=item.check, kind=DERIVED_KIND, as_written=format_expression(item.check))
@@ -187,7 +187,7 @@ def override_quantities(quantities: Mapping[str, Quantity], overrides: Mapping[s
 
 
 def resolve_quantities(quantities: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
-    """Return the quantities, formulas evaluated. Raises ArchlineError (AL457, AL462) for one without an amount."""
+    """Return the quantities with formulas evaluated. Raises ArchlineError (AL457, AL462) for one without a value."""
     done: dict[str, Quantity] = {}
 
     def value(name: str, path: tuple[str, ...]) -> Interval:
@@ -196,10 +196,10 @@ def resolve_quantities(quantities: Mapping[str, Quantity]) -> Mapping[str, Quant
         return Interval.of(done[name].value)
 
     def evaluated(item: Quantity, path: tuple[str, ...]) -> Quantity:
-        taken = {name for formula in (item.formula, item.check) if formula is not None for name in names_in(formula)}
-        missing = sorted(taken - quantities.keys() - CONSTANTS.keys())
+        used = {name for formula in (item.formula, item.check) if formula is not None for name in names_in(formula)}
+        missing = sorted(used - quantities.keys() - CONSTANTS.keys())
         if missing:
-            message = f"a formula of `{item.name}` takes `{missing[0]}`, which the machine does not have"
+            message = f"a formula of `{item.name}` uses `{missing[0]}`, which the machine does not have"
             hint = did_you_mean(missing[0], quantities) or f"add a table `[quantity.{missing[0]}]`"
             raise error(rules.FORMULA, message, span=item.span, hint=hint)
         if item.formula is None:
@@ -207,7 +207,7 @@ def resolve_quantities(quantities: Mapping[str, Quantity]) -> Mapping[str, Quant
         if item.name in path:
             circle = " -> ".join((*path[path.index(item.name) :], item.name))
             hint = "one of them needs a `value`"
-            raise error(rules.FORMULA, f"formulas go round in a circle: {circle}", span=item.span, hint=hint)
+            raise error(rules.FORMULA, f"formulas use each other in a circle: {circle}", span=item.span, hint=hint)
         inputs = {name: value(name, (*path, item.name)) for name in names_in(item.formula) if name not in CONSTANTS}
         inputs |= {name: Interval.of(item.value) for name, item in CONSTANTS.items() if item.value is not None}
         result = _evaluate_formula(item, item.formula, inputs)
@@ -233,7 +233,7 @@ _INTEGER_QUANTITIES = (
 
 
 def find_impossible(quantities: Mapping[str, Quantity], of: Collection[str] = QUANTITIES) -> list[Diagnostic]:
-    """Return errors (AL457) in quantities: a rate of 0, half a core, a line that does not consist of whole words."""
+    """Return an error (AL457) for each impossible quantity: a rate of 0, half a core, a line of 1.5 words."""
     wrong: dict[str, str] = {}
     for name in (candidate for candidate in quantities if candidate in of):
         # Times, energies and powers may be 0.
@@ -249,8 +249,8 @@ def find_impossible(quantities: Mapping[str, Quantity], of: Collection[str] = QU
     if line and fast and 0 < fast.value < line.value and {"fast_memory", "line"} & set(of):
         wrong["fast_memory"] = f"a fast memory of {fast.as_written} is smaller than a line of {line.as_written}"
     wrong |= dict(_find_wrong_levels(quantities))
-    hint = "rates and sizes are above 0, a word of 8 B, a line of 64 B, say; leave out what is not known"
-    of_level = "a capacity is that of one cache, in whole lines; levels are numbered from the processor on"
+    hint = "rates and sizes are above 0, such as a word of 8 B or a line of 64 B; leave out what is unknown"
+    of_level = "a capacity is that of one cache and a whole number of lines; level L1 is next to the processor"
     return [
         Diagnostic(rules.IMPOSSIBLE_NUMBER, text, quantities[name].span, hint=of_level if name[:2] in LEVELS else hint)
         for name, text in wrong.items()
@@ -279,8 +279,8 @@ def _find_wrong_levels(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str
 
 def find_levels_without_capacity(quantities: Collection[str]) -> list[str]:
     """Return the levels that have some quantity, but not a capacity."""
-    held = {name[:2] for name in quantities if name[3:] in OF_LEVEL}
-    return [level for level in LEVELS if level in held and f"{level}_capacity" not in quantities]
+    used = {name[:2] for name in quantities if name[3:] in OF_LEVEL}
+    return [level for level in LEVELS if level in used and f"{level}_capacity" not in quantities]
 
 
 def read_parameters(texts: Sequence[str]) -> dict[str, Quantity]:
@@ -304,7 +304,7 @@ def read_parameters(texts: Sequence[str]) -> dict[str, Quantity]:
 
 
 def read_parameter(name: str, value: str) -> Quantity:
-    """Return a quantity given by hand: a number in its base unit, or with a unit. Raises ArchlineError (AL465)."""
+    """Return a quantity from the text of its value, in its base unit or with a unit. Raises ArchlineError (AL465)."""
     if name not in QUANTITIES:
         hint = suggest_quantity(name) or "write NAME=VALUE with a quantity that `archline machines NAME` shows"
         raise error(rules.PARAMETER, f"there is no quantity `{name}`", hint=hint)
@@ -320,7 +320,7 @@ def read_parameter(name: str, value: str) -> Quantity:
     except (EvaluationError, ArchlineError):
         amount = None
     if amount is None or isinstance(amount, Interval) or amount < 0:
-        message = f"`{shorten_text(value)}` is not a number of {base}, 0 or more"
+        message = f"`{shorten_text(value)}` is not a number in {base} that is 0 or more"
         raise error(rules.PARAMETER, message, hint=suggest_number(value.partition(" ")[0]) or "write NAME=1.5e-9")
     source = Provenance(note="given by --parameter")
     return Quantity(name, Fraction(amount) * unit.factor, f"{number} {read}", GIVEN_KIND, source)

@@ -1,4 +1,4 @@
-"""Measurements are columns of Python, or of a CSV file with a header and a run a row."""
+"""Read the measurements of a fit: columns given in Python, or a CSV file with a header and one row per run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ PRECISION = "precision"
 PRECISIONS = ("single", "double", "half")
 ABOVE_ZERO = ("seconds", "joules", "work", "span")
 LARGEST = 1e30
-"""The maximum of any number; sums of squares of such numbers do not overflow. Its reciprocal is the minimum but 0."""
-NUMBERS = "write numbers as 1.5e9, without units, separators of thousands and decimal commas"
+"""The maximum of a number, so that sums of squares do not overflow; a number above 0 is at least its reciprocal."""
+NUMBERS = "write numbers as 1.5e9, without units, thousands separators and decimal commas"
 MAX_PROBLEMS = 5
 HEADER = -1
 """The index of the header among runs."""
@@ -67,23 +67,28 @@ def collect_measurements(
     source: str = "measurements",
     place: Callable[..., Span | None] = lambda run, name="": None,
 ) -> Measurements:
-    """Return measurements from a sequence a column: numbers, or texts of numbers. Raises ArchlineError (AL467).
+    """Return the measurements in columns, each a sequence of numbers or of their texts. Raises ArchlineError (AL467).
 
-    One of several equal runs is kept, since copies would make the errors look smaller than they are.
+    Of equal runs only one is kept, since copies would make the errors look smaller than they are. `place` gives the
+    span of a run, or of an entry of it, in the file.
     """
     for name in (column for column in COLUMNS[model] if column not in columns):
-        near = find_closest(name, [column for column in columns if column not in COLUMNS[model]])
-        hint = f"is `{near}` it? rename it, with its numbers in SI units" if near else _describe_columns(model)
+        similar = find_closest(name, [column for column in columns if column not in COLUMNS[model]])
+        hint = (
+            f"if it is `{similar}`, rename that column, with its numbers in SI units"
+            if similar
+            else _describe_columns(model)
+        )
         raise error(rules.MEASUREMENTS, f"there is no column `{name}`", span=place(HEADER), hint=hint)
     names = [*COLUMNS[model], *([PRECISION] if model == "roofline" and PRECISION in columns else [])]
     if len({len(columns[name]) for name in names}) > 1:
         raise error(rules.MEASUREMENTS, "the columns differ in length")
     rows = list(zip(*(columns[name] for name in names), strict=True))
     _report_problems(
-        (wrong, place(run, name), f"{name}[{run}]")
+        (mistake, place(run, name), f"{name}[{run}]")
         for run, cells in enumerate(rows)
         for name, cell in zip(names, cells, strict=True)
-        if (wrong := _describe_mistake(name, cell))
+        if (mistake := _describe_mistake(name, cell))
     )
     if not rows:
         raise error(rules.MEASUREMENTS, f"`{source}` has no measurements", hint=_describe_columns(model))
@@ -94,19 +99,19 @@ def collect_measurements(
 
 
 def _describe_columns(model: str) -> str:
-    more = ", and if you like precision" if model == "roofline" else ""
-    return f"the columns are {', '.join(COLUMNS[model])}{more}, in SI units"
+    optional = ", and optionally precision" if model == "roofline" else ""
+    return f"the columns are {', '.join(COLUMNS[model])}{optional}, in SI units"
 
 
 def _report_problems(problems: Iterable[tuple[str, Span | None, str]]) -> None:
-    """Raise ArchlineError with the first messages, each with its place, if there are any."""
+    """Raise ArchlineError (AL467) with the first problems, each a message with its place, if there are any."""
     diagnostics = [Diagnostic(rules.MEASUREMENTS, *problem, hint=NUMBERS) for problem in islice(problems, MAX_PROBLEMS)]
     if diagnostics:
         raise ArchlineError(diagnostics)
 
 
 def _describe_mistake(name: str, cell: Any) -> str:
-    """Describe the mistake in an entry; empty for none."""
+    """Describe the mistake in an entry of a column; empty if there is none."""
     if name == PRECISION:
         valid = str(cell).lower() in PRECISIONS
         return "" if valid else f"`{str(cell)[:40]}` is not a precision: {', '.join(PRECISIONS)}"

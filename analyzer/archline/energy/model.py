@@ -43,7 +43,7 @@ class Option:
 
 @record(slots=True)
 class Figure:
-    """A further number of a report: its formula and unit, and the equation that it is from."""
+    """A further number of a report: its formula and unit, and the `source`, the paper's equation for it."""
 
     formula: str
     unit: str
@@ -58,7 +58,7 @@ class Model:
     algorithm does not have, and quantities that a machine does not have, from others. `definitions` are named parts of
     formulas; `time` is in seconds, each term of `energy` in joules, and the largest of the `sides` binds. `essential`
     is the answer that a machine must allow: "energy" or "time". `accuracy` is the relative error that the source states
-    (`error` has it in words), `coarser` the terms of a coarser reading: a comparison that it reverses is thin.
+    (`error` has it in words), `coarser` has coarser formulas of some terms: a comparison that they reverse is thin.
     """
 
     name: str
@@ -76,8 +76,7 @@ class Model:
     positive: tuple[str, ...] = ()
     """Formulas of quantities that have to be above 0."""
     processors: str = ""
-    """What the number of processors sets: `span` (by Brent's theorem), a quantity or a metric; empty: nothing.
-    """
+    """What the number of processors determines: `span` (by Brent's theorem), a quantity or a metric; empty: nothing."""
     unlimited: bool = False
     """Whether processors are unlimited, so that the time may be shorter than the machine's peak allows."""
     scale: tuple[str, ...] = ()
@@ -110,7 +109,7 @@ class Model:
         for selected in self.name.split("+")[1:]:
             if selected in option.without or name in self.options[selected].without:
                 message = f"model `{self.name}` cannot have the option `{name}` too"
-                raise error(rules.UNKNOWN_MODEL, message, hint=f"`{selected}` and `{name}` say the same in two ways")
+                raise error(rules.UNKNOWN_MODEL, message, hint=f"`{selected}` and `{name}` are alternatives")
         return replace(
             self,
             name=f"{self.name}+{name}",
@@ -131,7 +130,7 @@ class Model:
         )
 
     def checked(self) -> Model:
-        """Return the model itself. Raises ArchlineError (AL461, AL462) if a formula has a wrong unit."""
+        """Return the model itself. Raises ArchlineError (AL461, AL462) if the unit of a formula is wrong."""
         expected = {"time": "s", **dict.fromkeys(self.energy, "J"), **{n: f.unit for n, f in self.figures.items()}}
         for name, unit in expected.items():
             check_units(self.formula(name), parse_dimension(unit))
@@ -168,7 +167,7 @@ class Model:
         return expansions
 
     def answer(self, name: str) -> s.Expr:
-        """Return `energy`, `time`, `power`, `energy_delay` or `flops_per_joule`; power is at most that of a cap.
+        """Return the formula of `energy`, `time`, `power`, `energy_delay` or `flops_per_joule`; of power with the cap.
 
         Raises ArchlineError (AL458) for an energy that is only an upper bound.
         """
@@ -178,8 +177,10 @@ class Model:
             "flops_per_joule": f"{'P*' if self.processors == 'P' else ''}flops/energy",
         }
         if self.at_most and name in {"energy", *texts}:
-            message = f"model `{self.name}` says what the energy is at most, and no more of the {name}"
-            raise error(rules.UNSUITED_MACHINE, message, hint="ask for the time, or take a model of the energy")
+            message = (
+                f"model `{self.name}` gives only an upper bound on the energy, which does not determine the {name}"
+            )
+            raise error(rules.UNSUITED_MACHINE, message, hint="ask for the time, or use a model of the energy")
         return self.expanded(texts.get(name, name))
 
     @cached_property

@@ -59,7 +59,7 @@ QUANTITIES = _make_registry(
     ("eps_mem", "J/B", "energy of a byte moved to or from slow memory"),
     ("eps_cache", "J/B", "energy of a byte moved to or from the caches"),
     ("pi0", "W", "constant power: drawn as long as the computation runs"),
-    ("power_limit", "W", "most power that the device may draw"),
+    ("power_limit", "W", "maximum power that the device may draw"),
     ("peak", "flop/s", "peak throughput"),
     ("peak_scalar", "flop/s", "peak throughput without vector instructions"),
     ("peak_sustained", "flop/s", "highest throughput measured"),
@@ -86,7 +86,7 @@ QUANTITIES = _make_registry(
     ("node_alpha_e", "J/message", "energy of a message within a node"),
     ("node_delta_e", "J/word/s", "energy of a word stored in the memory that a node shares, per second"),
     # Balance principles: Czechowski et al. 2011, figure 1 and Table 1.
-    ("core_rate", "op/s", "operations that one core performs in a second"),
+    ("core_rate", "op/s", "operations that one core performs per second"),
     ("cores", "1", "cores"),
     ("latency", "s", "latency of slow memory"),
     ("fast_memory", "B", "size of fast memory"),
@@ -109,7 +109,7 @@ QUANTITIES = _make_registry(
 )
 
 PER_LEVEL = MappingProxyType({f"{level}_{name}": (level, name) for level in LEVELS for name in ("io", "bytes")})
-"""Metrics of a level, which are those of a cache of its size: the level, and the metric."""
+"""The metrics of each level of caches, with the level and the metric that is taken of a cache of its size."""
 
 METRICS = _make_registry(
     *((metric.name, metric.unit, metric.doc) for metric in metrics.METRICS.values() if metric.taken),
@@ -159,7 +159,7 @@ _UNITS = {
 
 
 def parse_capacity_unit(name: str, written: str) -> tuple[Unit | None, str]:
-    """Return the unit of a quantity, and its reading: KB, MB and so on of a cache are of 1024, as vendors count it."""
+    """Return the unit of a quantity, and its text: KB, MB and so on of caches are powers of 1024, as vendors count."""
     match = re.fullmatch(r"([kKMGT])B", written.strip())
     if match is None or not (name == "fast_memory" or name.endswith("_capacity")):
         return parse_unit(written), written
@@ -168,18 +168,18 @@ def parse_capacity_unit(name: str, written: str) -> tuple[Unit | None, str]:
 
 
 def correct_unit(text: str) -> str:
-    """Correct the spelling of a unit: `GFLOPS` is Gflop/s, `MB/sec` MB/s, `pJ per FLOP` pJ/flop. A b means bits."""
+    """Correct the spelling of a unit: `GFLOPS` is Gflop/s, `MB/sec` MB/s, `pJ per FLOP` pJ/flop; b stands for bits."""
     for right, wrong in _UNITS.items():
         text = re.sub(wrong, right, text, flags=re.IGNORECASE)
     return re.sub(r"\b[gtK](?=flop|B\b|J|W|Hz)", lambda prefix: prefix[0].swapcase(), text)
 
 
 def suggest_unit(written: str, base: str) -> str:
-    """Suggest a unit for a text that is not a unit, or not one of this dimension."""
+    """Suggest a unit in place of a text that is not a unit, or not one of the dimension of `base`."""
     if base == "B" and (match := re.fullmatch(r"([kmgt])i?b?", written.strip(), re.IGNORECASE)):
         return f"write {match[1].upper()}iB"
     if base == "B" and re.fullmatch(r"w|words?", written.strip()):
-        return "multiply by the bytes of a word, and write B"
+        return "multiply by the number of bytes in a word, and write B"
     meant = correct_unit(written)
     unit = parse_unit(meant)
     lacking = "" if unit is None or base == "1" else str(parse_dimension(base).times(unit.dimension, -1))
@@ -197,23 +197,27 @@ def suggest_number(written: str) -> str | None:
     match = AMOUNT.fullmatch(written)
     if match is not None and parse_unit(correct_unit(match[2])) is not None:
         return f'write value = "{match[1]}" and unit = "{correct_unit(match[2])}"'
-    plain = re.sub(r"(?<=\d)[ ,'_](?=\d{3}\b)", "", written).replace(",", ".")
-    return f'write "{plain}", with a decimal point alone' if re.fullmatch(NUMERAL, plain) and plain != written else None
+    corrected = re.sub(r"(?<=\d)[ ,'_](?=\d{3}\b)", "", written).replace(",", ".")
+    return (
+        f'write "{corrected}", with a decimal point and no separators'
+        if re.fullmatch(NUMERAL, corrected) and corrected != written
+        else None
+    )
 
 
 def find_meant_quantity(name: str) -> str | None:
     """Return the quantity with this name, or a similar one: `memory_bandwidth` is `bandwidth`."""
     parts = re.split(r"\W|_", name.lower())
-    held = [part for part in (*parts, *map(_QUANTITIES.get, parts)) if part in QUANTITIES]
-    return find_closest(name, QUANTITIES, 0.85) or next(iter(held), None) or find_closest(name, QUANTITIES)
+    candidates = [part for part in (*parts, *map(_QUANTITIES.get, parts)) if part in QUANTITIES]
+    return find_closest(name, QUANTITIES, 0.85) or next(iter(candidates), None) or find_closest(name, QUANTITIES)
 
 
 def suggest_quantity(name: str) -> str | None:
-    """Return the hint for a name that is not a quantity."""
+    """Return a hint with the quantity that a name may mean, or None."""
     meant = find_meant_quantity(name)
     return f"did you mean `{meant}`?" if meant else None
 
 
 def shorten_text(text: str) -> str:
-    """Return the beginning of a user's text, for a message."""
+    """Return the first MAX_SHOWN characters of a user's text, for a message."""
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."

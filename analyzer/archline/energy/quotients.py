@@ -1,7 +1,7 @@
-"""Quotients are bounded here whose sides rise with the same amounts, as energy and time do with the misses.
+"""Bound the quotient of two formulas that rise with the same amounts, as energy and time do with the misses.
 
-Once it is chosen which argument each max or min takes, both sides are sums of products of powers. An amount along which
-the quotient only rises or only falls is at one of its ends. In the other amounts both sides have to be linear:
+For each choice of the argument that a max or min takes, both sides are sums of products of powers. An amount along
+which the quotient only rises or only falls is at one of its ends. In the other amounts both sides have to be linear:
 x/bottom(x) makes the quotient linear, and a box a polytope (Charnes and Cooper, Naval Research Logistics Quarterly
 9(3-4), 1962).
 """
@@ -21,11 +21,11 @@ from archline.numbers import fmpq
 from archline.records import record
 
 Piece = tuple[Poly, frozenset[Poly]]
-"""A formula, valid where certain forms are at least 0."""
+"""A formula without max and min, and the forms that are at least 0 where it is valid."""
 
 
 def divide_over(top: s.Expr, bottom: s.Expr, box: Mapping[str, Interval]) -> Interval:
-    """Return the ends of a quotient over a box of amounts. Raises EvaluationError for any other form than above."""
+    """Return the range of a quotient over a box of amounts. Raises EvaluationError if the sides have another form."""
     evaluate(top, box)
     if Interval.of(evaluate(bottom, box)).lower <= 0 or any(box[name].lower < 0 for name in s.names((top, bottom))):
         raise EvaluationError("a side may be 0 or less")
@@ -40,20 +40,20 @@ def divide_over(top: s.Expr, bottom: s.Expr, box: Mapping[str, Interval]) -> Int
         at = {name: box[name].upper if (True in rises[name]) == (sign > 0) else box[name].lower for name in names}
         values = {name: Poly.constant(end) for name, end in at.items() if name not in free}
         rows = ([_get_row(form.substitute(values), free) for form in piece] for piece in pieces)
-        most = (_maximise_quotient(sign, forms, free) for forms in rows)
-        ends.append(sign * max(end for end in most if end is not None))
+        maxima = (_maximise_quotient(sign, forms, free) for forms in rows)
+        ends.append(sign * max(end for end in maxima if end is not None))
     return Interval(*(Fraction(int(end.p), int(end.q)) for end in ends))
 
 
 def _find_slopes(top: Poly, bottom: Poly, name: str) -> set[bool]:
-    """Return for each term of the derivative whether a quotient of positive sides rises along an amount."""
+    """Return the signs, True if positive, of the terms of the derivative of a quotient along an amount."""
     parts = product(*(side.coefficients(Symbol(name)).items() for side in (top, bottom)))
     slope = sum_polynomials((a * b * Poly.of_atom(Symbol(name), i + j)).scaled(i - j) for (i, a), (j, b) in parts)
     return {number > 0 for number in slope.terms.values()}
 
 
 def _get_row(form: Poly, free: Mapping[str, Interval]) -> list[fmpq]:
-    """Return the coefficients of amounts, and the constant. Raises EvaluationError if a form is not linear."""
+    """Return the coefficients of the `free` amounts, and the constant. Raises EvaluationError for a nonlinear form."""
     row = [*(form.terms.get(((Symbol(name), 1),), fmpq(0)) for name in free), form.constant_term]
     if len(form.terms) > sum(map(bool, row)):
         raise EvaluationError("the formula is not linear")
@@ -61,19 +61,24 @@ def _get_row(form: Poly, free: Mapping[str, Interval]) -> list[fmpq]:
 
 
 def _maximise_quotient(sign: int, forms: Sequence[list[fmpq]], free: Mapping[str, Interval]) -> fmpq | None:
-    """Return the maximum of a quotient times a sign where all forms are at least 0; None for an empty region."""
-    top, bottom, *least = forms
-    for place, ends in enumerate(free.values()):
-        for end, turn in ((ends.lower, 1), (ends.upper, -1)):
-            least.append([*(fmpq(turn * (place == column)) for column in range(len(free))), to_rational(-turn * end)])
-    rows = [bottom, *([-number for number in row] for row in (bottom, *least))]
-    optimum = maximise([sign * number for number in top], rows, [1, -1, *[0] * len(least)])
+    """Return the maximum of `sign` times a quotient where constraints hold; None for an empty region.
+
+    The `forms` are top, bottom and the constraints, which are at least 0, as rows of coefficients.
+    """
+    top, bottom, *constraints = forms
+    for index, ends in enumerate(free.values()):
+        for end, side in ((ends.lower, 1), (ends.upper, -1)):
+            constraints.append(
+                [*(fmpq(side * (index == column)) for column in range(len(free))), to_rational(-side * end)]
+            )
+    rows = [bottom, *([-number for number in row] for row in (bottom, *constraints))]
+    optimum = maximise([sign * number for number in top], rows, [1, -1, *[0] * len(constraints)])
     return optimum.value if isinstance(optimum, Optimum) else None
 
 
 @record
 class _OverBox:
-    """The evaluation of a formula as pieces."""
+    """Evaluates a formula over a box to its pieces, one for each choice of the arguments of max and min."""
 
     box: Mapping[str, Interval]
 
@@ -91,18 +96,20 @@ class _OverBox:
         pieces: list[Piece] = []
         for (a, where), (b, there) in product(left, right):
             if op == "^" or (op == "/" and len(b.terms) != 1):
-                raise EvaluationError("the formula is no sum of products", expr)
+                raise EvaluationError("the formula is not a sum of products", expr)
             if not any(-form in there for form in where):
                 pieces.append((a * b**-1 if op == "/" else ARITHMETIC[op](a, b), where | there))
         return pieces
 
     def call(self, function: str, values: Sequence[list[Piece]], expr: s.Call) -> list[Piece]:
         if function not in ("max", "min"):
-            raise EvaluationError("the formula is no sum of products", expr)
-        turn, pieces = 1 if function == "max" else -1, list[Piece]()
+            raise EvaluationError("the formula is not a sum of products", expr)
+        direction, pieces = 1 if function == "max" else -1, list[Piece]()
         for arguments in product(*values):
-            inner = frozenset[Poly]().union(*(where for _, where in arguments))
+            conditions = frozenset[Poly]().union(*(where for _, where in arguments))
             for form, _ in arguments:
-                beside = frozenset((form - rest).scaled(turn) for rest, _ in arguments if rest != form)
-                pieces.append((form, beside | inner))
+                selection = frozenset(
+                    (form - argument).scaled(direction) for argument, _ in arguments if argument != form
+                )
+                pieces.append((form, selection | conditions))
         return pieces

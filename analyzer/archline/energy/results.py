@@ -1,4 +1,4 @@
-"""Results of a model are its answer at sizes with its inputs, or formulas in symbols."""
+"""Hold the results of a model: its answer at sizes with the inputs, or formulas in symbols."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Input:
 
 @record
 class CacheUsed:
-    """The cache that io depends on: Z and L in words, its replacement; chosen, the machine's, or assumed."""
+    """The cache that io depends on: Z and L in words, and its policy; chosen by the user, the machine's, or assumed."""
 
     words: int
     line: int
@@ -49,7 +49,7 @@ class Ends:
 class SymbolicMetric:
     """A metric in sizes: bounds that hold everywhere, upper bounds by conditions, growth; the reason if unknown.
 
-    `chosen` are the few regimes that a page shows, `short` the bounds if they are long, `ends` the bounds as trees.
+    `chosen` are the regimes that a page shows, `short` are short forms of long bounds, `ends` the bounds as trees.
     """
 
     name: str
@@ -70,9 +70,10 @@ class SymbolicMetric:
 
 @record
 class SymbolicEnergy:
-    """An energy in symbols: metrics in sizes, terms in metrics and in sizes with the machine's numbers, growth.
+    """An energy in symbols: metrics in sizes, its formula in metrics, time and terms in sizes, and growths.
 
-    All of it is valid under the facts `when` and those of the algorithm, the `assumptions`.
+    `coefficients` is the formula in metrics, with the machine's numbers. All of it is valid under the facts `when` and
+    those of the algorithm, the `assumptions`.
     """
 
     metrics: tuple[SymbolicMetric, ...]

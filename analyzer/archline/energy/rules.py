@@ -14,7 +14,7 @@ UNKNOWN_MACHINE = Rule(
 AMBIGUOUS_MACHINE = Rule(
     "AL451",
     "several machines have this name",
-    "Two folders of `machines/` hold a file of this name. Say which is meant: `ice/NAME`.",
+    "Two folders of `machines/` have a file of this name. Give the folder too: `ice/NAME`.",
 )
 NOT_TOML = Rule(
     "AL452",
@@ -37,10 +37,10 @@ MACHINE_FORM = Rule(
     """
     The keys are `title` (required), `processor`, `notes` (a list of texts), `extends` (another machine, whose
     quantities this one begins with), `year` (of the figures), `default_variant`, tables `[quantity.NAME]`,
-    `[level.L1.quantity.NAME]` for the levels of caches, L1 to L4, and both behind `variant.VARIANT.`. Of a level are
-    `capacity` (of one cache of it), `line`, `bandwidth`, `energy` and `shared`. A quantity has `value`, `unit`, `kind`
-    and `source`, or `from` (a formula of other quantities) and `unit`; and if you like `check` (a formula that gives
-    the same number), `error` (of the value, in its unit), `scope` (what was measured), `doubling_years` or
+    `[level.L1.quantity.NAME]` for the levels of caches, L1 to L4, and both with the prefix `variant.VARIANT.`. A level
+    has `capacity` (of one of its caches), `line`, `bandwidth`, `energy` and `shared`. A quantity has `value`, `unit`,
+    `kind` and `source`, or `from` (a formula of other quantities) and `unit`; optional keys are `check` (a formula that
+    gives the same number), `error` (of the value, in its unit), `scope` (what was measured), `doubling_years` and
     `halving_years`. Kinds are `peak`, `measured`, `fitted`, `rated`, `inferred`, `assumed` and `definition`. Other keys
     are refused, so that a misspelt one does not go unnoticed.
     """,
@@ -50,10 +50,10 @@ UNKNOWN_UNIT = Rule(
     "unknown unit",
     """
     A unit is a base unit (`J`, `s`, `W`, `Hz`, `B`, `flop`, `op`, `word`, `line`, `message`, or `1` for a
-    count), with a prefix from `f` to `P` if you like (`nJ`, `GHz`, `MB`; powers of 1000, and `KiB`, `MiB`,
-    `GiB`, `TiB` of 1024), multiplied with or divided by others: `pJ/B`, `Gflop/s`, `nJ/word/s`. What data sheets call
-    GFLOPS is Gflop/s. Of a cache (`fast_memory`, the `capacity` of a level) `KB`, `kB`, `MB` and `GB` are of 1024 too,
-    as vendors count caches, which pages say: `32 MB of 2^20 B`.
+    count), with an optional prefix from `f` to `P` (`nJ`, `GHz`, `MB`; powers of 1000, and `KiB`, `MiB`,
+    `GiB`, `TiB` of 1024), multiplied or divided by other units: `pJ/B`, `Gflop/s`, `nJ/word/s`. What data sheets call
+    GFLOPS is Gflop/s. For sizes of caches (`fast_memory`, the `capacity` of a level) `KB`, `kB`, `MB` and `GB` are
+    powers of 1024 too, as vendors count them; pages then show `32 MB of 2^20 B`.
     """,
 )
 MISSING_SOURCE = Rule(
@@ -79,8 +79,8 @@ IMPOSSIBLE_NUMBER = Rule(
     "number that no machine has",
     """
     Times, energies and powers of a machine are 0 or more; rates and sizes are above 0. A word, a line and the number of
-    cores are whole, a line is a whole number of words, and the fast memory holds a line at least. A level of caches has
-    whole lines, and is no smaller than the level before it.
+    cores are whole numbers, a line is a whole number of words, and the fast memory has room for at least one line. A
+    cache of a level is a whole number of lines, and at least as large as a cache of the level before it.
     """,
 )
 UNSUITED_MACHINE = Rule(
@@ -89,7 +89,7 @@ UNSUITED_MACHINE = Rule(
     """
     An energy model reads certain quantities of a machine: ICE reads `eps_op`, `pi_op`, `eps_io` and `pi_io`. The
     message names those that are missing; `--parameter NAME=VALUE` gives one for this command, `archline machines` lists
-    which machine feeds which model. What a model divides by has to be above 0: `power_limit - pi0` in `roofline+cap`.
+    the models that each machine suits. Divisors in a model must be above 0: `power_limit - pi0` in `roofline+cap`.
     """,
 )
 UNKNOWN_MODEL = Rule(
@@ -102,7 +102,7 @@ WRONG_AMOUNT = Rule(
     "amounts that no execution has",
     """
     An energy model takes the costs of an execution: 1 <= span <= work (the outermost call counts 1 in both), and no
-    amount below 0. Bounds on them are a lower end and an upper end, in that order.
+    amount below 0. Bounds on an amount are given with the lower one first.
     """,
 )
 DIMENSION = Rule(
@@ -110,8 +110,9 @@ DIMENSION = Rule(
     "wrong dimension",
     """
     Every quantity has one dimension (`eps_mem` is in J/B: a value in pJ/word is refused), and so has every formula:
-    energies are added to energies, flop/B is not compared with flop/word. Units multiply and divide with what they are
-    of, so that `1/peak` is in s/flop. Words become bytes by the quantity `word` alone, and lines words by `L`.
+    energies are only added to energies, and flop/B is not compared with flop/word. Units multiply and divide as their
+    quantities do, so that `1/peak` is in s/flop. Only the quantity `word` converts words to bytes, and only `L`
+    converts lines to words.
     """,
 )
 FORMULA = Rule(
@@ -119,14 +120,14 @@ FORMULA = Rule(
     "formula that gives no number",
     """
     Formulas of machine files (`from`, `check`) and of targets (`"linear:F=n^3/P,..."`) are written in the language's
-    syntax: numbers, names, `+ - * / ^`, and `min max sqrt log2 floor ceil`. Every name must be known, and what is
-    divided by must not be 0.
+    syntax: numbers, names, `+ - * / ^`, and `min max sqrt log2 floor ceil`. Every name must be known, and no divisor
+    may be 0.
     """,
 )
 EXTENDS = Rule(
     "AL463",
     "machine that extends itself",
-    "A machine that `extends` another begins with its quantities; going from one to the next must come to an end.",
+    "A machine that `extends` another begins with its quantities; none may extend itself, directly or indirectly.",
 )
 UNKNOWN_VARIANT = Rule(
     "AL464",
@@ -138,15 +139,15 @@ PARAMETER = Rule(
     "wrong parameter",
     """
     `--parameter NAME=VALUE` sets or overrides a quantity of the machine: `gamma_t=2.5e-12` in the quantity's base unit,
-    or with a unit of its own, `"gamma_t=2.5 ps/flop"` or `gamma_t=2.5ps/flop`. Quantities that the machine file
-    computes from it follow.
+    or with another unit, `"gamma_t=2.5 ps/flop"` or `gamma_t=2.5ps/flop`. Quantities that the machine file computes
+    from it change accordingly.
     """,
 )
 TARGET = Rule(
     "AL466",
     "wrong target of formulas",
     """
-    Beside an algorithm, a target may be formulas typed by hand: a model, and a formula of sizes for each amount that it
+    A target is an algorithm, or formulas typed by hand: a model, and a formula of sizes for each amount that the model
     takes, such as `"linear:F=f*n^2/P,W=n^2/(P*M),S=n^2/(P*M*m)"` or `"ice:work=3*n^3,span=n,io=n^3/L"`.
     """,
 )
@@ -154,11 +155,11 @@ MEASUREMENTS = Rule(
     "AL467",
     "measurements that cannot be read",
     """
-    Measurements are CSV: a header with the names of the columns, then a run a row, numbers in SI units. For the
-    roofline these are `flops`, `bytes`, `seconds` and `joules`, and if you like `precision` (single, double or half);
-    for ICE `work`, `span`, `io` (cache lines) and `joules`. Other columns are left alone, and so are lines that begin
-    with `#`. Semicolons and tabs separate as commas do. Numbers are written as 1.5e9, without units and separators of
-    thousands.
+    Measurements are CSV: a header with the names of the columns, then one row per run, numbers in SI units. For the
+    roofline the columns are `flops`, `bytes`, `seconds` and `joules`, and optionally `precision` (single, double or
+    half); for ICE `work`, `span`, `io` (cache lines) and `joules`. Other columns are ignored, and so are lines that
+    begin with `#`. Columns may be separated by semicolons or tabs instead of commas. Numbers are written as 1.5e9,
+    without units and thousands separators.
 
         flops,bytes,seconds,joules,precision
         2.0e11,1.6e9,1.03,174.2,double
@@ -168,18 +169,18 @@ NOT_DETERMINED = Rule(
     "AL468",
     "parameters that the measurements do not determine",
     """
-    Two columns of the measurements are nearly proportional: flops and seconds, for example, where all runs are bound by
-    computation. Then any share of the energy can go to either, and a fit gives numbers that mean nothing. The message
-    names the two parameters and what to measure besides. Runs over a wide range of flops a byte, from far below to far
-    above the balance of the machine, determine all of them.
+    Two columns of the measurements are nearly proportional: flops and seconds, for example, where all runs are
+    compute-bound. Then the energy can be divided between the two parameters arbitrarily, and a fit is meaningless. The
+    message names them and the runs to add. Runs over a wide range of flops per byte, from far below to far above the
+    balance of the machine, determine all parameters.
     """,
 )
 COUNTERS = Rule(
     "AL469",
     "no energy counters",
     """
-    Energy is read from the files of Linux's powercap (RAPL, `/sys/class/powercap/intel-rapl:*/energy_uj`), which root
-    alone may read since 2020 (CVE-2020-8694), or from NVML for GPUs of NVIDIA.
+    Energy is read from the files of Linux's powercap (RAPL, `/sys/class/powercap/intel-rapl:*/energy_uj`), which only
+    root may read since 2020 (CVE-2020-8694), or from NVML for NVIDIA GPUs.
     """,
 )
 CONSTRAINT = Rule(
@@ -196,16 +197,16 @@ UNBOUNDED = Rule(
     "optimisation without an end",
     """
     Sizes of an algorithm are taken from the values that its facts allow (`c divides g`, `P is power of 7`) or from a
-    range: `--over c=1..64`. A variable that no fact limits needs a range; real symbols of formulas need one where time,
-    energy or power fall without end. There are at most 10^6 points of sizes.
+    range: `--over c=1..64`. A variable that no fact limits needs a range; a real variable of formulas needs one if
+    time, energy or power would decrease without limit. If facts leave more than 10^6 points, boxes are searched.
     """,
 )
 NOT_SIGNOMIAL = Rule(
     "AL492",
     "formula that cannot be minimised over real numbers",
     """
-    Over real numbers sums of products of powers are minimised, `max`, roots and quotients of them too: not `floor`,
-    `ceil`, or logarithms of what varies. Over whole numbers, `--integer P` with a range, all formulas can be.
+    Over real numbers, sums of products of powers can be minimised, also with `max`, roots and quotients, but not with
+    `floor`, `ceil` or the logarithm of a variable. Over whole numbers, `--integer P` with a range, every formula can.
     """,
 )
 LISTING = Rule(
@@ -213,8 +214,8 @@ LISTING = Rule(
     "listing of a machine that cannot be read",
     """
     `archline machines new NAME --from lscpu FILE` reads what `LC_ALL=C lscpu` prints, as text or with `-J`, also with
-    the table of `lscpu -C` behind it; `--from nvidia-smi FILE` what `nvidia-smi -q` does, also with `-x`, or with
-    `--query-gpu=name,clocks.max.sm,power.default_limit,memory.total --format=csv`. Rows that are missing are left out
-    of the draft, and it says so.
+    the table of `lscpu -C` after it; `--from nvidia-smi FILE` reads what `nvidia-smi -q` prints, also with `-x`, or
+    with `--query-gpu=name,clocks.max.sm,power.default_limit,memory.total --format=csv`. The draft leaves out the
+    quantities whose rows are missing, and lists them.
     """,
 )

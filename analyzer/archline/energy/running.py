@@ -1,4 +1,4 @@
-"""Algorithms are run on data that is generated, of a matrix, or given; caches of several levels are counted."""
+"""Run an algorithm on generated or given data, or on a matrix, and count the misses of several levels of caches."""
 
 from __future__ import annotations
 
@@ -83,18 +83,18 @@ def run_at_sizes(
     """
     report, file, seed = algorithm.report(), settings.matrix, settings.seed
     point = report.point(at, () if file is not None else report.names.for_a_run, settings.option)
-    # On a grid there is no cache unless it is asked for.
+    # On a grid there is no cache unless one is asked for.
     cache = None if algorithm.node.grid and not settings.chosen_cache else cache
     cache, chosen = cache_at(point, cache, settings.chosen_cache)
     sizes, symbols = split_arguments(algorithm, point)
     view = None
     if file is None:
-        what, arguments = "data was", generate_arguments(*algorithm.executed, sizes, seed)
+        subject, arguments = "data was", generate_arguments(*algorithm.executed, sizes, seed)
     else:
         matrix, block = read_matrix(file), settings.block
         view = MatrixView(str(file), matrix.n, matrix.m, matrix.nz, matrix.nr, matrix.nc, block)
-        what, arguments = "vectors were", bind_matrix(*algorithm.executed, matrix, sizes, block=block, seed=seed)
-    settings, data = replace(settings, chosen_cache=chosen), f"the {what} generated (seed {seed})"
+        subject, arguments = "vectors were", bind_matrix(*algorithm.executed, matrix, sizes, block=block, seed=seed)
+    settings, data = replace(settings, chosen_cache=chosen), f"the {subject} generated (seed {seed})"
     return run(kind, algorithm, {**arguments, **symbols}, cache, settings, data, view, report)
 
 
@@ -117,7 +117,7 @@ def run(
 ) -> R:
     """Run on arguments by parameter name; `data` describes their origin. Raises ArchlineError.
 
-    With private caches, of processors, a cache must be given.
+    `settings.processors`, which have private caches, need a `cache`.
     """
     module, node = algorithm.executed
     processors, machine, levels, compiled = settings.processors, settings.machine, settings.levels, settings.compiled
@@ -125,9 +125,9 @@ def run(
         names = sorted(set().union(*(s.names(axis.extent) for axis in node.grid)))
         sizes = "P=8" if "P" in names else ",".join(f"{name}=..." for name in names)
         hint = f"give them among the sizes: `--at {sizes}`"
-        raise error(rules.WRONG_SCHEDULE, f"the grid of `{node.name}` says how many processors it has", hint=hint)
+        raise error(rules.WRONG_SCHEDULE, f"the grid of `{node.name}` determines the number of processors", hint=hint)
     events = processors is not None
-    # On one processor a machine determines the caches that are counted; paths through several take its times.
+    # On one processor a machine gives the caches to count; on a grid it gives the times of paths.
     priced = machine is not None and (bool(node.grid) or find_cache(machine) is None)
     prices = _find_prices(node, machine) if machine and priced else ()
     execution = execute(module, node, arguments, cache=None if events else cache, line=_find_line(cache), events=events,
@@ -155,7 +155,7 @@ def run(
 
 
 def _find_prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:
-    """Return the seconds of a unit of each metric of paths. Raises ArchlineError (AL411, AL458)."""
+    """Return the seconds that a unit of each metric of paths takes. Raises ArchlineError (AL411, AL458)."""
     if not algorithm.grid:
         message = f"machine `{machine.name}` has no cache to count: its size or its line is missing"
         raise error(rules.OPTIONS_CLASH, message, hint="give --parameter line=64, or --cache in place of --machine")
@@ -180,12 +180,12 @@ def _simulate_private(execution: Execution, processors: Processors, cache: Cache
 
 
 def read_schedule(text: str, count: int, seed: int) -> Processors:
-    """`static`, `chunked:C`, `stealing` or `stealing:SEED`. Raises ArchlineError (AL409)."""
+    """Read `static`, `chunked:C`, `stealing` or `stealing:SEED` for some processors. Raises ArchlineError (AL409)."""
     kind, separator, number = text.partition(":")
     if not 1 <= count <= MAX_PROCESSORS:
-        raise error(rules.WRONG_SCHEDULE, f"an execution takes 1 to {MAX_PROCESSORS} processors, not {count}")
+        raise error(rules.WRONG_SCHEDULE, f"an execution can have 1 to {MAX_PROCESSORS} processors, not {count}")
     if separator and not (number.isascii() and number.isdigit() and len(number) < 19):
-        raise error(rules.WRONG_SCHEDULE, f"`{text}`: behind the colon stands a whole number")
+        raise error(rules.WRONG_SCHEDULE, f"`{text}`: a whole number must follow the colon")
     match kind:
         case "static" if not separator:
             return Processors(count, StaticSchedule(), "static")

@@ -1,4 +1,4 @@
-"""Results of strong scaling are time and energy of one problem on more and more processors."""
+"""Hold the results of strong scaling: time and energy of one problem on more and more processors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WITHIN, BEYOND, OPEN = "within", "beyond", "open"
 
 @record
 class ScaleStep:
-    """A number of processors: the result there, or the `reason` if it is missing."""
+    """The result at `sizes` of a sweep, which have a number of processors, or the `reason` if it is missing."""
 
     sizes: Mapping[str, object]
     result: EnergyResult | None
@@ -53,7 +53,10 @@ class ScaleStep:
 
 @record
 class PerfectRange:
-    """The first and the last step at which a quantity (`time*P`, `energy`) stays within the factor, or None."""
+    """The first and the last step at which a quantity (`time*P`, `energy`) stays within the factor, or None.
+
+    `below` and `above` are the reasons that the range does not go on.
+    """
 
     quantity: str
     first: ScaleStep | None
@@ -103,7 +106,7 @@ class Scaling:
         return None if bottom.lower <= 0 else top / bottom
 
     def verdict(self, step: ScaleStep, quantity: str) -> str:
-        """Return whether a quantity is `within` the factor of the first, `beyond` it, or `open`, by the bounds."""
+        """Return whether a quantity is `within` the factor of its base, `beyond` it, or `open` by its bounds."""
         ratio, base = self.ratio(step, quantity), self.base(quantity)
         bottom = None if base is None else base.quantity(quantity)
         if ratio is None and step.fits and step.result is not None and bottom is not None and bottom.lower <= 0:
@@ -118,10 +121,10 @@ class Scaling:
         counted = [step for step in self.steps if step.result is not None and "words" in step.result.inputs]
         if self.first is None or self.first not in counted:
             return None
-        least = self.first.amount("words") * self.first.processors
-        if least.lower <= 0:
+        base_words = self.first.amount("words") * self.first.processors
+        if base_words.lower <= 0:
             return None
-        rest = [step.amount("words") * step.processors / least for step in counted if step is not self.first]
+        rest = [step.amount("words") * step.processors / base_words for step in counted if step is not self.first]
         ratios = [Interval.of(1), *rest]
         return Interval(min(ratio.lower for ratio in ratios), max(ratio.upper for ratio in ratios))
 
@@ -154,7 +157,7 @@ class Scaling:
             return _describe_lack(step)
         ratio = self.ratio(step, quantity)
         if ratio is None:
-            return f"the bounds do not decide: on fewer processors the {quantity} may be 0"
+            return f"the bounds do not decide: the {quantity} on the fewest processors may be 0"
         ends = " .. ".join(dict.fromkeys(f"{float(end):.3g}" for end in (ratio.lower, ratio.upper)))
         if self.verdict(step, quantity) == OPEN:
             return f"the bounds do not decide: {ends} times as much at P = {step.processors.lower}"
@@ -183,4 +186,4 @@ def _describe_lack(step: ScaleStep) -> str:
     if step.result is None:
         return f"{at}: {step.reason}"
     needed, limit = step.amount("memory").lower, step.result.machine.values["memory_max"]
-    return f"{at}: a processor needs {float(needed):.4g} words, and memory_max is {float(limit):.4g}"
+    return f"{at}: a processor needs {float(needed):.4g} words, but memory_max is {float(limit):.4g}"

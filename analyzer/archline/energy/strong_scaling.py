@@ -47,13 +47,13 @@ def derive_scaling(
 ) -> Scaling:
     """Return the scaling of a subject while sizes vary: `["c=1..8"]`, or several together, `["P=16..64", "c=1..4"]`.
 
-    Sizes at which a fact of `where` fails are left out, with that reason. Raises ArchlineError as `energy` does; AL411
-    if the sweeps have different lengths, or the model does not have a number of processors, or that does not grow.
+    Steps whose sizes break a fact of the `where` have that reason and no result. Raises ArchlineError as `energy` does;
+    AL411 if the sweeps differ in length, the model has no number of processors, or that does not grow along the sweep.
     """
     point = read_settings(at, "--at") if isinstance(at, str) else at or {}
     fitted = choose_model(chosen, None if model is None else model_of(model), model_of("linear"))
     if fitted.processors != "P":
-        raise error(rules.OPTIONS_CLASH, f"model `{fitted.name}` does not count processors", hint="take `linear`")
+        raise error(rules.OPTIONS_CLASH, f"model `{fitted.name}` does not count processors", hint="use model `linear`")
     sweeps = [SizeSweep.read(text) for text in vary]
     if len({len(sweep.points) for sweep in sweeps}) > 1:
         lengths = ", ".join(f"{sweep.variable} has {len(sweep.points)}" for sweep in sweeps)
@@ -61,7 +61,7 @@ def derive_scaling(
     steps = tuple(_scaling_steps(chosen, machine, fitted, point, sweeps, settings or Settings()))
     counts = [step.processors.lower for step in steps if step.result is not None]
     if any(after <= before for before, after in pairwise(counts)):
-        hint = "vary the sizes that the grid is made of, or P"
+        hint = "vary the sizes that determine the grid, or P"
         raise error(rules.OPTIONS_CLASH, "the number of processors does not grow along the sweep", hint=hint)
     varied = tuple(dict.fromkeys(name for sweep in sweeps for name in sweep.names))
     growths = _derive_growths(chosen, machine, fitted, varied)
@@ -91,7 +91,7 @@ def _scaling_steps(
             continue
         if "P" not in result.inputs:
             message = f"`{chosen.name}` does not define its number of processors"
-            raise error(rules.OPTIONS_CLASH, message, hint="take an algorithm on a grid, or formulas that hold P")
+            raise error(rules.OPTIONS_CLASH, message, hint="use an algorithm on a grid, or formulas that contain P")
         yield ScaleStep(sizes, result)
 
 
@@ -115,10 +115,10 @@ def _derive_growths(
 def _judge_growth(growth: Growth, varied: Sequence[str]) -> str:
     if growth.upper is None:
         return ""
-    held = [name for name in varied if name in names_in(growth.upper)]
-    if not held:
+    contained = [name for name in varied if name in names_in(growth.upper)]
+    if not contained:
         return "scales perfectly"
-    return f"{'depends' if growth.tight else 'may depend'} on {', '.join(held)}"
+    return f"{'depends' if growth.tight else 'may depend'} on {', '.join(contained)}"
 
 
 def _derive_fixed_memory(chosen: Subject, machine: Machine, model: Model) -> FixedMemory | None:
@@ -131,7 +131,7 @@ def _derive_fixed_memory(chosen: Subject, machine: Machine, model: Model) -> Fix
         try:
             derived = _derive_from_costs(algorithm, facts, on)
         except ArchlineError:
-            # These sizes do not exist.
+            # No sizes satisfy these facts.
             continue
         if best is None or derived.growth is not None:
             best = derived
@@ -141,14 +141,14 @@ def _derive_fixed_memory(chosen: Subject, machine: Machine, model: Model) -> Fix
 
 
 def _general_facts(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
-    """Yield facts that exclude the smallest grids, which have no growth: axes, then quotients too, are >= 2."""
+    """Yield facts that exclude the smallest grids, which have no growth: axes are >= 2, then also quotients."""
     names = dict.fromkeys(name for axis in node.grid for name in sorted(s.names(axis.extent)))
     first = b.lower_bound_facts(names, 2)
     yield first
     divided = [fact for fact in node.where if isinstance(fact, s.Divides) and s.names(fact) <= {*names, "P"}]
     if divided:
         twice = (b.product([b.number(2), fact.divisor]) for fact in divided)
-        yield (*first, *(b.binary(">=", fact.value, least) for fact, least in zip(divided, twice, strict=True)))
+        yield (*first, *(b.binary(">=", fact.value, minimum) for fact, minimum in zip(divided, twice, strict=True)))
 
 
 def _derive_from_costs(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...], on: ModelOnMachine) -> FixedMemory:

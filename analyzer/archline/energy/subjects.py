@@ -43,13 +43,13 @@ from archline.records import field, record, replace
 INPUTS = select_metrics(lambda metric: metric.taken and metric.derived is not Derived.NEVER)
 """Metrics of an algorithm that are derived for models."""
 ON_GRID = ("flops", "work", "span", "words", "messages", "node_words", "node_messages", "memory", "P", "nodes")
-"""The same of an algorithm on a grid: of the longest path, memory of one processor, the extents of the grid."""
+"""Those of an algorithm on a grid: of the longest path, the memory of one processor, the extents of the grid."""
 COUNTED = select_metrics(lambda metric: metric.taken and metric.executed)
 BY_KIND = select_metrics(lambda metric: metric.taken and not metric.executed and metric.counts is not None)
-"""Flops of some kinds, which runs count too."""
+"""Flops by kind, which runs count too."""
 NOT_RUN = "all inputs derived; nothing executed"
 MAX_KNOWN = 16
-"""The derived metrics of this many algorithms are cached."""
+"""The number of algorithms whose derived metrics are cached."""
 BY_HAND = "formulas typed by hand; nothing derived or executed"
 
 
@@ -58,7 +58,7 @@ LINES = re.compile(r"(^line \d+(?=:))|((?<=\()(lines? [\d, ]+|assumed at line \d
 
 @record
 class Basis:
-    """The inputs of an energy: sizes, metrics, the cache, the origin of the data, and why inputs are unknown."""
+    """The inputs of an energy: sizes, metrics, the cache, the origin of the data, and reasons for unknown metrics."""
 
     at: Mapping[str, Number]
     inputs: Mapping[str, Input]
@@ -101,9 +101,9 @@ class AlgorithmSubject:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """The assumptions of the costs; lines are named with the algorithm."""
+        """The assumptions of the costs; line numbers are followed by the name of the algorithm."""
         texts = self.report.assumptions
-        return tuple(LINES.sub(rf"\g<0> of `{self.name}`", x) if LINES.search(x) else x for x in texts)
+        return tuple(LINES.sub(rf"\g<0> of `{self.name}`", text) if LINES.search(text) else text for text in texts)
 
     @property
     def on_grid(self) -> bool:
@@ -111,7 +111,7 @@ class AlgorithmSubject:
 
     @property
     def derivable(self) -> tuple[str, ...]:
-        """The metrics that may be derived of the algorithm."""
+        """The metrics that may be derived for the algorithm."""
         if not self.on_grid:
             return (*INPUTS, *PER_LEVEL)
         available = {*self.report.without_io.metrics, *self.report.extents}
@@ -123,7 +123,7 @@ class AlgorithmSubject:
         return self.derivable if self.on_grid else (*self.derivable, "Z", "L")
 
     def cost(self, metric: str, procs: int | None = None) -> Cost:
-        """Return a derived cost, also of a level; with processors, the time for the span, and misses of all caches."""
+        """Return a derived cost, also of a level; with `procs`, the time as the span, and the misses of all caches."""
         _, metric = PER_LEVEL.get(metric, ("", metric))
         if procs is not None and metric == "span":
             return self.report.time_on(procs)
@@ -147,7 +147,7 @@ class AlgorithmSubject:
         return enclose_cost(self.cost("P"), self.report.point_of_run(at, self._needed, option)).upper
 
     def basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
-        """Return the inputs at sizes: derived if possible, executed if asked for or if nothing is derived.
+        """Return the inputs at sizes: executed if asked for or if some cannot be derived, else derived.
 
         Raises ArchlineError: AL401 to AL408 for wrong sizes, AL414 if an input can be neither derived nor executed, and
         as a run does.
@@ -160,7 +160,7 @@ class AlgorithmSubject:
         return self.executed(ran, metrics, settings)
 
     def derived(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
-        """Return the inputs that are derived, and why the rest is not. Raises ArchlineError for wrong sizes."""
+        """Return the inputs that can be derived, and why inputs are unknown. Raises ArchlineError for wrong sizes."""
         key = (tuple(sorted((name, value) for name, (value, _) in at.items())), frozenset(metrics), settings)
         if key not in self._derived:
             self._derived[key] = self._derive(at, metrics, settings)
@@ -193,7 +193,7 @@ class AlgorithmSubject:
             except EvaluationError as problem:
                 unknown[name] = str(problem)
                 continue
-            # The misses of several caches hold under a condition that the report states, not a declared cost.
+            # The misses of several caches are derived, under a condition in the report, even where io is declared.
             several = procs is not None and name == "io"
             origin = "declared" if cost.status == "declared" and cost.declared and not several else "derived"
             status = "exact" if lower == upper and cost.exact else "bounded"
@@ -201,11 +201,11 @@ class AlgorithmSubject:
         return inputs, unknown
 
     def run(self, at: Given, settings: Settings) -> ExecutedRun:
-        """A run on generated data, or on a matrix. Raises ArchlineError."""
+        """Run the algorithm on generated data, or on a matrix. Raises ArchlineError."""
         return run_at_sizes(ExecutedRun, self.algorithm, at, None if self.on_grid else settings.cache, settings)
 
     def executed(self, ran: ExecutedRun, metrics: Collection[str], settings: Settings) -> Basis:
-        """Return the inputs of a run: all as counted if `measured`, else the underived ones. Raises AL414."""
+        """Return the inputs by a run: all if `measured`, else only the underived ones. Raises ArchlineError (AL414)."""
         cache = ran.cache
         assert cache is not None or self.on_grid
         point = {**ran.at} if cache is None else {**ran.at, "Z": cache.Z, "L": cache.L}
@@ -230,7 +230,7 @@ class AlgorithmSubject:
         return Basis(_drop_cache(ran.at), {**inputs, **_cache_inputs(cache, metrics)}, used, data)
 
     def in_sizes(self, *, everywhere: bool = False) -> InSizes:
-        """Return forms and growth of the metrics: on a grid of several processors by axis, unless `everywhere`."""
+        """Return forms and growths of the metrics: of a grid with several processors per axis, unless `everywhere`."""
         return self._everywhere if everywhere or not self.on_grid else self._in_general
 
     @cached_property
@@ -362,7 +362,7 @@ def check_facts(where: str | None, subjects: Iterable[Subject]) -> None:
 
 
 def choose_model(chosen: Subject, given: Model | None, usual: Model) -> Model:
-    """Return the given model, else that of a target of formulas or of a grid, else the usual one."""
+    """Return the given model, else that of a target of formulas or for a grid, else the `usual` one."""
     if given is not None:
         return given
     if isinstance(chosen, FormulaSubject):
@@ -373,10 +373,10 @@ def choose_model(chosen: Subject, given: Model | None, usual: Model) -> Model:
 
 
 def refuse_levels(model: Model, what: str) -> None:
-    """Raise ArchlineError (AL411) if a model takes the misses of several caches, for a command with one."""
+    """Raise ArchlineError (AL411) if a model uses the misses of several levels, and the command `what` those of one."""
     if model.levels:
-        message = f"{what} takes the misses of one cache, and model `{model.name}` those of each level"
-        raise error(rules.OPTIONS_CLASH, message, hint="take model `roofline`, with the Z and L of a level")
+        message = f"{what} uses the misses of one cache, but model `{model.name}` those of each level"
+        raise error(rules.OPTIONS_CLASH, message, hint="use model `roofline`, with the Z and L of a level")
 
 
 def select_values(at: Given, chosen: Subject) -> Given:
@@ -394,14 +394,14 @@ def _drop_cache(point: Mapping[str, Number]) -> dict[str, Number]:
 
 
 def write_processors(names: Sequence[str], subjects: Sequence[Subject]) -> Iterator[tuple[str, str]]:
-    """Yield the number of processors of each grid, in sizes."""
+    """Yield the name of each algorithm on a grid, with its number of processors in sizes."""
     for name, candidate in zip(names, subjects, strict=True):
         if isinstance(candidate, AlgorithmSubject) and candidate.on_grid:
             yield name, candidate.report.write(candidate.cost("P").upper or NOTHING)
 
 
 def equate_processors(one: Subject, other: Subject) -> tuple[s.Fact, ...]:
-    """Equate the numbers of processors of two targets, if P is a size of one and a product of sizes of the other."""
+    """Return the fact that P, a size of one target, is the number of processors of the other, a product of sizes."""
     for first, second in ((one, other), (other, one)):
         if takes_processors(first) and isinstance(second, AlgorithmSubject):
             product = find_processors(second.algorithm.node)
@@ -416,12 +416,12 @@ def takes_processors(chosen: Subject) -> bool:
 
 
 def add_facts(growths: Mapping[str, Growth], facts: tuple[s.Fact, ...]) -> dict[str, Growth]:
-    """Add facts to growths."""
+    """Return the growths with further facts each."""
     return {name: replace(growth, facts=(*growth.facts, *facts)) for name, growth in growths.items()}
 
 
 def add_processors(at: Given, subjects: Sequence[Subject], option: str) -> Given:
-    """Return the sizes, with P for targets that take it if the grids have the same number of processors."""
+    """Return the sizes, and P if some target takes it and all grids without P have the same number of processors."""
     if "P" in at or not any(map(takes_processors, subjects)):
         return at
     products = [grid for grid in subjects if isinstance(grid, AlgorithmSubject) and grid.on_grid]
@@ -435,13 +435,13 @@ def add_processors(at: Given, subjects: Sequence[Subject], option: str) -> Given
 
 
 FLOOR_AMOUNTS = ("memory", "node_memory", "P", "nodes")
-"""Amounts of a bound that are those of the algorithm."""
+"""The amounts of an energy floor that are those of the algorithm."""
 
 
 def derive_energy_floor(
     report: DerivedCosts, on: ModelOnMachine, amounts: Mapping[str, Interval], at: Mapping[str, Number]
 ) -> EnergyFloor | None:
-    """Return a lower bound on the energy, for the memory of an algorithm on a grid; None without known bounds."""
+    """Return a lower bound on the energy of any algorithm with the memory and processors of this one, or None."""
     communication = report.communication
     memory, processors = amounts.get("memory"), amounts.get("P")
     if on.model.processors != "P" or communication is None or memory is None or processors is None or not memory.lower:

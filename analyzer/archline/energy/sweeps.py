@@ -1,4 +1,4 @@
-"""Sizes that are swept, `n=64..8192` by doubling or with a step, and the variables of an optimisation are read here."""
+"""Read the sweeps of sizes, `n=64..8192` by doubling or with a step, and the variables of an optimisation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SizeSweep:
         """Return the points of the sweep, with the sizes that stay fixed. Raises ArchlineError (AL403)."""
         for name in self.names:
             if name in fixed:
-                raise error(rules.REPEATED_SIZE, f"`{name}` is swept, and given by `--at` too", span=fixed[name][1])
+                raise error(rules.REPEATED_SIZE, f"`{name}` is both swept and given by `--at`", span=fixed[name][1])
         return [{**fixed, **self.at(value)} for value in self.points]
 
     @staticmethod
@@ -61,12 +61,16 @@ class SizeSweep:
         low, high = (_read_integer(part, hint) for part in (match[2], match[3]))
         step = None if match[4] is None else _read_integer(match[4], hint)
         if step is not None and step < 1:
-            raise error(rules.OPTIONS_CLASH, f"the step is {step}; it is at least 1", hint=hint)
+            raise error(rules.OPTIONS_CLASH, f"the step is {step}; it must be at least 1", hint=hint)
         if not 1 <= low <= high:
-            raise error(rules.OPTIONS_CLASH, f"the sweep goes from {low} to {high}", hint=hint)
+            raise error(
+                rules.OPTIONS_CLASH,
+                f"the sweep goes from {low} to {high}: it must start at 1 or more and not decrease",
+                hint=hint,
+            )
         points = _list_points(low, high, step)
         if len(points) > MAX_POINTS:
-            raise error(rules.OPTIONS_CLASH, f"the sweep has more than {MAX_POINTS} points", hint="take a larger step")
+            raise error(rules.OPTIONS_CLASH, f"the sweep has more than {MAX_POINTS} points", hint="use a larger step")
         return SizeSweep(names, points)
 
 
@@ -102,16 +106,16 @@ def read_variables(
             name, _, limits = (part.strip() for part in text.partition("="))
             open_end = limits.startswith("..") != limits.endswith("..")
             lacks = f"the range `{limits[:40]}` has no {'end' if limits.endswith('..') else 'start'}"
-            message = lacks if open_end else f"`{text.strip()[:40]}` names nothing that varies"
+            message = lacks if open_end else f"`{text.strip()[:40]}` is not the name of a variable"
             hint = f"write --over {name}=1..64" if open_end else "write --over c,P=1..64"
             raise error(rules.OPTIONS_CLASH, message, hint=hint)
         name = match[1]
         low, high = (None if part is None else _read_number(part) for part in (match[2], match[3]))
         if low is not None and high is not None and low > high:
-            raise error(rules.OPTIONS_CLASH, f"the range of `{name}` goes from {low} to {high}")
+            raise error(rules.OPTIONS_CLASH, f"the range of `{name}` decreases from {low} to {high}")
         if name in sizes:
-            whole = isinstance(chosen, AlgorithmSubject) or name in integer
-            yield Variable(name, f"{SIZE}{name}", whole, low, high)
+            is_integer = isinstance(chosen, AlgorithmSubject) or name in integer
+            yield Variable(name, f"{SIZE}{name}", is_integer, low, high)
         elif name in QUANTITIES:
             yield Variable(name, name, False, low, high)
         else:
@@ -142,15 +146,15 @@ def convert_fact(reading: FormulaReader, fact: s.Fact, whole: bool) -> Iterator[
         case s.Binary(op="<=" | ">=" | "==" | "<" | ">" as op, left=left, right=right):
             yield from reading.compared(op, left, right, format_fact(fact))
         case _ if not whole:
-            message = f"`{format_fact(fact)}` is about whole numbers"
-            raise error(rules.OPTIONS_CLASH, message, span=fact.span, hint="name what varies in --integer")
+            message = f"`{format_fact(fact)}` needs variables that are whole numbers"
+            raise error(rules.OPTIONS_CLASH, message, span=fact.span, hint="name the variables in --integer")
         case _:
-            # Points of integers are filtered by it.
+            # Integer points are filtered by this fact later.
             pass
 
 
 def list_names(chosen: AlgorithmSubject) -> Iterator[str]:
-    """Yield the names that an algorithm takes values for."""
+    """Yield the names of an algorithm that may have values: sizes, indices, amounts, and Z and L or P."""
     names = chosen.names
     yield from (*names.sizes, *names.indices, *names.amounts)
     if not chosen.on_grid:
@@ -160,7 +164,7 @@ def list_names(chosen: AlgorithmSubject) -> Iterator[str]:
 
 
 def count_processors(chosen: AlgorithmSubject) -> s.Expr:
-    """Return the number of processors of a grid."""
+    """Return the number of processors of a grid in sizes, or as P."""
     product = find_processors(chosen.algorithm.node)
     return s.Name("P", span=b.DERIVED) if product is None else product
 

@@ -21,7 +21,7 @@ from archline.records import field, record
 
 _TARGET = re.compile(r"(?:([\w. -]+?)\s*=\s*)?([a-z_]+(?:\+[a-z_]+)*):(?!:)\s*(.*=.*)", re.DOTALL)
 SIZE = "size "
-"""The prefix of the names of sizes in formulas that also contain names of quantities."""
+"""The prefix of names of sizes, in formulas that contain names of quantities too."""
 SYMBOLS = ("P", "Z", "L")
 """Metrics that formulas may contain as sizes, and that are then known."""
 
@@ -42,19 +42,19 @@ class FormulaTarget:
     def amounts(self, point: Mapping[str, Number]) -> dict[str, Interval]:
         """Return the metrics at sizes. Raises ArchlineError (AL462) if a formula does not give a number."""
         sizes = {name: Interval.of(value) for name, value in point.items()}
-        # P is the model's number of processors, also where no formula holds it.
+        # P is the model's number of processors, even if no formula contains it.
         values = {"P": sizes["P"]} if "P" in sizes and self.model.processors == "P" else {}
         for name, expr in self.formulas.items():
             try:
                 values[name] = bound_value(expr, sizes)
             except EvaluationError as problem:
-                message = f"`{format_expression(expr)}`, the {name}, has no value here: {problem}"
+                message = f"`{format_expression(expr)}`, the {name}, has no value at these sizes: {problem}"
                 raise error(rules.FORMULA, message, span=expr.span) from None
         return values
 
 
 def is_formula(text: str) -> bool:
-    """Whether a target consists of formulas, and is not an algorithm."""
+    """Whether the text of a target consists of formulas, and does not name an algorithm."""
     return _TARGET.fullmatch(text.strip()) is not None
 
 
@@ -75,17 +75,17 @@ def read_target(text: str) -> FormulaTarget:
         if metric not in METRICS:
             known_names = [*chosen.letters, *METRICS]
             hint = did_you_mean(letter, known_names) or "metrics are " + ", ".join(f"`{name}`" for name in known_names)
-            raise error(rules.TARGET, f"model `{chosen.name}` takes no `{letter}`", span=place, hint=hint)
+            raise error(rules.TARGET, f"model `{chosen.name}` does not take `{letter}`", span=place, hint=hint)
         if metric in formulas:
             raise error(rules.TARGET, f"the {metric} is given twice", span=place)
-        # A text that is not a formula is refused here, whether or not sizes follow.
+        # What is not a formula is refused here, even if no sizes are given later.
         check_units(expr, NUMBER, dict.fromkeys(names_in(expr), NUMBER))
         formulas[metric] = expr
     letters = {**dict(zip(SYMBOLS, SYMBOLS, strict=True)), **chosen.letters}
     formulas = _expand_metrics(formulas, letters)
-    held = frozenset().union(*map(names_in, formulas.values()))
+    used = frozenset().union(*map(names_in, formulas.values()))
     for letter, metric in letters.items():
-        if letter in held and metric not in formulas:
+        if letter in used and metric not in formulas:
             formulas[metric] = s.Name(letter, span=Span(Source("target", text), 1, 1, 1, 2))
     return FormulaTarget(groups[1] or text.strip(), chosen, formulas)
 
@@ -103,7 +103,7 @@ def _expand_metrics(formulas: Mapping[str, s.Expr], letters: Mapping[str, str]) 
             return expr
         if metric in path:
             circle = " -> ".join((*path[path.index(metric) :], metric))
-            raise error(rules.TARGET, f"formulas go round in a circle: {circle}", span=expr.span)
+            raise error(rules.TARGET, f"formulas use each other in a circle: {circle}", span=expr.span)
         expanded = {name: expand(part, (*path, metric)) for name, part in held.items() if part in formulas}
         return substitute_names(expr, expanded)
 

@@ -1,4 +1,4 @@
-"""Units of quantities are read and written here, with the arithmetic of their dimensions."""
+"""Read and write the units of quantities, with the arithmetic of their dimensions."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def parse_unit(text: str) -> Unit | None:
 
 
 def parse_dimension(text: str) -> Dimension:
-    """Return the dimension of a text that is certainly a unit."""
+    """Return the dimension of the text of a unit; any other text is an AssertionError."""
     unit = parse_unit(text)
     assert unit is not None, text
     return unit.dimension
@@ -95,7 +95,7 @@ def _parse_single(text: str) -> Unit | None:
         return Unit(Fraction(1), _NAMED[text])
     if text in _BINARY:
         return Unit(Fraction(_BINARY[text]), _NAMED["B"])
-    # No unit begins with a prefix that leaves another unit, so one way of cutting is enough.
+    # No named unit is a prefix followed by another unit, so that there is one way to split a text.
     if text[:1] in _READ and text[1:] in _NAMED and text[1:] != "1":
         return Unit(Fraction(10) ** _READ[text[:1]], _NAMED[text[1:]])
     return None
@@ -104,8 +104,8 @@ def _parse_single(text: str) -> Unit | None:
 def format_si(value: Fraction, unit: str, digits: int = 4) -> str:
     """Format a number with an SI prefix, rounded half-even to `digits` significant digits: `4.213 mJ`.
 
-    Beyond the prefixes (below a femto, from a thousand peta on) powers of ten are written instead. The rounding is done
-    on the exact fraction. An empty unit gives the bare number.
+    Numbers without a prefix (below a femto, from a thousand peta on) have a power of ten instead. The exact fraction is
+    rounded. An empty unit gives the number alone.
     """
     if value < 0:
         return "-" + format_si(-value, unit, digits)

@@ -1,4 +1,4 @@
-"""Derive the forms again that papers print: rows of `papers/*.toml`, each a printed form and a recipe to derive it.
+"""Derive again the forms that papers print: rows of `papers/*.toml`, each a printed form and a recipe to derive it.
 
 `report.papers` reads a paper (`rows.Paper`, `rows.PrintedRow`), applies the recipe of each row (`recipes`, `tables`,
 `words`) and returns a `Rederived` with a `findings.RowVerdict` for each row: equal, differs, undecided, or equal under

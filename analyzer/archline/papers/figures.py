@@ -1,4 +1,4 @@
-"""Draw the figures of papers again: by the forms of rows, by derived and executed costs, with the printed marks."""
+"""Draw the figures of papers again: from the forms of rows, derived and executed costs, and the printed marks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from archline.api import pictures
 from archline.api.algorithms import algorithm
 from archline.api.energies import energy
 from archline.energy.formulas import bound_value, names_in
+from archline.energy.machines import Machine
 from archline.execution.results import Cache
 from archline.expr.arrays import Array, compile_formulas
-from archline.expr.intervals import Interval
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.tree import substitute_names
 from archline.language import syntax as s
-from archline.language.diagnostics import error
+from archline.language.diagnostics import ArchlineError, error
 from archline.papers import forms, rules
 from archline.papers.recipes import INPUTS
 from archline.papers.rows import PrintedRow, expand_each, map_sides, read_paper, read_row
@@ -26,7 +27,7 @@ from archline.report.pictures import Cell, PictureView
 from archline.report.pictures.lines import Mark, Marked, Redrawn, Series
 
 POINTS, HEIGHTS = 121, 481
-"""The points of a line, and the values of each name that are tried in a plane, where a line may be steep."""
+"""The number of points of a line, and of values along each axis of a plane, where a line may be steep."""
 _OF_ROWS = ("rows", "machines")
 KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
     {
@@ -36,7 +37,7 @@ KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
         "balance": (("machines",), ("rows",)),
     }
 )
-"""The kinds of figures: the inputs that each needs, and its optional inputs besides `number` and `marks`."""
+"""The kinds of figures: the inputs that each needs, and its optional ones; `number` and `marks` belong to all."""
 
 
 def figure(paper: str, number: str) -> pictures.Picture:
@@ -61,7 +62,7 @@ def _draw_figure(row: PrintedRow) -> PictureView:
         case "ratios":
             view = _draw_ratios(row)
         case kind:
-            view = getattr(pictures, kind)(row.machines()[0]).view
+            view = getattr(pictures, kind)(_find_machine(row)).view
     marks = tuple(_read_marks(row))
     source = f"{row.place} of {row.paper.citation or row.paper.title}."
     marked = [f"Marked: {'; '.join(mark.label for mark in marks)}."] if marks else []
@@ -69,49 +70,90 @@ def _draw_figure(row: PrintedRow) -> PictureView:
 
 
 def _draw_lines(row: PrintedRow) -> Redrawn:
-    """Draw forms over a name; in the plane of two names also regions, from their least to their greatest value."""
-    (over, *plane), (axis, *panels), log = row.listed("over"), row.listed("axes"), row.listed("log")
+    """Draw forms over a name; in the plane of two names also regions, from their minimum to their maximum."""
+    over, plane, (axis, *panels), log = *_read_names(row), _read_axes(row), row.listed("log")
     x = _space_points(row, "between", HEIGHTS if plane else POINTS, "x" in log)
+    y = _space_points(row, "inside", HEIGHTS, "y" in log) if plane else None
     series = []
-    for table in row.inputs.get("lines", []):
-        form = _build_form(row, table["value"], table.get("with", {}))
-        series.append(Series(table["label"], _evaluate_arrays(row, form, {over: x}) + 0 * x, None, table.get("panel")))
-    for table in row.inputs.get("regions", []):
-        y = _space_points(row, "inside", HEIGHTS, "y" in log)
+    for entry in row.read_entries("lines"):
+        form = _build_form(row, entry.text("value"), entry.table("with"))
+        panel = _read_panel(entry, 0, len(panels) - 1)
+        series.append(Series(entry.text("label"), _evaluate_arrays(row, form, {over: x}) + 0 * x, None, panel))
+    for entry in row.read_entries("regions"):
+        if y is None:
+            raise row.make_error(rules.ROW_FORM, "`regions` need two names in `over`", "over")
         inside = np.ones((HEIGHTS, len(x)), dtype=bool)
-        for text in (table["holds"], *row.listed("within")):
-            inside &= _evaluate_relation(row, text, {over: x, plane[0]: y[:, None]})
+        for text in (entry.text("holds"), *row.listed("within")):
+            inside &= _evaluate_relation(row, text, {over: x, plane: y[:, None]})
         low, high = (np.where(inside, y[:, None], value) for value in (np.inf, -np.inf))
         low, high = (np.where(inside.any(axis=0), ends, np.nan) for ends in (low.min(axis=0), high.max(axis=0)))
         line = np.where(low > y[0], low, np.nan)
-        drawn = (line, None) if table.get("edge") else (low, high)
-        series.append(Series(table["label"], drawn[0], drawn[1], table.get("panel")))
+        drawn = (line, None) if entry.inputs.get("edge") else (low, high)
+        series.append(Series(entry.text("label"), drawn[0], drawn[1], _read_panel(entry, 0, len(panels) - 1)))
     columns = {over: x, **{name: values for line_series in series for name, values in line_series.columns.items()}}
-    limits = (float(y[0]), float(y[-1])) if plane else None
+    limits = None if y is None else (float(y[0]), float(y[-1]))
     return Redrawn(
         row.text("title"), (), tuple(columns), _make_table(columns.values()), axis, panels, series, log, limits
     )
 
 
+def _read_names(row: PrintedRow) -> tuple[str, str]:
+    """Return the name over which lines are drawn, and that of the other axis of a plane, or an empty text."""
+    match row.listed("over"):
+        case [over]:
+            return over, ""
+        case [over, plane]:
+            return over, plane
+        case _:
+            raise row.make_error(rules.ROW_FORM, "`over` takes one name, or two for a plane", "over")
+
+
+def _read_axes(row: PrintedRow) -> list[str]:
+    """Return the title of the common axis and those of the panels. Raises ArchlineError (AL612)."""
+    titles = row.listed("axes")
+    if len(titles) < 2:
+        raise row.make_error(rules.ROW_FORM, "`axes` takes the title of the x axis and one for each panel", "axes")
+    return titles
+
+
+def _read_panel(entry: PrintedRow, first: int, last: int) -> int | None:
+    """Return the number of the panel of an entry, -1 for the last, or None. Raises ArchlineError (AL612)."""
+    panel = entry.inputs.get("panel")
+    if panel is None or (isinstance(panel, int) and first <= panel <= last):
+        return panel
+    raise entry.make_error(rules.ROW_FORM, f"`panel` is not a number from {first} to {last}", "panel")
+
+
+def _find_machine(row: PrintedRow) -> Machine:
+    """Return the only machine of a figure. Raises ArchlineError (AL612)."""
+    machines = row.machines()
+    if len(machines) != 1:
+        raise row.make_error(rules.ROW_FORM, "a figure needs one machine", "machines")
+    return machines[0]
+
+
 def _draw_ratios(row: PrintedRow) -> Redrawn:
     """Draw a ratio of two energies in each case: by the printed form, as derived, and as executed for some cases."""
-    executed_cases, (axis, *panels), (machine,) = row.table("executed"), row.listed("axes"), row.machines()
+    executed_cases, (axis, *panels), machine = row.table("executed"), _read_axes(row), _find_machine(row)
     cases = {
         name: {**_collect_numbers(row), **_read_amounts(row, case)}
         for name, case in {**row.cases(), **executed_cases}.items()
     }
-    pair = [(algorithm(entry["algorithm"]), entry["at"]) for entry in row.table("algorithms").values()]
+    pair = [
+        (algorithm(entry.text("algorithm")), entry.table("at"))
+        for entry in row.read_named_entries("algorithms").values()
+    ]
+    if len(pair) != 2:
+        raise row.make_error(rules.ROW_FORM, "`algorithms` takes two tables", "algorithms")
 
     def find_ratio(at: Mapping[str, Fraction], measured: bool) -> Interval:
         energies = []
         for target, sizes in pair:
-            point, cache = (
-                {name: int(_evaluate_form(row, size, at)) for name, size in sizes.items()},
-                (int(at["Z"]), int(at["B"])),
-            )
-            result = energy(target, machine=machine, at=point, cache=Cache(*cache), measured=measured).result
-            assert result.estimate is not None
-            assert result.estimate.energy is not None
+            point = {name: int(_evaluate_form(row, size, at)) for name, size in sizes.items()}
+            cache = Cache(int(_evaluate_form(row, "Z", at)), int(_evaluate_form(row, "B", at)))
+            result = energy(target, machine=machine, at=point, cache=cache, measured=measured).result
+            if result.estimate is None or result.estimate.energy is None or result.estimate.energy.lower <= 0:
+                raise row.make_error(rules.ROW_FORM, f"machine `{machine.name}` gives no energy", "machines")
             energies.append(result.estimate.energy)
         return Interval(energies[0].lower / energies[1].upper, energies[0].upper / energies[1].lower)
 
@@ -128,14 +170,13 @@ def _draw_ratios(row: PrintedRow) -> Redrawn:
 
 
 def _read_marks(row: PrintedRow) -> Iterator[Mark]:
-    """Yield the marks of the paper; `printed` is the number that the row of the mark prints."""
-    for table in row.inputs.get("marks", []):
-        printed = {"printed": _find_row(row, table["row"]).amount.value} if "row" in table else {}
-        x, y = (
-            float(_evaluate_form(row, table[key], {**_collect_numbers(row), **printed})) if key in table else None
-            for key in "xy"
-        )
-        yield Mark(table["label"], x, y, table.get("panel", 0))
+    """Yield the marks of the paper; in their forms `printed` is the number that the `row` of the mark prints."""
+    last = max(0, len(row.listed("axes")) - 2)
+    for entry in row.read_entries("marks"):
+        printed = {"printed": _find_row(row, entry.text("row")).amount.value} if entry.has("row") else {}
+        numbers = {**_collect_numbers(row), **printed}
+        x, y = (float(_evaluate_form(row, entry.text(key), numbers)) if entry.has(key) else None for key in "xy")
+        yield Mark(entry.text("label"), x, y, _read_panel(entry, -1, last) or 0)
 
 
 def _collect_numbers(row: PrintedRow) -> dict[str, Fraction]:
@@ -144,8 +185,10 @@ def _collect_numbers(row: PrintedRow) -> dict[str, Fraction]:
     return {**row.paper.numbers, **machines, **_read_amounts(row, row.table("at"))}
 
 
-def _read_amounts(row: PrintedRow, given: Mapping[str, Any]) -> dict[str, Fraction]:
-    return {name: amount.value for name, amount in row.amounts(given, "at").items()}
+def _read_amounts(row: PrintedRow, texts: Mapping[str, Any]) -> dict[str, Fraction]:
+    if not isinstance(texts, dict):
+        raise row.make_error(rules.ROW_FORM, f"`{texts}` is not a table of numbers", "cases")
+    return {name: amount.value for name, amount in row.amounts(texts, "at").items()}
 
 
 def _find_row(row: PrintedRow, text: str) -> PrintedRow:
@@ -158,21 +201,27 @@ def _find_row(row: PrintedRow, text: str) -> PrintedRow:
 
 def _build_form(row: PrintedRow, text: str, given: Mapping[str, str]) -> s.Expr:
     """Build a form, or a relation, of the figure from the printed forms of rows; of claims from their left sides."""
-    rows = {name: _find_row(row, row_name) for name, row_name in row.table("rows").items()}
+    rows = {name: _find_row(row, str(row_name)) for name, row_name in row.table("rows").items()}
     printed = {
         name: relation.left
         if source.kind == "claim" and isinstance(relation := source.relation, s.Binary)
         else source.expr
         for name, source in rows.items()
     }
-    inner = {name: row.parsed(given_text, "lines") for name, given_text in given.items()}
+    substitutions = {name: row.parsed(given_text, "lines") for name, given_text in given.items()}
     return map_sides(
-        row.parsed(text, "lines"), lambda side: substitute_names(forms.substitute_definitions(side, printed), inner)
+        row.parsed(text, "lines"),
+        lambda side: substitute_names(forms.substitute_definitions(side, printed), substitutions),
     )
 
 
 def _evaluate_form(row: PrintedRow, text: str, at: Mapping[str, Fraction]) -> Fraction:
-    return bound_value(_build_form(row, text, {}), {name: Interval.of(number) for name, number in at.items()}).middle
+    form, values = _build_form(row, text, {}), {name: Interval.of(number) for name, number in at.items()}
+    try:
+        return bound_value(form, values).middle
+    except (ArchlineError, EvaluationError) as problem:
+        reason = problem.diagnostics[0].message if isinstance(problem, ArchlineError) else str(problem)
+        raise row.make_error(rules.ROW_FORM, f"`{text}` has no value: {reason}", "at") from None
 
 
 def _evaluate_arrays(row: PrintedRow, form: s.Expr, over: Mapping[str, Array]) -> Array:
@@ -183,7 +232,7 @@ def _evaluate_arrays(row: PrintedRow, form: s.Expr, over: Mapping[str, Array]) -
 
 
 def _evaluate_relation(row: PrintedRow, text: str, over: Mapping[str, Array]) -> Any:
-    """Evaluate where a relation, LEFT <= RIGHT or >=, holds."""
+    """Return a mark for each point: whether a relation, LEFT <= RIGHT or LEFT >= RIGHT, holds there."""
     relation = _build_form(row, text, {})
     if not isinstance(relation, s.Binary) or relation.op not in ("<=", ">="):
         raise row.make_error(rules.ROW_FORM, f"`{text}` is not a relation LEFT <= RIGHT or LEFT >= RIGHT", "regions")
@@ -194,7 +243,7 @@ def _evaluate_relation(row: PrintedRow, text: str, over: Mapping[str, Array]) ->
 def _space_points(row: PrintedRow, key: str, count: int, log: bool) -> Array:
     low, high = map(float, row.ends(key))
     if log and low <= 0:
-        raise row.make_error(rules.ROW_FORM, f"`{key}` begins at {low:g}, and its axis is logarithmic", key)
+        raise row.make_error(rules.ROW_FORM, f"`{key}` begins at {low:g}, but its axis is logarithmic", key)
     return np.geomspace(low, high, count) if log else np.linspace(low, high, count)
 
 

@@ -1,4 +1,4 @@
-"""Represent the finding on a row: the derived form, the verdict, the reason, and a witness, evaluated independently."""
+"""Compare a printed with a derived form: a finding has the verdict, its reason, and a witness that can be evaluated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EQUAL, DIFFERS, UNDECIDED, READING = "equal", "differs", "undecided", "reading"
 class SeparatingPoint:
     """Numbers at which the printed and the derived form differ by more than `apart`.
 
-    If the forms are sides of relations, or differences of sides, `relations` holds these with their names.
+    If the forms are sides of relations, or differences of sides, `relations` has the relations, each with a label.
     """
 
     printed: s.Expr
@@ -35,13 +35,13 @@ class SeparatingPoint:
     relations: tuple[tuple[str, s.Binary], ...] = ()
 
     def holds(self) -> bool:
-        """Whether the forms differ by the language's own evaluation; of one inequality also whether its sides are
-        equal.
-        """
-        (low, high), (least, most) = (self._evaluate_ends(form) for form in (self.printed, self.derived))
+        """Whether the forms differ when the language evaluates them; sides of one inequality may also be equal."""
+        (printed_low, printed_high), (derived_low, derived_high) = (
+            self._evaluate_ends(form) for form in (self.printed, self.derived)
+        )
         inequality = [relation.op in INEQUALITIES for _, relation in self.relations] == [True]
-        equal = inequality and low == high == least == most
-        return equal or least - high > self.apart or low - most > self.apart
+        equal = inequality and printed_low == printed_high == derived_low == derived_high
+        return equal or derived_low - printed_high > self.apart or printed_low - derived_high > self.apart
 
     def _evaluate_ends(self, expr: s.Expr) -> tuple[Fraction, Fraction]:
         return bounds_of_value(evaluate(expr, dict(self.at)))
@@ -70,9 +70,9 @@ class SeparatingPoint:
 
 @record
 class RowVerdict:
-    """The verdict on a row, the derived form, the reason, and the steps.
+    """The verdict on a row, the derived form, the reason, and the steps of the derivation.
 
-    The verdict `reading` is that of a row which differs word for word and is equal under another reading of the text.
+    The verdict is `reading` if the row differs word for word, but is equal under another reading of the text.
     """
 
     row: PrintedRow
@@ -85,7 +85,7 @@ class RowVerdict:
 
     @property
     def is_slip(self) -> bool:
-        """Whether the row differs only by a name or an exponent that stands for another."""
+        """Whether the reason is a wrong name, exponent or list, or exchanged digits."""
         exchanged = re.search(r" stands where |\blists |two digits exchanged", self.reason)
         return self.verdict == DIFFERS and exchanged is not None and "the factor " not in self.reason
 
@@ -104,7 +104,10 @@ def format_distinct(exprs: Iterable[s.Expr], at: Mapping[str, Fraction]) -> list
 
 
 def compare_forms(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: bool = False) -> RowVerdict:
-    """Compare the printed form, or that of a `sided` relation, with a derived one, for all values of their names."""
+    """Compare the printed form with a derived one, for all values of their names.
+
+    If `sided`, the printed form may be a side of an inequality whose relation is checked elsewhere.
+    """
     relation, printed = row.relation, row.expr
     if isinstance(derived, s.Binary) and derived.op in INEQUALITIES:
         return _compare_relations(row, relation, derived, steps)
@@ -112,7 +115,7 @@ def compare_forms(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sid
         raise row.make_error(rules.ROW_FORM, "an inequality is printed, but an equation is derived", "printed")
     form, origin = forms.build_form(derived), forms.build_form(printed)
     shown = forms.format_form(form)
-    derived = forms.read(shown)  # Without cancelled factors, so that a witness has the relevant names only.
+    derived = forms.read(shown)  # Factors are cancelled, so that a witness has the relevant names only.
     point = forms.find_separating_point(printed, derived, row.numbers)
     if point is not None:
         difference, *parts = forms.describe_difference(origin, form)
@@ -124,8 +127,8 @@ def compare_forms(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sid
         return RowVerdict(row, EQUAL, shown, "", (*steps, "the difference of printed and derived form is 0"))
     points = forms.sample_points(names_in(printed) | names_in(derived), row.numbers)
     if not any(forms.value_at(printed, at) and forms.value_at(derived, at) for at in points):
-        return RowVerdict(row, UNDECIDED, shown, "no point was met at which both have a value", steps)
-    return RowVerdict(row, UNDECIDED, shown, "equal at all points tried; equality is not proved", steps)
+        return RowVerdict(row, UNDECIDED, shown, "no point was found at which both have a value", steps)
+    return RowVerdict(row, UNDECIDED, shown, "equal at all points tried, but not proved equal", steps)
 
 
 def _compare_relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Sequence[str]) -> RowVerdict:
@@ -136,12 +139,12 @@ def _compare_relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, step
     positive = all(forms.find_term_signs(form) == {1} for form in (a, b, c, d))
     same = forms.is_zero(b - d)
     if positive and not same and not forms.is_zero(a * d - b * c):
-        # With the printed smaller side, so that only the larger remains to be compared.
+        # Scaled to the printed smaller side, so that only the larger remains to be compared.
         smaller, larger = (forms.read(forms.format_form(forms.factor_form(form))) for form in (a, d * a / c))
         derived = s.Binary(f"<{derived.op[1:]}", smaller, larger, span=derived.span)
     shown = format_relation(map_sides(derived, lambda side: forms.read(forms.format_form(forms.build_form(side)))))
     if printed.op[1:] == derived.op[1:] and _are_multiples(a, b, c, d):
-        return RowVerdict(row, EQUAL, shown, "", (*steps, "both are one inequality, multiplied by what is positive"))
+        return RowVerdict(row, EQUAL, shown, "", (*steps, "both are the same inequality up to a positive factor"))
     left, right = (s.Binary("-", *_order_sides(relation), span=relation.span) for relation in (printed, derived))
     for point in forms.points_around(names_in(left) | names_in(right), row.numbers):
         if {is_relation_true(printed, point), is_relation_true(derived, point)} == {True, False}:
@@ -157,7 +160,7 @@ def _compare_relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, step
 
 
 def _order_sides(relation: s.Binary) -> tuple[s.Expr, s.Expr]:
-    """Return the side that is to be the smaller, then the larger."""
+    """Return the side that the relation states to be smaller, then the larger one."""
     return (relation.left, relation.right) if relation.op[0] == "<" else (relation.right, relation.left)
 
 
@@ -169,7 +172,7 @@ def _are_multiples(a: Any, b: Any, c: Any, d: Any) -> bool:
 
 
 def is_relation_true(relation: s.Binary, point: Mapping[str, Fraction]) -> bool | None:
-    """Whether a relation is true at a point; None if it has no value there, or is not decided."""
+    """Whether a relation is true at a point; None if a side has no value there, or intervals do not decide."""
     left, right = forms.value_at(relation.left, point), forms.value_at(relation.right, point)
     if left is None or right is None:
         return None

@@ -1,7 +1,7 @@
 """Represent printed and derived forms as symbolic expressions over positive reals, and decide where they differ.
 
-A difference is shown by exact intervals at a point; equality by a normal form in which the difference is 0. `max`
-becomes a positive part, and a root of a sum the letter whose square it is.
+A difference is shown by exact intervals at a point; equality by a normal form in which the difference is 0. There `max`
+is written by a positive part, and a root of a sum is a new symbol, a power of which is that sum.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from archline.language import syntax as s
 from archline.language.parser import parse_expression
 
 TRIES = 40
-"""Points at which a form is tried; at some a root may be imaginary."""
+"""The number of random points at which forms are evaluated; at some a root may be imaginary."""
 MAX_SHOWN_TERMS = 4
 MAX_SHOWN_CHARACTERS = 240
 Point = Mapping[str, Fraction]
@@ -103,7 +103,7 @@ def find_term_signs(value: Any) -> set[int]:
 
 
 def sign(value: Any) -> int | None:
-    """Return the sign of a form whose numerator and denominator have terms of one sign each, else None."""
+    """Return the sign of a form if all terms of its numerator, and all of its denominator, have one sign; else None."""
     import sympy
 
     ends = [find_term_signs(side) for side in sympy.fraction(sympy.together(sympy.expand(sympy.expand_log(value))))]
@@ -111,7 +111,7 @@ def sign(value: Any) -> int | None:
 
 
 def is_zero(value: Any) -> bool:
-    """Whether a form is 0 for all values of its names; False if it is not, or that is not proved."""
+    """Whether a form is proved to be 0 for all values of its names."""
     import sympy
 
     top = sympy.expand(sympy.fraction(sympy.together(sympy.expand(sympy.expand_log(value, force=True))))[0])
@@ -171,7 +171,7 @@ def value_at(expr: s.Expr, point: Point) -> Interval | None:
 
 
 def sample_points(names: frozenset[str], numbers: Point, tries: int = TRIES) -> list[Point]:
-    """Return points to evaluate at: the paper's own numbers, with 1 for 0, and random ones of any size."""
+    """Return points for evaluations: the paper's own numbers, 1 for names without one, and random points."""
     drawn = Random("papers")
     result: list[Point] = [{name: numbers.get(name) or Fraction(1) for name in names}]
     for _ in range(tries):
@@ -198,7 +198,7 @@ def find_separating_point(first: s.Expr, second: s.Expr, own: Point) -> Point | 
 
 
 def describe_difference(printed: Any, derived: Any) -> tuple[str, Any, Any]:
-    """Describe where forms differ, empty if that is long; also return the few terms by which they differ, or both."""
+    """Describe how forms differ, empty if that is long; and return the terms that differ, if few, else both forms."""
     import sympy
 
     left, right = (dict.fromkeys(iterate_terms(side)) for side in (printed, derived))
@@ -244,7 +244,7 @@ def multiply_out(value: Any) -> Any:
 
 
 def describe_exchange(extra: list[Any], lacking: list[Any]) -> str:
-    """Say which name or exponent stands for another, or which factor is superfluous or missing; else empty."""
+    """Describe a name or exponent in place of another, or a superfluous or missing factor; empty for other errors."""
     import sympy
 
     phrases: Counter[str] = Counter()
@@ -281,7 +281,7 @@ def factor_form(value: Any) -> Any:
 
 
 def iterate_terms(value: Any) -> Iterator[Any]:
-    """Return the terms of a form, multiplied out."""
+    """Iterate over the terms of a form that is multiplied out."""
     import sympy
 
     return map(sympy.powsimp, sympy.Add.make_args(sympy.expand(value)))

@@ -1,4 +1,4 @@
-"""Define the recipes: each derives a row from the inputs that it needs, and optional ones; equations in full."""
+"""Define the recipes: each derives a row from its inputs; the recipes for equations are written here in full."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROOT_OFFSET = Fraction(1, 1000)
 
 
 def model(row: PrintedRow) -> RowVerdict:
-    """Compare a formula of a model, with the paper's F, W, S and M substituted, with the printed form."""
+    """Compare the printed form with a formula of a model, in which the paper's F, W, S and M are substituted."""
     try:
         chosen = model_of(row.text("model"))
     except ArchlineError as problem:
@@ -45,11 +45,11 @@ def model(row: PrintedRow) -> RowVerdict:
             rules.ROW_FORM, problem.diagnostics[0].message, "model", problem.diagnostics[0].hint
         ) from None
     energy = " + ".join(f"({term})" for term in chosen.energy.values())
-    whole = {"energy": energy, "power": f"({energy})/time", "time": chosen.time, **chosen.definitions}
+    definitions = {"energy": energy, "power": f"({energy})/time", "time": chosen.time, **chosen.definitions}
     substitutions = {**dict.fromkeys(CONSTANTS, ONE), **row.formulas("with")}
     formula = map_sides(
         row.formula("of"),
-        lambda side: forms.substitute_definitions(side, {k: parse_formula(v) for k, v in whole.items()}),
+        lambda side: forms.substitute_definitions(side, {k: parse_formula(v) for k, v in definitions.items()}),
     )
     lacking = [name for name in sorted(_find_names(formula)) if name in METRICS and name not in substitutions]
     if lacking:
@@ -63,7 +63,7 @@ def model(row: PrintedRow) -> RowVerdict:
 
 
 def check_limit(row: PrintedRow) -> RowVerdict:
-    """Derive a row from a row or form with some names set; or, with `names`, the product of the names in it."""
+    """Derive a row from another row or a form by setting some names; or, with `names`, the product of its names."""
     import sympy
 
     if row.has("names"):
@@ -100,7 +100,7 @@ def _describe_list_errors(row: PrintedRow, names: list[str]) -> str:
 
 
 def check_optimum(row: PrintedRow) -> RowVerdict:
-    """Find where a form is least or greatest (`value`: its value there), or the root of a constraint."""
+    """Find where a form is minimal or maximal (`value`: its value there), or the root of a constraint."""
     over, goal, claim = row.text("over"), None, row.formula("equation") if row.has("equation") else None
     symbol = forms.build_form(parse_expression(over, "over"))
     extremal = next((key for key in ("minimise", "maximise") if row.has(key)), "")
@@ -128,7 +128,7 @@ def check_optimum(row: PrintedRow) -> RowVerdict:
         root = forms.build_form(chosen)
         curved = forms.value_at(forms.read(forms.format_form(goal.diff(symbol, 2).subs(symbol, root))), point)
         if curved is None or (curved.lower <= 0 if extremal == "minimise" else curved.upper >= 0):
-            return RowVerdict(row, UNDECIDED, "", "the stationary point is not seen to be an extremum", steps)
+            return RowVerdict(row, UNDECIDED, "", "the stationary point could not be shown to be an extremum", steps)
         if row.inputs.get("value"):
             return compare_forms(row, forms.read(forms.format_form(goal.subs(symbol, root))), steps)
     one_sided = isinstance(claim, s.Binary) and claim.op != "=="
@@ -140,7 +140,7 @@ def check_optimum(row: PrintedRow) -> RowVerdict:
 
 
 def _check_coefficient(row: PrintedRow, equation: Any, symbol: Any, steps: list[str]) -> RowVerdict:
-    """Compare the coefficient of a power in the equation as a polynomial with the given leading coefficient."""
+    """Compare the coefficient of a power in the equation, scaled to a polynomial with the given `leading` one."""
     import sympy
 
     polynomial = sympy.Poly(sympy.expand(sympy.fraction(sympy.together(equation))[0]), symbol)
@@ -154,7 +154,7 @@ def _check_coefficient(row: PrintedRow, equation: Any, symbol: Any, steps: list[
 def _check_side(
     row: PrintedRow, finding: RowVerdict, asked: s.Binary, root: s.Expr, point: Mapping[str, Fraction]
 ) -> RowVerdict:
-    """Decide whether values below a root or above it satisfy an inequality, and compare with the printed relation."""
+    """Decide whether values below or above a root satisfy an inequality, and compare with the printed relation."""
     over, middle = row.text("over"), forms.value_at(root, point)
     assert middle is not None
     tried = [{**point, over: middle.middle * factor} for factor in (1 - ROOT_OFFSET, 1 + ROOT_OFFSET)]

@@ -1,4 +1,4 @@
-"""Report the papers, derived again: `archline.papers`, which the command `archline papers` prints."""
+"""Report the forms of papers that are derived again: `archline.papers`, which the command `archline papers` prints."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _format_section(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
         )
     if paper.left_out:
         yield from (
-            "### What is no row, and why",
+            "### What is not a row, and why",
             "",
             *(f"- {place}: {reason}" for place, reason in paper.left_out),
             "",
@@ -112,12 +112,12 @@ def format_entry(finding: RowVerdict) -> Iterator[str]:
 
 
 def _say_reading(finding: RowVerdict) -> str:
-    """State under which reading the print holds."""
+    """Return the reading under which the print holds, in words."""
     return BEFORE_ROUNDING if finding.within_rounding else str(finding.row.table("reading")["says"])
 
 
 def _format_definitions(finding: RowVerdict) -> str:
-    """Explain the names that the paper gives to parts of the form."""
+    """Format the definitions of the names in a form that the paper gives to its parts."""
     row = finding.row
     used = set(re.findall(r"\w+", " ".join((row.printed, *row.listed("where")))))
     definitions = [
@@ -205,7 +205,7 @@ def _is_within(asked: str, place: str) -> bool:
 
 
 def derive_findings(row: PrintedRow) -> list[RowVerdict]:
-    """Return the findings of a row: one, or one for each cell of its column, with a count of differing cells."""
+    """Return the findings of a row: one, or for a column one per cell, with the cells that differ in the reasons."""
     findings = [derive(cell_row) for cell_row in expand_column(row)]
     wrong = [
         cell.row.text("machines").rpartition("/")[2] for cell in findings if cell.verdict != EQUAL and len(findings) > 1
@@ -231,7 +231,7 @@ def row_document(finding: RowVerdict, place: str) -> dict[str, Any]:
 
 
 def _format_paper(result: Rederived, paper: Paper, width: int, explain: bool) -> Iterator[str]:
-    """Yield the rows that do not hold first, a line each; to `explain`, each row's derivation."""
+    """Yield the lines of a paper, rows that do not hold first; with `explain`, the derivation of each row."""
     rows = [finding for finding in result.rows if finding.row.paper is paper]
     if not rows and result.place is not None:
         return

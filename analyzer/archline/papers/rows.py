@@ -53,7 +53,7 @@ class PrintedAmount:
         return Interval.of(self.value) if self.counted else Interval(self.value - self.half, self.value + self.half)
 
     def shows(self, value: Fraction) -> bool:
-        """Whether a value is rounded to these digits, half a digit upwards."""
+        """Whether a value is this number when rounded to its digits, half up."""
         return -self.half <= value - self.value < self.half or value == self.value
 
     def format_like(self, value: Fraction) -> str:
@@ -143,7 +143,7 @@ class PrintedRow:
 
     @property
     def read_otherwise(self) -> PrintedRow:
-        """The row under its `reading`, which replaces inputs; inputs of another recipe are dropped."""
+        """The row under its `reading`, which replaces inputs; under another recipe, all those of the recipe."""
         changes = {key: value for key, value in self.table("reading").items() if key != "says"}
         inputs = {key: value for key, value in self.inputs.items() if key != "reading"}
         if "kind" in changes:
@@ -196,8 +196,25 @@ class PrintedRow:
         return self._read_input(key, dict, {})
 
     def listed(self, key: str) -> list[str]:
-        """Return an input that is a list, or one text. Raises ArchlineError (AL612)."""
-        return [self.text(key)] if isinstance(self.inputs.get(key), str) else self._read_input(key, list, [])
+        """Return an input that is a list of texts, or one text. Raises ArchlineError (AL612)."""
+        texts = [self.text(key)] if isinstance(self.inputs.get(key), str) else self._read_input(key, list, [])
+        if not all(isinstance(text, str) for text in texts):
+            raise self.make_error(rules.ROW_FORM, f"`{key}` is not a list of texts", key)
+        return texts
+
+    def read_entries(self, key: str) -> list[PrintedRow]:
+        """Return an input that is a list of tables, each read like a row. Raises ArchlineError (AL612)."""
+        tables = self._read_input(key, list, [])
+        if not all(isinstance(table, dict) for table in tables):
+            raise self.make_error(rules.ROW_FORM, f"`{key}` is not a list of tables", key)
+        return [replace(self, inputs=table, path=(*self.path, key, str(index))) for index, table in enumerate(tables)]
+
+    def read_named_entries(self, key: str) -> dict[str, PrintedRow]:
+        """Return an input that is a table of tables, each read like a row. Raises ArchlineError (AL612)."""
+        tables = self.table(key)
+        if not all(isinstance(table, dict) for table in tables.values()):
+            raise self.make_error(rules.ROW_FORM, f"`{key}` is not a table of tables", key)
+        return {name: replace(self, inputs=table, path=(*self.path, key, name)) for name, table in tables.items()}
 
     def formula(self, key: str) -> s.Expr:
         """Return an input that is a form or a relation, with the row's definitions substituted."""
@@ -209,6 +226,8 @@ class PrintedRow:
 
     def parsed(self, text: str, key: str) -> s.Expr:
         """Parse a form or a relation, with the row's definitions substituted. Raises ArchlineError (AL613)."""
+        if not isinstance(text, str):
+            raise self.make_error(rules.ROW_FORMULA, f"`{text}` is not a text", key)
         try:
             (fact,) = parse_facts(text, key)
             definitions = {name: parse_expression(value, "define") for name, value in self.table("define").items()}
@@ -294,7 +313,7 @@ class PrintedRow:
 
 @record(eq=False)
 class Paper:
-    """A paper: its own numbers, its rows in order, and places that are not rows, with the reason."""
+    """A paper: its numbers, its rows in order, and the places that are `left_out`, each with the reason."""
 
     name: str
     title: str
@@ -330,10 +349,10 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
         citation=load_documents().get(head.text("document", ""), ""),
         numbers={**machine_numbers, **{key: amount.value for key, amount in head.amounts(numbers, "numbers").items()}},
         tables=head.table("tables"),
-        left_out=tuple((entry["place"], entry["reason"]) for entry in data.get("left_out", [])),
-        figures=data.get("figure", []),
+        left_out=tuple((entry.text("place"), entry.text("reason")) for entry in head.read_entries("left_out")),
+        figures=[entry.inputs for entry in _check_entries(head, "figure")],
     )
-    if not data.get("row"):
+    if not _check_entries(head, "row"):
         raise head.make_error(rules.ROW_FORM, "the paper has no table `[[row]]`")
     problems: list[Diagnostic] = []
     for position, table in enumerate(data.get("row", [])):
@@ -347,22 +366,30 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
     return paper
 
 
+def _check_entries(head: PrintedRow, key: str) -> list[PrintedRow]:
+    """Return the tables of rows or figures of a paper. Raises ArchlineError (AL612) for other values."""
+    entries = head.read_entries(key)
+    for entry in entries:
+        entry.read_entries("each")
+    return entries
+
+
 def expand_each(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows or figures of a table: one for each of its `each`, with the keys around these."""
-    around = {key: value for key, value in table.items() if key != "each"}
-    return [{**around, **keys} for keys in table.get("each", [{}])]
+    """Return a table for each entry of the key `each`, with all other keys added; without it, the table itself."""
+    shared = {key: value for key, value in table.items() if key != "each"}
+    return [{**shared, **keys} for keys in table.get("each", [{}])]
 
 
 def read_row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys: Mapping[str, Any]) -> PrintedRow:
     """Read a row, or a figure, with the inputs that its kind needs. Raises ArchlineError (AL612)."""
-    read = PrintedRow(paper, "", "", "", table, path)
-    place, kind = read.text("place"), read.text("kind")
-    printed, subject, quote = (read.text(key, "") for key in ("printed", "subject", "quote"))
-    row = PrintedRow(paper, place, kind, printed, table, path, subject, quote, tuple(read.listed("assumes")))
+    head = PrintedRow(paper, "", "", "", table, path)
+    place, kind = head.text("place"), head.text("kind")
+    printed, subject, quote = (head.text(key, "") for key in ("printed", "subject", "quote"))
+    row = PrintedRow(paper, place, kind, printed, table, path, subject, quote, tuple(head.listed("assumes")))
     _check_inputs(row, keys)
     if row.has("reading"):
         if not isinstance(row.table("reading").get("says"), str):
-            raise row.make_error(rules.ROW_FORM, "a reading says in `says` how the print is taken", "reading")
+            raise row.make_error(rules.ROW_FORM, "a `reading` needs `says`, how the print is head in words", "reading")
         _check_inputs(row.read_otherwise, keys)
     return row
 

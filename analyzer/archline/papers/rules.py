@@ -31,11 +31,11 @@ ROW_FORM = Rule(
     "row of a paper has the wrong form",
     """
     A row has `place` (or several, `Table I, Table II`), `printed` and `kind`, which names its recipe, and the inputs of
-    that recipe; if you like `quote`, `subject`, `assumes` (a list of texts), `remark` (before the reason of what
-    differs), `reading` (another way to take the text: what it `says`, and inputs that replace the row's own; if the
-    print holds with these only, its verdict is `reading`), `define` (parts of the printed form, as the paper names
-    them), `at` (numbers that take the place of the paper's own) and `widest` (why a claim holds without its facts too).
-    A row holds no verdict: that is computed. The recipes and their inputs are in
+    that recipe. Optional keys are `quote`, `subject`, `assumes` (a list of texts), `remark` (shown before the reason of
+    a difference), `reading` (another reading of the text: in words as `says`, and inputs that replace the row's own; if
+    the print holds only with these, its verdict is `reading`), `define` (parts of the printed form, as the paper names
+    them), `at` (numbers that replace the paper's own) and `widest` (why a claim holds without its facts too). A row has
+    no verdict: that is computed. The recipes and their inputs are in
     [CONTRIBUTING](../../CONTRIBUTING.md#a-row-of-a-paper).
     """,
 )
@@ -43,8 +43,8 @@ ROW_FORMULA = Rule(
     "AL613",
     "row of a paper has a text that cannot be read",
     """
-    Printed forms are in the language's syntax: `2*n^3/(p*M^(1/2))`, `M <= n^2/p`. A number has its unit behind it,
-    `25.60 GB/s`; besides the units of machine files there are `bit` and its multiples.
+    Printed forms are in the language's syntax: `2*n^3/(p*M^(1/2))`, `M <= n^2/p`. A number is followed by its unit,
+    `25.60 GB/s`; in addition to the units of machine files there are `bit` and its multiples.
     """,
 )
 NO_ROW = Rule(

@@ -20,17 +20,17 @@ from archline.papers.findings import DIFFERS, EQUAL, READING, UNDECIDED, RowVerd
 from archline.papers.rows import PrintedAmount, PrintedRow, parsed_unit
 from archline.records import replace
 
-SIMPLE_FACTORS = [each for k in range(2, 17) for each in (Fraction(k), Fraction(1, k))]
+SIMPLE_FACTORS = [factor for k in range(2, 17) for factor in (Fraction(k), Fraction(1, k))]
 """Factors by which a printed number may be wrong."""
 MAX_CHANCE_LENGTH = 5
-"""Numerals of at most this number of characters may be those of two quantities by chance."""
+"""Numerals of at most this many characters may agree with those of another quantity by chance."""
 CROSSING_SAMPLES = 64
 """The number of parts of a range that are examined for several crossings of two curves."""
 BASE_SCALES = dict(zip(BASES, (2, 3, 5, 7, 11, 13, 17, 19), strict=True))
 
 
 def check_cell(row: PrintedRow) -> RowVerdict:
-    """Derive a number of a table from others by the rule of its column; digits decide."""
+    """Derive a number of a table by the rule of its column; it holds if it is rounded to the printed digits."""
     rule, printed = row.formula("rule"), row.amount
     numbers = collect_inputs(row, names_in(rule))
     exact = _evaluate_rule(row, rule, numbers).middle
@@ -96,7 +96,7 @@ def _possible_slips(
 
 
 def collect_inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") -> dict[str, PrintedAmount]:
-    """Return the printed numbers of all names but `unknown`: of the row, of its machine, and constants."""
+    """Return the printed numbers of all `names` but `unknown`: of the row, of its machine, and constants."""
     numbers = {name: PrintedAmount(Fraction(1), Fraction(0), "1", "", True) for name in CONSTANTS}
     texts = dict(row.table("inputs"))
     for machine in row.machines():
@@ -111,9 +111,7 @@ def collect_inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") ->
 
 
 def as_printed(machine: Machine, name: str) -> str:
-    """Return a quantity of a machine with its unit, as its file has it printed; in base units where it is derived
-    there.
-    """
+    """Return a quantity of a machine with its unit as written in its file; a derived one in base units."""
     quantity, unit = machine.quantities[name], QUANTITIES[name].unit.removeprefix("1")
     if quantity.formula is not None:
         return f"{float(quantity.value)!r} {unit}"
@@ -170,12 +168,12 @@ def _find_dimension(row: PrintedRow, rule: s.Expr, known: Mapping[str, Dimension
 
 
 def _scale_units(row: PrintedRow, found: Dimension) -> s.Expr:
-    """Return the factor of a number of a dimension if each base unit shrinks by a prime of its own."""
+    """Return the factor by which a number of a dimension grows if each base unit shrinks by a different prime."""
     return row.parsed("*".join(f"{BASE_SCALES[base]}^({power})" for base, power in found.powers) or "1", "printed")
 
 
 def check_crossing(row: PrintedRow) -> RowVerdict:
-    """Find where two printed curves meet; digits decide. Undecided where one jumps or has a pole."""
+    """Find where two printed curves meet, to the printed digits. Undecided where one jumps or has a pole."""
     over, printed, left, right = row.text("over"), row.amount, row.formula("left"), row.formula("right")
     numbers = {
         name: number.value for name, number in collect_inputs(row, names_in(left) | names_in(right), over).items()
@@ -194,7 +192,7 @@ def check_crossing(row: PrintedRow) -> RowVerdict:
     turns = [pair for pair in pairwise(gaps) if (pair[0][1] > 0) != (pair[1][1] > 0)]
     if len(turns) != 1:
         many = "cross more than once" if turns else "do not cross"
-        reason = f"the curves {many} between {format_short(low)} and {format_short(high)}, as far as was tried"
+        reason = f"the curves {many} between {format_short(low)} and {format_short(high)}, at the points tried"
         return RowVerdict(row, UNDECIDED, "", reason, (equation,))
     (low, first), (high, last) = turns[0]
     widest, ends = max(abs(first), abs(last)), [first, last]

@@ -72,7 +72,7 @@ def _require_relation(row: PrintedRow) -> s.Binary:
     relation = row.relation
     if isinstance(relation, s.Binary) and relation.op in SIGNS:
         return relation
-    raise row.make_error(rules.ROW_FORM, "a claim is a relation `LEFT <= RIGHT`", "printed")
+    raise row.make_error(rules.ROW_FORM, "a claim must be a relation `LEFT <= RIGHT`", "printed")
 
 
 def _decide_over_cases(row: PrintedRow, cases: Sequence[Case]) -> RowVerdict:
@@ -120,7 +120,7 @@ def _decide_over_symbols(row: PrintedRow, facts: list[s.Binary]) -> RowVerdict:
 
 
 def _choose_shown_case(cases: list[Case], relation: s.Binary) -> list[Case]:
-    """Return the first case, preferably one in which the sides are not equal; none of none."""
+    """Return a list of one case, preferably one in which the sides are not equal; empty without cases."""
     unequal = [replace(relation, op=op) for op in ("<", ">")]
     return (
         [next((case for case in cases if any(is_relation_true(test, case[1]) for test in unequal)), cases[0])]
@@ -138,13 +138,13 @@ def _make_verdict(
     steps: list[str],
     proof: str = "",
 ) -> RowVerdict:
-    """Compare the claimed quantifier with the right one; None if that is unknown."""
+    """Return the verdict on the claimed quantifier, from the `right` one, which is None if it is unknown."""
     claimed, text = row.quantifier, format_fact(relation)
     if claimed == right or (claimed == "some" and holding):
         return RowVerdict(row, EQUAL, f"{claimed}: {text}", "", steps)
     against = {"every": failing, "no": holding, "some": failing if right == "no" else []}[claimed]
     if not against:
-        return RowVerdict(row, UNDECIDED, "", "no counterexample was met, and signs of terms do not decide", steps)
+        return RowVerdict(row, UNDECIDED, "", "no counterexample was found, and signs of terms do not decide", steps)
     witness = SeparatingPoint(relation.left, relation.right, against[0][1], relations=(("", relation),))
     first, *rest = (case for case, _ in against)
     more = f", and for {_list_cases(rest, len(holding))}" if rest else ""
@@ -153,12 +153,12 @@ def _make_verdict(
 
 
 def _list_cases(cases: Sequence[str], holding: int) -> str:
-    """List cases by name, or count them where all cases are many."""
+    """List cases by name, or count them if there are many and none is `holding`."""
     return ", ".join(cases) if holding or len(cases) < MAX_NAMED_CASES else f"all {len(cases)} others"
 
 
 def _sample_points(names: frozenset[str], row: PrintedRow, facts: list[s.Binary]) -> Iterator[Mapping[str, Fraction]]:
-    """Yield the paper's own numbers and random ones; a name that a fact bounds is put near its bound."""
+    """Yield the paper's own numbers and random points, at which a name that a fact bounds is near its bound."""
     for position, point in enumerate(forms.sample_points(names, row.numbers, tries=SEARCH_TRIES)):
         moved = dict(point)
         for index, fact in enumerate(facts):
@@ -180,10 +180,12 @@ def _find_proof(relation: s.Binary, facts: list[s.Binary]) -> str | None:
         strict = relation.op in ("<", ">") and any(fact.op[1:] for fact in chosen)
         signs = [_find_sign_under(relation, chosen, ends) for ends in (False, True)[: 1 + strict]]
         if all(sign in SIGNS[relation.op] for sign in signs):
-            put = f" with {', '.join(map(format_fact, chosen))} put in" if chosen else ""
-            least = {1: "positive", -1: "negative", None: "0"}.get(signs[0], "0")
-            weak = " or 0" if signs[0] and relation.op[1:] and any(fact.op in ("<=", ">=") for fact in chosen) else ""
-            return f"left less right{_format_gap(relation)} is {least}{weak}{put}"
+            substitution = f" with {', '.join(map(format_fact, chosen))} put in" if chosen else ""
+            sign_text = {1: "positive", -1: "negative", None: "0"}.get(signs[0], "0")
+            or_zero = (
+                " or 0" if signs[0] and relation.op[1:] and any(fact.op in ("<=", ">=") for fact in chosen) else ""
+            )
+            return f"left less right{_format_gap(relation)} is {sign_text}{or_zero}{substitution}"
     return None
 
 
@@ -234,7 +236,7 @@ def check_growth(row: PrintedRow) -> RowVerdict:
 
     relation, where, printed = row.text("relation", "Theta"), row.text("where", ""), format_expression(row.expr)
     if relation not in ORDERS:
-        raise row.make_error(rules.ROW_FORM, f"`{relation}` is none of {', '.join(ORDERS)}", "relation")
+        raise row.make_error(rules.ROW_FORM, f"`{relation}` is not one of {', '.join(ORDERS)}", "relation")
     cost = row.text("cost")
     text = f"use {row.text('use')}\nclaim {cost} is {relation}({printed}){f' where {where}' if where else ''}\n"
     try:
@@ -300,7 +302,7 @@ def _is_at_least_one(form: s.Expr) -> bool:
 
 
 def _find_separating_point(printed: s.Expr, order: str, where: str, relation: str) -> SeparatingPoint | None:
-    """Return the last size in a family by which the derived order is not in the relation to the printed one."""
+    """Return the last sample that shows that the derived order is not in `relation` to the printed one, if any."""
     import archline
 
     refuted = archline.order(order, format_expression(printed), where, relation).document.get("counterexample", {})
@@ -329,8 +331,8 @@ def _load_algorithms(module: str) -> ClaimedAlgorithms:
 def check_run(row: PrintedRow) -> RowVerdict:
     """Decide a relation over executed counts, `NAME_work`, `NAME_io` and so on, of the runs that the row names.
 
-    Their algorithms are of the standard library, or of the row's own `program`; sizes that a run does not give are
-    those of the case. With `processors` io is that of private caches under its `schedule`.
+    The algorithms are from the standard library, or from the row's own `program`; sizes that a run does not give are
+    those of the case. If a run has `processors`, io is that of private caches under its `schedule`.
     """
     cases: list[Case] = []
     for label, at in _find_cases(row):
@@ -355,8 +357,8 @@ def _execute_run(program: str, written: str, case: tuple[tuple[str, Fraction], .
     target = archline.loads(program, "program")[name] if program else archline.algorithm(name)
     sizes = {**{size: int(at[size]) for size in target.sizes if size in at}, **options.get("at", {})}
     cache = archline.Cache(**options["cache"]) if "cache" in options else None
-    several = options.get("processors") and read_schedule(options["schedule"], options["processors"], seed)
-    settings = Settings(chosen_cache=True, seed=seed, processors=several)
+    processors = options.get("processors") and read_schedule(options["schedule"], options["processors"], seed)
+    settings = Settings(chosen_cache=True, seed=seed, processors=processors)
     ran = run_at(target, from_python(sizes), cache, settings)
     counted = {item.name: getattr(ran.counts, item.name) for item in fields(ran.counts)} | {**ran.counts.communication}
     counted |= sizes if ran.private is None else {**sizes, "io": ran.private.io}

@@ -1,9 +1,9 @@
 """Energy models are modules of this folder: each defines one, as `MODEL`.
 
-A model is found by its name, with options applied and formulas checked.
-A `Model` (archline.energy.model) has formulas for time and energy in metrics and in quantities of a machine; an
-`Option` varies it, and a `Figure` is printed with it. The CLI, the Python API and the drawings of reports find
-models here. A new model is a new module, which needs no registration.
+A model is found by its name, with options applied and formulas checked. A `Model` (archline.energy.model) has formulas
+for time and energy in metrics and in quantities of a machine; an `Option` varies it, and a `Figure` is printed with it.
+The CLI, the Python API and the drawings of reports find models here. A new model is a new module, which needs no
+registration.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def load_models() -> tuple[Model, ...]:
 
 @cache
 def find_model(name: str) -> Model:
-    """Return the model of a name, its formulas checked; `NAME+OPTION` is a variation. Raises ArchlineError (AL459)."""
+    """Return the model called `NAME`, or `NAME+OPTION`, with checked formulas. Raises ArchlineError (AL459)."""
     plain, *options = name.split("+")
     names = [entry.name for entry in load_models()]
     if plain not in names:

@@ -83,18 +83,18 @@ MODEL = Model(
         "levels": Option(
             "each level of the machine's caches takes time and energy for the bytes that it serves",
             inputs=("accesses",),
-            error="none stated; of one level, `roofline+cache`, median 4.1 % where the caches alone are used",
-            convention="each level is an ideal cache of its own, of the capacity of one, in the serial order; its "
-            "bandwidth is that of all of them; L1 serves what registers hold too; several caches of a level may hold "
-            "more than one: the time is not a lower bound",
+            error="none stated; with one level, as `roofline+cache`, median 4.1 % where only the caches are used",
+            convention="each level is one ideal cache, of the capacity of one of its caches, in the serial order; its "
+            "bandwidth is that of all its caches; L1 also serves what registers would; as several caches of a level "
+            "have more room than one, the time is not a lower bound",
             completed=with_levels,
             without=("cache",),
         ),
         "tdp": Option(
-            "the energy is at most `power_rated` times the time, for machines whose energies nobody measured",
+            "the energy is at most `power_rated` times the time, for machines without measured energies",
             energy={"thermal design power": "power_rated*time"},
-            error="the energy is not an estimate: it is at most this if the run takes no longer than the model says"
-            " and draws no more than the thermal design power, what the cooling is made for and no measured maximum",
+            error="the energy is an upper bound, not an estimate: it holds if the run takes no longer than the model"
+            " says and draws at most the thermal design power, a figure for the cooling and not a measured maximum",
             at_most=True,
         ),
     },

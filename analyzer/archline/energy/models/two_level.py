@@ -12,8 +12,8 @@ With F = n^3/P, Wn = n^3/(pn*sqrt(Mn)) and Wl = n^3/(P*sqrt(Ml)) that is (12), w
 F = f*n^2/P, Wn = n^2/(pn*Mn) and Wl = n^2/(P*Ml) it is (17) but for one term: pn*betan_e*Wn is betan_e*n^2/Mn, and
 printed is pl times that, which (12) does not have.
 
-Without costs of the levels below a word within a node costs nothing (`node_beta_t` = 0 and so on): all is between
-nodes. Ml is the memory of a core; Mn that of its node, which is pl times that of a core unless it is given.
+If a machine has no costs within a node (`node_beta_t` = 0 and so on), all costs are between nodes. Ml is the memory of
+a core; Mn that of its node, which is pl times that of a core unless it is given.
 """
 
 from archline.energy.model import Figure, Model, Option

@@ -1,4 +1,4 @@
-"""Branch and bound over boxes of sizes is for more sizes than can be evaluated: it reduces them to few points."""
+"""Branch and bound over boxes of sizes, for more sizes than can be evaluated, reduces them to a few points."""
 
 from __future__ import annotations
 
@@ -38,23 +38,24 @@ MAX_EXAMINED = 1_000_000
 DIVES = 4
 """While boxes are large, points in the middle of this many boxes are evaluated in each step."""
 DEPENDENT_DISCOUNT = 8
-"""Variables that have few values by facts are halved only if they are this many times as wide as others."""
+"""Variables to which facts leave few values are halved only if they are this many times as wide as free ones."""
 BATCH = 1024
 CHUNK = 2**14
 """Bounds are computed for this many boxes at a time, which limits the memory they take."""
 FEW = 256
 """Boxes of at most this many points are evaluated point by point."""
 TIGHT = 1e-6
-"""A box is dropped unless its points may be better by a larger share than this."""
+"""A box is dropped unless its points may improve on the best value by more than this share."""
 MAX_BEST_POINTS = 100_000
-"""At most this many of the best points are kept: ranges of an answer are over these."""
+"""At most this many of the best points are stored; the ranges of an answer are over these."""
 
 
 @record(eq=False)
 class Space:
-    """Boxes of variables with the facts of their points; `held` are numbers, or ranges of real variables.
+    """The space that boxes divide: integer variables, and the facts that their points satisfy.
 
-    `named` returns the values over boxes of the names in formulas.
+    `held` has both ends of each fixed number and real variable, `least` the minimum of each variable. `named` returns
+    the values over boxes of the names in formulas; they are exact at points if `sharp`.
     """
 
     variables: tuple[Variable, ...]
@@ -83,12 +84,12 @@ class Space:
                 names = self.named(part)
                 return _enclose_formula(left, part, names) - _enclose_formula(right, part, names)
 
-            over, most = boxes.ends(above)
-            fits[index] = over <= ROUNDING_TOLERANCE * np.abs(most)
+            smallest, largest = boxes.ends(above)
+            fits[index] = smallest <= ROUNDING_TOLERANCE * np.abs(largest)
         return low, fits
 
     def possible(self, rows: Points) -> Any:
-        """Mark the boxes in which no fact is false at every point."""
+        """Return a mark for each box: False if some fact is false at every point of it."""
         marks, boxes = np.ones(count_points(rows), bool), self._make_boxes(rows, ())
         names = {*self.held, *(name.removesuffix(FROM) for name in rows)}
         with np.errstate(all="ignore"):
@@ -105,7 +106,7 @@ class Space:
 
 
 def enclose_cost(cost: Cost, boxes: Boxes, lower: bool, words: Mapping[str, int]) -> OverBoxes:
-    """Enclose a bound of a cost over boxes, counts with the amount by which they are rounded.
+    """Enclose the `lower` or the upper bound of a cost over boxes; of a count with its rounding to an integer.
 
     For a level of caches `words` are its Z and L.
     """
@@ -132,10 +133,10 @@ def _mark_possible_boxes(fact: s.Fact, boxes: Boxes, known: Any) -> Any:
         low_side, high_side = (_enclose_formula(side, boxes, names) for side in (left, right))
     except ArchlineError:
         return True
-    less, more = low_side.low <= high_side.high, low_side.high >= high_side.low
+    may_be_below, may_be_above = low_side.low <= high_side.high, low_side.high >= high_side.low
     if isinstance(fact, s.Divides):
-        return less | (high_side.low <= 0)
-    return less & more if op == "==" else less if op in ("<", "<=") else more
+        return may_be_below | (high_side.low <= 0)
+    return may_be_below & may_be_above if op == "==" else may_be_below if op in ("<", "<=") else may_be_above
 
 
 def _enclose_formula(expr: s.Expr, boxes: Boxes, names: Mapping[str, OverBoxes]) -> OverBoxes:
@@ -144,7 +145,7 @@ def _enclose_formula(expr: s.Expr, boxes: Boxes, names: Mapping[str, OverBoxes])
 
 @record
 class _BoxEvaluator:
-    """The evaluation of formulas over boxes."""
+    """Evaluates formulas over boxes."""
 
     boxes: Boxes
     names: Mapping[str, OverBoxes]
@@ -185,7 +186,7 @@ class _BoxEvaluator:
 
 @dataclass
 class BoxSearch:
-    """The best points of boxes: the most promising boxes are halved repeatedly, small ones evaluated."""
+    """A search for the best points of boxes: the most promising boxes are halved repeatedly, small ones evaluated."""
 
     space: Space
     problem: EnergyProblem
@@ -198,7 +199,7 @@ class BoxSearch:
     exhausted: bool = False
 
     def run(self, start: Points) -> None:
-        """Search the boxes: no point is below `least`; if `exhausted`, no point is better than those evaluated."""
+        """Search the boxes: then no point is below `least`; if `exhausted`, none is better than those evaluated."""
         names = {variable.name for variable in self.space.variables}
         wide = [variable for variable in self.space.variables if variable.name + FROM in start]
         self._wide = [variable.name for variable in wide]
@@ -217,7 +218,7 @@ class BoxSearch:
             )
             if not count_points(chosen):
                 break
-            few = (
+            is_small = (
                 reduce(
                     np.multiply,
                     (self._compute_width(chosen, name) for name in self._free),
@@ -226,12 +227,12 @@ class BoxSearch:
                 <= FEW
             )
             self._evaluate(
-                _select_rows(chosen, few)
-                if few.any()
+                _select_rows(chosen, is_small)
+                if is_small.any()
                 else self._shrink_boxes(_select_rows(chosen, slice(None, None, -(-count_points(chosen) // DIVES))))
             )
-            more, their = self._prune_boxes(self._split_boxes(_select_rows(chosen, ~few)))
-            rows, bounds = _join_rows([rows, more]), np.concatenate([bounds, their])
+            halves, half_bounds = self._prune_boxes(self._split_boxes(_select_rows(chosen, ~is_small)))
+            rows, bounds = _join_rows([rows, halves]), np.concatenate([bounds, half_bounds])
         self.exhausted = not count_points(rows)
         self.least = min(self.least, self.best, bounds.min(initial=np.inf))
 

@@ -1,9 +1,8 @@
-"""Branch and bound: a box is dropped if a constraint, or a sum of some with the objective, is above 0 in it.
+"""Branch and bound: a box is dropped if a constraint, or a weighted sum of some and the objective, is above 0 in it.
 
 The objective enters as a comparison with a level just below the best value so far: a sum above 0 in a box
 proves that no better point is there. With the weights of a local optimum such a sum is flat around it, so that boxes
 need not be small there; if all functions are convex, one box is enough.
-
 """
 
 from __future__ import annotations
@@ -28,13 +27,14 @@ ROUNDING, ZERO, FLAT = 1e-11, 1e-12, 1e-9
 MAX_BOXES, MAX_ITERATIONS, BATCH_SIZE = 200_000, 400, 2_048
 """The search ends after this many boxes or iterations; `BATCH_SIZE` boxes are examined at a time."""
 EAGER_ITERATIONS, MAX_ROWS, LEVELS = 8, 12, 30
-"""Better points are sought in this many first iterations, and in every iteration that is a multiple of it."""
+"""Better points are sought in the first EAGER_ITERATIONS iterations, then in each multiple of these. At most MAX_ROWS
+weighted sums are tested in each box; at most LEVELS searches find one local optimum."""
 MAX_LOGARITHM, TOP = 80.0, 1e300
 """Logarithms of variables without a range are at most this in absolute value; all objectives are below `TOP`."""
 TINY_SUM: Sum = {(): 1 / TOP}
 """The sum that replaces 0 where a logarithm is taken."""
 Boxes = tuple[Vector, Vector, Vector]
-"""Lower and upper ends of boxes, and a number for each that is small if better points are likely in it."""
+"""The lower and the upper ends of boxes, and for each box a number that is small if better points are likely."""
 
 
 @record(eq=False)
@@ -75,7 +75,7 @@ class SignomialProgram:
 
 
 class Branching:
-    """The `best` point, its `value`, a `bound` on all (infinite if no point is feasible), and the number of `boxes`."""
+    """A finished search: the `best` point and its `value`, a `bound` on all (infinite if none is feasible), `boxes`."""
 
     def __init__(self, model: SignomialProgram) -> None:
         self.best: LocalOptimum | None = None
@@ -87,18 +87,18 @@ class Branching:
         self.value, self.bound = (max(0.0, end + model.constant) for end in (self.value, min(self.bound, self.value)))
 
     def _run(self) -> None:
-        model, rounds = self._model, 0
+        model, iterations = self._model, 0
         (low, high, order), _ = self._prune_boxes(model.low[None], model.high[None])
         if len(low):
             middle = np.where(high - low >= MAX_LOGARITHM, np.clip(0, low, high), (low + high) / 2)[0]
             self._improve_best(model.low, model.high, middle)
-        while len(low) and self.boxes < MAX_BOXES and rounds < MAX_ITERATIONS and not is_out_of_time():
+        while len(low) and self.boxes < MAX_BOXES and iterations < MAX_ITERATIONS and not is_out_of_time():
             if self.value + model.constant <= 0:
                 break
-            places, rounds = np.argsort(order, kind="stable"), rounds + 1
-            first, rest = places[:BATCH_SIZE], places[BATCH_SIZE:]
+            ordered, iterations = np.argsort(order, kind="stable"), iterations + 1
+            first, rest = ordered[:BATCH_SIZE], ordered[BATCH_SIZE:]
             boxes, errors = self._prune_boxes(low[first], high[first])
-            if len(boxes[0]) and (rounds <= EAGER_ITERATIONS or rounds % EAGER_ITERATIONS == 0):
+            if len(boxes[0]) and (iterations <= EAGER_ITERATIONS or iterations % EAGER_ITERATIONS == 0):
                 candidate, value = int(np.argmin(boxes[2])), self.value
                 box_low, box_high = boxes[0][candidate], boxes[1][candidate]
                 self._improve_best(box_low, box_high, (box_low + box_high) / 2)
@@ -125,11 +125,11 @@ class Branching:
 
     def _improve_best(self, low: Vector, high: Vector, start: Vector) -> None:
         """Search a better point in a box; round whole variables to the integers next to the best point."""
-        optimal, whole = self._find_local_optimum(start, low, high), self._model.whole
-        near = [{floor(exp(y) * (1 + TIGHT)), ceil(exp(y) * (1 - TIGHT))} for y in optimal.y[whole]]
-        for values in product(*near) if optimal.feasible and whole else ():
+        optimal, integers = self._find_local_optimum(start, low, high), self._model.whole
+        near = [{floor(exp(y) * (1 + TIGHT)), ceil(exp(y) * (1 - TIGHT))} for y in optimal.y[integers]]
+        for values in product(*near) if optimal.feasible and integers else ():
             first, last = low.copy(), high.copy()
-            first[whole] = last[whole] = np.log(np.maximum(values, 1))
+            first[integers] = last[integers] = np.log(np.maximum(values, 1))
             if (low <= first).all() and (last <= high).all():
                 self._find_local_optimum(np.clip(optimal.y, first, last), first, last)
 
@@ -144,7 +144,7 @@ class Branching:
         if not any(np.allclose(row, optimal.weights, rtol=1e-9, atol=ZERO) for row in self._rows):
             self._rows = [*self._rows, optimal.weights][-MAX_ROWS:]
         if abs(value + model.constant) <= ZERO * scale:
-            # What rounding leaves of terms that cancel differs between processors.
+            # Terms that cancel leave a rounding error, which differs between processors.
             value = -model.constant
         numbers = np.exp(y[model.whole])
         if optimal.feasible and (abs(numbers - np.round(numbers)) <= TIGHT * numbers).all() and value < self.value:
@@ -155,7 +155,7 @@ class Branching:
     def _prune_boxes(self, low: Vector, high: Vector) -> tuple[Boxes, Vector]:
         """Drop boxes in which no point is feasible and better, and shrink the rest.
 
-        The second result is the amount by which the width of each variable weakens the planes.
+        Return these, and the amount by which the width of each variable weakens the planes.
         """
         self.boxes += len(low)
         at = (low + high) / 2
@@ -164,12 +164,16 @@ class Branching:
         planes, errors = self._model.compared(self._model.level(self._level)).below(low, high, at)
         rows = np.array([*np.eye(len(planes)), *self._rows])
         planes = np.tensordot(rows, planes, 1)
-        values, ours = minimise_planes(planes, low, high), rows[:, 0] > 0
-        # Where constraints alone are above 0 there is no point at all.
-        out = (values > ZERO).any(axis=0)
-        beyond = np.where((values[~ours] > ZERO).any(axis=0), 1.0, np.where(out, values[ours].max(axis=0), 0.0))
+        values, with_objective = minimise_planes(planes, low, high), rows[:, 0] > 0
+        # Boxes in which a sum of constraints only is above 0 have no feasible point.
+        excluded = (values > ZERO).any(axis=0)
+        beyond = np.where(
+            (values[~with_objective] > ZERO).any(axis=0),
+            1.0,
+            np.where(excluded, values[with_objective].max(axis=0), 0.0),
+        )
         self.bound = min(self.bound, self._level * exp(min(1.0, beyond.min())) if self._level > 0 else self._level)
-        low, high, planes, values = low[~out], high[~out], planes[:, ~out], values[:, ~out]
+        low, high, planes, values = low[~excluded], high[~excluded], planes[:, ~excluded], values[:, ~excluded]
         # A plane must be at most 0, so that no slope may add more than the rest of the plane leaves.
         slopes = planes[..., :-1]
         with np.errstate(all="ignore"):
@@ -180,18 +184,18 @@ class Branching:
             low[:, index] = np.log(np.maximum(1, np.ceil(np.exp(low[:, index]) * (1 - TIGHT))))
             high[:, index] = np.log(np.maximum(1, np.floor(np.exp(high[:, index]) * (1 + TIGHT))))
         left = (low <= high).all(axis=1)
-        return (low[left], high[left], values[ours][:, left].max(axis=0)), errors[~out][left]
+        return (low[left], high[left], values[with_objective][:, left].max(axis=0)), errors[~excluded][left]
 
 
 def _split_boxes(boxes: Boxes, errors: Vector, whole: list[int]) -> Iterator[Boxes]:
     """Halve boxes, each along the variable that adds most to the errors of planes."""
     low, high, order = boxes
-    number = np.isin(np.arange(low.shape[1]), whole)
-    across = np.argmax(errors + (high - low) * np.where(number, 1e-2, 1e-9), axis=1)
+    is_integer = np.isin(np.arange(low.shape[1]), whole)
+    across = np.argmax(errors + (high - low) * np.where(is_integer, 1e-2, 1e-9), axis=1)
     rows = np.arange(len(low))
     middle = (low + high)[rows, across] / 2
-    counted = np.maximum(1, np.floor(np.exp(np.minimum(middle, MAX_LOGARITHM))))
+    largest = np.maximum(1, np.floor(np.exp(np.minimum(middle, MAX_LOGARITHM))))
     last, first = high.copy(), low.copy()
-    last[rows, across] = np.where(number[across], np.log(counted), middle)
-    first[rows, across] = np.where(number[across], np.log(counted + 1), middle)
+    last[rows, across] = np.where(is_integer[across], np.log(largest), middle)
+    first[rows, across] = np.where(is_integer[across], np.log(largest + 1), middle)
     yield from ((low, last, order), (first, high, order))

@@ -1,4 +1,4 @@
-"""Derive the closed form of an optimum from the constraints that bind, and else from the slope of the objective."""
+"""Derive the closed form of an optimum from the constraints that bind, or from the derivative of the objective."""
 
 from __future__ import annotations
 
@@ -49,28 +49,30 @@ def closed_forms(
 ) -> dict[str, str]:
     """Return formulas for `unknown` variables, each in terms of later ones, that reproduce their values.
 
-    Names that are 0 or constants of nature appear as numbers. Variables without a formula are left out.
+    Names that are 0, and CONSTANTS, which are 1, appear as numbers. Variables without a formula are left out.
     """
     import sympy
 
-    held = names_in(objective).union(*(names_in(side) for pair in active for side in pair), unknown)
-    plain = {name for name in held if name in CONSTANTS or values.get(name, 0.0) == 0}
-    names: dict[str, Any] = {name: sympy.Symbol(name.removeprefix(SIZE)) for name in held - plain}
+    used = names_in(objective).union(*(names_in(side) for pair in active for side in pair), unknown)
+    numeric = {name for name in used if name in CONSTANTS or values.get(name, 0.0) == 0}
+    names: dict[str, Any] = {name: sympy.Symbol(name.removeprefix(SIZE)) for name in used - numeric}
     point = {symbol: values[name] for name, symbol in names.items()}
-    names |= {name: sympy.Integer(name in CONSTANTS) for name in plain}
-    domain, left = SympyDomain(names, point, sympy.Rational), [names[name] for name in unknown]
+    names |= {name: sympy.Integer(name in CONSTANTS) for name in numeric}
+    domain, remaining = SympyDomain(names, point, sympy.Rational), [names[name] for name in unknown]
     try:
         goal = fold(objective, domain)
         equations = [fold(left_side, domain) - fold(right_side, domain) for left_side, right_side in active]
     except NotImplementedError:
         return {}
     formulas: dict[str, str] = {}
-    while left:
-        if not equations and len(left) == 1:
-            equations = [sympy.diff(goal, left[0])]
-        tries = [(len(form.free_symbols & {*left}), form.count_ops(), place) for place, form in enumerate(equations)]
+    while remaining:
+        if not equations and len(remaining) == 1:
+            equations = [sympy.diff(goal, remaining[0])]
+        tries = [
+            (len(form.free_symbols & {*remaining}), form.count_ops(), place) for place, form in enumerate(equations)
+        ]
         for count, _, place in sorted(attempt for attempt in tries if attempt[0]):
-            candidates = [item for item in left if item in equations[place].free_symbols]
+            candidates = [item for item in remaining if item in equations[place].free_symbols]
             solved = (
                 (item, _find_root(equations[place], item, point, 1 if count > 1 else MAX_DEGREE)) for item in candidates
             )
@@ -79,15 +81,17 @@ def closed_forms(
                 break
         else:
             return formulas
-        left.remove(symbol)
+        remaining.remove(symbol)
         del equations[place]
-        goal, *equations = (expression.subs(symbol, root) if left else expression for expression in (goal, *equations))
+        goal, *equations = (
+            expression.subs(symbol, root) if remaining else expression for expression in (goal, *equations)
+        )
         formulas[next(name for name in unknown if names[name] == symbol)] = str(root).replace("**", "^")
     return formulas
 
 
 def _find_root(equation: Any, symbol: Any, point: Mapping[Any, float], most: int) -> Any:
-    """Return the root of an equation that equals the symbol at a point; None if no polynomial of low degree has it."""
+    """Return the root of an equation that equals the symbol at a point; None if no polynomial up to `most` has it."""
     import sympy
 
     powers = [power.exp for power in equation.atoms(sympy.Pow) if power.base == symbol]
@@ -101,8 +105,8 @@ def _find_root(equation: Any, symbol: Any, point: Mapping[Any, float], most: int
     if len(powers) < 2 or (len(powers) > 2 and powers[0] - powers[-1] > most):
         return None
     first, *rest = polynomial.all_coeffs()
-    # Coefficients are substituted later, so that they are not multiplied out. A real root may have complex parts where
-    # that of the polynomial of the opposite sign has none.
+    # Coefficients are substituted later, so that they are not multiplied out. The formula of a real root may have
+    # complex parts where that of the polynomial in -x has none.
     for sign in (1, -1):
         letters = {sympy.Dummy(): sympy.cancel(-factor * sign**power / first) for power, factor in enumerate(rest, 1)}
         numbers = {letter: factor.evalf(subs=point) for letter, factor in letters.items()}

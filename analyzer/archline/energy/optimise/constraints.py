@@ -24,7 +24,7 @@ from archline.language.parser import parse_expression, parse_facts
 from archline.records import record
 
 UNITS = {"energy": "J", "time": "s", "power": "W", "energy_delay": "J*s", "bytes": "B"}
-"""Quantities that can be minimised, with their units."""
+"""The answers that can be minimised, with their units."""
 ANSWERS = {**UNITS, "flops_per_joule": "flop/J"}
 _COMPARED = re.compile(r"[<>]=|==|[<>](?!=)")
 _WITH_UNIT = re.compile(rf"(.*?)({_COMPARED.pattern})\s*(\S+(?=\s)|(?=[\d.])\S*\d)(\s*)([A-Za-zµμ]\S*)\s*")
@@ -32,18 +32,18 @@ _WITH_UNIT = re.compile(rf"(.*?)({_COMPARED.pattern})\s*(\S+(?=\s)|(?=[\d.])\S*\
 
 @record
 class FormulaReader:
-    """The meaning of names: sizes first, then objectives, letters of the model, metrics and quantities."""
+    """Reads formulas: a name is a size, else an objective, a letter of the model, a metric or a quantity."""
 
     on: ModelOnMachine
     sizes: tuple[str, ...]
 
     def formula(self, expr: s.Expr) -> s.Expr:
         """Replace the names of a formula by their meanings. Raises ArchlineError (AL458, AL462)."""
-        held, model = s.names(expr), self.on.model
+        used, model = s.names(expr), self.on.model
         sizes = {name: s.Name(f"{SIZE}{name}", span=expr.span) for name in self.sizes}
         meanings = {letter: parse_formula(metric) for letter, metric in model.letters.items()}
-        meanings |= {name: model.answer(name) for name in ANSWERS if name in held - sizes.keys()}
-        for name in held - {*meanings, *sizes, *NAMES}:
+        meanings |= {name: model.answer(name) for name in ANSWERS if name in used - sizes.keys()}
+        for name in used - {*meanings, *sizes, *NAMES}:
             raise make_name_error(s.Name(name, span=expr.span), [*meanings, *ANSWERS, *sizes, *NAMES])
         return self.on.known(substitute_names(expr, {**meanings, **sizes}))
 
@@ -63,7 +63,7 @@ class FormulaReader:
         match_unit = _WITH_UNIT.fullmatch(text)
         unit = None if match_unit is None else parse_unit(match_unit[5])
         if match_unit is not None and (unit is not None or match_unit[4]) and _COMPARED.search(match_unit[1]):
-            hint = "--subject may be repeated, with a bound each"
+            hint = "repeat --subject, with one bound each"
             raise error(rules.CONSTRAINT, f"`{text}` has more than one bound, and a unit", hint=hint)
         if match_unit is not None and unit is None and match_unit[4]:
             meant = correct_unit(match_unit[5])
@@ -77,7 +77,7 @@ class FormulaReader:
             except EvaluationError:
                 number = None
             if not isinstance(number, int | Fraction):
-                raise error(rules.CONSTRAINT, f"`{match_unit[3]}` is not a number of {match_unit[5]}", span=left.span)
+                raise error(rules.CONSTRAINT, f"`{match_unit[3]}`, in {match_unit[5]}, is not a number", span=left.span)
             value = Fraction(number) * unit.factor
             right: s.Expr = b.number(value)
             yield from self.compared(match_unit[2], left, right, text, str(unit.dimension))
@@ -90,7 +90,7 @@ class FormulaReader:
                     yield from self.compared(op, left, right, text)
                 case _:
                     hint = 'write FORMULA <= NUMBER UNIT, such as "time <= 2 ms"'
-                    raise error(rules.CONSTRAINT, f"`{text}` compares no formulas", span=fact.span, hint=hint)
+                    raise error(rules.CONSTRAINT, f"`{text}` does not compare formulas", span=fact.span, hint=hint)
 
     def compared(self, op: str, left: s.Expr, right: s.Expr, text: str, unit: str = "") -> Iterator[Constraint]:
         """Yield the constraints of a comparison; `<` and `>` count as `<=` and `>=`."""

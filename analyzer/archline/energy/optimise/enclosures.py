@@ -2,7 +2,6 @@
 
 There a product is a plane, and a sum log-sum-exp, which is convex: above its tangents, and below its secant along the
 difference of two parts. So a composition of sums has a plane below and one above it over each box.
-
 """
 
 from __future__ import annotations
@@ -80,9 +79,10 @@ class Comparisons:
         return value, gradient, second
 
     def below(self, low: Vector, high: Vector, at: Vector) -> tuple[Vector, Vector]:
-        """Return planes below all functions over boxes, close to them at a point of each: functions, boxes, slopes.
+        """Return planes below all functions over boxes, which are close to them at one point of each box.
 
-        The second result is the amount by which the width of each variable weakens planes: boxes, variables.
+        The axes are functions, boxes, and slopes with the constant. The second result is the amount by which the width
+        of each variable weakens the planes, with axes boxes and variables.
         """
         length, width = len(low), high - low
         # Index 0 is below, 1 above; the last slope is the constant.
@@ -116,9 +116,9 @@ class Comparisons:
                 total[0, :, -1] += both - tangent * log_term - (1 - tangent) * value
                 total[1, :, -1] += start - secant * first
                 value = both
-                moved = np.abs(difference[:, :-1]) * width
+                changes = np.abs(difference[:, :-1]) * width
                 error = start + secant * wide / 2 - np.logaddexp(0, first + wide / 2)
-                errors += moved * (error / np.maximum(moved.sum(axis=1), 1e-300))[:, None]
+                errors += changes * (error / np.maximum(changes.sum(axis=1), 1e-300))[:, None]
             return total, value
 
         for column, terms in enumerate(self._sums, self._count):

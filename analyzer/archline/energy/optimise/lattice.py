@@ -1,4 +1,4 @@
-"""Points of sizes that facts allow are enumerated variable by variable: divisors, powers, quotients and products."""
+"""Enumerate the points of sizes that facts allow, variable by variable: divisors, powers, quotients and products."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Points = Mapping[str, NDArray[Any]]
 
 
 class UnlimitedSizeError(Exception):
-    """A variable without a range that no fact limits."""
+    """A variable has no range, and no fact limits it."""
 
 
 class TooManyError(Exception):
@@ -42,7 +42,7 @@ class _ValueSource:
 
     @property
     def rank(self) -> int:
-        """Order sources: those with fewer values come first."""
+        """The position of a source in the order by which they are used: fewer values come first."""
         return {"equal": 0, "divisors": 1, "powers": 1}.get(self.kind, RANGE_RANK)
 
 
@@ -62,7 +62,7 @@ def enumerate_points(
     """Return all points at which no fact is false, as an array for each name.
 
     They extend the `start` by each value of the variables in their ranges, which may differ from point to point.
-    If there are too many, variables get ranges in place of values if `wide`. Raises UnlimitedSizeError, TooManyError.
+    If there are too many and `wide`, variables get ranges instead of values. Raises UnlimitedSizeError, TooManyError.
     """
     facts = [*facts, *_implied_facts(facts, variables)]
     points = _filter_points(
@@ -98,7 +98,7 @@ def count_points(points: Points) -> int:
 
 
 def find_free_variables(variables: Sequence[Variable], facts: Sequence[s.Fact], names: Collection[str]) -> list[str]:
-    """Return the variables whose values have to be enumerated: of the rest, facts give few values."""
+    """Return the variables that need their whole range: once these and `names` are known, facts give few values."""
     chosen_names, fixed, waiting = list[str](), set(names), list(variables)
 
     def determined(names: Collection[str]) -> list[Variable]:
@@ -118,12 +118,15 @@ def find_free_variables(variables: Sequence[Variable], facts: Sequence[s.Fact], 
 
 def _implied_facts(facts: Sequence[s.Fact], variables: Sequence[Variable]) -> Iterator[s.Fact]:
     """Yield the facts that bound an expression that equals or divides a variable by the variable's largest value."""
-    most = {variable.name: variable.high for variable in variables if variable.high is not None}
+    maxima = {variable.name: variable.high for variable in variables if variable.high is not None}
     for fact in facts:
         match fact:
-            case s.Binary(op="==", left=s.Name(id=name), right=less) | s.Divides(divisor=less, value=s.Name(id=name)):
-                if name in most and s.names(less):
-                    yield s.Binary("<=", less, s.Integer(floor(most[name]), span=less.span), span=less.span)
+            case (
+                s.Binary(op="==", left=s.Name(id=name), right=bounded)
+                | s.Divides(divisor=bounded, value=s.Name(id=name))
+            ):
+                if name in maxima and s.names(bounded):
+                    yield s.Binary("<=", bounded, s.Integer(floor(maxima[name]), span=bounded.span), span=bounded.span)
             case _:
                 # Other facts do not bound a divisor.
                 pass
@@ -153,12 +156,12 @@ def _filter_points(points: Points, facts: Sequence[s.Fact], before: Sequence[str
 
 def _extend_points(points: Points, variable: Variable, sources: Sequence[_ValueSource], least: int) -> Points:
     """Extend each point by each value that the variable may have. Raises UnlimitedSizeError, TooManyError."""
-    length, few = count_points(points), [source for source in sources if source.rank < RANGE_RANK]
-    few = few or [source for source in sources if source.kind != "below"]
-    bounded = variable.high is not None and (few or variable.high * length <= LIMIT)
-    if bounded or any(source.kind in ("equal", "divisors") for source in few):
-        # There are few values, which other facts filter afterwards.
-        sources = few
+    length, selected = count_points(points), [source for source in sources if source.rank < RANGE_RANK]
+    selected = selected or [source for source in sources if source.kind != "below"]
+    bounded = variable.high is not None and (selected or variable.high * length <= LIMIT)
+    if bounded or any(source.kind in ("equal", "divisors") for source in selected):
+        # There are selected values, which other facts filter afterwards.
+        sources = selected
     names, rows = _collect_rows(points, variable, sources)
     values_of_row: dict[tuple[int, ...], Ints] = {}
     total = 0
@@ -237,9 +240,9 @@ def _value_sources(variable: Variable, facts: Sequence[s.Fact], given: Collectio
             continue
         other_names = tuple(sorted(s.names(fact) - {name}))
         for divisor, value in _iterate_divisions(fact):
-            held = s.names(value)
-            if name not in held and name in s.names(divisor) and held <= fixed and _is_product(divisor):
-                yield _ValueSource("divisors", s.Divides(divisor, value, span=divisor.span), tuple(sorted(held)))
+            value_names = s.names(value)
+            if name not in value_names and name in s.names(divisor) and value_names <= fixed and _is_product(divisor):
+                yield _ValueSource("divisors", s.Divides(divisor, value, span=divisor.span), tuple(sorted(value_names)))
             if isinstance(value, s.Name) and value.id == name and s.names(divisor) <= fixed:
                 yield _ValueSource(
                     "multiples", s.Divides(divisor, value, span=divisor.span), tuple(sorted(s.names(divisor)))
@@ -349,11 +352,11 @@ def _find_largest(fact: s.Fact, name: str, point: Mapping[str, int], low: int) -
         step *= 2
         if step > LARGEST:
             return None
-    fine, wrong = low + step // 2, low + step
-    while wrong - fine > 1:
-        middle = (fine + wrong) // 2
-        fine, wrong = (fine, middle) if is_false(middle) else (middle, wrong)
-    return fine
+    valid, invalid = low + step // 2, low + step
+    while invalid - valid > 1:
+        middle = (valid + invalid) // 2
+        valid, invalid = (valid, middle) if is_false(middle) else (middle, invalid)
+    return valid
 
 
 @lru_cache(maxsize=4096)

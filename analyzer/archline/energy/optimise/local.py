@@ -23,9 +23,9 @@ Functions = Callable[[Vector], Derivatives]
 
 @record(eq=False)
 class LocalOptimum:
-    """A point; the weights of all functions there (1 of the objective), and the slopes of their weighted sum.
+    """A point, the weights of all functions there (1 of the objective), and the slopes of their weighted sum.
 
-    At an optimum slopes are 0, except at ends of the box; `error` is the violation of that.
+    At an optimum the slopes are 0, except at ends of the box; `error` is the violation of this.
     """
 
     y: Vector
@@ -54,23 +54,23 @@ def find_local_optimum(functions: Functions, y: Vector, low: Vector, high: Vecto
         gradients[:, -1], gradients[0], seconds[0] = -1.0, np.eye(len(point))[-1], 0.0
         return values, gradients, seconds
 
-    worst = float(functions(first.y)[0][1:].max(initial=0.0))
-    begun = _polish_point(
-        lifted, *(np.append(part, end) for part, end in ((first.y, worst), (low, -1), (high, worst + 1)))
+    violation = float(functions(first.y)[0][1:].max(initial=0.0))
+    nearest = _polish_point(
+        lifted, *(np.append(part, end) for part, end in ((first.y, violation), (low, -1), (high, violation + 1)))
     )
-    if begun.value > TIGHT:
-        weights = np.append(0.0, begun.weights[1:])
-        return replace(begun, y=begun.y[:-1], feasible=False, weights=weights)
-    again = _polish_point(functions, begun.y[:-1], low, high)
-    return min(first, again, key=lambda candidate: (not candidate.feasible, candidate.value))
+    if nearest.value > TIGHT:
+        weights = np.append(0.0, nearest.weights[1:])
+        return replace(nearest, y=nearest.y[:-1], feasible=False, weights=weights)
+    second = _polish_point(functions, nearest.y[:-1], low, high)
+    return min(first, second, key=lambda candidate: (not candidate.feasible, candidate.value))
 
 
 def _polish_point(functions: Functions, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
     """Return the point that descent reaches, refined by Newton steps while these reduce the optimality error."""
     best = _judge_point(functions, _run_descent(functions, y, low, high), low, high)
     for _ in range(NEWTON_STEPS):
-        moved = _take_newton_step(best, low, high)
-        after = _judge_point(functions, moved, low, high)
+        stepped = _take_newton_step(best, low, high)
+        after = _judge_point(functions, stepped, low, high)
         if (not after.feasible, after.error) >= (not best.feasible, best.error):
             break
         best = after
@@ -78,7 +78,7 @@ def _polish_point(functions: Functions, y: Vector, low: Vector, high: Vector) ->
 
 
 def _run_descent(functions: Functions, y: Vector, low: Vector, high: Vector) -> Vector:
-    """Return the point that sequential quadratic programming reaches; its claims about it are not relied on."""
+    """Return the point that sequential quadratic programming reaches, whatever it reports about the point."""
     cached = lru_cache(maxsize=1)(lambda point: functions(np.frombuffer(point)))
 
     def all_at(point: Vector) -> Derivatives:
@@ -120,16 +120,16 @@ def _mark_movable(y: Vector, slopes: Vector, low: Vector, high: Vector) -> NDArr
 def _take_newton_step(point: LocalOptimum, low: Vector, high: Vector) -> Vector:
     """Return the point after a step to where gradients cancel and the constraints with multipliers are 0."""
     values, gradients, seconds = point.derivatives
-    inside = _mark_movable(point.y, point.slopes, low, high)
-    held = [index for index, weight in enumerate(point.weights) if index and weight > TIGHT]
-    second = np.tensordot(point.weights, seconds, 1)[np.ix_(inside, inside)]
-    across = gradients[held][:, inside]
-    matrix = np.block([[second, across.T], [across, np.zeros((len(held), len(held)))]])
-    right = -np.concatenate([point.slopes[inside], values[held]])
-    # Variables on which the value depends little have small derivatives; those below 1e-16 of the largest are rounding.
+    movable = _mark_movable(point.y, point.slopes, low, high)
+    weighted = [index for index, weight in enumerate(point.weights) if index and weight > TIGHT]
+    second = np.tensordot(point.weights, seconds, 1)[np.ix_(movable, movable)]
+    across = gradients[weighted][:, movable]
+    matrix = np.block([[second, across.T], [across, np.zeros((len(weighted), len(weighted)))]])
+    right = -np.concatenate([point.slopes[movable], values[weighted]])
+    # Variables of little influence have small derivatives; below 1e-16 of the largest these are rounding errors.
     sizes = np.abs(matrix).max(axis=1, initial=0.0)
     scale = 1 / np.sqrt(np.maximum(sizes, 1e-8 * sizes.max(initial=0.0) + 1e-280))
     step = np.linalg.lstsq(matrix * scale[:, None] * scale, right * scale, rcond=1e-8)[0] * scale
-    moved = point.y.copy()
-    moved[inside] += np.clip(np.nan_to_num(step[: int(inside.sum())]), -1, 1)
-    return np.asarray(np.clip(moved, low, high))
+    result = point.y.copy()
+    result[movable] += np.clip(np.nan_to_num(step[: int(movable.sum())]), -1, 1)
+    return np.asarray(np.clip(result, low, high))

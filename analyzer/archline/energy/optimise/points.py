@@ -1,4 +1,4 @@
-"""The best of finitely many points is found by bounds on all, then by exact values in the order of the bounds."""
+"""Find the best of finitely many points: by bounds on all, then by exact values in the order of the bounds."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from archline.expr.intervals import EvaluationError, Interval
 from archline.records import record, replace
 
 MAX_EXACT = 2_000
-"""At most this many points are evaluated exactly where bounds at arrays of points are not sharp."""
+"""At most this many points are evaluated exactly if the bounds at arrays of points are not sharp."""
 ROUNDING_TOLERANCE = 1e-12
-"""Numbers that differ by a smaller share differ by rounding alone."""
+"""Numbers that differ by a smaller share are equal but for rounding."""
 SEARCH_TOLERANCE = 1e-6
 """Optima over real numbers, and over boxes, are exact up to this share."""
 MAX_TRIED = 200
-"""At most this many points, of all or of a part, are evaluated exactly to find the binding constraints."""
-PARTIAL_RANGES_NOTE = "ranges are of points that were evaluated: others may be within 1 % of the optimum too"
+"""At most this many points are evaluated exactly for each constraint that may bind, and in each step of a search."""
+PARTIAL_RANGES_NOTE = "ranges cover only the points evaluated: others may be within 1 % of the optimum too"
 SIZE_RANGES_NOTE = "ranges of quantities are those at the best sizes"
 Marks = NDArray[np.bool_]
 Array = NDArray[np.float64]
@@ -133,7 +133,7 @@ class Candidates:
             return None
 
     def incumbent(self, best: float) -> float:
-        """Return the best value if it is below `best`; if bounds are not sharp, of the points that are tried."""
+        """Return the lower of `best` and the value of the best point; if bounds are not sharp, only some are tried."""
         for count, place in enumerate(self._in_order(self.feasible & (self.key < best))):
             if self.key[place] >= best or count == MAX_TRIED:
                 break
@@ -154,7 +154,7 @@ class Candidates:
     def best(self, outside: float = np.inf) -> EnergyOptimum:
         """Return the best point: the first in the order of bounds whose exact value is at most the next bound.
 
-        Points that are not candidates are at least `outside`.
+        At points that are not candidates the objective is at least `outside`.
         """
         best, bound, tried, cut = None, None, 0, False
         for place in self._in_order(self.feasible):
@@ -179,21 +179,21 @@ class Candidates:
                 return EnergyOptimum(BRACKETED, LATTICE, points=self._length)
             return EnergyOptimum(INFEASIBLE, LATTICE, conflict=self._find_conflict(), points=self._length)
         value, real = self._select_end(best), best.known.real
-        least = value if bound is None or bound >= value - ROUNDING_TOLERANCE * abs(value) else bound
-        least = min(least, outside)
-        gap = (value - least) / abs(value) if value else 0.0
+        lowest = value if bound is None or bound >= value - ROUNDING_TOLERANCE * abs(value) else bound
+        lowest = min(lowest, outside)
+        gap = (value - lowest) / abs(value) if value else 0.0
         if real is not None and real.gap is not None:
             # Nothing is below the bound that the search for real variables has at the best point.
-            least, gap = min(least, value - real.gap * abs(value)), max(gap, real.gap)
+            lowest, gap = min(lowest, value - real.gap * abs(value)), max(gap, real.gap)
         near, feasible = self._make_near_selector(value), np.flatnonzero(self.feasible)
         whole = [variable.name for variable in self._problem.variables if variable.name in self.points]
-        beside = {name: self._vary_alone(name, best.place, near(ROUNDING_TOLERANCE)) for name in whole}
-        spans = {name: self._find_span(name, places) for name, places in beside.items()}
-        # Of boxes only the best points are kept, and any other whole number may lie between these.
+        alone = {name: self._vary_alone(name, best.place, near(ROUNDING_TOLERANCE)) for name in whole}
+        spans = {name: self._find_span(name, places) for name, places in alone.items()}
+        # Of boxes only the best points are stored, and any whole number may lie between these.
         allowed = {name: None if outside < np.inf else self._vary_alone(name, best.place, feasible) for name in whole}
-        some = {name: self._list_some(name, places, allowed[name]) for name, places in beside.items()}
-        around = None if outside < np.inf else feasible
-        some_near = {name: self._list_some(name, near(NEAR_OPTIMUM_SHARE), around) for name in whole}
+        listed = {name: self._list_some(name, places, allowed[name]) for name, places in alone.items()}
+        pool = None if outside < np.inf else feasible
+        some_near = {name: self._list_some(name, near(NEAR_OPTIMUM_SHARE), pool) for name in whole}
         optimum = EnergyOptimum(
             OPTIMAL
             if gap <= (ROUNDING_TOLERANCE if real is None and outside == np.inf else SEARCH_TOLERANCE)
@@ -201,12 +201,12 @@ class Candidates:
             LATTICE if outside == np.inf else BRANCHING,
             value=float(best.ends.upper),
             lower=float(best.ends.lower),
-            bound=least,
+            bound=lowest,
             gap=gap,
             variables={name: low if low == high else (low, high) for name, (low, high) in spans.items()},
             at={name: int(self.points[name][best.place]) for name in whole},
             ranges={name: self._find_span(name, near(NEAR_OPTIMUM_SHARE)) for name in whole},
-            some={name: values for name, values in some.items() if values},
+            some={name: values for name, values in listed.items() if values},
             some_near={name: values for name, values in some_near.items() if values},
             binding=tuple(dict.fromkeys(self._binding_constraints(value, best))),
             points=self._length,
@@ -239,7 +239,7 @@ class Candidates:
         return int(values.min()), int(values.max())
 
     def _vary_alone(self, name: str, place: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Select the points at which all variables but one have the values of a place."""
+        """Select, among `places`, the points that differ from the one at `place` at most in one variable."""
         for variable in self._problem.variables:
             if variable.name != name and variable.name in self.points:
                 values = self.points[variable.name]
@@ -247,7 +247,7 @@ class Candidates:
         return places
 
     def _list_some(self, name: str, places: NDArray[np.int64], around: NDArray[np.int64] | None) -> tuple[int, ...]:
-        """List the values of a variable at places if points `around`, or whole numbers, have more between them."""
+        """List a variable's values at `places` if others lie between them: at points `around`, or any integers."""
         values = np.unique(self.points[name][places])
         between = values[-1] - values[0] + 1
         if around is not None:

@@ -71,7 +71,7 @@ class EnergyProblem:
     upper: bool = True
 
     def necessary(self, sharp: bool) -> tuple[s.Expr, list[tuple[s.Expr, s.Expr]]]:
-        """Return the objective and both sides of each constraint at the ends that count, or with the weakest bounds."""
+        """Return the objective and the sides of each constraint: upper ends if wanted and `sharp`, else the weakest."""
         upper, places = self.upper and sharp, range(len(self.constraints))
         objective = self.bounds["objective"]
         sides = [(self.bounds[f"left {index}"], self.bounds[f"right {index}"]) for index in places]
@@ -89,8 +89,8 @@ class EnergyProblem:
 
     def attaining(self, index: int, kept: Sequence[int]) -> EnergyProblem:
         """Return the problem whose optimum is the minimum of the bounded side of a constraint, or 1/its maximum."""
-        constraint, least = self.constraints[index], not names_in(self.constraints[index].right)
-        if least:
+        constraint, is_upper_bound = self.constraints[index], not names_in(self.constraints[index].right)
+        if is_upper_bound:
             return replace(self.under(kept, self.bounds[f"left {index}"]), objective=constraint.left)
         sides = self.bounds[f"right {index}"]
         low, high, inverse = (
@@ -100,7 +100,7 @@ class EnergyProblem:
         return replace(self.under(kept, FormulaBounds(low, high)), objective=inverse)
 
     def end(self, value: FormulaBounds[s.Expr]) -> s.Expr:
-        """Return the end of a formula that counts."""
+        """Return the upper end of a formula's bounds; the lower one if the problem is not about upper ends."""
         return value.upper if self.upper else value.lower
 
     def sides(self, index: int) -> tuple[s.Expr, s.Expr]:
@@ -115,10 +115,10 @@ class EnergyOptimum:
 
     `value` and `lower` are both ends of the objective at the optimum; no feasible point is below `bound`, and `gap` is
     its distance from the end that was minimised, relative to that end. A variable that may have several values without
-    a change of the optimum is a pair of ends in `variables`; `at` has one value for each, where the model's answer is
-    `estimate`. `ranges` are over points within 1 % of the optimum. If only some of the values between such ends will
-    do, `some` has these of `variables`, and `some_near` those of `ranges`. Without one of the `binding` constraints it
-    would be lower; those in `conflict` exclude each other; `attainable` has the best bound of each under the rest.
+    a change of the optimum is a pair of ends in `variables`; `at` has one value of each, where the model's answer is
+    `estimate`. `ranges` are over points within 1 % of the optimum. If only some values between two ends are possible,
+    `some` has those of `variables`, and `some_near` those of `ranges`. Without one of the `binding` constraints the
+    optimum would be lower; those in `conflict` exclude each other; `attainable` has the best bound of each in the rest.
     """
 
     status: str

@@ -22,7 +22,7 @@ SOLVER_TOLERANCE = 1e-6
 MIN_MULTIPLIER = 1e-7
 """A constraint binds if its multiplier is larger."""
 CONNECTED_RANGES_NOTE = (
-    "ranges are of points that one search connects with the optimum: others may be within 1 % of it too"
+    "ranges cover only points that one search connects with the optimum: others may be within 1 % too"
 )
 
 
@@ -70,10 +70,10 @@ def solve(problem: p.EnergyProblem, values: Mapping[str, float]) -> p.EnergyOpti
 def _signomial_programs(
     problem: p.EnergyProblem, values: Mapping[str, float], kept: Sequence[int]
 ) -> Iterator[SignomialProgram]:
-    """Yield programs, of whose optima the best is the answer: one for each choice of arguments by max and min."""
-    whole = [index for index, item in enumerate(problem.variables) if item.integer]
+    """Yield a program for each choice of the arguments of max and min; the best of their optima is the answer."""
+    integers = [index for index, item in enumerate(problem.variables) if item.integer]
     low, high = (np.array(ends) for ends in zip(*map(_find_log_range, problem.variables), strict=True))
-    low[whole] = np.log(np.ceil(np.exp(np.maximum(low[whole], 0)) * (1 - TIGHT)))
+    low[integers] = np.log(np.ceil(np.exp(np.maximum(low[integers], 0)) * (1 - TIGHT)))
 
     def read(reader: SignomialDomain) -> list[Sum]:
         sides = [(fold(left, reader), fold(right, reader)) for left, right in map(problem.sides, kept)]
@@ -87,15 +87,17 @@ def _signomial_programs(
         filled = [index for index, (left, _) in enumerate(every) if left]
         varies = {key: value for key, value in objective.items() if key}
         constant = objective.get((), 0.0)
-        least: Sum = ONE
+        objective_sum: Sum = ONE
         if not varies and constant > 0:
             # Unscaled, a small value keeps its digits.
-            least, constant = add_sums({}, {(): constant}), 0.0
+            objective_sum, constant = add_sums({}, {(): constant}), 0.0
         elif not varies:
             constant -= 1.0
         pairs = tuple((every[index][0], every[index][1] or TINY_SUM) for index in filled)
         origins = tuple(kept[index] if index < len(kept) else -1 for index in filled)
-        yield SignomialProgram(varies or least, constant, tuple(reader.sums), pairs, origins, low, high, whole)
+        yield SignomialProgram(
+            varies or objective_sum, constant, tuple(reader.sums), pairs, origins, low, high, integers
+        )
 
 
 def _find_range(variable: p.Variable) -> tuple[float | None, float | None]:
@@ -109,14 +111,14 @@ def _find_log_range(variable: p.Variable) -> tuple[float, float]:
 
 
 class _Solution:
-    """A solution in terms of the problem."""
+    """The optimum of a signomial program in terms of the problem; `free` variables do not affect it."""
 
     def __init__(self, problem: p.EnergyProblem, model: SignomialProgram, best: LocalOptimum, *, closed: bool) -> None:
         self.problem, self.model, self.best = problem, model, best
-        held = zip([model.level(1.0), *model.pairs], best.weights, strict=True)
+        weighted = zip([model.level(1.0), *model.pairs], best.weights, strict=True)
         used = {
             index
-            for pair, weight in held
+            for pair, weight in weighted
             if weight > MIN_MULTIPLIER
             for terms in pair
             for key in terms
@@ -134,7 +136,7 @@ class _Solution:
         return round(value) if variable.integer else value
 
     def require_ends(self) -> None:
-        """Raise ArchlineError (AL491) if the optimum is at the end of a variable that has no range."""
+        """Raise ArchlineError (AL491) if the optimum is at the limit of a variable that has no range."""
         for index, variable in enumerate(self.problem.variables):
             (low, high), y = _find_range(variable), self.best.y[index]
             if index not in self.free and (
@@ -145,7 +147,7 @@ class _Solution:
                 raise error(rules.UNBOUNDED, message, hint=f"give it a range: --over {variable.name}=...")
 
     def variables(self) -> tuple[dict[str, p.Number], dict[str, p.Number | p.Span]]:
-        """Return a value of each variable, and the values, with ranges for variables that do not matter."""
+        """Return a value of each variable, and again, with ranges for variables that do not affect the optimum."""
         y = self.best.y.copy()
         spans: dict[int, p.Span] = {}
         for index in self.free:
@@ -161,10 +163,10 @@ class _Solution:
 
     def ranges(self, value: float, cases: Iterable[tuple[SignomialProgram, Branching]]) -> dict[str, p.Span]:
         """Return the range of each variable among points near the optimum, over all choices of max and min."""
-        most, spans = value * (1 + p.NEAR_OPTIMUM_SHARE), [[y] for y in self.best.y]
+        limit, spans = value * (1 + p.NEAR_OPTIMUM_SHARE), [[y] for y in self.best.y]
         for model, search in cases:
-            if search.best is not None and search.value <= most:
-                near = model.level(most - model.constant)
+            if search.best is not None and search.value <= limit:
+                near = model.level(limit - model.constant)
                 for index, ends in enumerate(spans):
                     ends += _find_span(model, index, search.best.y, model.low, model.high, near)
         numbers = [self._convert_span(index, min(ends), max(ends)) for index, ends in enumerate(spans)]

@@ -1,4 +1,4 @@
-"""Formulas are sums of products of powers here, of variables and of other such sums."""
+"""Formulas are represented as sums of products of powers, of variables and of other such sums."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Choice = tuple[str, tuple[frozenset[Any], ...]]
 
 
 def multiply_sums(first: Sum, second: Sum, exponent: float = 1.0) -> Sum:
-    """Return the product with a power of a second sum, which has one term of coefficient 1 if that is not 1."""
+    """Return `first` times `second`^`exponent`; unless `exponent` is 1, `second` is one term of coefficient 1."""
     product: dict[Monomial, float] = {}
     for left, a in first.items():
         for right, b in second.items():
@@ -94,7 +94,7 @@ class SignomialDomain:
             case _:
                 exponent = find_constant(right)
                 if exponent is None:
-                    raise _make_form_error(expr, "an exponent varies")
+                    raise _make_form_error(expr, "its exponent varies")
                 return self._raise_to_power(left, exponent, expr)
 
     def _multiply(self, first: Sum, second: Sum, expr: s.Expr) -> Sum:
@@ -103,13 +103,13 @@ class SignomialDomain:
         return multiply_sums(first, second)
 
     def _raise_to_power(self, base: Sum, exponent: float, expr: s.Expr) -> Sum:
-        signed, whole = min(base.values(), default=0.0) < 0, exponent == int(exponent)
-        if whole and 0 <= exponent <= (MAX_SIGNED_POWER if signed else MAX_POWER):
+        signed, is_integer = min(base.values(), default=0.0) < 0, exponent == int(exponent)
+        if is_integer and 0 <= exponent <= (MAX_SIGNED_POWER if signed else MAX_POWER):
             return reduce(lambda first, second: self._multiply(first, second, expr), [base] * int(exponent), ONE)
         if not base and exponent > 0:
             return {}
-        if not base or (signed and not (whole and len(base) == 1)):
-            raise _make_form_error(expr, f"what is raised to the power {exponent:.12g} is not a sum of positive terms")
+        if not base or (signed and not (is_integer and len(base) == 1)):
+            raise _make_form_error(expr, f"the base of the power {exponent:.12g} is not a sum of positive terms")
         indices = {index for key in base for index, _ in key}
         shared: Sum = {tuple((index, min(dict(key).get(index, 0.0) for key in base)) for index in sorted(indices)): 1.0}
         scale = base[next(iter(base))]
@@ -126,7 +126,7 @@ class SignomialDomain:
         if function == "sqrt":
             return self._raise_to_power(values[0], 0.5, expr)
         if function not in ("max", "min"):
-            raise _make_form_error(expr, f"`{function}` of what varies")
+            raise _make_form_error(expr, f"it has `{function}` of a variable")
         every = {frozenset(item.items()): item for item in values}
         choice = function, tuple(every)
         if choice not in self._chosen:
@@ -147,7 +147,7 @@ _FUNCTIONS: Mapping[str, Callable[..., float]] = {
 def iterate_cases(
     variables: Mapping[str, int], values: Mapping[str, float], read: Callable[[SignomialDomain], T]
 ) -> Iterator[tuple[SignomialDomain, T]]:
-    """Yield the reader and its result for each choice of the arguments that max and min select."""
+    """Yield the domain, and the result of `read` in it, for each choice of the arguments of max and min."""
     waiting: list[Mapping[Choice, int]] = [{}]
     while waiting:
         chosen = waiting.pop()
@@ -166,5 +166,5 @@ def _make_constant(value: float) -> Sum:
 
 def _make_form_error(expr: s.Expr, reason: str) -> Exception:
     message = f"`{format_expression(expr)}` cannot be minimised over real numbers: {reason}"
-    hint = "name what varies in --integer, with ranges"
+    hint = "name the variables in --integer, with ranges"
     return error(rules.NOT_SIGNOMIAL, message, span=expr.span, hint=hint)

@@ -64,7 +64,7 @@ HALVINGS = "halvings "
 MAX_HALVINGS = 60
 _NO_VALUE = (energy_rules.FORMULA, energy_rules.WRONG_AMOUNT)
 NO_RUN = frozenset((rules.FACT_FAILS, rules.TOO_SMALL, rules.NOT_AN_INTEGER, *_NO_VALUE, *OF_SIZES))
-"""The rules by which sizes are reported at which an algorithm has no run."""
+"""The rules of the errors about sizes at which an algorithm has no run."""
 
 
 class OptimisationTask:
@@ -86,14 +86,14 @@ class OptimisationTask:
         own_sizes = chosen.target.sizes if isinstance(chosen, FormulaSubject) else list_names(chosen)
         self.sizes = tuple(own_sizes)
         self.halved = {text: tuple(part.strip() for part in text.split("=")) for text in halve}
-        most = min(MAX_HALVINGS, int(LIMIT ** (1 / max(1, len(halve)))) - 1)
-        times = (Variable(name, f"{HALVINGS}{name}", True, None, Fraction(most)) for name in halve)
+        max_halvings = min(MAX_HALVINGS, int(LIMIT ** (1 / max(1, len(halve)))) - 1)
+        times = (Variable(name, f"{HALVINGS}{name}", True, None, Fraction(max_halvings)) for name in halve)
         self.variables = (*read_variables(chosen, self.sizes, over, integer), *times)
         words = {"Z", "L"} & {*at, *(variable.name for variable in self.variables)}
         usual = find_default_model([machine], at_sizes=settings.takes_levels(words), asked=minimise)
         self.model: Model = choose_model(chosen, None if model is None else model_of(model), usual)
         check_known(at, [chosen.names])
-        self.at = {name: require_number(name, *each) for name, each in at.items()}
+        self.at = {name: require_number(name, *pair) for name, pair in at.items()}
         if isinstance(chosen, AlgorithmSubject):
             wrong = (wrong_value(name, value, chosen.names, span) for name, (value, span) in at.items())
             if problems := [problem for problem in wrong if problem is not None]:
@@ -123,12 +123,14 @@ class OptimisationTask:
         self._words = {level: {"Z": cache.Z, "L": cache.L} for level, cache in self.settings.levels}
         self._names_model = model is not None
         self.held: frozenset[str] = frozenset()
-        """The metrics that the problem is about, which no model need take."""
+        """The metrics in the formulas of the problem, which the model need not use."""
 
     # The problem
     def solved(self, minimise: str, subject: Sequence[str], where: str | None, upper: bool) -> Optimisation:
         if minimise not in UNITS:
-            raise error(rules.OPTIONS_CLASH, f"`{minimise}` cannot be minimised", hint=f"take {', '.join(UNITS)}")
+            raise error(
+                rules.OPTIONS_CLASH, f"`{minimise}` cannot be minimised", hint=f"choose one of {', '.join(UNITS)}"
+            )
         check_facts(where, [self.chosen])
         more = parse_facts(where, "--where") if where else ()
         reading = FormulaReader(self.on, self.sizes)
@@ -142,9 +144,9 @@ class OptimisationTask:
                 reduce(lambda left, right: s.Binary("+", left, right, span=b.DERIVED), counts),
                 "halvings",
             )
-        whole = all(variable.integer for variable in self.variables)
+        only_integers = all(variable.integer for variable in self.variables)
         if isinstance(self.chosen, FormulaSubject):
-            constraints += [constraint for fact in more for constraint in convert_fact(reading, fact, whole)]
+            constraints += [constraint for fact in more for constraint in convert_fact(reading, fact, only_integers)]
         problem = self._build_problem(minimise, objective, constraints, upper)
         optimum = self._find_optimum(problem, more)
         if optimum.conflict:
@@ -172,8 +174,8 @@ class OptimisationTask:
 
     def _find_optimum(self, problem: EnergyProblem, more: Sequence[s.Fact]) -> EnergyOptimum:
         """Return the optimum, over real numbers if no size of an algorithm varies."""
-        whole = [variable for variable in self.variables if variable.integer]
-        if len(whole) == len(self.variables) or (whole and isinstance(self.chosen, AlgorithmSubject)):
+        integers = [variable for variable in self.variables if variable.integer]
+        if len(integers) == len(self.variables) or (integers and isinstance(self.chosen, AlgorithmSubject)):
             return self._optimise_points(problem, more)
         return self._optimise_reals(problem)
 
@@ -187,11 +189,11 @@ class OptimisationTask:
             if constraint.bounded:
                 kept = [place for place in places if problem.constraints[place].text != constraint.text]
                 optimum = self._find_optimum(problem.attaining(index, kept), more)
-                value, least = optimum.value if problem.upper else optimum.lower, not names_in(constraint.right)
+                value, is_lower = optimum.value if problem.upper else optimum.lower, not names_in(constraint.right)
                 if value and optimum.status == OPTIMAL:
-                    best, unit = value if least else 1 / value, constraint.unit.removeprefix("1")
+                    best, unit = value if is_lower else 1 / value, constraint.unit.removeprefix("1")
                     number = format_si(Fraction(best), unit) if unit else f"{best:.12g}"
-                    yield f"{constraint.bounded} {'>=' if least else '<='} {number}"
+                    yield f"{constraint.bounded} {'>=' if is_lower else '<='} {number}"
 
     def _build_problem(
         self, minimise: str, objective: s.Expr, constraints: Sequence[Constraint], upper: bool
@@ -211,13 +213,13 @@ class OptimisationTask:
     # Sizes
     def _optimise_points(self, problem: EnergyProblem, more: Sequence[s.Fact]) -> EnergyOptimum:
         facts = [*self._collect_facts(), *(self._express_in_sizes(fact) for fact in more)]
-        whole = tuple(variable for variable in self.variables if variable.integer)
+        integers = tuple(variable for variable in self.variables if variable.integer)
         fixed, least = self._find_fixed_sizes(), self._find_minimum_sizes()
-        plain = isinstance(self.chosen, FormulaSubject) and all(isinstance(fact, s.Binary) for fact in more)
+        allows_reals = isinstance(self.chosen, FormulaSubject) and all(isinstance(fact, s.Binary) for fact in more)
         try:
-            start = enumerate_points(fixed, whole, facts, least, wide=True)
+            start = enumerate_points(fixed, integers, facts, least, wide=True)
         except UnlimitedSizeError as unbounded:
-            if plain:
+            if allows_reals:
                 return self._optimise_reals(problem)
             hint = f"give it a range: --over {unbounded}=1..64"
             raise error(energy_rules.UNBOUNDED, f"no fact bounds `{unbounded}`", hint=hint) from None
@@ -228,7 +230,7 @@ class OptimisationTask:
             if candidates is None:
                 raise error(rules.NO_VALUE, "a cost has no value at any point")
             return candidates.best()
-        if plain:
+        if allows_reals:
             return self._optimise_reals(problem)
 
         def searched(kept: Sequence[int]) -> BoxSearch:
@@ -250,17 +252,22 @@ class OptimisationTask:
 
     def _build_space(self, problem: EnergyProblem, facts: Sequence[s.Fact], least: Mapping[str, int]) -> Space:
         cache = self.settings.cache
-        held: dict[str, tuple[Any, Any]] = {name: (float(value), float(value)) for name, value in self.at.items()}
-        held |= {"Z": (cache.Z, cache.Z), "L": (cache.L, cache.L)} if "Z" not in held else {}
+        ends: dict[str, tuple[Any, Any]] = {name: (float(value), float(value)) for name, value in self.at.items()}
+        ends |= {"Z": (cache.Z, cache.Z), "L": (cache.L, cache.L)} if "Z" not in ends else {}
         for variable in self.variables:
             if not variable.integer:
                 if variable.low is None or variable.high is None:
                     hint = f"give it a range: --over {variable.name}=LO..HI"
-                    raise error(energy_rules.UNBOUNDED, f"nothing limits `{variable.name}`", hint=hint)
-                held[variable.name] = (float(variable.low), float(variable.high))
-        whole = tuple(variable for variable in self.variables if variable.integer)
+                    raise error(energy_rules.UNBOUNDED, f"`{variable.name}` has no range", hint=hint)
+                ends[variable.name] = (float(variable.low), float(variable.high))
+        integers = tuple(variable for variable in self.variables if variable.integer)
         return Space(
-            whole, facts, least, held, partial(self._enclose_names, self._find_names(problem)), self._is_sharp(problem)
+            integers,
+            facts,
+            least,
+            ends,
+            partial(self._enclose_names, self._find_names(problem)),
+            self._is_sharp(problem),
         )
 
     def _enclose_names(self, names: Iterable[str], boxes: Boxes) -> dict[str, OverBoxes]:
@@ -279,7 +286,7 @@ class OptimisationTask:
         return enclosures
 
     def _words_of(self, metric: str) -> Mapping[str, int]:
-        """The Z and L of the level that a metric is of."""
+        """Return the Z and L of the level of a metric; empty for metrics of no level."""
         return self._words.get(PER_LEVEL.get(metric, ("", metric))[0], {})
 
     def _find_names(self, problem: EnergyProblem) -> frozenset[str]:
@@ -287,7 +294,7 @@ class OptimisationTask:
         return frozenset().union(*map(names_in, ends))
 
     def _is_sharp(self, problem: EnergyProblem) -> bool:
-        """Whether the derived bounds of all costs are their values at sizes."""
+        """Whether the derived bounds of all costs in a problem are their values at sizes."""
         chosen = self.chosen
         if not isinstance(chosen, AlgorithmSubject):
             return True
@@ -296,7 +303,7 @@ class OptimisationTask:
         return all(cost.interval_at is None and not cost.plans for cost in costs)
 
     def _build_candidates(self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]) -> Candidates | None:
-        """Return the problem at points; None if costs have no values at any."""
+        """Return the problem at points; None if they have no values."""
         if self.real:
             space = self._build_space(problem, (), {})
             rows = {name: values for name, values in points.items() if name not in self.at}
@@ -318,7 +325,7 @@ class OptimisationTask:
         return facts
 
     def _express_in_sizes(self, fact: s.Fact) -> s.Fact:
-        """Express P in sizes in a fact of `--where` if these determine the number of processors."""
+        """Replace P in a fact of `--where` by sizes, if these determine the number of processors."""
         if isinstance(self.chosen, FormulaSubject) or "P" in self.sizes or not self.chosen.on_grid:
             return fact
         return substitute_in_fact(fact, {"P": count_processors(self.chosen)})
@@ -350,14 +357,16 @@ class OptimisationTask:
     def _build_columns(
         self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any], bool]:
-        """Return the points at which all names of the problem have numbers, these, and whether they are exact."""
-        held, sharp, length = self._find_names(problem), self._is_sharp(problem), count_points(points)
+        """Return the points at which all names have numbers, those numbers by name, and whether they are exact."""
+        names, sharp, length = self._find_names(problem), self._is_sharp(problem), count_points(points)
         cache = self.settings.cache
         sizes: dict[str, Any] = {"Z": cache.Z, "L": cache.L, **self.at, **points}
         values: dict[str, Any] = {name: float(value) for name, value in self.machine.values.items()}
         missing = np.zeros(length, bool)
-        whole = {name: np.broadcast_to(value, (length,)) for name, value in sizes.items() if arrays.is_whole(value)}
-        for name in held:
+        integer_rows = {
+            name: np.broadcast_to(value, (length,)) for name, value in sizes.items() if arrays.is_whole(value)
+        }
+        for name in names:
             metric = name.removeprefix(arrays.LOWER_PREFIX)
             if name in self.halved_by:
                 count = points[self.halved_by[name]]
@@ -374,11 +383,14 @@ class OptimisationTask:
                     message = f"the {metric} of `{self.chosen.name}` is unknown: {cost.reason}"
                     raise error(rules.NEEDS_BOUND, message)
                 words = self._words_of(metric)
-                if len(whole) < len(sizes):
+                if len(integer_rows) < len(sizes):
                     values[name] = arrays.ends_one_by_one(cost, {**sizes, **words}, length, name != metric)
                 else:
                     end = upper_at if name == metric else lower_at
-                    rows = {**whole, **{word: np.broadcast_to(count, (length,)) for word, count in words.items()}}
+                    rows = {
+                        **integer_rows,
+                        **{word: np.broadcast_to(count, (length,)) for word, count in words.items()},
+                    }
                     values[name] = end(cost, rows, length, missing).astype(np.float64)
                     if name != metric:
                         arrays.sharpen_one_by_one(values[name], cost, rows)
@@ -399,12 +411,12 @@ class OptimisationTask:
         values = {
             item.name: arrays.make_exact_number(point[item.name]) for item in self.variables if item.name in point
         }
-        moved = {name: read_parameter(name, str(values[name])) for name in self.moved if name in values}
+        parameters = {name: read_parameter(name, str(values[name])) for name in self.moved if name in values}
         for halving, names in ((halving, names) for halving, names in self.halved.items() if halving in values):
             halved = {name: self.machine.values[name] / 2 ** int(values[halving]) for name in names}
-            moved |= {name: read_parameter(name, str(value)) for name, value in halved.items()}
+            parameters |= {name: read_parameter(name, str(value)) for name, value in halved.items()}
         at = {**self.at, **{name: value for name, value in values.items() if name in self.sizes}}
-        machine = self.machine.with_parameters(moved, tried=True)
+        machine = self.machine.with_parameters(parameters, tried=True)
         try:
             if isinstance(self.chosen, FormulaSubject):
                 # Processors may be a real number here.
@@ -429,10 +441,10 @@ class OptimisationTask:
     def _optimise_reals(self, problem: EnergyProblem) -> EnergyOptimum:
         """Optimise over real numbers: symbols of formulas, or quantities of the machine while all sizes are fixed."""
         if isinstance(self.chosen, AlgorithmSubject):
-            here = self._evaluate_exactly({})
-            if here is None:
+            start = self._evaluate_exactly({})
+            if start is None:
                 raise error(rules.FACT_FAILS, f"`{self.chosen.name}` has no run at these sizes")
-            values = arrays.convert_to_floats(here)
+            values = arrays.convert_to_floats(start)
         else:
             cache = self.settings.cache
             fixed = {"Z": cache.Z, "L": cache.L, **self.at}

@@ -42,5 +42,5 @@ def _checked(path: str, text: str, folder: Path | None) -> Module:
 def share(monkeypatch: pytest.MonkeyPatch) -> None:
     """Check and derive what this process has not met before."""
     monkeypatch.setattr(_Loader, "load_source", _loaded)
-    monkeypatch.setattr(analyse, "_derive", _derived)
+    monkeypatch.setattr(analyse, "_derive_costs", _derived)
     monkeypatch.setattr(analyse, "_derive_on_grid", _on_grid)

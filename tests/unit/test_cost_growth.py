@@ -219,7 +219,7 @@ def test_checks_do_without_growth(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object) -> None:
         raise AssertionError("growth was derived")
 
-    monkeypatch.setattr("archline.costs.derived.shown_growth", refused)
+    monkeypatch.setattr("archline.costs.derived.select_shown_growths", refused)
     assert cli("check", "dense.gemv::gemv").code == 0
     with pytest.raises(AssertionError, match="growth was derived"):
         assert al.algorithm("dense.gemv::gemv").cost()["work"].growth

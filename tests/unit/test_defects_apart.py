@@ -44,7 +44,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
             raise ZeroDivisionError("deliberate")
         return honest(module, algorithm, model, recursive)
 
-    monkeypatch.setattr(analyse, "_derive", derive)
+    monkeypatch.setattr(analyse, "_derive_costs", derive)
     path = tmp_path / "p.algo"
     path.write_text(PROGRAM)
     return str(path)

@@ -490,6 +490,6 @@ def test_p_of_at_is_the_number_of_processors_where_no_formula_holds_it() -> None
 
 def test_measured_inputs_need_no_values_of_derived_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """The values of derived bounds take far longer than runs, and a measured energy has none of them."""
-    monkeypatch.setattr(running, "derived_at", lambda *_: pytest.fail("bounds are evaluated"))
+    monkeypatch.setattr(running, "evaluate_costs", lambda *_: pytest.fail("bounds are evaluated"))
     result = al.energy("dense.gemv::gemv", machine="bobcat-e2-1800", n=9, m=7, measured=True).result
     assert {each.origin for each in result.inputs.values()} == {"executed"}

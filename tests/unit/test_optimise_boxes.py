@@ -76,7 +76,9 @@ def test_no_point_of_a_box_is_outside_its_bounds() -> None:
         lows = [source.choice([1, 2, 5, 30, 1000]) for _ in "xy"]
         highs = [low + source.choice([0, 1, 3, 20]) for low in lows]
         ends = [{name: np.array([float(end)]) for name, end in zip("xy", side, strict=True)} for side in (lows, highs)]
-        low, high = Boxes(ends[0], ends[1], ["x", "y"]).bound_formula(lambda each, value=value: each.of(value))
+        low, high = Boxes(ends[0], ends[1], ["x", "y"]).bound_formula(
+            lambda each, value=value: each.bound_expression(value)
+        )
         values = []
         for point in product(*(range(first, last + 1) for first, last in zip(lows, highs, strict=True))):
             try:
@@ -117,7 +119,7 @@ def test_boxes_find_what_all_points_do(monkeypatch: pytest.MonkeyPatch, target: 
         every = al.optimise(target, machine="jaketown", minimise=by, **asked).found
         with monkeypatch.context() as patch:
             patch.setattr(lattice, "LIMIT", 30)
-            patch.setattr(boxes, "FEW", 8)
+            patch.setattr(boxes, "MAX_EVALUATED", 8)
             patch.setattr(boxes, "BATCH", 64)
             found = al.optimise(target, machine="jaketown", minimise=by, **asked).found
         assert (found.status, found.method) == (every.status, "branch and bound" if every.value else found.method)

@@ -210,7 +210,7 @@ def test_an_entry_of_another_form_or_program_is_ignored(here: Path, monkeypatch:
     plant(entry(here), '"contracts"', '"treaties"')
     assert cli("check", "sum.algo") == first
     plant(entry(here), '"holds"', '"fails"')
-    monkeypatch.setattr(result_cache, "_program", lambda: "changed")
+    monkeypatch.setattr(result_cache, "_compute_program_digest", lambda: "changed")
     assert cli("check", "sum.algo") == first
 
 
@@ -264,7 +264,9 @@ def test_a_process_that_crashes_leaves_no_hang(here: Path, monkeypatch: pytest.M
     for number in range(4):
         (here / f"s{number}.algo").write_text(SUM.format("n"))
     group = checks._check_algorithm
-    monkeypatch.setattr(checks, "_group", lambda each, task: os._exit(1) if "s1" in task.target else group(each, task))
+    monkeypatch.setattr(
+        checks, "_check_algorithm", lambda each, task: os._exit(1) if "s1" in task.target else group(each, task)
+    )
     result = cli("check", ".", "-j", "2", "--no-cache")
     assert result.code == 3
     assert "AL999" in result.err
@@ -275,7 +277,7 @@ def test_a_process_that_crashes_leaves_no_hang(here: Path, monkeypatch: pytest.M
 def test_a_defect_in_a_process_is_reported(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         (here / f"s{number}.algo").write_text(SUM.format("n"))
-    monkeypatch.setattr(checks, "_group", lambda each, task: 1 // 0)
+    monkeypatch.setattr(checks, "_check_algorithm", lambda each, task: 1 // 0)
     result = cli("check", ".", "-j", "2", "--no-cache")
     assert result.code == 3
     assert "ZeroDivisionError" in result.err

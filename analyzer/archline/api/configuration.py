@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from archline.costs import sizes as given_sizes
+from archline.energy import caches, machine_files, models
 from archline.expr.tree import Source, Span
 from archline.language import parser
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, error, suggest_closest
@@ -125,12 +126,12 @@ class Configuration:
 FACT_SEPARATOR = ", "
 FINDING_CODES = "findings are AL601 to AL606"
 LIST_KEYS = ("paths", "exclude", "select", "ignore", "where", "sizes", "machine")
-VALUE_READERS = {
-    "sizes": "costs.sizes.read_sizes",
-    "tolerance": "costs.sizes.parse_share",
-    "cache": "energy.caches.read_words",
-    "machine": "energy.machine_files.machine",
-    "model": "energy.models.find_model",
+VALUE_READERS: Mapping[str, Callable[[str], object]] = {
+    "sizes": lambda text: given_sizes.read_sizes(text),
+    "tolerance": lambda text: given_sizes.parse_share(text),
+    "cache": lambda text: caches.read_cache_words(text),
+    "machine": lambda text: machine_files.machine(text),
+    "model": lambda text: models.find_model(text),
 }
 """The functions that read the texts of some keys, and raise errors for invalid values."""
 PATH_KEYS = ("paths", "baseline")
@@ -226,8 +227,7 @@ def _value_problems(key: str, text: str, place: Span | None) -> Iterator[Diagnos
     """Yield the diagnostics of reading the value `text` of a key, at its place in the file."""
     try:
         if key in VALUE_READERS:
-            module, _, function = VALUE_READERS[key].rpartition(".")
-            getattr(import_module(f"archline.{module}"), function)(text)
+            VALUE_READERS[key](text)
     except ArchlineError as problem:
         for wrong in problem.diagnostics:
             hint = (wrong.hint or "").replace("--cache Z=32768,L=8", 'cache = "Z=32768, L=8"') or None

@@ -83,7 +83,11 @@ def execute(options: argparse.Namespace) -> int:
         try:
             yield
         except ArchlineError as problem:
-            diagnostics = problem.diagnostics if options.where is not None else map(project.placed, problem.diagnostics)
+            diagnostics = (
+                problem.diagnostics
+                if options.where is not None
+                else map(project.locate_diagnostic, problem.diagnostics)
+            )
             problems.update((diagnostic.render(), diagnostic) for diagnostic in diagnostics)
 
     # A baseline that is to be written need not exist.

@@ -111,7 +111,7 @@ def _read_subjects(options: argparse.Namespace) -> list[Algorithm]:
         checks.require_sizes_of_project(project, [algorithm.node.span.source.path for algorithm in subjects])
         return [algorithm.assuming(select_facts(algorithm, project.facts)) for algorithm in subjects]
     except ArchlineError as problem:
-        raise ArchlineError(list(map(project.placed, problem.diagnostics))) from None
+        raise ArchlineError(list(map(project.locate_diagnostic, problem.diagnostics))) from None
 
 
 def _parse_metrics(text: str) -> tuple[str, ...]:

@@ -72,5 +72,5 @@ def execute(options: argparse.Namespace) -> int:
     except ArchlineError as problem:
         if options.where is not None:
             raise
-        raise ArchlineError(list(map(project.placed, problem.diagnostics))) from None
+        raise ArchlineError(list(map(project.locate_diagnostic, problem.diagnostics))) from None
     return 1 if differences.findings else 0

@@ -65,7 +65,7 @@ def test_any_order_of_a_product(seed: int) -> None:
     """Iterations of a product in random order, and tile by tile, in caches of any size."""
     source = random.Random(seed)
     n, m, p = (source.randint(2, 9) for _ in range(3))
-    bound = derived("dense.matmul::matmul_ijk")[-1].orderless
+    bound = derived("dense.matmul::matmul_ijk")[-1].any_schedule_bound
     assert bound is not None
     points = [(i, j, k) for i in range(n) for j in range(p) for k in range(m)]
     if seed % 3:
@@ -76,7 +76,7 @@ def test_any_order_of_a_product(seed: int) -> None:
     words = [place for i, j, k in points for place in (i * m + k, 100 + k * p + j, 200 + i * p + j)]
     trace = compact(np.array(words))
     for capacity in (1, 2, 3, 5, 8, 13, 30):
-        assert bound.at({"n": n, "m": m, "p": p, "L": 1, "Z": capacity}) <= optimal(trace, capacity).io
+        assert bound.evaluate({"n": n, "m": m, "p": p, "L": 1, "Z": capacity}) <= optimal(trace, capacity).io
 
 
 # Growth
@@ -117,7 +117,7 @@ def test_the_square_product_is_certified_in_both_directions() -> None:
     module, algorithm, costs, cost = derived("dense.matmul::matmul_co")
     paper = parse_expression("n + m + p + (n*m + m*p + n*p)/L + n*m*p/(L*sqrt(Z))")
     facts = parse_facts("Z >= L^2, n == m, m == p")
-    growths = cost.orders(parse_facts("Z >= L^2"))
+    growths = cost.upper_growths(parse_facts("Z >= L^2"))
     assert not isinstance(growths, str)
     (growth,) = growths
     below = find_any_schedule_growth(costs, cost, declared_scope(module, algorithm).facts)
@@ -195,7 +195,7 @@ def test_factors_hold_at_sizes(target: str) -> None:
     near = optimality_regimes(module, algorithm, costs, cost)
     assert near is not None
     assert cost.interval_at is not None
-    assert cost.orderless is not None
+    assert cost.any_schedule_bound is not None
     source = random.Random(1)
     tried = 0
     under = [fact for text in near.under for fact in parse_facts(text)]
@@ -205,7 +205,7 @@ def test_factors_hold_at_sizes(target: str) -> None:
         point = {**sizes, "L": line, "Z": line * round(2 ** source.uniform(0, 16))}
         if not all(evaluate_fact(fact, point) for fact in under):
             continue
-        upper, below = cost.interval_at(point).upper, cost.orderless.at(point)
+        upper, below = cost.interval_at(point).upper, cost.any_schedule_bound.evaluate(point)
         for regime in near.regimes:
             if regime.factor is None or (regime.when and not evaluate_fact(parse_facts(regime.when)[0], point)):
                 continue

@@ -49,8 +49,8 @@ def _of_row(view: CostView, row: CostRow) -> Iterator[tuple[str, tuple[str, ...]
     for each in GROWTH.findall(row.growth or ""):
         order, _, where = each.partition(" where ")
         yield "== 0" if order == "0" else f"is {order}", (where,)
-    if row.attained is not None and row.attained.floors:
-        yield f"is Omega({' + '.join(row.attained.floors)})", row.attained.under
+    if row.attained is not None and row.attained.hbl_terms:
+        yield f"is Omega({' + '.join(row.attained.hbl_terms)})", row.attained.under
 
 
 def _ends(lower: str, upper: str) -> Iterator[str]:

@@ -133,7 +133,7 @@ def shared(texts: list[str]) -> set[str]:
 
 def test_bounds_of_a_cost_are_of_one_kind() -> None:
     """What said "at most" in other ways before `Cost.bounds` is gone, in the package too."""
-    former = {"regimes", "alternatives", "lowers", "ends", "mapped"}
+    former = {"regimes", "alternatives", "lowers", "ends", "mapped", "orderless", "orders"}
     assert not former & {*Cost.__dataclass_fields__, *vars(Cost)}
     names = re.compile(
         r"\b(ConditionalBound|whole_ends_at|ends_at)\b|\bclass Regime\b|\bcost\.(regimes|alternatives|lowers|ends)\b"

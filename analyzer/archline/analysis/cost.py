@@ -55,18 +55,18 @@ class HblTerm:
 
 @record(eq=False)
 class AnyScheduleBound:
-    """A lower bound on io for any schedule: the number of lines `touched`, and the HBL bounds `floors`.
+    """A lower bound on io for any schedule: the number of lines `touched`, and the HBL bounds `hbl_terms`.
 
-    `at` evaluates it at sizes, Z and L. `some` is true if a run touches at least one line at all sizes. `reason` says
-    why `floors` is empty; `plain` is a simpler expression that is at most `touched`, used in comparisons.
+    `evaluate` returns its value at sizes, Z and L. With `touches_a_line` a run touches at least one line at all sizes.
+    `reason` says why `hbl_terms` is empty; `simple_touched`, which comparisons use, is at most `touched`.
     """
 
     touched: Poly
-    floors: tuple[HblTerm, ...]
-    some: bool
-    at: Callable[[Point], Fraction] = field(repr=False)
+    hbl_terms: tuple[HblTerm, ...]
+    touches_a_line: bool
+    evaluate: Callable[[Point], Fraction] = field(repr=False)
     reason: str = ""
-    plain: Poly | None = None
+    simple_touched: Poly | None = None
 
 
 @record(eq=False)
@@ -104,7 +104,8 @@ class Cost:
     A "declared" cost assumes the costs of `declared` (externs, `costs` statements); it is as exact as they are.
     `bounds` are all other bounds: lower and upper ones by cases of the sizes, if that reads better; upper ones under
     conditions on the cache, large caches first, where several may hold; and lower ones by loops.
-    `orders` returns upper growths under facts. `orderless` is a lower bound for any schedule of the same iterations.
+    `upper_growths` returns upper growths under facts. `any_schedule_bound` is a lower bound for all schedules of the
+    same iterations.
     `interval_at` encloses the count at given sizes, from recurrences or other metrics, which are sharper than `lower`
     and `upper`; `least_at` returns the minimum alone, much faster. For a recursive algorithm `explain` returns the
     recurrence of the bounds, `reached` the parts of arrays that its calls can touch, by indices;
@@ -120,8 +121,8 @@ class Cost:
     span: Span | None = None
     declared: tuple[str, ...] = ()
     bounds: tuple[Bound, ...] = ()
-    orders: GrowthsUnderFacts | None = field(default=None, repr=False, compare=False)
-    orderless: AnyScheduleBound | None = field(default=None, repr=False, compare=False)
+    upper_growths: GrowthsUnderFacts | None = field(default=None, repr=False, compare=False)
+    any_schedule_bound: AnyScheduleBound | None = field(default=None, repr=False, compare=False)
     interval_at: IntervalAt | None = field(default=None, repr=False, compare=False)
     least_at: MinimumAtSizes | None = field(default=None, repr=False, compare=False)
     explain: Explanation | None = field(default=None, repr=False, compare=False)
@@ -251,8 +252,8 @@ def map_cost(
         bounds=tuple(bound.map_value(lower if bound.side == "lower" else upper) for bound in cost.bounds),
         interval_at=None if known is None else lambda point: interval(point, known(point)),
         least_at=None if least is None else lambda point: interval(point, Interval.of(least(point))).lower,
-        orders=None,
-        orderless=None,
+        upper_growths=None,
+        any_schedule_bound=None,
         explain=None,
         recursion=None,
         at_most=(),

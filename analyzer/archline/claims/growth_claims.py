@@ -92,7 +92,7 @@ def _decide_growth_under_facts(asked: ClaimQuery, base: Facts, facts: tuple[s.Fa
             claim.relation, build_growth_pieces(costs, *moved), indices.eliminate_high(bound), confirm
         )
         verdict = replace(verdict, reason=indices.restore_difference_in_text(verdict.reason))
-    elif cost.orders is not None or cost.plans:
+    elif cost.upper_growths is not None or cost.plans:
         verdict = IoGrowthClaim(bound, costs, cost, base, facts, confirm, confirm.make_unchecked_witness).decide(
             claim.relation
         )
@@ -257,7 +257,7 @@ def refute_where_logarithms_vanish(asked: ClaimQuery) -> Verdict | None:
     claim, cost, costs = asked.claim, asked.cost, asked.costs
     if claim.relation == "O" or claim.processors is not None or costs.index_range is not None:
         return None
-    if cost.lower is None or cost.upper is None or cost.orders is not None or cost.plans:
+    if cost.lower is None or cost.upper is None or cost.upper_growths is not None or cost.plans:
         return None
     logarithms = tuple(filter(_is_logarithm, cost.lower.atoms_within()))
     for name, size in product(sorted({name for atom in logarithms for name in atom.names}), SIZES_OF_SMALL_LOGARITHMS):

@@ -99,7 +99,7 @@ class IoGrowthClaim:
 
     def _iterate_bounds_for_omega(self) -> Iterator[_BoundsByCase]:
         """Yield the bounds from which to decide an Omega claim: by loop, of any schedule, of the recurrence."""
-        if self.cost.orders is None:
+        if self.cost.upper_growths is None:
             for lower in (self.cost.lower, *(bound.value for bound in self.cost.by_loop)):
                 yield self._make_bounds(self.known, lower, self.cost.upper)
         yield from self._iterate_any_schedule_bounds()
@@ -122,7 +122,7 @@ class IoGrowthClaim:
             smooth = plan.smooth()
             if smooth is not None and any(all(map(facts.nonnegative, x)) for x in (plan.where.needs, *smooth[0])):
                 yield self._make_bounds(facts, self.cost.lower, facts.simplify(smooth[1]))
-        if self.cost.orders is None:
+        if self.cost.upper_growths is None:
             return
         regimes = find_recurrence_growths(self.cost, self.facts)
         if isinstance(regimes, str):
@@ -140,7 +140,7 @@ class IoGrowthClaim:
 
     def _make_bounds(self, known: Facts, lower: Poly | None, upper: Poly | None) -> _BoundsByCase:
         bounds = tuple(bound for bound in self.cost.bounds if bound.where.cases)
-        cost = replace(self.cost, lower=lower, upper=upper, orders=None, bounds=bounds)
+        cost = replace(self.cost, lower=lower, upper=upper, upper_growths=None, bounds=bounds)
         return _BoundsByCase(build_growth_pieces(self.costs, cost, self.facts, known))
 
     def _make_unknown_bounds(self, reason: str) -> _BoundsByCase:

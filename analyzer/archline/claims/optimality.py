@@ -75,12 +75,12 @@ class OptimalityRegime:
 class OptimalityResult:
     """The regimes, from small caches to large ones, and the conditions `under` which all regimes hold.
 
-    `floors` are lower bounds on growth for any schedule, other than the compulsory misses.
+    `hbl_terms` are lower bounds on growth for any schedule, other than the compulsory misses.
     """
 
     under: tuple[Formula, ...]
     regimes: tuple[OptimalityRegime, ...]
-    floors: tuple[Formula, ...] = ()
+    hbl_terms: tuple[Formula, ...] = ()
 
 
 def optimality_regimes(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> OptimalityResult | None:
@@ -88,13 +88,13 @@ def optimality_regimes(module: Module, algorithm: s.Algorithm, costs: Costs, cos
 
     None if a bound is missing. Sizes are at least 1, or at least 2 if a run of size 1 may touch no line.
     """
-    if cost.upper is None or cost.orderless is None:
+    if cost.upper is None or cost.any_schedule_bound is None:
         return None
     is_given = "Z" in s.names(algorithm.where)
     under = () if is_given else (TALL_CACHE,)
     sizes = module.signatures[algorithm].size_names
     scope = declared_scope(module, algorithm)
-    under = (*under, *require_sizes_above_one(cost.orderless, sizes, scope.facts))
+    under = (*under, *require_sizes_above_one(cost.any_schedule_bound, sizes, scope.facts))
     facts = (*algorithm.where, *list_assumed_facts(algorithm), *under)
     try:
         scope = assume_facts(scope, *facts)
@@ -105,10 +105,10 @@ def optimality_regimes(module: Module, algorithm: s.Algorithm, costs: Costs, cos
             scope,
             facts,
             find_any_schedule_growth(costs, cost, declared),
-            _list_candidate_factors(cost.orderless, sizes),
+            _list_candidate_factors(cost.any_schedule_bound, sizes),
         )
         regimes = tuple(search.iterate_regimes())
-        floors = tuple(_iterate_hbl_formulas(costs, cost.orderless, sizes, facts, declared))
+        floors = tuple(_iterate_hbl_formulas(costs, cost.any_schedule_bound, sizes, facts, declared))
     except ArchlineError:
         # The diagnostic is about the printed form, which is not in the source.
         regimes, floors = (OptimalityRegime("", None, UNDERIVED_GROWTH),), ()
@@ -143,10 +143,12 @@ class _FactorSearch:
 
     def iterate_regimes(self) -> Iterator[OptimalityRegime]:
         """Yield the regimes from small caches to large ones, with decreasing factors."""
-        assert self.cost.orderless is not None
+        assert self.cost.any_schedule_bound is not None
         if self.least is None or is_integer_literal(self.least, 1):
-            yield OptimalityRegime("", None, self.cost.orderless.reason or "no lower bound for all schedules is known")
-        elif self.cost.orders is not None:
+            yield OptimalityRegime(
+                "", None, self.cost.any_schedule_bound.reason or "no lower bound for all schedules is known"
+            )
+        elif self.cost.upper_growths is not None:
             yield from self._iterate_recurrence_regimes()
         else:
             yield from self._iterate_cache_regimes()
@@ -230,7 +232,7 @@ def _list_candidate_factors(bound: AnyScheduleBound, sizes: Sequence[str]) -> di
 
     Each has the largest factor of its kind.
     """
-    powers = {Fraction(0), Fraction(1, 2), Fraction(1), *(term.power for term in bound.floors)}
+    powers = {Fraction(0), Fraction(1, 2), Fraction(1), *(term.power for term in bound.hbl_terms)}
     ordered = sorted((power + Fraction(lines, 2), power, lines) for power in powers for lines in (0, 1))
     line = b.name("L")
     of_cache = [b.product([*[line] * lines, *list_cache_power_factors(power)]) for _, power, lines in ordered]

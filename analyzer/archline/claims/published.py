@@ -80,7 +80,7 @@ def compare_published_bounds(
 ) -> PublishedComparison | None:
     """Compare the published bounds of a library algorithm with the derived one; None for other algorithms."""
     entry = load_published_tables()["algorithms"].get(find_library_target(algorithm))
-    if entry is None or cost.orderless is None:
+    if entry is None or cost.any_schedule_bound is None:
         return None
     sizes = {name: parse_expression(value) for name, value in (entry["sizes"] | {"S": "Z"}).items()}
     ours = _DerivedBound.derive(module, algorithm, costs, cost)
@@ -108,13 +108,13 @@ class _DerivedBound:
 
     @staticmethod
     def derive(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> _DerivedBound:
-        assert cost.orderless is not None
+        assert cost.any_schedule_bound is not None
         sizes = module.signatures[algorithm].size_names
         scope = declared_scope(module, algorithm)
         facts = (
             *algorithm.where,
             *list_assumed_facts(algorithm),
-            *require_sizes_above_one(cost.orderless, sizes, scope.facts),
+            *require_sizes_above_one(cost.any_schedule_bound, sizes, scope.facts),
         )
         known = add_facts(scope.facts, facts, scope)
         whole, touched = (find_any_schedule_growth(costs, cost, known, touched=only) for only in (False, True))
@@ -144,10 +144,10 @@ class _DerivedBound:
 
     def compute_ratio(self, theirs: s.Expr) -> float | None:
         """Return the ratio of a published bound to the derived one at large sizes; None without values."""
-        assert self.cost.orderless is not None
+        assert self.cost.any_schedule_bound is not None
         point = {**dict.fromkeys(self.sizes, COMPARISON_SIZE), "Z": COMPARISON_WORDS, "L": 1}
         try:
-            value, derived = evaluate(theirs, point), self.cost.orderless.at(point)
+            value, derived = evaluate(theirs, point), self.cost.any_schedule_bound.evaluate(point)
         except EvaluationError:
             return None
         return round(float(sum(bounds_of_value(value)) / 2 / derived), 3) if derived else None

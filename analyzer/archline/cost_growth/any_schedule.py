@@ -22,7 +22,7 @@ def find_any_schedule_growth(costs: Costs, cost: Cost, facts: Facts, *, touched:
 
     With `touched`, it counts compulsory misses alone, with the HBL bounds that do not depend on Z.
     """
-    bound = cost.orderless
+    bound = cost.any_schedule_bound
     if bound is None:
         return None
     terms = (*_iterate_compulsory_growths(costs, bound, facts), *_iterate_hbl_growths(costs, bound, facts, touched))
@@ -31,24 +31,24 @@ def find_any_schedule_growth(costs: Costs, cost: Cost, facts: Facts, *, touched:
 
 def require_sizes_above_one(bound: AnyScheduleBound, sizes: Sequence[str], known: Facts) -> tuple[s.Fact, ...]:
     """List the facts that all `sizes` are at least 2, if a run of size 1 may touch no line: growth needs values > 0."""
-    if bound.some or not bound.touched or known.positive(bound.touched):
+    if bound.touches_a_line or not bound.touched or known.positive(bound.touched):
         return ()
     return b.lower_bound_facts(sizes, 2)
 
 
 def _iterate_compulsory_growths(costs: Costs, bound: AnyScheduleBound, facts: Facts) -> Iterator[s.Expr]:
     """Yield lower bounds on the growth of the compulsory misses; 1 is among them if a line is touched at all sizes."""
-    if bound.some:
+    if bound.touches_a_line:
         yield b.ONE
     if not bound.touched:
         return
-    for touched in dict.fromkeys((bound.touched, bound.plain or bound.touched)):
-        for value, divisor in _iterate_comparable_forms(touched, int(bound.some), facts):
+    for touched in dict.fromkeys((bound.touched, bound.simple_touched or bound.touched)):
+        for value, divisor in _iterate_comparable_forms(touched, int(bound.touches_a_line), facts):
             count = bound_without_differences(costs, value, facts)
             if count is not None:
                 yield b.divide_products([count], divisor)
                 return
-    if not bound.floors:
+    if not bound.hbl_terms:
         yield build_lower_growth(costs, bound.touched, facts)
 
 
@@ -91,16 +91,16 @@ def _iterate_hbl_growths(costs: Costs, bound: AnyScheduleBound, known: Facts, to
     One iteration is added if a line is touched at all sizes, as some loop bodies have no iterations at small sizes.
     With `touched`, only the power 0 is considered.
     """
-    for power in sorted({term.power for term in bound.floors if not (touched and term.power)}):
-        iterations = (term.iterations for term in bound.floors if term.power <= power)
-        count = build_lower_growth(costs, sum(iterations, Poly.constant(int(bound.some))), known)
+    for power in sorted({term.power for term in bound.hbl_terms if not (touched and term.power)}):
+        iterations = (term.iterations for term in bound.hbl_terms if term.power <= power)
+        count = build_lower_growth(costs, sum(iterations, Poly.constant(int(bound.touches_a_line))), known)
         yield build_hbl_growth(count, power)
 
 
 def sum_hbl_iterations(bound: AnyScheduleBound) -> dict[Fraction, Poly]:
     """Sum the iterations of the bodies with HBL bounds of one power of Z, for each power above 0."""
     sums: dict[Fraction, Poly] = {}
-    for term in sorted(bound.floors, key=lambda term: term.power):
+    for term in sorted(bound.hbl_terms, key=lambda term: term.power):
         if term.power:
             sums[term.power] = sums.get(term.power, ZERO) + term.iterations
     return sums

@@ -242,7 +242,7 @@ def _select_sharper_growth(
 
 def _derive_from_own_bounds(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """Derive the growth of a cost from its lower and upper bound, without related metrics."""
-    if cost.orders is not None:
+    if cost.upper_growths is not None:
         return _derive_recursive_io_growth(module, algorithm, costs, cost)
     sizes, facts = (
         module.signatures[algorithm].size_names,

@@ -158,7 +158,7 @@ def all_arrays_fit(cost: Cost, known: Facts) -> bool:
 
 def find_recurrence_growths(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth, ...] | str:
     """Return the upper growths of io by its recurrence, cut off where the data fits in cache, or why there are none."""
-    orders = "" if cost.orders is None else cost.orders(facts)
+    orders = "" if cost.upper_growths is None else cost.upper_growths(facts)
     if isinstance(orders, str):
         return orders
     return tuple(

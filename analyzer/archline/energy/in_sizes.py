@@ -94,7 +94,7 @@ class InSizes:
 
     def _bound_growth(self, cost: Cost, lower: s.Expr | None) -> s.Expr | None:
         """Return a lower bound on the growth of a cost: `lower`, for io together with its bound for any schedule."""
-        lower_bound = cost.orderless
+        lower_bound = cost.any_schedule_bound
         if lower_bound is None:
             return lower
         facts = declared_scope(self.derived.module, self.derived.node).facts

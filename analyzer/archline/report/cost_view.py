@@ -78,7 +78,11 @@ class CostRow(Cost):
         try:
             if self.at is not None and (values := evaluate_bounds(self, self.at)) is not None:
                 values = ValueRange(max(values.lower, self.least), values.upper)
-            minimum = None if self.at is None or self.orderless is None else self.orderless.at(self.at)
+            minimum = (
+                None
+                if self.at is None or self.any_schedule_bound is None
+                else self.any_schedule_bound.evaluate(self.at)
+            )
             return values, minimum, ""
         except EvaluationError as problem:
             return values, None, str(problem)

@@ -144,8 +144,8 @@ def explain_io(view: CostView, row: CostRow) -> Iterator[Part]:
     if row.touched:
         fetched = "its footprint less Z/L lines, or the sum of what its calls and the loops between them fetch"
         yield f"at sizes: a call fetches at least {fetched}"
-    if row.orderless is not None:
-        yield from _explain_schedule_bound(view, row.orderless)
+    if row.any_schedule_bound is not None:
+        yield from _explain_schedule_bound(view, row.any_schedule_bound)
     for bound in row.by_loop:
         yield f"{row.metric} >= {view.text(bound.value)}, by {bound.by}: each fetches its footprint less Z/L lines"
     if row.published is not None:
@@ -165,11 +165,11 @@ def _explain_reached_region(view: CostView, region: ReachedRegion) -> Iterator[P
 
 def _explain_schedule_bound(view: CostView, bound: AnyScheduleBound) -> Iterator[Part]:
     """Yield the lower bounds for any order of the same iterations."""
-    for floor_term in bound.floors:
+    for floor_term in bound.hbl_terms:
         count = view.text(floor_term.iterations)
         growth = format_expression(build_hbl_growth(view.tree(floor_term.iterations), floor_term.power))
         yield f"io is Omega({growth}) under any schedule: {count} iterations and the data they access (HBL bound)"
-    if not bound.floors and bound.reason:
+    if not bound.hbl_terms and bound.reason:
         yield f"no lower bound for every schedule: {bound.reason}"
 
 
@@ -200,7 +200,7 @@ def _compare_published_bounds(published: PublishedComparison) -> Iterator[Part]:
 def list_optimality_rows(optimality: OptimalityResult) -> Iterator[tuple[str, str]]:
     """Yield the distance of io to the lower bound over all schedules of the same iterations, one line per regime."""
     name = "optimality"
-    if optimality.floors:
+    if optimality.hbl_terms:
         yield name, join_phrases(any_schedule_bound_text(optimality), " for any schedule, and the compulsory misses")
         name = ""
     for regime in optimality.regimes:
@@ -211,7 +211,7 @@ def list_optimality_rows(optimality: OptimalityResult) -> Iterator[tuple[str, st
 
 def any_schedule_bound_text(optimality: OptimalityResult) -> Formula:
     """Return the lower bound on io under any schedule as `Omega(...)`, without the compulsory misses."""
-    return make_order_formula("Omega", b.sum_terms((False, term.expr) for term in optimality.floors))
+    return make_order_formula("Omega", b.sum_terms((False, term.expr) for term in optimality.hbl_terms))
 
 
 def gap_lines(row: CostRow) -> Iterator[str]:

@@ -278,9 +278,11 @@ def derive_loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = 
     most = (always or alternatives[-1]).value
 
     def any_schedule_minimum(point: Point) -> Fraction:
-        return max(evaluate(once, point), Fraction(lower.orders.at(_integer_point(point))))
+        return max(evaluate(once, point), Fraction(lower.hbl_bound.at(_integer_point(point))))
 
-    orderless = AnyScheduleBound(once, _make_hbl_terms(lower.orders), has_certain_access(nodes), any_schedule_minimum)
+    any_schedule_bound = AnyScheduleBound(
+        once, _make_hbl_terms(lower.hbl_bound), has_certain_access(nodes), any_schedule_minimum
+    )
     cost = Cost(
         "io",
         "bounded",
@@ -290,7 +292,7 @@ def derive_loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = 
             *reversed(alternatives),
             *(Bound("lower", lines, source="footprint", by=name) for name, lines in levels[1:]),
         ),
-        orderless=None if traffic else orderless,
+        any_schedule_bound=None if traffic else any_schedule_bound,
         interval_at=lambda point: values.at(_integer_point(point)),
         least_at=lambda point: Fraction(values.add_lower_bounds(_integer_point(point))),
     )
@@ -389,11 +391,11 @@ def _derive_recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
         accesses,
         lower=below.touched,
         bounds=(*fitting, always, *_replace_lower_bounds(below.touched, accesses.by_case)),
-        orders=io_growth,
-        orderless=AnyScheduleBound(
+        upper_growths=io_growth,
+        any_schedule_bound=AnyScheduleBound(
             below.touched,
-            _make_hbl_terms(below.orders),
-            below.some,
+            _make_hbl_terms(below.hbl_bound),
+            below.touches_a_line,
             any_schedule_minimum,
             below.reason,
             touched.lines(algorithm, plain=True),

@@ -269,7 +269,7 @@ def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
     least, kind = shorten_form(last.lower, view.restrict_to(last.where).text), compulsory_label(row, last.lower)
     if len(row.pieces) > 1:
         kind = f"{kind}, in the last case"
-    if optimality is None or not optimality.floors:
+    if optimality is None or not optimality.hbl_terms:
         yield join_phrases("lower bound: ", least, f", {kind}")
     else:
         yield join_phrases(

@@ -167,7 +167,7 @@ def _make_published_document(published: PublishedComparison) -> dict[str, Any]:
 def _compare_with_any_schedule(row: CostRow, attained: OptimalityResult) -> dict[str, Any]:
     """Compare the bounds with the lower bound over all schedules, and with each other."""
     regimes = [pick(regime, "when", "factor", "reason") for regime in attained.regimes]
-    result = {**pick(attained, "omega=floors", "under"), "regimes": regimes}
+    result = {**pick(attained, "omega=hbl_terms", "under"), "regimes": regimes}
     if row.any_order is not None and row.values is not None:
         result["value"] = format_exact(row.any_order)
         result["factor"] = _format_ratio(row.values.upper, row.any_order)

@@ -217,19 +217,20 @@ class NoDistinctIterationsError(Exception):
 
 @record(eq=False)
 class CallTreeBound:
-    """A lower bound on io for any schedule: the larger of the lines `touched` and the HBL bound `orders`.
+    """A lower bound on io for any schedule: the larger of the lines `touched` and the HBL bound `hbl_bound`.
 
-    If `some`, every call accesses memory, so that the bound is at least 1. `reason` says why `orders` is empty.
+    If `touches_a_line`, every call accesses memory, so that the bound is at least 1. `reason` says why `hbl_bound` is
+    empty.
     """
 
     touched: Poly
-    orders: HblBound
-    some: bool = False
+    hbl_bound: HblBound
+    touches_a_line: bool = False
     reason: str = ""
 
     def at(self, point: Mapping[str, int]) -> int:
         """Evaluate the bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
-        return max(int(self.some), int(evaluate(self.touched, point)), self.orders.at(point))
+        return max(int(self.touches_a_line), int(evaluate(self.touched, point)), self.hbl_bound.at(point))
 
 
 @record(eq=False)
@@ -247,14 +248,14 @@ class _PathCalls:
 def derive_call_tree_bound(module: Module, body: Called, known: MustAccess | None = None) -> CallTreeBound:
     """Derive the lower bounds of a recursive algorithm in its sizes; `known` are its must-access regions."""
     touched = (known or derive_must_access(module, body.algorithm)).lines(body.algorithm)
-    result, some, reason = list[HblBody](), False, ""
+    result, touches_a_line, reason = list[HblBody](), False, ""
     try:
         paths = _list_body_paths(module, body)
-        some = all(_calls_itself(path, body) or has_certain_access(path.nodes) for path in paths)
+        touches_a_line = all(_calls_itself(path, body) or has_certain_access(path.nodes) for path in paths)
         result = list(_FamilyTable(module).derive_bodies(body, paths))
     except NoDistinctIterationsError as problem:
         reason = str(problem)
-    return CallTreeBound(touched, HblBound(tuple(result)), some, reason)
+    return CallTreeBound(touched, HblBound(tuple(result)), touches_a_line, reason)
 
 
 # Paths through a body
@@ -451,12 +452,12 @@ def _build_leaf(chain: Chain, own: Sequence[Access], facts: Facts) -> _LeafNests
     return _LeafNests((chain,), IterationFamily(HblBody(body.iterations, exponents, times), maps, len(free)))
 
 
-def _can_join_leaves(some: Sequence[_LeafNests], others: Sequence[_LeafNests]) -> bool:
+def _can_join_leaves(left: Sequence[_LeafNests], right: Sequence[_LeafNests]) -> bool:
     """Test whether the nests of both lists access the same elements and have no iteration in common."""
-    return len(some) == len(others) and all(
+    return len(left) == len(right) and all(
         first.family.has_same_elements(second.family)
         and all(_are_disjoint_nests(chain, new) for chain in first.chains for new in second.chains)
-        for first, second in zip(some, others, strict=True)
+        for first, second in zip(left, right, strict=True)
     )
 
 

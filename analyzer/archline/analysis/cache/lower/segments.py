@@ -403,11 +403,11 @@ def compulsory_misses(
 class SegmentBound:
     """A lower bound on io under optimal replacement: the larger of two bounds.
 
-    `run` has the windows of the written order; `orders` is a bound for any schedule.
+    `run` has the windows of the written order; `hbl_bound` is a bound for any schedule.
     """
 
     run: WindowTree
-    orders: HblBound
+    hbl_bound: HblBound
 
     @cached_property
     def _family_evaluators(self) -> dict[WindowFamily, _WindowEvaluator]:
@@ -415,7 +415,7 @@ class SegmentBound:
 
     def at(self, point: Mapping[str, int]) -> int:
         """Evaluate the bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
-        return max(self._evaluate_written_order(point), self.orders.at(point))
+        return max(self._evaluate_written_order(point), self.hbl_bound.at(point))
 
     @property
     def first_touch_bound(self) -> Poly:

@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AlgoFile | None:
-    """Collect a program, unless the project's configuration excludes it."""
+    """Collect a program. None for other files, or if the configuration excludes it and it was not asked for by name."""
     if file_path.suffix != ".algo":
         return None
     if _read_project(parent.config).excludes(file_path) and file_path not in _find_requested_paths(parent.config):
@@ -42,7 +42,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AlgoFile |
 
 
 def _read_project(config: pytest.Config) -> Configuration:
-    """Read the project's configuration, once for each run of pytest."""
+    """Read the project's configuration. Memoised: in the configuration of a run of pytest."""
     from archline.api.configuration import read_configuration
     from archline.language.diagnostics import ArchlineError
 

@@ -29,7 +29,7 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
 
     @property
     def doc(self) -> str | None:
-        """The docstring of the algorithm."""
+        """The docstring of the algorithm; None if there is none."""
         return self.node.doc
 
     if TYPE_CHECKING:

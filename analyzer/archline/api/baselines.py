@@ -31,7 +31,11 @@ MAX_LISTED = 4
 def build_baseline(
     file: str, targets: Iterable[str], report: CheckReport, jobs: int | None = None, cached: bool = True
 ) -> str:
-    """Return the text of a baseline: the costs of all algorithms of the targets, and the findings about claims."""
+    """Return the text of a baseline: the costs of all algorithms of the targets, and the findings about claims.
+
+    Costs are derived by `jobs` processes, and with `cached` read from the result cache. Entries of `file` that are
+    about other algorithms are taken over.
+    """
     named, _ = _load_algorithms(file, targets)
     forms = {key: make_canonical(algorithm.module, algorithm.node) for key, algorithm in named.items()}
     costs = derive_written_costs([form.text for form in forms.values()], jobs, cached)
@@ -55,7 +59,11 @@ def build_baseline(
 
 
 def _iterate_kept_lines(file: str, targets: Iterable[str], named: Container[str]) -> Iterator[tuple[str, str]]:
-    """Yield key and text of the lines of an existing baseline that a new one keeps: on existing files not checked."""
+    """Yield key and text of the lines of the baseline `file` that a new baseline takes over.
+
+    Those whose source file exists and is not a target without `::`, and whose key is not among `named`, the algorithms
+    checked now.
+    """
     if not os.path.exists(file):
         return
     whole = {make_relative_to_file(file, target) for target in targets if "::" not in target}
@@ -78,6 +86,7 @@ def compare_with_baseline(
 
     An entry is unneeded if its algorithm no longer exists in a file that is a target, or, if the targets are the
     `whole` project, in any file, and did not move. Notes on what a new baseline would change are appended to `notes`.
+    Costs are derived by `jobs` processes, and with `cached` read from the result cache.
     """
     after, checked = _load_algorithms(file, targets)
     search = ChangeSearch(terms, jobs, cached, ("where",))

@@ -108,8 +108,9 @@ def diff(
     Without `head` the work tree is the newer version. `tolerance` is a share, 1/50 or "2%"; `at` gives sizes of
     interest, and `where` further facts about sizes, which apply to the algorithms with such sizes: at least one must
     have them, unless "at" or "where" is in `fitting`. `growth_only` omits changes that keep the growth. In folders and
-    revisions only programs below the paths `within` are compared. The derivation of a version takes at most `seconds`;
-    0 means unlimited. Raises ArchlineError for versions that cannot be read.
+    revisions only programs below the paths `within` are compared. With `strict`, a bound that rose is a finding too.
+    The derivation of a version takes at most `seconds`, 0 means unlimited; it is read from the result cache if `cached`.
+    Raises ArchlineError for versions that cannot be read.
     """
     older, newer = str(base), None if head is None else str(head)
     baselines = {path for path in (older, newer or "") if os.path.isfile(path) and not path.endswith(SUFFIX)}
@@ -418,7 +419,7 @@ class ChangeSearch:
 
 
 def _is_comparable(old: Earlier | None, new: Algorithm) -> bool:
-    """Test whether `old` is an algorithm, or an entry of a baseline with the same number of sizes as `new`."""
+    """Test whether `old` is an algorithm, or a baseline entry with as many sizes as `new`: None is not."""
     return isinstance(old, Algorithm) or (old is not None and _count_sizes(old) == _count_sizes(new))
 
 
@@ -458,7 +459,10 @@ def _make_cache_key(cached: bool, task: object) -> object:
 
 
 def derive_written_costs(texts: Sequence[str], jobs: int | None, cached: bool) -> list[list[str]]:
-    """Derive the costs of canonical programs, as the texts of a baseline; empty for a program that cannot run."""
+    """Derive the costs of canonical programs, as the texts of a baseline; empty for a program that cannot run.
+
+    With `cached` they are read from the result cache if it has them.
+    """
     answers = find_or_compute(partial(_make_cache_key, cached), _derive_costs_of_text, texts, list[str], jobs)
     return [answer if isinstance(answer, list) else [] for answer in answers]
 

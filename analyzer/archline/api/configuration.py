@@ -141,7 +141,8 @@ PATH_KEYS = ("paths", "baseline")
 def read_configuration(config: str | None = None, *, isolated: bool = False) -> Configuration:
     """Read the configuration from the file `config`, else from the nearest `pyproject.toml` with `[tool.archline]`.
 
-    Raises ArchlineError (AL440) for unreadable files, unknown keys, and values of a wrong type.
+    With `isolated` no file is read, and the defaults are returned. Raises ArchlineError (AL440) for unreadable files,
+    unknown keys, and values of a wrong type.
     """
     current = Path.cwd()
     if isolated:
@@ -161,7 +162,7 @@ def read_configuration(config: str | None = None, *, isolated: bool = False) -> 
 
 
 def _find_repository(folder: Path) -> Path | None:
-    """Find the nearest git repository that contains a folder; None without one."""
+    """Find the nearest git repository that contains a folder; None if there is none."""
     return next((candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists()), None)
 
 
@@ -252,7 +253,7 @@ def _list_texts(key: str, value: object) -> tuple[str, ...] | None:
 
 
 def _find_place(source: Source, key: str) -> Span | None:
-    """Find the place of the value of a key of the table."""
+    """Find the position of the value of a key of `[tool.archline]`, else of the table; None if neither is there."""
     # Imported here, as places are needed only for errors.
     from archline.language.toml import TomlPositions
 

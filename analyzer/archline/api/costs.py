@@ -104,7 +104,10 @@ class CostReport(DerivedCosts, WithPage):
         return paths.PathTable(build_cost_view(self, costs, at), case.steps, " and ".join(map(format_fact, case.when)))
 
     def view(self, at: Point | None = None, processors: int | str | None = None, without_io: bool = False) -> CostView:
-        """Return the view that the reports show, at a point, with the time and io on `processors` if given."""
+        """Return the view that the reports show, at a point, with the time and io on `processors` if given.
+
+        Costs are without the io of the program if `without_io`.
+        """
         return build_page_view(self, at, processors, without_io)
 
     def lower_bounds(

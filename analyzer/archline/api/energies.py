@@ -47,22 +47,22 @@ class Energy(WithPage):
 
     @property
     def time(self) -> Ends_ | None:
-        """The time in seconds."""
+        """The time in seconds; None if it is unknown, or the answer is in symbols."""
         return self._find_amount("time")
 
     @property
     def power(self) -> Ends_ | None:
-        """The average power in watts."""
+        """The average power in watts; None if it is unknown, or the answer is in symbols."""
         return self._find_amount("power")
 
     @property
     def energy_delay(self) -> Ends_ | None:
-        """The energy-delay product in joule-seconds."""
+        """The energy-delay product in joule-seconds; None if it is unknown, or the answer is in symbols."""
         return self._find_amount("energy_delay")
 
     @property
     def flops_per_joule(self) -> Ends_ | None:
-        """Flops per joule."""
+        """Flops per joule; None if they are unknown, or the answer is in symbols."""
         estimate = self.result.estimate
         return (
             None

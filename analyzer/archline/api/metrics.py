@@ -60,12 +60,12 @@ class Metric:
 
     @property
     def reason(self) -> str | None:
-        """The reason why the cost is unknown."""
+        """The reason why the cost is unknown; None if it is known."""
         return self._cost.reason
 
     @property
     def place(self) -> str | None:
-        """The place in the program that makes it unknown, `file:line:column`."""
+        """The position of what makes the cost unknown, `file:line:column`; None if it is known or there is none."""
         return None if self._cost.span is None else str(self._cost.span)
 
     @property

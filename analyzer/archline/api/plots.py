@@ -132,7 +132,10 @@ def plot_io(
 def make_io_plot(
     algorithm: Algorithm, at: Given, *, line: int, seed: int = 0, option: str = "", compiled: bool | None = None
 ) -> IoPlot:
-    """Plot io for sizes `at`, with their places on the command line after `option`. Raises ArchlineError."""
+    """Plot io for sizes `at`, with their positions on the command line after `option`. Raises ArchlineError.
+
+    The run is compiled if `compiled`, or if it is None and compiling pays.
+    """
     if line < 1:
         raise error(rules.WRONG_CACHE, f"L is {line}; a line must have at least 1 word")
     report = algorithm.cost()
@@ -247,7 +250,10 @@ def _iterate_regimes(report: CostReport, starts: list[_Start], line: int, last: 
 
 
 def _explain_skipped_run(report: CostReport, point: Point, compiled: bool | None) -> str | None:
-    """Return the reason why the run at a point is not simulated; None if it is short enough."""
+    """Return the reason why the run at a point is not simulated; None if it is short enough.
+
+    The limit on its work is smaller if it is not compiled: if `compiled` is false, or numba is missing.
+    """
     limit = MAX_WORK if compiled is not False and are_kernels_compiled() else MAX_PLAIN_WORK
     cost = report.costs["work"]
     if cost.upper is None:

@@ -39,7 +39,7 @@ class Run(ExecutedRun, WithPage):
 
     @property
     def value(self) -> int | float | None:
-        """The value that the algorithm returned."""
+        """The value that the algorithm returned; None if it returns none."""
         return self.execution.value
 
     @cached_property
@@ -51,7 +51,7 @@ class Run(ExecutedRun, WithPage):
 
     @property
     def time(self) -> Fraction | None:
-        """The seconds on the given machine, along the critical path; None without a machine."""
+        """The seconds on the given machine, along the critical path; None if no machine was given."""
         return None if self.counts.time is None else self.counts.time[0]
 
     @property

@@ -520,7 +520,10 @@ def _is_shown_by_values(verdict: str, before: Interval, after: Interval, least: 
 
 
 def _find_moves(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True) -> list[Move]:
-    """Find how a cost moved: up, down, or both, by proofs and values; if neither is known, how its bounds moved."""
+    """Find how a cost moved: up, down, or both, by proofs and values; if neither is known, how its bounds moved.
+
+    Of the lower bounds only with `lower`.
+    """
     is_same = old.cost.lower == new.cost.lower and old.cost.upper == new.cost.upper
     if is_same and (old.cost.exact or not old.cost.interval_at):
         return [UNCHANGED]

@@ -119,7 +119,7 @@ class CaseDecider:
         return join_case_verdicts(case_verdicts())
 
     def _decide_by_when(self, ensures: s.Ensures) -> Verdict | None:
-        """Decide a claim with costs that are derived under its `when`, split in more and more cases."""
+        """Decide a claim with costs derived under its `when`, split in cases; None if these costs cannot be derived."""
         return self._decide_under_facts(ensures, ensures.when, MAX_SPLITS)
 
     def _decide_under_facts(self, ensures: s.Ensures, facts: tuple[s.Fact, ...], splits: int) -> Verdict | None:
@@ -141,7 +141,10 @@ class CaseDecider:
         )
 
     def _derive_under_facts_once(self, facts: tuple[s.Fact, ...]) -> AlgorithmInCase | None:
-        """Return the algorithm under facts about its outermost call, made once for equal facts; None if that fails."""
+        """Return the algorithm under facts about its outermost call; None if its costs cannot be derived under these.
+
+        Memoised: by the texts of the facts, in their order. None also after MAX_DERIVATIONS derivations.
+        """
         key = tuple(map(format_fact, facts))
         if key not in self._derived:
             if len(self._derived) >= MAX_DERIVATIONS:
@@ -174,7 +177,7 @@ def _list_allowed_axis_cases(
 
 
 def _prefix_case_to_failure(verdict: Verdict | None, case: tuple[s.Fact, ...]) -> Verdict | None:
-    """Put the case in front of the reason of a verdict that fails; other verdicts are returned unchanged."""
+    """Put the case in front of the reason of a verdict that fails; None and other verdicts are unchanged."""
     if verdict is None or verdict.outcome != "fails":
         return verdict
     return replace(verdict, reason=f"where {' and '.join(map(format_fact, case))}: {verdict.reason}")

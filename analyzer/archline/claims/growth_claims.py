@@ -111,7 +111,10 @@ class _CounterexampleCheck:
     index_range: IndexRange | None
 
     def __call__(self, side: str, refuted: Refuted) -> Witness | None:
-        """Return the witness of a counterexample if the ratios rise along its curve, or are infinite at its point."""
+        """Return the witness of a counterexample; None if it is not confirmed.
+
+        It is if the ratios rise along its curve, or are infinite at its point.
+        """
         entries = self.list_ratios(side, refuted)
         ratios = [least for _, least, _ in entries]
         if isinstance(refuted.found, Point):
@@ -138,7 +141,7 @@ class _CounterexampleCheck:
         return Witness(texts, frozenset(name for bound in bounds for name in bound.names))
 
     def _compute_ratio(self, side: str, point: Mapping[str, int]) -> tuple[float, bool] | None:
-        """Return the minimum ratio at a point and whether it is exact; None without values, or if a fact is false."""
+        """Return the minimum ratio at a point and whether it is exact; None if it has no value or a fact is false."""
         try:
             if self.index_range is not None:
                 point = self.index_range.point(point)
@@ -155,7 +158,7 @@ class _CounterexampleCheck:
 
 
 def decide_by_recurrence(asked: ClaimQuery) -> Verdict | None:
-    """Decide a growth claim from the growth of the cost's recurrence; None without a recurrence."""
+    """Decide a growth claim from the growth of the cost's recurrence; None if there is no recurrence."""
     claim, cost = asked.claim, asked.cost
     if asked.is_comparison or claim.processors is not None or cost.recursion is None:
         return None
@@ -198,7 +201,10 @@ def decide_by_recurrence(asked: ClaimQuery) -> Verdict | None:
 
 
 def _accept_curve_of_one_size(confirmation: _CounterexampleCheck, side: str, refuted: Refuted) -> Witness | None:
-    """Return the witness of a counterexample if it is a curve of one size, as a recurrence has no values at points."""
+    """Return the witness of a counterexample that is a curve of one size; None for other ones.
+
+    A recurrence has no values at points, so the witness is not checked with values.
+    """
     is_curve = not isinstance(refuted.found, Point) and len(refuted.found.curve.scales) == 1
     return confirmation.make_unchecked_witness(side, refuted) if is_curve else None
 
@@ -318,7 +324,7 @@ def _list_small_points(asked: ClaimQuery) -> list[Mapping[str, int]]:
 
 
 def _find_one_sided_zero(asked: ClaimQuery, proved: bool) -> Verdict | None:
-    """Refute a claim by small sizes at which only one of cost and claim is 0; None without such sizes.
+    """Refute a claim by small sizes at which only one of cost and claim is 0; None if there are none.
 
     With `proved`, the verdict is unknown at sizes where the lower bound of the cost is 0 and its upper bound is not.
     """
@@ -370,7 +376,7 @@ def _evaluate_cost(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Frac
 
 
 def format_growths(orders: Iterable[Growth]) -> str | None:
-    """Join the texts of growths, as `O(n), Omega(1)`; None without growths."""
+    """Join the texts of growths, as `O(n), Omega(1)`; None if there are none."""
     return join_with_mark((growth.text or "" for growth in orders), ", ") or None
 
 

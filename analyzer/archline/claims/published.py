@@ -78,7 +78,7 @@ def find_library_target(algorithm: s.Algorithm) -> str | None:
 def compare_published_bounds(
     module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
 ) -> PublishedComparison | None:
-    """Compare the published bounds of a library algorithm with the derived one; None for other algorithms."""
+    """Compare the published bounds of a library algorithm with the derived one; None if either is unknown."""
     entry = load_published_tables()["algorithms"].get(find_library_target(algorithm))
     if entry is None or cost.any_schedule_bound is None:
         return None
@@ -143,7 +143,7 @@ class _DerivedBound:
                 return "unknown"
 
     def compute_ratio(self, theirs: s.Expr) -> float | None:
-        """Return the ratio of a published bound to the derived one at large sizes; None without values."""
+        """Return the ratio of a published bound to the derived one at large sizes; None if a bound has no value."""
         assert self.cost.any_schedule_bound is not None
         point = {**dict.fromkeys(self.sizes, COMPARISON_SIZE), "Z": COMPARISON_WORDS, "L": 1}
         try:

@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run the command."""
+    """Print what the options ask for; return the exit status: 0, or 1 if a finding fails the check."""
     from archline.api.checks import Task, check_tasks, require_sizes, require_sizes_of_project
     from archline.api.configuration import FINDING_CODES, unknown_codes
     from archline.report.findings import CheckReport
@@ -157,7 +157,10 @@ def _list_targets(options: argparse.Namespace) -> list[str]:
 def _write_baseline(
     options: argparse.Namespace, report: CheckReport, targets: list[str], has_problems: bool
 ) -> CheckReport:
-    """Write a baseline of the targets without errors, and return the report with the findings that it accepts."""
+    """Write a baseline of the targets without errors, and return the report with the findings that it accepts.
+
+    If `has_problems` and no target is without errors, nothing is written and the report is returned unchanged.
+    """
     from archline.api.baselines import build_baseline, read_accepted_findings
 
     file, valid = options.write_baseline, {view.target for view in report.targets if not view.errors}

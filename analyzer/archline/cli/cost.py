@@ -75,7 +75,7 @@ def parse_processors(text: str) -> int | str:
 
 @shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
-    """Run the command."""
+    """Return the text of the command; as decorated, print it and return the exit status 0."""
     if options.explain and options.format != "text":
         raise error(rules.OPTIONS_CLASH, "`--explain` prints text; omit `--format`")
     if options.lru is not None and options.format not in ("text", "json"):
@@ -144,7 +144,7 @@ def _add_metric_to_report(report: CostReport, metric: str) -> CostReport:
 
 
 def _read_values(options: argparse.Namespace) -> Given | None:
-    """Return the values of `--at` and `--cache` together; None without `--at`."""
+    """Return the values of `--at` and `--cache` together; None if there is no `--at`."""
     from archline.costs.sizes import read_settings
 
     if options.at is None:
@@ -171,7 +171,7 @@ def _has_no_cache(values: Given) -> bool:
 def _check_points(
     options: argparse.Namespace, reports: list[CostReport], values: Given | None
 ) -> list[Point] | list[None]:
-    """Return the checked values for each algorithm; None without values.
+    """Return the checked values for each algorithm; None for each if `values` is None.
 
     Each name must be a size of the algorithm, of several algorithms of at least one.
     """

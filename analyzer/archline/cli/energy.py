@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
-    """Run the command."""
+    """Return the text of the command; as decorated, print it and return the exit status 0."""
     from archline.energy.answers import derive_energies
     from archline.energy.subjects import make_subject
     from archline.energy.sweeps import SizeSweep

@@ -31,7 +31,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run the command. All files are read before the first one is written."""
+    """Format the files, all read before the first one is written; return the exit status.
+
+    It is 1 if a file is not formatted, with `--check` or `--diff`, else 0.
+    """
     from archline.api.texts import format_source
 
     problems: list[Diagnostic] = []

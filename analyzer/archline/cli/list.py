@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
-    """Run the command."""
+    """Return the text of the command; as decorated, print it and return the exit status 0."""
     from archline.api.texts import list_library_entries
     from archline.report import library
 

@@ -51,7 +51,7 @@ EXIT_CODES_HELP = "Exit codes: 0 success, 1 findings, 2 usage or input error, 3 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line, and return the exit code."""
+    """Run the command line, by default that of this process; return the exit status, as in EXIT_CODES_HELP."""
     if argv is None:
         collect_seldom()
         _open_closed_streams()

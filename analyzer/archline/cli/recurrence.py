@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run the command."""
+    """Print what the options ask for; return the exit status: 0, or 1 if the recurrence is refused."""
     from archline.api.growth import recurrence
     from archline.report import json
 

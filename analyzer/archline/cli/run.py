@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run the command."""
+    """Print what the options ask for; return the exit status: 0, or 1 if a count is outside of its bounds."""
     from archline.api.algorithms import algorithm
     from archline.api.running import run_at
 
@@ -98,7 +98,7 @@ def _add_level_caches(machine: Machine, settings: Settings, processors: Processo
 
 
 def _read_path_metric(options: argparse.Namespace) -> str | None:
-    """Return the metric whose critical path is to be shown; None without `--explain`. Raises ArchlineError (AL411)."""
+    """Return the metric whose critical path is shown; None if there is no `--explain`. Raises ArchlineError (AL411)."""
     if not options.explain:
         if options.metric is not None:
             raise error(rules.OPTIONS_CLASH, "`--metric` needs `--explain`")
@@ -120,7 +120,7 @@ def _silence_other_ranks() -> None:
 
 
 def _read_processors(options: argparse.Namespace) -> Processors | None:
-    """Return the processors of `--procs` and `--schedule`; None without. Raises ArchlineError."""
+    """Return the processors of `--procs` and `--schedule`; None if they are not given. Raises ArchlineError."""
     from archline.energy.running import read_schedule
 
     if options.procs is None:

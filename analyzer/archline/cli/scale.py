@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
-    """Run the command."""
+    """Return the text of the command; as decorated, print it and return the exit status 0."""
     from archline.energy.caches import Settings
     from archline.energy.strong_scaling import derive_scaling
     from archline.energy.subjects import make_subject

@@ -406,7 +406,7 @@ class ClaimOfCosts:
 
 
 def _find_unit(side: s.Expr, costs: Sequence[s.Call]) -> str | None:
-    """Return the unit of a formula of costs: that of a cost, its multiples and sums; else empty. None without costs."""
+    """Return the unit of a formula: that of a cost, its multiples and sums; else empty. None if it has no cost."""
     match side:
         case s.Call() if side in costs:
             return OBJECTIVE_UNITS.get(side.function, "")

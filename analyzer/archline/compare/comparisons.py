@@ -155,7 +155,9 @@ def _check_options(
 
 
 def _choose_model(subjects: Sequence[Subject], machines: Sequence[Machine], levels: bool, by: str | None) -> Model:
-    """Return the model that formulas and grids among the subjects need, else the default model.
+    """Return the model that formulas and grids among the subjects need, else the default one for `by`.
+
+    The default depends on `levels`, which tells that levels of caches are compared.
 
     Raises ArchlineError (AL411) if they need different ones.
     """

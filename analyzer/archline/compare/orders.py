@@ -232,7 +232,7 @@ class CostOrder:
         return ""
 
     def _order_values(self, side: str, point: Point) -> tuple[Interval, Interval] | None:
-        """Evaluate both sides: first the one that should be smaller by `side`, O or Omega, then the larger one."""
+        """Evaluate the side that should be smaller by `side`, O or Omega, then the larger; None if one has no value."""
         values = self.evaluate_sides(point)
         return values if values is None or side == "O" else values[::-1]
 

@@ -144,7 +144,7 @@ def _explain_thin_margin(first: Estimate, second: Estimate, by: str, less: str |
 
 
 def _find_coarse_amount(estimate: Estimate, by: str) -> Interval | None:
-    """Return the quantity by the coarser form of the model, in which eps_op multiplies flops; None without one."""
+    """Return the quantity by the coarser form of the model, in which eps_op multiplies flops; None if there is none."""
     energy = ModelOnMachine(estimate.model, estimate.machine, estimate.amounts.keys()).estimate_coarser(estimate)
     return None if energy is None else replace(estimate, energy=energy, quotients={}).by(by)
 

@@ -50,7 +50,7 @@ class ProblemBounds:
 
     @cached_property
     def replicated(self) -> Mapping[str, int] | None:
-        """The sizes of a small run in which several processors read one element of the input; None without one."""
+        """The sizes of a small run in which several processors read one element of the input; None if there is none."""
         return find_replicating_run(self.module, self.algorithm, COST_GRID)
 
     @cached_property

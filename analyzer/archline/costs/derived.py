@@ -289,7 +289,10 @@ class DerivedCosts:
 
     @cached_property
     def published(self) -> PublishedComparison | None:
-        """The published lower bounds on io compared with the derived one, for library algorithms from PolyBench."""
+        """The published lower bounds on io of library algorithms from PolyBench, compared with the derived one.
+
+        None for other algorithms, or if no bound for any schedule is derived.
+        """
         return published_work.compare_published_bounds(self.module, self.node, self.costs, self.costs["io"])
 
     @property

@@ -245,7 +245,7 @@ def _make_failed_check(module: Module, algorithm: s.Algorithm, failure: Diagnost
 
 
 def _find_unpaired_message(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
-    """Find the first `send` or `receive` that has no partner in the text of its algorithm; None without one."""
+    """Find the first `send` or `receive` that has no partner in the text of its algorithm; None if all have."""
     for caller in (algorithm, *find_reachable(module, algorithm)):
         by_operation: dict[str, list[s.Communicate]] = {"send": [], "receive": []}
         for node in s.nodes(caller.body):

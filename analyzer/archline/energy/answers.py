@@ -234,7 +234,10 @@ def _coarser_metrics(on: ModelOnMachine) -> frozenset[str]:
 
 # In symbols
 def derive_symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: bool = False) -> EnergyResult:
-    """Return the energy as formulas: in metrics, and in sizes with the machine's numbers. Raises ArchlineError."""
+    """Return the energy as formulas: in metrics, and in sizes with the machine's numbers. Raises ArchlineError.
+
+    On a grid several processors along each axis are assumed, unless `everywhere`.
+    """
     in_sizes = chosen.in_sizes(everywhere=everywhere)
     on, machine = apply_to_subject(chosen, machine, model, Settings(chosen_cache=True))
     model = on.model
@@ -285,7 +288,7 @@ def _derive_growths(on: ModelOnMachine, chosen: InSizes | FormulaSubject, names:
 
 
 def write_growth(growth: Growth, chosen: InSizes | FormulaSubject) -> str | None:
-    """Return a growth as text, with the facts that it depends on in addition to those of the algorithm."""
+    """Return a growth as text, with the facts it needs beyond those of the algorithm; None if it has no text."""
     more = [Formula(fact) for fact in growth.facts if fact not in chosen.where]
     text = growth.text
     return text if text is None or not more else join_phrases(text, " where ", join_with_mark(more, ", "))

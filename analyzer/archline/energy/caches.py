@@ -83,7 +83,7 @@ def read_cache_words(text: str) -> dict[str, int]:
 
 
 def read_given_cache(cache: Cache | str | None) -> Cache | None:
-    """Read a cache that Python code gives, also as the text that `--cache` takes. Raises ArchlineError (AL408)."""
+    """Convert the text that `--cache` takes to a cache; a cache or None is returned. Raises ArchlineError (AL408)."""
     if isinstance(cache, str):
         words = read_cache_words(cache)
         return Cache(words["Z"], words["L"])

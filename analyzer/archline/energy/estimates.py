@@ -274,7 +274,10 @@ class Estimate:
 
     @property
     def power(self) -> Interval | None:
-        """Average power in W: energy over time; at most the limit under a power cap or a thermal design power."""
+        """Average power in W: energy over time; at most the limit under a power cap or a thermal design power.
+
+        None if it is unknown.
+        """
         bound, values = self.quotients.get("power", _divide(self.energy, self.time)), self.machine.values
         limits = {"power_limit": "power cap" in self.sides, "power_rated": self.model.at_most}
         for limit in (values[name] for name, holds in limits.items() if holds and name in values):
@@ -288,7 +291,7 @@ class Estimate:
 
     @property
     def energy_delay(self) -> Interval | None:
-        """The energy-delay product in J*s."""
+        """The energy-delay product in J*s; None if energy or time is unknown."""
         return None if self.energy is None or self.time is None else self.energy * self.time
 
     @property
@@ -301,7 +304,7 @@ class Estimate:
         return ratio if ratio > 1 else None
 
     def by(self, quantity: str) -> Interval | None:
-        """Return `energy`, `time`, `power`, `energy_delay`, or a metric that was asked for."""
+        """Return `energy`, `time`, `power`, `energy_delay` or a requested metric; None if it is unknown."""
         answers = {"energy": self.energy, "time": self.time, "power": self.power, "energy_delay": self.energy_delay}
         return answers[quantity] if quantity in answers else self.amounts.get(quantity)
 
@@ -320,7 +323,7 @@ class Estimate:
 
     @property
     def margin(self) -> Interval | None:
-        """The ratio of the largest side to the next one, if one side is the largest."""
+        """The ratio of the largest side to the next one; None if there is no next one, or it may be 0."""
         rest = [self.sides[name] for name in self.next_sides]
         if not rest:
             return None

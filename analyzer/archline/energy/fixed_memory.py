@@ -174,7 +174,10 @@ def _find_leading_monomial(memory: FormulaBounds[s.Expr], facts: tuple[s.Fact, .
 
 
 def _solve_equations(unknowns: Sequence[str], equations: Sequence[Shape]) -> dict[str, Shape] | None:
-    """Express each unknown as a product of powers of the other names such that each equation's product is 1."""
+    """Express each unknown as a product of powers of the other names such that each equation's product is 1.
+
+    None if there are not as many equations as unknowns, or the equations do not determine them.
+    """
     if len(unknowns) != len(equations):
         return None
     rows = list(equations)
@@ -244,7 +247,7 @@ def _bound_formula(on: ModelOnMachine, formula: s.Expr, bounds: Bounds) -> Formu
 
 
 def _prove_growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[Proved, ...]] | None:
-    """Return an expression without P that the energy is proved to be Theta of, with the proofs."""
+    """Return an expression without P that the energy is proved to be Theta of, and the proofs; None if none is."""
     free = [term for term in find_added_terms(energy.lower) if make_size_factor(PROCESSORS) not in term.powers]
     candidate = None if not free else reduce_sum_by_order(sum_terms((False, term.tree()) for term in free), domain)
     if candidate is None:
@@ -257,7 +260,7 @@ def _prove_growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, t
 
 
 def _shorten_bound(expr: s.Expr, domain: Domain) -> s.Expr | None:
-    """Return a short form of an upper bound: one of its terms, or the sum of its leading terms."""
+    """Return a term of an upper bound, or the sum of its leading terms, of the same growth; None if neither is."""
     terms = [term.tree() for term in find_added_terms(expr)]
     leading_sum = None if not terms else reduce_sum_by_order(reduce(make_sum, terms), domain)
     shorter = simplify_growth(

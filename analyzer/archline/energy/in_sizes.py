@@ -57,7 +57,7 @@ class InSizes:
     def ratio(self, other: InSizes, metric: str) -> str | None:
         """Return "1" if a metric is proved equal to that of another algorithm, "Theta(1)" if equal up to a constant.
 
-        The proof is for all sizes that both allow.
+        The proof is for all sizes that both allow. None if neither is proved.
         """
         first, second = self.derived.cost(metric), other.derived.cost(metric)
         if not first.exact or not second.exact or first.upper is None or second.upper is None:
@@ -93,7 +93,10 @@ class InSizes:
         )
 
     def _bound_growth(self, cost: Cost, lower: s.Expr | None) -> s.Expr | None:
-        """Return a lower bound on the growth of a cost: `lower`, for io together with its bound for any schedule."""
+        """Return a lower bound on the growth of a cost: `lower`, for io together with its bound for any schedule.
+
+        None if there is neither, or if that bound holds only from sizes of 2 on and `lower` is None.
+        """
         lower_bound = cost.any_schedule_bound
         if lower_bound is None:
             return lower

@@ -88,7 +88,10 @@ def read_machine(path: Path, collection: str = "", variant: str = "", above: tup
 
 
 def _read_base(reader: _MachineReader, data: Mapping[str, Any], above: tuple[Path, ...]) -> Machine | None:
-    """Return the machine that a file extends. Raises ArchlineError (AL463, and as reading it does)."""
+    """Return the machine that a file extends; None if it extends none.
+
+    `above` are the files from the first one read to this one. Raises ArchlineError (AL463, and as reading it does).
+    """
     name = data.get("extends")
     if not isinstance(name, str):
         if name is not None:
@@ -451,7 +454,7 @@ def find_machine_file(name: str, span: Span | None = None) -> tuple[Path, str]:
 
 
 def _suggest_names(name: str, names: Sequence[str]) -> str | None:
-    """Suggest the machines whose names contain a text, else one with a similar name."""
+    """Suggest the machines whose names contain a text, else one with a similar name; None if there is none."""
     holding = [f"`{entry.partition('/')[2]}`" for entry in names if name and name in entry]
     if not holding:
         return suggest_closest(name, [*names, *(entry.partition("/")[2] for entry in names)])

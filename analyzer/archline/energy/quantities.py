@@ -193,7 +193,7 @@ def suggest_unit(written: str, base: str) -> str:
 
 
 def suggest_number(written: str) -> str | None:
-    """Suggest a numeral for a text that is not a number; None without a clear correction."""
+    """Suggest a numeral for a text that is not a number; None if there is no clear correction."""
     match = AMOUNT.fullmatch(written)
     if match is not None and parse_unit(correct_unit(match[2])) is not None:
         return f'write value = "{match[1]}" and unit = "{correct_unit(match[2])}"'
@@ -206,7 +206,7 @@ def suggest_number(written: str) -> str | None:
 
 
 def find_meant_quantity(name: str) -> str | None:
-    """Return the quantity with this name, or a similar one: `memory_bandwidth` is `bandwidth`."""
+    """Return the quantity with this name or a similar one (`memory_bandwidth`: `bandwidth`); None if there is none."""
     parts = re.split(r"\W|_", name.lower())
     candidates = [part for part in (*parts, *map(_QUANTITY_SYNONYMS.get, parts)) if part in QUANTITIES]
     return find_closest(name, QUANTITIES, 0.85) or next(iter(candidates), None) or find_closest(name, QUANTITIES)

@@ -64,7 +64,10 @@ class SymbolicMetric:
 
     @property
     def shown(self) -> TextBounds | None:
-        """The bounds, long ones by their leading terms (`~ 2*n^2/g`) or by a reference to the full form."""
+        """The bounds, long ones by their leading terms (`~ 2*n^2/g`) or by a reference to the full form.
+
+        None if the metric is unknown.
+        """
         return self.short or self.bounds
 
 

@@ -59,7 +59,7 @@ class ExecutedRun:
 
     @property
     def counts(self) -> RunCounts:
-        """Flops, work, span, accesses, io, writebacks, memory; io is None without a cache."""
+        """Flops, work, span, accesses, io, writebacks, memory; io is None if there is no cache."""
         return self.execution.counts
 
     @property

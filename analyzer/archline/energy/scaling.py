@@ -33,7 +33,7 @@ class ScaleStep:
         return self.result.inputs[name].amount
 
     def quantity(self, name: str) -> Interval | None:
-        """Return `time*P`, or `energy`."""
+        """Return `time*P`, or `energy` if `name` is that; None if it is unknown."""
         assert self.result is not None
         assert self.result.estimate is not None
         if name == "energy":
@@ -85,11 +85,14 @@ class Scaling:
 
     @cached_property
     def first(self) -> ScaleStep | None:
-        """The step with the fewest processors that have room for the problem: the base of comparisons."""
+        """The step with the fewest processors that have room for the problem; None if none have."""
         return next((step for step in self.steps if step.fits), None)
 
     def base(self, quantity: str) -> ScaleStep | None:
-        """Return the step that a quantity is compared with: the fewest processors with room, at which it is not 0."""
+        """Return the step that a quantity is compared with: the fewest processors with room, at which it is not 0.
+
+        None if it is unknown or 0 at all of them.
+        """
         known = ((step, step.quantity(quantity)) for step in self.steps if step.fits and step.result is not None)
         return next((step for step, value in known if value is not None and value.upper > 0), None)
 
@@ -117,7 +120,10 @@ class Scaling:
 
     @cached_property
     def moved(self) -> Interval | None:
-        """The range of the ratio of the words of all processors to those on the fewest processors."""
+        """The range of the ratio of the words of all processors to those on the fewest processors.
+
+        None if the latter are unknown or may be 0.
+        """
         counted = [step for step in self.steps if step.result is not None and "words" in step.result.inputs]
         if self.first is None or self.first not in counted:
             return None

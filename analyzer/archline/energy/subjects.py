@@ -291,7 +291,7 @@ class FormulaSubject:
     shorten = False
 
     def in_sizes(self, *, everywhere: bool = False) -> FormulaSubject:
-        """Return the formulas themselves, which are valid for all sizes."""
+        """Return the formulas themselves, which are valid for all sizes; `everywhere` has no effect."""
         del everywhere
         return self
 

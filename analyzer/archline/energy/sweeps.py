@@ -141,7 +141,10 @@ def _read_number(text: str) -> Fraction:
 
 
 def constraints_of_fact(reading: FormulaReader, fact: s.Fact, whole: bool) -> Iterator[Constraint]:
-    """Yield the constraints of a fact about variables of an optimisation. Raises ArchlineError (AL411)."""
+    """Yield the constraints of a fact about variables of an optimisation, `whole` if these are integers.
+
+    Facts that are no comparisons give none, and need integers: raises ArchlineError (AL411) for others.
+    """
     match fact:
         case s.Binary(op="<=" | ">=" | "==" | "<" | ">" as op, left=left, right=right):
             yield from reading.read_comparison(op, left, right, format_fact(fact))

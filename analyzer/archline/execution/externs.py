@@ -25,7 +25,7 @@ def register_extern(name: str, function: Callable[..., Any] | None) -> None:
 
 
 def find_extern(name: str) -> Callable[..., Any] | None:
-    """Return the function registered for an extern."""
+    """Return the function registered for an extern; None if there is none."""
     return _REGISTERED.get(name)
 
 

@@ -79,7 +79,7 @@ class RunCounts:
 
     @property
     def messages(self) -> int | None:
-        """Messages between nodes along the critical path."""
+        """Messages between nodes along the critical path; None if the run was not on a grid."""
         return self.communication.get("messages")
 
     @property
@@ -89,7 +89,7 @@ class RunCounts:
 
     @property
     def node_messages(self) -> int | None:
-        """Messages within a node along the critical path."""
+        """Messages within a node along the critical path; None if the grid has no axis within nodes."""
         return self.communication.get("node_messages")
 
     def counted(self, metric: MetricDefinition) -> int:

@@ -125,7 +125,10 @@ def begin_step(running: RunningProcessor, step: Step, links: Links) -> tuple[Let
 def end_step(
     running: RunningProcessor, step: Step, letter: Letter | None, sent: Values, links: Links, places: Locations
 ) -> Words | None:
-    """Return the words that a step received. Raises ArchlineError (AL532) if the buffer has another size."""
+    """Return the words that a step received; None if it received none, or a message without a buffer.
+
+    Raises ArchlineError (AL532) if the buffer has another size.
+    """
     if letter is None or step.source is None:
         running.path.add_step(sent, NO_AMOUNTS)
         return None
@@ -249,7 +252,7 @@ class _GridSimulation:
             self._ready.append(address[2])
 
     def _receive_answer(self, running: RunningProcessor) -> Words | None:
-        """Return the words that the waiting step of a processor received."""
+        """Return the words that the waiting step of a processor received; None if it receives no buffer."""
         step, sent = self._waiting.pop(running.rank)
         letter = None
         if step.source is not None:

@@ -149,14 +149,17 @@ def error(
 
 
 def find_closest(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the closest of the candidates, if its similarity is at least `cutoff`: 1 for equal texts."""
+    """Return the closest of the candidates; None if none has a similarity of `cutoff` or more (1: equal texts).
+
+    A candidate that differs only in upper and lower case is always close.
+    """
     names = list(candidates)
     matches = [candidate for candidate in names if candidate.lower() == name.lower()]
     return next(iter(matches or difflib.get_close_matches(name, names, n=1, cutoff=cutoff)), None)
 
 
 def suggest_closest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return a hint naming the closest of the candidates, if one is close."""
+    """Return a hint that names the closest of the candidates; None if none is close."""
     match = find_closest(name, candidates)
     return f"did you mean `{match}`?" if match else None
 

@@ -116,7 +116,7 @@ def suggest_for_line(line: str) -> str | None:
 
 
 def suggest_at_place(kind: str, line: str, column: int, accepted: Collection[str]) -> str | None:
-    """Return a hint from the terminal `kind` found at `column` (from 1), where `accepted` ones would have been fine."""
+    """Return a hint on a terminal `kind` at `column` (from 1), where `accepted` ones may be; None if there is none."""
     before = line[: column - 1]
     if kind == "NAME" and _AMOUNT.search(before) and _UNIT.match(line, column - 1):
         return "a claim is in s, J, W, J*s or B, and its numbers have no unit: 1 ms is written `0.001` or `10^-3`"
@@ -160,7 +160,10 @@ def suggest_growth(line: str) -> str | None:
 
 
 def _suggest_left_out(before: str, rest: str) -> str | None:
-    """Return the hint for a `*` or for brackets that mathematics omits, as in `2T(n/2)`, `n log n` and `log n`."""
+    """Return the hint for a `*` or for brackets that mathematics omits, as in `2T(n/2)`, `n log n` and `log n`.
+
+    None if the text, cut into `before` and `rest` at the mistake, has no such form.
+    """
     number, factor = re.search(r"(?<![\w.])\d+(\.\d+)?$", before), re.match(r"[A-Za-z_]\w*(\([^()]*\))?", rest)
     if number is not None and factor is not None and factor[0] != "e":
         return f"a product is written with `*`: `{number[0]}*{factor[0]}`"

@@ -455,7 +455,10 @@ def _locate_token(lines: list[str], first: int, token: Token) -> tuple[int, int,
 
 
 def _find_open_bracket(lines: list[str], token: Token) -> tuple[int, int, str] | None:
-    """Return the bracket that is open at the end of the text, or at the beginning of a line that cannot continue it."""
+    """Return line, column and text of an open bracket that explains an unexpected token; None if there is none.
+
+    It does if the token is the end of the text, or the first one of a line below the bracket.
+    """
     if token.type in ("$END", "_DEDENT") or token.line is None:
         return find_unclosed(lines, len(lines), len(lines[-1]) + 1)
     column = token.column or 1

@@ -61,17 +61,17 @@ class Statement(Node):
 
     @property
     def named(self) -> tuple[str, Expr] | None:
-        """The size or view that the statement names, and its value."""
+        """The size or view that the statement names, and its value; None if it names none."""
         return None
 
     @property
     def array(self) -> ArrayType | None:
-        """The type of the local array that the statement makes."""
+        """The type of the local array that the statement makes; None if it makes none."""
         return None
 
     @property
     def integer(self) -> str | None:
-        """The register for integers of the data that the statement makes."""
+        """The register for integers of the data that the statement makes; None if it makes none."""
         return None
 
     iterates: ClassVar[bool] = False
@@ -346,12 +346,12 @@ class Communicate(Communication):
 
     @property
     def sent(self) -> Expr | None:
-        """The buffer that the communication sends from."""
+        """The buffer that the communication sends from; None for `receive`, or if there is none."""
         return None if self.operation == "receive" else self.buffer
 
     @property
     def received(self) -> Expr | None:
-        """The buffer that the communication receives into."""
+        """The buffer that the communication receives into; None if there is none."""
         into = (clause.values[0] for clause in self.clauses if clause.keyword == "into")
         return self.buffer if self.operation == "receive" else next(into, None)
 

@@ -41,7 +41,10 @@ class TomlPositions:
                 self._starts.setdefault((*table, *_split_key(key[1])), (number, key.end()))
 
     def span(self, path: Sequence[str], inner: Span | None = None) -> Span | None:
-        """Return the place of a key's value or of a table; with `inner`, of this part of the value's string."""
+        """Return the position of a key's value or of a table; with `inner`, of this part of the value's string.
+
+        If the key is not in the file, it is that of the innermost table of its path; None if none is there.
+        """
         for length in range(len(path), 0, -1):
             start = self._starts.get(tuple(path[:length]))
             if start is not None:

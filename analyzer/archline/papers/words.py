@@ -170,7 +170,10 @@ def _sample_points(names: frozenset[str], row: PrintedRow, facts: list[s.Binary]
 
 
 def _find_proof(relation: s.Binary, facts: list[s.Binary]) -> str | None:
-    """Find a proof by signs of terms or powers, with each bounded name as bound*(1 + t) or bound/(1 + t), t >= 0."""
+    """Find a proof by signs of terms or powers, with each bounded name as bound*(1 + t) or bound/(1 + t), t >= 0.
+
+    None if there is none.
+    """
     bounded: dict[str, list[s.Binary]] = {}
     for fact in facts:
         if isinstance(fact.left, s.Name):
@@ -196,7 +199,11 @@ def _format_gap(relation: s.Binary) -> str:
 
 
 def _find_sign_under(relation: s.Binary, chosen: Sequence[s.Binary], ends: bool) -> int | None:
-    """Find the sign of left - right with the bounds of names substituted, or at the `ends` that names may reach."""
+    """Find the sign of left - right of a relation: 1, 0 or -1; None if it is unknown.
+
+    Each fact of `chosen` bounds a name by e, or gives its value e; a bounded name is replaced by e/(1 + t) or e*(1 + t)
+    with t >= 0. With `ends`, a name that may equal its bound is replaced by e itself.
+    """
     sides = [relation.left, relation.right]
     # The last first: a fact may use a name that an earlier one bounds. In the syntax, as a max may be a side.
     for index, fact in reversed(list(enumerate(chosen))):
@@ -208,7 +215,10 @@ def _find_sign_under(relation: s.Binary, chosen: Sequence[s.Binary], ends: bool)
 
 
 def _find_sign_by_powers(left: Any, right: Any) -> int | None:
-    """Find the sign of left - right if their ratio is a product of powers of sums that are at least 1."""
+    """Find the sign of left - right if their ratio is a product of powers of sums that are at least 1.
+
+    None if it is no such product, or its factors disagree.
+    """
     import sympy
 
     if right == 0:
@@ -302,7 +312,10 @@ def _is_at_least_one(form: s.Expr) -> bool:
 
 
 def _find_separating_point(printed: s.Expr, order: str, where: str, relation: str) -> SeparatingPoint | None:
-    """Return the last sample that shows that the derived order is not in `relation` to the printed one, if any."""
+    """Return a sample which confirms that the derived order is not in `relation` to the printed one; None if none does.
+
+    It is the last one without sizes above MAX_SHOWN_SIZE, else the first.
+    """
     import archline
 
     refuted = archline.order(order, format_expression(printed), where, relation).document.get("counterexample", {})

@@ -126,7 +126,7 @@ INDENT, ARROW = 8, " -> "
 
 
 def as_text(differences: VersionDifferences, width: int) -> str:
-    """Return the verdict, the files left out, the renames, and the changes."""
+    """Return the verdict, the files left out, the renames, and the changes as text; `width` limits its lines."""
     lines, groups = (
         [*wrap(format_verdict(differences), width), *list_uncompared_files(differences)],
         dict[str, list[CostChange]](),
@@ -170,7 +170,7 @@ CODE_COLUMNS = ("algorithm", "before", "after")
 
 
 def as_markdown(differences: VersionDifferences, width: int) -> str:
-    """Return the verdict, the files left out, the table and the renames."""
+    """Return verdict, files left out, table and renames in Markdown; `width` has no effect."""
     rows = [
         f"{format_markdown_row(map(_format_cell, COLUMN_HEADS, make_change_row(change)))}\n"
         for change in differences.shown
@@ -192,7 +192,7 @@ def _format_cell(column: str, cell: str) -> str:
 
 
 def as_github(differences: VersionDifferences, width: int) -> str:
-    """Return the commands, then the verdict and the files left out."""
+    """Return the commands of GitHub Actions, the verdict and the files left out; `width` has no effect."""
     findings = [*map(convert_diagnostic, differences.problems), *map(_make_finding, differences.findings)]
     lines = [
         *(format_command(finding, Path.cwd()) for finding in findings),
@@ -217,7 +217,7 @@ def _make_finding(change: CostChange) -> CheckFinding:
 
 
 def as_json(differences: VersionDifferences, width: int) -> str:
-    """Return the changes as a JSON document."""
+    """Return the changes as a JSON document; `width` has no effect."""
     return json.render(make_json_document(differences))
 
 

@@ -76,13 +76,16 @@ class CommunicationView:
 
     @property
     def best(self) -> Ends | None:
-        """The largest of the bounds on words that have a value; None if all are without one."""
+        """The largest of the bounds on words that have a value; None if none has one."""
         values = [bound.value for bound in self.bounds if bound.value is not None]
         return max(values, default=None)
 
     @property
     def least_messages(self) -> Ends | None:
-        """The lower bound on messages: `best` divided by the memory, rounded up, and at least 0."""
+        """The lower bound on messages: `best` divided by the memory, rounded up, and at least 0.
+
+        None if either is unknown, or the memory is 0.
+        """
         if self.best is None or not self.memory:
             return None
         low, high = (max(Fraction(0), Fraction(ceil(end / self.memory))) for end in self.best)
@@ -271,7 +274,10 @@ def build_communication_view(derived: DerivedCosts, at: Mapping[str, Number] | N
 def build_run_bounds(
     derived: DerivedCosts, at: Mapping[str, Number], counts: RunCounts, replicated: bool
 ) -> CommunicationView | None:
-    """Build the lower bounds for the memory of a run, compared with its counts; None without bounds or counts."""
+    """Build the lower bounds for the memory of a run, compared with its counts.
+
+    If data is `replicated`, the bounds are shown without the comparison. None if bounds or counts are unknown.
+    """
     bounds = None if derived.communication is None else derived.communication.bounds
     if bounds is None or counts.words is None:
         return None

@@ -30,7 +30,10 @@ from archline.report.layout import Indented
 
 
 def as_text(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
-    """Return the comparison as plain text."""
+    """Return the comparison as plain text in lines of `width`; with `certificates` the proofs of growths are listed.
+
+    With `growth` or `certificates`, growths are tables; else each pair's is a sentence if there are points.
+    """
     return text(make_page(comparison, short=False, growth=growth, certificates=certificates), width)
 
 
@@ -174,7 +177,11 @@ MAX_SHORT_POINTS = 12
 def make_page(
     comparison: CostComparison, *, short: bool = True, growth: bool = False, certificates: bool = False
 ) -> Document:
-    """Return a table of points, notes, and tables of growth if they are asked for or the points are missing."""
+    """Return a table of points, notes, and the growth of each pair.
+
+    The growth is a table with `growth` or `certificates`, which adds the proofs, or if there are no points; else a
+    sentence. With `short` at most about MAX_SHORT_POINTS points are listed.
+    """
     blocks: list[Sequence[Item]] = []
     if comparison.points:
         step = -(-len(comparison.points) // MAX_SHORT_POINTS) if short else 1
@@ -209,17 +216,26 @@ def _make_growth_section(
 
 
 def as_latex(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
-    """Return arrays and sentences for a paper."""
+    """Return the comparison in LaTeX: the title, each table as a displayed `array`, each sentence as a paragraph.
+
+    `width` and `certificates` have no effect; with `growth`, growths are tables even if there are points.
+    """
     return latex(make_page(comparison, short=False, growth=growth))
 
 
 def as_markdown(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
-    """Return tables and notes for a README or a pull request."""
+    """Return the comparison in Markdown: tables, and sentences as bullets.
+
+    `width` and `certificates` have no effect; with `growth`, growths are tables even if there are points.
+    """
     return markdown(make_page(comparison, short=False, growth=growth))
 
 
 def as_csv(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
-    """Return the table; numbers are decimals in base units."""
+    """Return the table of points as CSV, or of growths if there are none; numbers are decimals in base units.
+
+    `width`, `certificates` and `growth` have no effect.
+    """
     if not comparison.points:
         grown = [
             [*pair, name, relation.relation, relation.ratio or ""]
@@ -242,7 +258,7 @@ def as_csv(comparison: CostComparison, width: int, *, certificates: bool = False
 
 
 def as_json(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
-    """Return the comparison as JSON; numbers are exact."""
+    """Return the comparison as JSON, exact, with the proofs if `certificates`; `width` and `growth` have no effect."""
     pairs = [
         {
             "algorithms": pair,

@@ -59,7 +59,7 @@ class CostRow(Cost):
 
     @property
     def place(self) -> str | None:
-        """The place in the source that makes the cost unknown."""
+        """The position of what makes the cost unknown, `file:line`; None if there is none."""
         return None if self.span is None else f"{self.span.source.path}:{self.span.line}"
 
     @property
@@ -89,17 +89,17 @@ class CostRow(Cost):
 
     @property
     def values(self) -> ValueRange | None:
-        """The cost at the view's point; None without a point, or where it has no rational value there."""
+        """The cost at the view's point; None if there is no point, or no rational value at it."""
         return self._evaluated[0]
 
     @property
     def any_order(self) -> Number | None:
-        """The lower bound over all schedules at the view's point."""
+        """The lower bound over all schedules at the view's point; None if there is no point or bound."""
         return self._evaluated[1]
 
     @property
     def why(self) -> str | None:
-        """The reason that the cost is unknown, or has no value at the point."""
+        """The reason that the cost is unknown, or has no value at the point; None if it has one."""
         return self._evaluated[2] or self.reason
 
     @cached_property
@@ -128,12 +128,12 @@ class CostRow(Cost):
 
     @property
     def attained(self) -> OptimalityResult | None:
-        """The distance of io to the lower bound over all schedules."""
+        """The distance of io to the lower bound over all schedules; None for other metrics, or if it is unknown."""
         return None if self.derived is None or self.metric != "io" else self.derived.attained
 
     @property
     def published(self) -> PublishedComparison | None:
-        """Bounds on io from the literature."""
+        """Bounds on io from the literature; None for other metrics, or if there are none."""
         return None if self.derived is None or self.metric != "io" else self.derived.published
 
 
@@ -261,7 +261,10 @@ def build_cost_view(
 def build_page_view(
     derived: DerivedCosts, at: Point | None = None, processors: int | str | None = None, without_io: bool = False
 ) -> CostView:
-    """Build the view that pages show of derived costs, at a point, with the time and io on `processors` if given."""
+    """Build the view that pages show of derived costs, at a point, with the time and io on `processors` if given.
+
+    With `without_io` the costs lack io.
+    """
     if at is not None and "K" in at and derived.longest is None:
         derived = derived.with_longest
     more = () if processors is None else (derived.time_on(processors), derived.misses_on(processors))

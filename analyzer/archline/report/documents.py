@@ -178,7 +178,7 @@ def _render_html_phrase(phrase: str) -> str:
 
 
 def latex(page: Document) -> str:
-    """Return the title, and in order each table as a displayed array, and a paragraph for each sentence."""
+    """Return a page in LaTeX: the title, then in order each table as a displayed array, each sentence a paragraph."""
     head = " ".join(filter(None, (rf"\textbf{{{escape_text(page.title)}}}", escape_text(page.doc))))
     place = [rf"\texttt{{{escape_text(page.place)}}}"] if page.place else []
     shown = (_render_array(item) if isinstance(item, Table) else _render_sentence(item) for _, item in page.items)
@@ -204,7 +204,10 @@ _MARKDOWN_SPECIAL = re.compile(r"(^>|[\\`*<\[\]|#]|(?<!\w)_|_(?!\w))")
 
 
 def markdown(page: Document) -> str:
-    """Return a heading, and in order the tables and lists of sentences, those of sections below their titles."""
+    """Return a page in Markdown: heading, then in order each table, and sentences as bullets.
+
+    Those of a section are nested below its title.
+    """
     lines = [f"### {escape_markdown(page.title)}", ""]
     about = [escape_markdown(page.doc), f"`{page.place}`" if page.place else ""]
     if any(about):

@@ -59,7 +59,7 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def make_point_document(point: Mapping[str, Number] | None) -> dict[str, str] | None:
-    """Return the JSON document of sizes: their exact values as text."""
+    """Return the JSON document of sizes: their exact values as text; None for None."""
     return None if point is None else {name: format_exact(value) for name, value in point.items()}
 
 

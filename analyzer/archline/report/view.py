@@ -227,7 +227,10 @@ class RunView:
 
     @property
     def timed(self) -> tuple[str, Fraction, Fraction] | None:
-        """The machine, the time of the longest path, and the time with each metric on its own longest path."""
+        """The machine, the time of the longest path, and the time with each metric on its own longest path.
+
+        None if the run was not timed on a machine.
+        """
         time, machine = self.run.counts.time, self.run.settings.machine
         return None if time is None or machine is None else (machine.name, *time)
 

@@ -66,7 +66,10 @@ class _PointValue:
 def bound_at_points(
     problem: EnergyProblem, columns: Mapping[str, Any], length: int, sharp: bool
 ) -> tuple[Array, Marks]:
-    """Return lower bounds of the objective at points, and for each constraint a row that marks where it may hold."""
+    """Return lower bounds of the objective at points, and for each constraint a row that marks where it may hold.
+
+    With `sharp` the bounds are exact: `columns` are the values of all names at the points.
+    """
     objective, sides = problem.select_necessary(sharp)
     formulas = {"objective": objective}
     for index, (left, right) in enumerate(sides):

@@ -420,7 +420,7 @@ class OptimisationTask:
         return {name: column[~missing] for name, column in points.items()}, kept, sharp
 
     def _evaluate_exactly(self, point: Mapping[str, float], problem: EnergyProblem | None = None) -> ExactValues | None:
-        """Return the exact values at a point, for a problem at its best real variables; None without a run there."""
+        """Return the exact values at a point, for a problem at its best real variables; None if no run ends there."""
         if problem is not None and self.real:
             exact = self._evaluate_exactly(point)
             if exact is None:

@@ -67,7 +67,7 @@ def check_invocation(body: BodyContext, statement: s.Invoke) -> None:
 
 
 def check_result_call(body: BodyContext, call: s.Call) -> Kind | None:
-    """Check a call that is the whole right side of `=`; return the kind of its result."""
+    """Check a call that is all of the right side of `=`; return the kind of its result, None if it returns none."""
     algorithm = body.library.visible[call.function]
     check_call(body, call, algorithm)
     if algorithm.result is None:
@@ -94,7 +94,10 @@ def check_along(body: BodyContext, axes: tuple[s.Name, ...]) -> None:
 
 
 def check_buffer(body: BodyContext, expr: s.Expr) -> ViewType | Kind | None:
-    """Return the type of a buffer of a communication: an array, a view or a register of the processor."""
+    """Return the type of a buffer of a communication: an array, a view or a register of the processor.
+
+    None if a mistake was reported.
+    """
     type_ = infer_type(body, expr)
     if type_ is None or isinstance(type_, ViewType):
         return type_

@@ -106,7 +106,10 @@ def collect_clauses(
 
 
 def _check_buffer(body: BodyContext, expr: s.Expr, written: bool) -> ViewType | Kind | None:
-    """Return the type of a buffer: a view of a processor's own array, or a register."""
+    """Return the type of a buffer: a view of a processor's own array, or a register.
+
+    With `written` it must not be read-only. None if a mistake was reported.
+    """
     type_ = check_buffer(body, expr)
     symbol = find_base_symbol(body, expr)
     if type_ is None or symbol is None or (written and not check_writable(body, symbol, expr)):

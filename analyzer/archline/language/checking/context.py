@@ -174,7 +174,10 @@ class BodyContext:
             self.integers = before
 
     def lookup(self, name: str, span: Span, advice: str = "") -> SymbolEntry | None:
-        """Return the symbol of a name; report an unknown one once, with `advice` as hint if no name is close."""
+        """Return the symbol of a name; None for an unknown name.
+
+        This is reported at its first use, with `advice` as hint if no name is close.
+        """
         symbol = self.scope.find(name)
         if symbol is not None or not self.is_first_report(name):
             return symbol

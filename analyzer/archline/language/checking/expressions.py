@@ -29,7 +29,7 @@ KIND_PHRASES = {
 
 
 def infer_type(body: BodyContext, expr: s.Expr, *, whole: bool = True) -> ExprType | None:
-    """Return and note the type of an expression, which may be a `whole` array; None if a mistake was reported."""
+    """Return and note the type of an expression, also an array's if `whole`; None if a mistake was reported."""
     type_ = _check_element(body, expr, whole) if isinstance(expr, s.Element) else _infer_type(body, expr)
     if type_ is not None:
         body.facts.types[expr] = type_
@@ -37,7 +37,7 @@ def infer_type(body: BodyContext, expr: s.Expr, *, whole: bool = True) -> ExprTy
 
 
 def check_scalar(body: BodyContext, expr: s.Expr) -> Kind | None:
-    """Return the kind of an expression that must be a number."""
+    """Return the kind of an expression that must be a number; None if a mistake was reported."""
     type_ = infer_type(body, expr, whole=False)
     what = f"`{format_short(expr)}` is {{}}, where a number is expected"
     if isinstance(type_, ViewType):
@@ -54,7 +54,7 @@ def check_scalar(body: BodyContext, expr: s.Expr) -> Kind | None:
 
 
 def check_number(body: BodyContext, expr: s.Expr) -> Kind | None:
-    """Return the kind of a number to compute with, which an element of `any[w]` is not."""
+    """Return the kind of a number to compute with; None if a mistake was reported, such as an element of `any[w]`."""
     kind = check_scalar(body, expr)
     if kind is not Kind.ANY:
         return kind
@@ -72,7 +72,10 @@ def check_condition(body: BodyContext, expr: s.Expr) -> None:
 
 
 def check_integral(body: BodyContext, expr: s.Expr, what: str) -> Kind | None:
-    """Return the kind of an expression that must be an integer, static or data; `what` names it."""
+    """Return the kind of an expression that must be an integer, static or data.
+
+    None if a mistake was reported, in which `what` names the expression.
+    """
     with body.expect_integers(integers=True):
         kind = check_number(body, expr)
     if kind is Kind.REAL:
@@ -104,7 +107,7 @@ def can_store(body: BodyContext, expr: s.Expr, kind: Kind, expected: Kind) -> bo
 
 
 def suggest_conversion(expr: s.Expr, kind: Kind) -> str | None:
-    """Suggest the conversion of an integer that meets a real."""
+    """Suggest to convert the integers of an expression of this kind to reals; None if it is real."""
     return f"write `{format_short(rewrite_parts(expr, _convert_to_real))}`" if kind is not Kind.REAL else None
 
 
@@ -253,7 +256,7 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
 
 
 def check_extern(body: BodyContext, call: s.Call, extern: s.Extern) -> Kind | None:
-    """Check a call of an extern; return its result's kind."""
+    """Check a call of an extern; return its result's kind, None if it has no result."""
     body.facts.targets[call] = extern
     if len(call.arguments) != len(extern.parameters):
         message = f"`{extern.name}` takes {format_count(len(extern.parameters), 'argument')}, not {len(call.arguments)}"

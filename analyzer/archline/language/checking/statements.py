@@ -126,7 +126,10 @@ def _check_store(body: BodyContext, value: s.Expr, kind: Kind, stored: Kind, wha
 
 
 def _check_value(body: BodyContext, value: s.Expr) -> ExprType | None:
-    """Return the type of a right side, which may be a call of an algorithm with a result."""
+    """Return the type of a right side, which may be a call of an algorithm with a result.
+
+    None if a mistake was reported.
+    """
     if isinstance(value, s.Call) and value.function in body.library.visible:
         return check_result_call(body, value)
     return infer_type(body, value)

@@ -10,7 +10,7 @@ from archline.report.view import Contract, StoppedRun
 
 
 def render(report: CheckReport, width: int) -> str:
-    """Return the document: every `ensures` of every algorithm, and every claim."""
+    """Return the document: every `ensures` of every algorithm, and every claim. `width` has no effect."""
     if report.problems and not report.targets:
         return ""
 

@@ -15,7 +15,10 @@ COUNTED_TAGS = {"tests": "testcase", "failures": "failure", "errors": "error", "
 
 
 def render(report: CheckReport, width: int) -> str:
-    """Return a suite for each target, one for the baseline and comments, one for programs that cannot be checked."""
+    """Return a suite for each target, one for the baseline and comments, one for programs that cannot be checked.
+
+    `width` has no effect.
+    """
     root = _make_element("testsuites", name="archline check")
     root.extend(_make_suite(report, view) for view in report.targets)
     entries = [

@@ -17,7 +17,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 
 def render(report: CheckReport, width: int) -> str:
-    """Return one run, with the rules of its findings; equal findings are numbered."""
+    """Return one run, with the rules of its findings; equal findings are numbered. `width` has no effect."""
     titles = dict(sorted({finding.code: finding.title for finding in report.findings}.items()))
     rules = [{"id": code, "shortDescription": {"text": title}} for code, title in titles.items()]
     driver = {"name": "archline", "version": version("archline"), "rules": rules}

@@ -135,7 +135,7 @@ def _format_title(view: CostView) -> str:
 
 
 def _make_parallelism_row(view: CostView) -> PageRow | None:
-    """Return the row of work over span: its growth, or its value at sizes."""
+    """Return the row of work over span: its growth, or its value at sizes; None if it has none."""
     rows = {row.metric: row for row in view.rows}
     work, span = rows.get("work"), rows.get("span")
     if work is None or span is None:

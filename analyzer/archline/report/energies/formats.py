@@ -23,7 +23,7 @@ VERSION = 2
 
 
 def as_json(results: Sequence[EnergyResult], width: int) -> str:
-    """Return a JSON document of the results; amounts are in base units."""
+    """Return a JSON document of the results; amounts are in base units. `width` has no effect."""
     return json.render({"version": VERSION, "results": [_make_result_document(result) for result in results]})
 
 
@@ -111,7 +111,7 @@ def floor_document(floor: EnergyFloor) -> dict[str, Any]:
 
 
 def with_unit(amount: Interval | None, unit: str) -> dict[str, Any] | None:
-    """Return the JSON document of an amount: both bounds, and the unit."""
+    """Return the JSON document of an amount: both bounds, and the unit; None for None."""
     return None if amount is None else {**json.pick(amount, "lower", "upper"), "unit": unit}
 
 
@@ -142,12 +142,15 @@ def _make_symbolic_answers(result: EnergyResult, symbolic: SymbolicEnergy) -> di
 
 
 def as_markdown(results: Sequence[EnergyResult], width: int) -> str:
-    """Return a heading, a table and its notes for each result."""
+    """Return a heading, a table and its notes for each result in Markdown. `width` has no effect."""
     return "\n".join(markdown(make_page(result)) for result in results)
 
 
 def as_csv(results: Sequence[EnergyResult], width: int) -> str:
-    """Return the table; unknown values are empty cells, and terms have columns of their own."""
+    """Return the table as CSV; unknown values are empty cells, and each term has a column.
+
+    `width` has no effect.
+    """
     sizes = list(dict.fromkeys(name for result in results for name in result.at or {}))
     terms = list(dict.fromkeys(name for result in results for name in result.model.energy))
     answers = [f"{name}_{end}" for name, _ in shown.ANSWERS for end in ("lower", "upper")]
@@ -184,7 +187,7 @@ def format_decimal(value: Fraction) -> str:
 
 
 def as_latex(results: Sequence[EnergyResult], width: int) -> str:
-    """Return a block of aligned equations for each result."""
+    """Return a block of aligned equations in LaTeX for each result. `width` has no effect."""
     return "\n".join(_align_equations(result) for result in results)
 
 

@@ -22,8 +22,9 @@ def record(*, eq: bool = True, slots: bool = False) -> Callable[[type[T]], type[
 def record(cls: Any = None, *, eq: bool = True, slots: bool = False) -> Any:
     """Make a class a frozen dataclass, compared by its fields, or with `eq=False` by identity.
 
-    Only type checkers prevent assignments. Only `__init__` is generated and compiled for each class; the standard
-    decorator generates six methods, which would take half of the time that importing this package takes.
+    With `slots`, instances have no `__dict__`. Only type checkers prevent assignments. Only `__init__` is generated and
+    compiled for each class; the standard decorator generates six methods, which would take half of the time that
+    importing this package takes.
     """
 
     def decorate(cls: type[T]) -> type[T]:

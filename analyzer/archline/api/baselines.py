@@ -33,8 +33,8 @@ def build_baseline(
 ) -> str:
     """Return the text of a baseline: the costs of all algorithms of the targets, and the findings about claims.
 
-    Costs are derived by `jobs` processes, and with `cached` read from the result cache. Entries of `file` that are
-    about other algorithms are taken over.
+    Costs are derived by `jobs` processes, and with `cached` read from the result cache. Lines of `file` about
+    algorithms that are not checked now are copied to the new text.
     """
     named, _ = _load_algorithms(file, targets)
     forms = {key: make_canonical(algorithm.module, algorithm.node) for key, algorithm in named.items()}

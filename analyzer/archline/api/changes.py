@@ -109,7 +109,7 @@ def diff(
     interest, and `where` further facts about sizes, which apply to the algorithms with such sizes: at least one must
     have them, unless "at" or "where" is in `fitting`. `growth_only` omits changes that keep the growth. In folders and
     revisions only programs below the paths `within` are compared. With `strict`, a bound that rose is a finding too.
-    The derivation of a version takes at most `seconds`, 0 means unlimited; it is read from the result cache if `cached`.
+    The derivation of a version takes at most `seconds`; 0 means unlimited. With `cached` the result cache is used.
     Raises ArchlineError for versions that cannot be read.
     """
     older, newer = str(base), None if head is None else str(head)
@@ -170,7 +170,7 @@ class _Match:
 
     @cached_property
     def reordering(self) -> str:
-        """A remark on sizes that are compared by position though their names changed places; empty without such."""
+        """A remark on sizes that are compared by position though their names changed places; empty if none are."""
         if self.old is None or self.new is None or self.shared[0]:
             return ""
         moved = {new: old for old, new in zip(self.old.sizes, self.new.sizes, strict=False) if old != new}
@@ -190,7 +190,7 @@ class _Match:
         return {number: name for form in self.forms if form for number, name in form.sizes.items()}
 
     def translate_change(self, change: CostChange) -> CostChange:
-        """Convert a change of the canonical forms to the names of the algorithm, with its place and remarks."""
+        """Convert a change of the canonical forms to the names of the algorithm, with its file, line and remarks."""
         latest, was = self.latest, self.was if self.was and change.verdict != r.EQUAL else None
         span, result = latest.node.name_span, replace(change.in_names(self.names), algorithm=self.key, moved_from=was)
         if change.verdict in (r.GREW, r.ROSE, r.BECAME_UNKNOWN) and change.tolerance is None:
@@ -255,6 +255,8 @@ class ChangeSearch:
         new: bool = True,
     ) -> Diff:
         """Compare the algorithms before and after, and return the differences, with `new` algorithms if true.
+
+        `growth_only` omits changes that keep the growth; with `strict` a bound that rose is a finding too.
 
         Algorithms that have both versions are removed from `before` and `after`.
         """

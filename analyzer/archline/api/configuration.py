@@ -225,7 +225,7 @@ def _make_configuration(table: Mapping[str, Any], source: Source, file: Path) ->
 
 
 def _value_problems(key: str, text: str, place: Span | None) -> Iterator[Diagnostic]:
-    """Yield the diagnostics of reading the value `text` of a key, at its place in the file."""
+    """Yield the diagnostics of reading the value `text` of a key, at `place`."""
     try:
         if key in VALUE_READERS:
             VALUE_READERS[key](text)

@@ -42,7 +42,7 @@ class Energy(WithPage):
 
     @property
     def total(self) -> Ends_ | None:
-        """The energy in joules; None if the machine lacks quantities, or without sizes."""
+        """The energy in joules; None if the machine lacks quantities, or the answer is in symbols."""
         return self._find_amount("energy")
 
     @property
@@ -97,7 +97,7 @@ class Energy(WithPage):
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """The bytes served, the misses and the costs of each level of caches and slow memory; empty without levels."""
+        """Bytes served, misses and costs of each level of caches and of slow memory; empty if the machine has none."""
         estimate = self.result.estimate
         return () if estimate is None or not estimate.model.levels else tuple(iterate_levels(estimate))
 
@@ -135,7 +135,7 @@ class Energy(WithPage):
 
 
 def _convert_interval(amount: Interval) -> Ends_:
-    """Convert an interval to a number if it is exact, else to the pair of its ends."""
+    """Convert an interval to a number if it has only one, else to the pair of its lower and upper bound."""
     return amount.lower if amount.exact else (amount.lower, amount.upper)
 
 

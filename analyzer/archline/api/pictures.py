@@ -94,7 +94,7 @@ def draw_roofline(
 
 
 def _find_intensities(result: EnergyResult) -> dict[str, Interval]:
-    """Return the flops per byte of slow memory and of each level of caches, by level; empty without bytes."""
+    """Return the flops per byte of slow memory and of each level of caches, by level; empty if bytes are unknown."""
     estimate = result.estimate
     memory = None if estimate is None else estimate.figures.get("intensity")
     if estimate is None or memory is None:

@@ -56,7 +56,7 @@ class Run(ExecutedRun, WithPage):
 
     @property
     def path(self) -> ExecutedPath | None:
-        """The critical path through the processors, step by step; None if it was not asked for."""
+        """The critical path through the processors, step by step; None unless it was requested."""
         metric = self.settings.path
         return None if metric is None else ExecutedPath(metric, self.execution.path)
 

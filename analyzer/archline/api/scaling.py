@@ -57,7 +57,7 @@ def scale(
 
     `vary="c=1..8"` names a size that grows, a list names several that grow together; `at` has the other sizes.
     Raises ArchlineError as `energy` does; AL411 if sizes that grow together have different numbers of values, or the
-    processors do not grow. With `measured`, costs that are not exact are counted in runs on small data.
+    processors do not grow. With `measured` counts of simulated runs replace derived costs.
     """
     chosen = adjust_machine(machine, parameters)
     varied = [vary] if isinstance(vary, str) else list(vary)

@@ -285,7 +285,7 @@ def _list_multiple_processor_facts(module: model.Module, node: s.Algorithm) -> t
 
 
 def _select_sharper_cost(found: Cost, everywhere: Cost) -> Cost:
-    """Return the cost `found` in the case, unless only the cost `everywhere` is exact."""
+    """Return the cost `found` under the facts, unless it is not exact and the cost `everywhere`, for all sizes, is."""
     return everywhere if everywhere.exact and not found.exact else found
 
 

@@ -40,7 +40,7 @@ class TiedSizes:
 
 
 def find_tied_sizes(facts: tuple[s.Fact, ...]) -> TiedSizes | None:
-    """Find in facts the base b of `P is power of b`, and equations between sizes; None if there is no such fact."""
+    """Find in facts the base b of `P is power of b`, and equations between sizes; None if no fact is of this form."""
     powers: list[int] = []
     same: dict[str, str] = {}
     for fact in facts:

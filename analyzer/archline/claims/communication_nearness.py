@@ -87,7 +87,7 @@ def _express_in_sizes(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, m
 
 
 def _is_equal(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Poly) -> bool:
-    """Test whether words and bound are equal, multiplied out."""
+    """Test whether words and bound are one polynomial, not merely of one growth."""
     lead = bound.cases[0].lead
     whole = None if bound.held is None else s.Binary("-", lead, bound.held, span=lead.span)
     in_sizes = None if whole is None else _express_in_sizes(costs, bounds, whole, costs["memory"].upper)
@@ -162,7 +162,7 @@ def _convert_to_float(value: Constant) -> float:
 
 
 def _find_factor(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Cost, memory: Cost) -> str:
-    """Find the smallest candidate factor that is proved from the closed form of words, as text; empty without one."""
+    """Find the smallest candidate factor that is proved from the closed form of words, as text; empty if none is."""
     assert words.upper is not None
     lead = _express_in_sizes(costs, bounds, bound.cases[0].lead, memory.upper)
     text = costs.text(words.upper)

@@ -372,7 +372,7 @@ class _Comparison:
         return f"derived {derived}, claimed {relation} {claimed}"
 
     def _evaluate_claimed(self, point: Mapping[str, int]) -> tuple[Fraction, Fraction]:
-        """Return an interval that encloses the claimed value at a point; the ends are equal if it is rational."""
+        """Return an interval that encloses the claimed value at a point; the ends are equal if this is rational."""
         try:
             return bounds_of_value(evaluate(self.asked.known.restore(self.claimed), point))
         except EvaluationError:

@@ -158,7 +158,7 @@ class _CounterexampleCheck:
 
 
 def decide_by_recurrence(asked: ClaimQuery) -> Verdict | None:
-    """Decide a growth claim from the growth of the cost's recurrence; None if there is no recurrence."""
+    """Decide a growth claim from the growth of the cost's recurrence; None if it has none."""
     claim, cost = asked.claim, asked.cost
     if asked.is_comparison or claim.processors is not None or cost.recursion is None:
         return None
@@ -346,7 +346,6 @@ def _find_one_sided_zero(asked: ClaimQuery, proved: bool) -> Verdict | None:
 
 
 def _are_both_zero(asked: ClaimQuery, point: Mapping[str, int]) -> bool:
-    """Test whether cost and claim are 0 at a point."""
     ends = _evaluate_cost(asked.cost, point)
     return _evaluate_claim(asked.claim, point) == 0 and ends is not None and ends[1] <= 0
 

@@ -78,7 +78,10 @@ def find_library_target(algorithm: s.Algorithm) -> str | None:
 def compare_published_bounds(
     module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
 ) -> PublishedComparison | None:
-    """Compare the published bounds of a library algorithm with the derived one; None if either is unknown."""
+    """Compare the published bounds of a library algorithm with the derived one.
+
+    None for other algorithms, or if no bound for any schedule is derived.
+    """
     entry = load_published_tables()["algorithms"].get(find_library_target(algorithm))
     if entry is None or cost.any_schedule_bound is None:
         return None

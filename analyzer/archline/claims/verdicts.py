@@ -104,7 +104,7 @@ Tactic: TypeAlias = Callable[[ClaimQuery], Verdict | None]
 
 
 def find_first_decided(asked: ClaimQuery, tactics: Iterable[Tactic]) -> Verdict | None:
-    """Return the first verdict that is not unknown; else that of the first tactic that applies, or None."""
+    """Return the first verdict that is not unknown, else that of the first tactic that applies; None if none does."""
     first_verdict: Verdict | None = None
     for tactic in tactics:
         verdict = tactic(asked)

@@ -144,7 +144,7 @@ def _add_metric_to_report(report: CostReport, metric: str) -> CostReport:
 
 
 def _read_values(options: argparse.Namespace) -> Given | None:
-    """Return the values of `--at` and `--cache` together; None if there is no `--at`."""
+    """Return the values of `--at` and `--cache` together; None if `--at` is missing."""
     from archline.costs.sizes import read_settings
 
     if options.at is None:

@@ -220,7 +220,7 @@ def apply_configuration(
 
 
 def _is_cache_given(options: argparse.Namespace) -> bool:
-    """Test whether `--at` or one of the machines determines the cache."""
+    """Test whether `--at` or one of the machines gives the cache, so that the default is not used."""
     from archline.energy.caches import find_cache
 
     machines = read_machines(options) if getattr(options, "machines", None) else []

@@ -98,7 +98,7 @@ def _add_level_caches(machine: Machine, settings: Settings, processors: Processo
 
 
 def _read_path_metric(options: argparse.Namespace) -> str | None:
-    """Return the metric whose critical path is shown; None if there is no `--explain`. Raises ArchlineError (AL411)."""
+    """Return the metric whose critical path is shown; None if `--explain` is missing. Raises ArchlineError (AL411)."""
     if not options.explain:
         if options.metric is not None:
             raise error(rules.OPTIONS_CLASH, "`--metric` needs `--explain`")

@@ -75,7 +75,8 @@ def compare_subjects(
 ) -> CostComparison:
     """Compare all pairs of subjects in growth, and at sizes on machines if these are given.
 
-    The growth of programs on a grid is that for several processors along each axis, unless `everywhere`. Raises
+    The growth of programs on a grid is that for several processors along each axis, unless `everywhere`. With
+    `execute`, programs are run on generated data where the bounds do not decide. Raises
     ArchlineError (AL411 for fewer than two subjects, or sizes without a machine).
     """
     if given_by == "bytes" and not machines:
@@ -157,7 +158,7 @@ def _check_options(
 def _choose_model(subjects: Sequence[Subject], machines: Sequence[Machine], levels: bool, by: str | None) -> Model:
     """Return the model that formulas and grids among the subjects need, else the default one for `by`.
 
-    The default depends on `levels`, which tells that levels of caches are compared.
+    With `levels` the default may be the model with the levels of caches.
 
     Raises ArchlineError (AL411) if they need different ones.
     """
@@ -243,7 +244,7 @@ _BARE_MACHINE = replace(
 
 @dataclass
 class _PairwiseComparison:
-    """The comparison of all pairs of subjects at sizes on machines; each estimate is made once."""
+    """The comparison of all pairs of subjects at sizes on machines. Memoised: estimates."""
 
     subjects: Sequence[Subject]
     names: Sequence[str]

@@ -77,7 +77,7 @@ def _check_run_point(chosen: AlgorithmSubject, at: Given, settings: Settings) ->
 
 
 def _has_vectors(chosen: AlgorithmSubject) -> bool:
-    """Test whether a parameter that is read is a vector."""
+    """Test whether some parameter that is read is a vector: an array with one dimension."""
     return any(_is_vector(parameter) for parameter in chosen.algorithm.node.parameters)
 
 

@@ -214,7 +214,7 @@ class CostOrder:
         return "" if all(map(self._is_positive, amounts)) else self._describe_zero(side, 1)
 
     def _is_positive(self, amount: SizedCost) -> bool:
-        """Test whether a cost is proved to be above 0 at all sizes."""
+        """Test whether a cost is proved to be above 0 at all sizes; False if it may be 0 or this is unknown."""
         scope = self.sizes.scope
         try:
             return amount.cost.lower is not None and scope.facts.positive(amount.in_sizes(amount.cost.lower, scope))
@@ -354,7 +354,7 @@ class CostOrder:
     def _decide_by_boxes(self) -> OrderVerdict | None:
         """Decide the claim on a finite range, by bounds over boxes of sizes, which are halved until they decide.
 
-        None without such a range, or if boxes do not decide.
+        None if the range is not finite, or boxes do not decide.
         """
         import numpy as np
 
@@ -425,7 +425,7 @@ def separate_parts(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Exp
 def _iterate_bound_cases(
     amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool
 ) -> Iterator[tuple[Facts, _AmountBounds]]:
-    """Yield facts and bounds of an amount in each case of `facts`: by its pieces, and with `apart` also by cache."""
+    """Yield facts and bounds of an amount in each case of `facts`: by its pieces, if `apart` also by cache sizes."""
     scope, plans = sizes.scope, amount.cost.plans[::-1]
     needs = {plan: [facts.simplify(amount.in_sizes(need, scope)) for need in plan.where.needs] for plan in plans}
     conditions = [needs[plan] for plan in plans if plan.shown == "page"] if apart else []

@@ -98,7 +98,7 @@ class Sizes:
 
     @cached_property
     def _points(self) -> LazyList[Point]:
-        """The points, computed once for several comparisons."""
+        """The points, which are searched as they are taken. Memoised: in this object, for several comparisons."""
         searched = list_valid_sizes(self.algorithm, self.scope, self.names, constants=self.constants)
         return LazyList(chain(filter(self.allowed, self.interest), searched))
 

@@ -55,7 +55,7 @@ class SizeNames:
 
     @staticmethod
     def of(module: Module, algorithm: s.Algorithm, free: Iterable[str] = ()) -> SizeNames:
-        """Collect the names of an algorithm; `free` are those in its costs, which have no value without them."""
+        """Collect the names of an algorithm; `free` are names in its costs that also need values."""
         signature = module.signatures[algorithm]
         sizes = {name: signature.at_least.get(name, 1) for name in signature.size_names}
         amounts = tuple(find_cost_symbols(module.externs.values()))

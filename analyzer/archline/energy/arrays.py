@@ -114,7 +114,7 @@ def _evaluate_upper(subject: AlgorithmSubject, cost: Cost, sizes: Mapping[str, A
 
 
 def float_values(known: ExactValues) -> dict[str, float]:
-    """Return the values at a point as floats: upper ends by name, lower ends with the prefix of lower bounds."""
+    """Return the values at a point as floats: upper bounds by name, lower ones with the prefix of lower bounds."""
     values = {name: float(interval.upper) for name, interval in known.values.items()}
     return values | {f"{LOWER_PREFIX}{name}": float(interval.lower) for name, interval in known.values.items()}
 

@@ -147,7 +147,7 @@ class Settings:
     path: str | None = None
 
     def takes_levels(self, at: Container[str]) -> bool:
-        """Whether the caches may be those of a machine's levels, since no other cache is asked for."""
+        """Whether the caches may be those of a machine's levels, since no other cache is given."""
         return not (self.chosen_cache or "Z" in at or "L" in at)
 
     def on(self, machine: Machine, levels: Collection[str] = ()) -> Settings:

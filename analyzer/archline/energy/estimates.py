@@ -323,7 +323,7 @@ class Estimate:
 
     @property
     def margin(self) -> Interval | None:
-        """The ratio of the largest side to the next one; None if there is no next one, or it may be 0."""
+        """The ratio of the largest side to the next one; None if that is missing or may be 0."""
         rest = [self.sides[name] for name in self.next_sides]
         if not rest:
             return None

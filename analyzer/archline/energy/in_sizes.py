@@ -51,7 +51,7 @@ class InSizes:
 
     @cached_property
     def where(self) -> tuple[s.Fact, ...]:
-        """All facts of the sizes; on a grid in sizes alone, if these determine the number of processors."""
+        """All facts of the sizes; on a grid without P, if the sizes determine the number of processors."""
         return express_facts_in_sizes(self.derived.node)
 
     def ratio(self, other: InSizes, metric: str) -> str | None:

@@ -260,7 +260,7 @@ def find_impossible_quantities(
 
 
 def _find_wrong_levels(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, str]]:
-    """Yield capacities of levels that are not whole lines, or smaller than that of the level before."""
+    """Yield capacities of levels that are not multiples of the line, or smaller than that of the level before."""
     before: Quantity | None = None
     for level in LEVELS:
         size, line = quantities.get(f"{level}_capacity"), quantities.get(f"{level}_line", quantities.get("line"))

@@ -193,7 +193,7 @@ def suggest_unit(written: str, base: str) -> str:
 
 
 def suggest_number(written: str) -> str | None:
-    """Suggest a numeral for a text that is not a number; None if there is no clear correction."""
+    """Suggest a numeral for a text that is not a number; None if no correction is clear."""
     match = AMOUNT.fullmatch(written)
     if match is not None and parse_unit(correct_unit(match[2])) is not None:
         return f'write value = "{match[1]}" and unit = "{correct_unit(match[2])}"'
@@ -213,7 +213,7 @@ def find_meant_quantity(name: str) -> str | None:
 
 
 def suggest_quantity(name: str) -> str | None:
-    """Return a hint with the quantity that a name may mean, or None."""
+    """Return a hint with the quantity that a name may mean; None if none is similar."""
     meant = find_meant_quantity(name)
     return f"did you mean `{meant}`?" if meant else None
 

@@ -33,7 +33,7 @@ class CacheUsed:
 
     @property
     def origin(self) -> str:
-        """The origin of the cache; empty if a user asked for it."""
+        """The origin of the cache; empty if a user gave it."""
         return "" if self.chosen else "the machine's" if self.of_machine else "assumed"
 
 

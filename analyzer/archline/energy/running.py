@@ -59,7 +59,7 @@ class ExecutedRun:
 
     @property
     def counts(self) -> RunCounts:
-        """Flops, work, span, accesses, io, writebacks, memory; io is None if there is no cache."""
+        """Flops, work, span, accesses, io, writebacks, memory; io is None if a cache is missing."""
         return self.execution.counts
 
     @property

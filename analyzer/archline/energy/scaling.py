@@ -91,7 +91,7 @@ class Scaling:
     def base(self, quantity: str) -> ScaleStep | None:
         """Return the step that a quantity is compared with: the fewest processors with room, at which it is not 0.
 
-        None if it is unknown or 0 at all of them.
+        None if it is unknown or 0 at all processors with room.
         """
         known = ((step, step.quantity(quantity)) for step in self.steps if step.fits and step.result is not None)
         return next((step for step, value in known if value is not None and value.upper > 0), None)

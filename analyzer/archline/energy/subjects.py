@@ -149,7 +149,7 @@ class AlgorithmSubject:
         return enclose_cost(self.cost("P"), self.report.point_of_run(at, self._required_names, option)).upper
 
     def basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
-        """Return the inputs at sizes: executed if asked for or if some cannot be derived, else derived.
+        """Return the inputs at sizes: executed if `settings` say so or if some cannot be derived, else derived.
 
         Raises ArchlineError: AL401 to AL408 for wrong sizes, AL414 if an input can be neither derived nor executed, and
         as a run does.
@@ -349,7 +349,7 @@ def _find_algorithm(target: str) -> AlgorithmUnderFacts:
 
 
 def has_only_numbers(subjects: Iterable[Subject]) -> bool:
-    """Whether all are formulas of numbers alone, which have a value without sizes."""
+    """Whether all subjects are formulas of numbers only, which have a value though no sizes are given."""
     return all(isinstance(candidate, FormulaSubject) and not candidate.target.sizes for candidate in subjects)
 
 
@@ -443,7 +443,10 @@ FLOOR_AMOUNTS = ("memory", "node_memory", "P", "nodes")
 def derive_energy_floor(
     report: DerivedCosts, on: ModelOnMachine, amounts: Mapping[str, Interval], at: Mapping[str, Number]
 ) -> EnergyFloor | None:
-    """Return a lower bound on the energy of any algorithm with the memory and processors of this one, or None."""
+    """Return a lower bound on the energy of any algorithm with the memory and processors of this one.
+
+    None if that is unknown.
+    """
     communication = report.communication
     memory, processors = amounts.get("memory"), amounts.get("P")
     if on.model.processors != "P" or communication is None or memory is None or processors is None or not memory.lower:

@@ -141,9 +141,9 @@ def _read_number(text: str) -> Fraction:
 
 
 def constraints_of_fact(reading: FormulaReader, fact: s.Fact, whole: bool) -> Iterator[Constraint]:
-    """Yield the constraints of a fact about variables of an optimisation, `whole` if these are integers.
+    """Yield the constraints of a fact about variables of an optimisation, which are integers if `whole`.
 
-    Facts that are no comparisons give none, and need integers: raises ArchlineError (AL411) for others.
+    Facts other than comparisons give none; unless `whole` they raise ArchlineError (AL411).
     """
     match fact:
         case s.Binary(op="<=" | ">=" | "==" | "<" | ">" as op, left=left, right=right):

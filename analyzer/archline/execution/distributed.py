@@ -105,7 +105,10 @@ def launch_on_grid(
     attempt: Callable[[RunPlan, Room | None, int | None], Run | Room | None],
     steps: int | None = None,
 ) -> Run:
-    """Run on a grid by `launch_attempts`; at first as plain Python with a limit of steps for each processor."""
+    """Run on a grid by `launch_attempts`; at first as plain Python with a limit of steps for each processor.
+
+    The run is compiled from the start if `compiled` is true, never if it is false.
+    """
     fuel = max(PLAIN_STEPS // math.prod(shape), 1000)
     return launch_attempts(plan, compiled, attempt, Room(INITIAL_WORDS), fuel, steps)
 
@@ -144,7 +147,10 @@ def make_grid_result(
     seconds: float,
     traced: tuple[PathPiece, ...] = (),
 ) -> Run:
-    """Return the result of a run, on simulated or real processors: each metric along its longest path."""
+    """Return the result of a run, on simulated or real processors: each metric along its longest path.
+
+    `replicated` tells whether several processors read one element of the input.
+    """
     two_levels = any(axis.within is not None for axis in plan.algorithm.grid)
     shown = {name: index for index, name in enumerate(METRICS) if two_levels or not name.startswith("node_")}
     counts, paths = [processor.counts for processor in processors], [processor.path for processor in processors]
@@ -197,7 +203,7 @@ def _find_node_memory(nodes: Sequence[int], counts: Sequence[RunCounts]) -> int:
 def _find_longest_time(paths: Sequence[CriticalPath]) -> tuple[Fraction, Fraction] | None:
     """Return the time of the slowest path, and the sum of the times of each metric's longest path.
 
-    None without prices.
+    None if prices are missing.
     """
     prices = paths[0].prices
     if not prices.ticks:

@@ -85,7 +85,10 @@ def _define_functions(functions: list[str], names: dict[str, Any]) -> None:
 
 
 def make_stop_error(program: GeneratedProgram, state: Any, processor: str = "") -> ArchlineError:
-    """Return the error for a run that stopped, from the site and the values in its state; it names `processor`."""
+    """Return the error for a run that stopped; it names `processor`.
+
+    The state has the number of the place in the source, and the values that its message shows.
+    """
     site = program.site(int(state[SITE]))
     values = [int(state[FIRST_VALUE + index]) for index in range(5)]
     if site.rule is rules.RACE:

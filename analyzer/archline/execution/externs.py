@@ -46,7 +46,7 @@ def _compute_cosine(x: float) -> float:
 
 
 def convert_result(name: str, function: Callable[..., Any], result: str | None) -> Callable[..., Any]:
-    """Wrap a function so that its value has the extern's type; ints beyond 64 bits become NO_INT."""
+    """Wrap a function so that its value has the type `result`, ints beyond 64 bits as NO_INT; `name` has no effect."""
 
     def call(*arguments: Any) -> Any:
         value = function(*arguments)

@@ -34,8 +34,8 @@ Tag = tuple[int, int, tuple[int, ...]]
 class Step:
     """One step of a processor: it sends `payload` to rank `to`, and receives `words` words from rank `source`.
 
-    Ranks are None without such a message; they may be the processor's own. `words` is None for a message without a
-    buffer. `called` is the number of the call in the outermost algorithm which the step is part of; None for steps of
+    A rank is None if it does not send, or receive; it may be the processor's own. `words` is None for a message without
+    a buffer. `called` is the number of the call in the outermost algorithm which the step is part of; None for steps of
     that algorithm itself.
     """
 
@@ -52,8 +52,9 @@ class Step:
 class Processor:
     """One processor: its rank, its memory, the global arrays, and which of their elements were written.
 
-    `written` has the site of the `output` that wrote each element of the global arrays (0: none), `readers` the rank
-    that read each (-1: none, -2: several); `called` is the number of the call in the outermost algorithm entered last.
+    `written` has the number of the `output` statement that wrote each element of the global arrays (0: none), `readers`
+    the rank that read each (-1: none, -2: several); `called` is the number of the call in the outermost algorithm
+    entered last.
     """
 
     rank: int
@@ -86,11 +87,14 @@ class Processor:
         return UNSET_REAL if real else NO_INT
 
     def has_unset(self, words: Words, real: int) -> bool:
-        """Test whether any word is unset."""
+        """Test whether any word is unset: None in plain Python, else a pattern that `real` chooses."""
         return bool((words == self.unset(real)).any()) if self.compiled else None in words
 
     def read(self, place: Place, site: int) -> Words:
-        """Return the words of a buffer in row-major order. Stops the run at `site` if a word is unset."""
+        """Return the words of a buffer in row-major order. Stops the run if a word is unset.
+
+        `site` is the number of the place in the source, for diagnostics.
+        """
         words = fetch_words(self.arrays[1], find_addresses(place))
         if self.has_unset(words, place[0]):
             fail(self.state, site)
@@ -118,7 +122,7 @@ def fetch_words(memory: Any, addresses: Any) -> Words:
 
 
 def put_words(memory: Any, addresses: Any, words: Words) -> None:
-    """Write words to a slice or a list of addresses."""
+    """Write words to `addresses`, a slice or a list of the same length."""
     if isinstance(memory, list) and not isinstance(addresses, slice):
         for address, word in zip(addresses, words, strict=True):
             memory[address] = word
@@ -186,7 +190,10 @@ class ProcessorGroup:
         return self._parts[axes]
 
     def split(self, axis: int, parts: int, site: int) -> ProcessorGroup:
-        """Return the group with an axis of extent e split in two, of `parts` and e/parts. Stops if that is inexact."""
+        """Return the group with an axis of extent e split in two, of `parts` and e/parts.
+
+        Stops the run if that is inexact; `site` is the number of the place in the source, for diagnostics.
+        """
         extent = self.ranks.shape[axis]
         if parts < 1 or extent % parts:
             fail(self.processor.state, site, extent, parts)
@@ -196,7 +203,10 @@ class ProcessorGroup:
         return ProcessorGroup(self.processor, self.ranks.reshape(shape), coordinates, self.context, self.called)
 
     def partner(self, coordinates: tuple[int, ...], axes: tuple[int, ...], site: int) -> int:
-        """Return the rank at `coordinates` on `axes`, and at this processor's coordinates on the other axes."""
+        """Return the rank at `coordinates` on `axes`, and at this processor's coordinates on the other axes.
+
+        Stops the run if there is none; `site` is the number of the place in the source, for diagnostics.
+        """
         position = list(self.coordinates)
         for axis, coordinate in zip(axes, coordinates, strict=True):
             if not 0 <= coordinate < self.ranks.shape[axis]:
@@ -238,7 +248,10 @@ class ProcessorGroup:
 
     # Global arrays
     def load(self, target: Place, source: Place, site: int) -> None:
-        """Load part of a global array into memory."""
+        """Load part of a global array into memory. Stops the run if an element is unset.
+
+        `site` is the number of the place in the source, for diagnostics.
+        """
         processor = self.processor
         addresses = find_addresses(source)
         words = fetch_words(processor.shared[1], addresses)
@@ -254,7 +267,10 @@ class ProcessorGroup:
         processor.readers[addresses] = np.where((before == -1) | (before == processor.rank), processor.rank, -2)
 
     def store(self, target: Place, source: Place, site: int, twice: int) -> None:
-        """Store a buffer in a global array. Stops at site `twice` if an element has been stored before."""
+        """Store a buffer in a global array. Stops the run if an element is unset, or has been stored before.
+
+        `site` and `twice` are the numbers of the place in the source for either, for diagnostics.
+        """
         processor = self.processor
         words = processor.read(source, site)
         addresses = find_addresses(target)

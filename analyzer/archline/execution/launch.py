@@ -92,7 +92,11 @@ class FinishedRun:
 
 
 def launch_run(plan: RunPlan, compiled: bool | None, steps: int | None = None) -> FinishedRun:
-    """Run to the end, or raise ArchlineError."""
+    """Run to the end, or raise ArchlineError.
+
+    The run is compiled from the start if `compiled` is true, never if it is false (then `steps` limits it), and once it
+    proves long if it is None.
+    """
 
     def attempt(plan: RunPlan, room: Room | None, fuel: int | None) -> FinishedRun | Room | None:
         return _try_plain(plan, fuel) if room is None else _try_compiled(plan, room)

@@ -100,7 +100,7 @@ class _Header:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the words on a line with an entry."""
+        """The names of the items on the line of an entry of the file, in order."""
         if self.dense:
             return ("value",)
         return ("row", "col") if self.field == "pattern" else ("row", "col", "value")

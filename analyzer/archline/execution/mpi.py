@@ -123,7 +123,7 @@ class Mailbox:
             self.send(receiver, key, letter)
 
     def send(self, receiver: int, key: Key, thing: object) -> None:
-        """Send without waiting; the request is kept until the message has left."""
+        """Send without waiting; the request is stored until the message has left."""
         self._leaving = [request for request in self._leaving if not request.Test()]
         self._leaving.append(self.comm.isend((key, thing), receiver))
 
@@ -173,7 +173,7 @@ class Mailbox:
         return thing
 
     def gather(self, key: Key, own: Any) -> list[Any]:
-        """Wait for what all other ranks share under a key; return it by rank, with `own` for this rank."""
+        """Wait for what all other ranks share under a key; return it by rank, with `own` as that of this rank."""
         return [
             own if rank == self.rank else self.wait(partial(self.remove_message, key, rank))
             for rank in range(self.size)

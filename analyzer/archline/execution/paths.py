@@ -23,7 +23,7 @@ Values = tuple[int, ...]
 
 @record(slots=True)
 class Prices:
-    """The time of a unit of each metric in ticks (a second has `scale` ticks); `ticks` is empty without prices."""
+    """The time of a unit of each metric in ticks (a second has `scale` ticks); empty if prices are missing."""
 
     ticks: tuple[int, ...] = ()
     scale: int = 1
@@ -73,7 +73,10 @@ class CriticalPath:
     own: list[int] = field(default_factory=lambda: [0] * len(METRICS))
 
     def begin_step(self, site: int, called: int | None, to: int | None, source: int | None) -> None:
-        """Record the site, the call and the partners of the step that begins; called before `compute`."""
+        """Record the step that begins: the number of its place in the source, its call and its partners.
+
+        Called before `compute`.
+        """
 
     def add_computation(self, flops: int, work: int) -> Values:
         """Add the computation since the last step; `flops` and `work` are totals. Return the values."""

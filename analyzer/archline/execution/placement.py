@@ -114,7 +114,7 @@ def write_array(memory: Any, placement: Placement, array: NDArray[Any]) -> None:
 
 
 def read_array(memory: Any, placement: Placement, real: bool) -> NDArray[Any]:
-    """Copy an array out of memory; an element left unset is nan, or -2^63 in an int array."""
+    """Copy an array out of memory; an element left unset is nan if the array is `real`, else -2^63."""
     if isinstance(memory, list):
         missing = float("nan") if real else NO_INT
         values = [memory[address] for address in placement.addresses().ravel().tolist()]

@@ -26,7 +26,10 @@ def is_progress_shown(progress: bool | None) -> bool:
 
 @contextmanager
 def show_progress(name: str, state: Any, progress: bool | None) -> Iterator[None]:
-    """Show the steps of a run on standard error once it takes longer than two seconds."""
+    """Show the steps of a run on standard error once it takes longer than two seconds.
+
+    It is shown as `progress` says, or for None if standard error is a terminal.
+    """
     if not is_progress_shown(progress):
         yield
         return
@@ -53,7 +56,10 @@ def _watch_steps(name: str, state: Any, done: threading.Event) -> None:
 
 
 def run_in_large_stack(work: Callable[[], Result], state: Any, recursive: bool) -> Result:
-    """Run work in a thread with a stack for recursion. An interrupt sets the fuel in `state` to stop it, and waits."""
+    """Run work in a thread, with a large stack if it is `recursive`.
+
+    An interrupt sets the fuel in `state` so that the work stops, waits for it, and is raised.
+    """
     outcome: list[Result] = []
     failure: list[BaseException] = []
 

@@ -93,7 +93,10 @@ def into_serial(mem: Any, bag: int, task: int) -> int:
 
 @helper
 def check_race(state: Words, shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
-    """Stop the run at `site` if the access in an entry of the shadow is parallel to the running task."""
+    """Stop the run if the access in an entry of the shadow is parallel to the running task.
+
+    `site` is the number of the place in the source, for diagnostics.
+    """
     accessor = shadow[entry]
     if accessor > 0 and accessor != task + 1 and bags[find_root(parents, accessor - 1)] == PARALLEL:
         state[OTHER_SITE] = shadow[entry + 1]

@@ -40,9 +40,10 @@ class RunCounts:
     """The counts of one run, by the rules of docs/reference/cost-rules.md.
 
     `flops_by_kind` has the kinds add, sub, mul, div, pow, compare, min, max, the names of intrinsics, and declared.
-    `io` and `writebacks` are numbers of lines, `bytes` the size of all these lines; None without a cache. `memory` is
-    the maximum number of words in arrays that are alive together. `steps` is the other work by kind: iterations, tests,
-    calls, and operations on ints. `declared` has the declared costs in metrics other than flops, work and span.
+    `io` and `writebacks` are numbers of lines, `bytes` the size of all these lines; None if a cache is missing.
+    `memory` is the maximum number of words in arrays that are alive together. `steps` is the other work by kind:
+    iterations, tests, calls, and operations on ints. `declared` has the declared costs in metrics other than flops,
+    work and span.
 
     On a grid flops, work and each metric of `communication` (words, messages, node_words, node_messages) are those of
     its longest path through the processors; the span is the work; accesses and memory are the maximum over processors.

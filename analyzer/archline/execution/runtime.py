@@ -109,7 +109,10 @@ def common_divisor(left: int, right: int) -> int:
 # Facts about arrays of integers: if one breaks a rule, the run stops with the position and the value in the state.
 @helper
 def offsets_total(ints: Words, state: Words, site: int, base: int, entries: int, stride: int, unset: Any) -> int:
-    """Return the last of `entries` offsets; stop at `site` unless they start at 0 and do not decrease."""
+    """Return the last of `entries` offsets; stop the run unless they start at 0 and do not decrease.
+
+    `site` is the number of the place in the source, for diagnostics.
+    """
     before = 0
     for k in range(entries):
         value = ints[base + k * stride]
@@ -138,7 +141,10 @@ def longest_gap(ints: Words, base: int, entries: int, stride: int) -> int:
 
 @helper
 def index_bound(ints: Words, state: Words, site: int, base: int, entries: int, stride: int, unset: Any) -> int:
-    """Return the smallest number above every index; stop at `site` if one is unset or negative."""
+    """Return the smallest number above every index; stop the run if one is unset or negative.
+
+    `site` is the number of the place in the source, for diagnostics.
+    """
     bound = 0
     for k in range(entries):
         value = ints[base + k * stride]
@@ -155,7 +161,7 @@ def index_bound(ints: Words, state: Words, site: int, base: int, entries: int, s
 def plain_allocate(mem: Any, base: int, words: int, alive: int, real: int) -> None:
     """Make words of memory from `base` on unset, for a local array; lists grow as needed.
 
-    `alive` is the number of words in arrays that are alive then, for the peak.
+    `alive` is the number of words in arrays that are alive then, for the peak. `real` has no effect.
     """
     memory, state = mem[0], mem[2]
     if base + words > state[CAPACITY]:
@@ -269,7 +275,7 @@ GRID_FUNCTIONS: dict[str, Callable[..., Any]] = {**arithmetic.PLAIN_FUNCTIONS, "
 
 
 def make_namespace(compiled: bool) -> dict[str, Any]:
-    """Return the global names of generated code."""
+    """Return the global names of generated code: with `compiled` the functions on arrays, else those on lists."""
     names: dict[str, Any] = {function.__name__: function for function in SHARED_FUNCTIONS}
     names["StoppedError"] = StoppedError
     names["infinity"] = math.inf

@@ -76,7 +76,7 @@ class RunningProcessor:
 
 @record(slots=True)
 class Locations:
-    """Spans of sites and coordinates of ranks, for errors about processors.
+    """Spans of numbered places in the source, and coordinates of ranks, for errors about processors.
 
     `algorithm` is the outermost one, `calls` has its calls by number.
     """
@@ -150,7 +150,7 @@ def _describe_words(count: int | None) -> str:
 
 
 def find_stop(running: RunningProcessor, problem: StoppedError | ArchlineError, places: Locations) -> Stop:
-    """Return why a processor stopped: the error to report, or the site of a limit."""
+    """Return why a processor stopped: the error to report, or the number of the limit that it reached."""
     if isinstance(problem, ArchlineError):
         return problem
     state, where = running.memory.state, places.name_processor(running.rank)

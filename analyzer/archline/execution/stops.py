@@ -12,12 +12,12 @@ Words = MutableSequence[Any]
 
 
 class StoppedError(Exception):
-    """The run stopped early; the state has the site and the reason."""
+    """The run stopped early; the state has the number of the place in the source, and values for its message."""
 
 
 @helper
 def fail(state: Words, site: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, call: int = 0) -> None:
-    """Record the site and the reason, and stop the run."""
+    """Record `site`, the number of the place in the source, and values for its message; stop the run."""
     state[SITE] = site
     state[FIRST_VALUE] = a
     state[FIRST_VALUE + 1] = b

@@ -28,7 +28,7 @@ NAMES_OF_TYPES = {"any", "operator", "size"}
 
 
 def _collect_reserved() -> frozenset[str]:
-    """Return the words in the grammar, literals and choices in patterns, that cannot be names; intrinsics and pi."""
+    """Return what cannot be a name: literals of the grammar and choices in its patterns, intrinsics, and pi."""
     text = re.sub(
         r"^//.*", "", (find_resource("grammar") / "archline.lark").read_text(encoding="utf-8"), flags=re.MULTILINE
     )
@@ -179,7 +179,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         )
 
     def _find_header(self, meta: Meta, name: Token) -> Span:
-        """Return the header's line: a diagnostic about a loop points at it, not at the whole body."""
+        """Return the header's line: a diagnostic about a loop points at it, not at the body. `name` has no effect."""
         span = self._make_span(meta)
         line = self._source.lines[span.line - 1] if span.line <= len(self._source.lines) else ""
         return Span(self._source, span.line, span.column, span.line, max(len(line.rstrip()), span.column) + 1)

@@ -81,7 +81,7 @@ def _find_graph(module: Module) -> _CallGraph:
 
 
 class _CallGraph:
-    """Callees, and components with their properties, found once for each algorithm that is asked for."""
+    """Callees, and components with their properties. Memoised: by algorithm."""
 
     def __init__(self, module: Module) -> None:
         self._module = module

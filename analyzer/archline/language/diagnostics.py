@@ -53,7 +53,7 @@ def list_rules() -> dict[str, Rule]:
 
 @record
 class Diagnostic:
-    """One finding. `span` is its place in a source; else `path`, and `line` if known."""
+    """One finding. `span` is its position in a source; else `path`, and `line` if known."""
 
     rule: Rule
     message: str
@@ -68,13 +68,13 @@ class Diagnostic:
 
     @property
     def place(self) -> str:
-        """The place as `file:line:column`, without unknown parts."""
+        """The position as `file:line:column`, without unknown parts."""
         if self.span is not None:
             return str(self.span)
         return ":".join(str(part) for part in (self.path, self.line) if part is not None)
 
     def render(self) -> str:
-        """Return the finding as text: place, code, message, the source line with a caret, the hint."""
+        """Return the finding as text: position, code, message, the source line with a caret, the hint."""
         head = f"{self.place}: " if self.place else ""
         parts = [f"{head}{self.rule.code}: {self.message}"]
         if self.span is not None:

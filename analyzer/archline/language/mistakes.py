@@ -111,7 +111,7 @@ _LINES: tuple[tuple[str, str], ...] = (
 
 
 def suggest_for_line(line: str) -> str | None:
-    """Return the hint of the first mistake that the line's code shows, or None."""
+    """Return the hint of the first mistake that the line's code shows; None if it shows none."""
     return next((match.expand(hint) for pattern, hint in _LINES if (match := re.search(pattern, line))), None)
 
 
@@ -152,7 +152,7 @@ def suggest_at_place(kind: str, line: str, column: int, accepted: Collection[str
 
 
 def suggest_growth(line: str) -> str | None:
-    """Return the hint for a growth after a relation, as in `work = O(n)`, or None."""
+    """Return the hint for a growth after a relation, as in `work = O(n)`; None if there is none."""
     growth = r"(O|Theta|Omega)\b(?! *=) *(\((?:[^()]|\([^()]*\))*\))?"
     claimed = re.search(rf"(\w+(?:\(\w+\))?) *(?:[=<>]=?|[~:]|\bin\b) *{growth}", line)
     fine = claimed and claimed[3] and not re.search(r"\w +\w", claimed[3])
@@ -188,7 +188,7 @@ def count_brackets(code: str) -> int:
 
 
 def find_unclosed(lines: Sequence[str], number: int, column: int) -> tuple[int, int, str] | None:
-    """Return the innermost bracket open before a place: its line and column (all from 1) and itself, or None."""
+    """Return the innermost bracket open before a place: its line and column (from 1) and itself; None if none is."""
     stack: list[tuple[int, int, str]] = []
     for line_number, line in enumerate(lines[:number], 1):
         end = column - 1 if line_number == number else len(line)

@@ -112,7 +112,7 @@ class RequiredEquality:
 class Agreement:
     """The values on which the processors that call an algorithm must agree, and the axes along which it communicates.
 
-    `data` is the first place where data decides which messages exist, `output` where it decides the output.
+    `data` is the first span where data decides which messages exist, `output` where it decides the output.
     """
 
     needs: tuple[RequiredEquality, ...]

@@ -164,7 +164,10 @@ def _fill_lines(lines: list[str], group: Bracketed, comments: Sequence[s.Comment
 
 
 def _write_comment(lines: list[str], comment: s.Comment, margin: int, broken: bool) -> bool:
-    """Write a comment after the last line, or below it if it was alone; return whether the next line is a new one."""
+    """Write a comment after the last line, or below it if it was alone or the line is `broken` by another comment.
+
+    Returns True: the next entry begins a new line.
+    """
     if comment.alone or broken:
         lines.append(" " * margin + comment.text)
     else:

@@ -34,7 +34,7 @@ class Suppression:
 
 
 def list_suppressions(program: s.Program, algorithms: Container[str], *, whole: bool) -> tuple[Suppression, ...]:
-    """Return the suppressions of a program, in order; without `whole` only those inside one of the `algorithms`."""
+    """Return the suppressions of a program, in order: all of the file if `whole`, else those in `algorithms`."""
     return tuple(_iterate_suppressions(program, algorithms, whole))
 
 

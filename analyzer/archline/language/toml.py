@@ -17,7 +17,7 @@ _KEY = re.compile(r"\s*([\w.\"'-]+)\s*=\s*")
 
 
 class TomlPositions:
-    """The places of tables and keys in a TOML file, by their path.
+    """The positions of tables and keys in a TOML file, by their path.
 
     A key of an inline table has the place of the table, and a table without a header that of its first part. A table
     of a list, `[[NAME]]`, has its number after its name: `("row", "0")`.

@@ -117,7 +117,7 @@ def _read_axes(row: PrintedRow) -> list[str]:
 
 
 def _read_panel(entry: PrintedRow, first: int, last: int) -> int | None:
-    """Return the number of the panel of an entry, -1 for the last, or None. Raises ArchlineError (AL612)."""
+    """Return the number of the panel of an entry (-1: the last); None if it has none. Raises ArchlineError (AL612)."""
     panel = entry.inputs.get("panel")
     if panel is None or (isinstance(panel, int) and first <= panel <= last):
         return panel

@@ -171,7 +171,7 @@ def evaluate_at(expr: s.Expr, point: Point) -> Interval | None:
 
 
 def sample_points(names: frozenset[str], numbers: Point, tries: int = SAMPLE_COUNT) -> list[Point]:
-    """Return points for evaluations: the paper's own numbers, 1 for names without one, and random points."""
+    """Return points for evaluations: the paper's numbers, with 1 for names that have none, and random points."""
     drawn = Random("papers")
     result: list[Point] = [{name: numbers.get(name) or Fraction(1) for name in names}]
     for _ in range(tries):
@@ -189,7 +189,7 @@ def iterate_points_around(names: frozenset[str], own: Point) -> Iterator[Point]:
 
 
 def find_separating_point(first: s.Expr, second: s.Expr, own: Point) -> Point | None:
-    """Return a point at which two forms certainly differ, preferably the paper's own numbers, or None."""
+    """Return a point at which two forms certainly differ, preferably with the paper's numbers; None if none is."""
     for at in sample_points(names_in(first) | names_in(second), own):
         left, right = evaluate_at(first, at), evaluate_at(second, at)
         if left is not None and right is not None and (left.upper < right.lower or right.upper < left.lower):

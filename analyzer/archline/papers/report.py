@@ -87,7 +87,7 @@ def format_tally(found: Sequence[RowVerdict]) -> str:
 
 
 def describe_place(finding: RowVerdict) -> str:
-    """Return the place of a row and its subject."""
+    """Return the section of the paper that a row is from and its subject, in Markdown."""
     return ", ".join(filter(None, (f"**{finding.row.place}**", finding.row.subject)))
 
 
@@ -129,7 +129,7 @@ def _format_definitions(finding: RowVerdict) -> str:
 
 
 def _format_holding_rows(found: Sequence[RowVerdict]) -> Iterator[str]:
-    """Yield a Markdown list item for each place in a paper, with the printed results that were confirmed there."""
+    """Yield a Markdown list item for each section of a paper, with the printed results that were confirmed there."""
     for place, rows in groupby(found, key=lambda verdict: verdict.row.place):
         subjects = dict.fromkeys(verdict.row.subject or format_code(verdict.row.printed) for verdict in rows)
         yield f"- **{place}**: {'; '.join(subjects)}"
@@ -256,7 +256,7 @@ def _format_paper(result: Rederived, paper: Paper, width: int, explain: bool) ->
 
 
 def _equal_places(rows: Sequence[RowVerdict]) -> Iterator[str]:
-    """Yield the places of rows that hold, with a count where some rows of that place do not."""
+    """Yield the sections with rows that hold, with a count if some rows of the section do not."""
     counts = Counter((place, finding.verdict == EQUAL) for finding in rows for place in finding.row.places)
     for place in dict.fromkeys(place for place, equal in counts if equal):
         holding, failing = counts[place, True], counts[place, False]

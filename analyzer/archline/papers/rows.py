@@ -295,7 +295,7 @@ class PrintedRow:
         return {**self.paper.numbers, **{name: amount.value for name, amount in amounts.items()}}
 
     def find_row(self, key: str = "of") -> PrintedRow | None:
-        """Return the row whose name or place an input is, or None. Raises ArchlineError (AL612)."""
+        """Return the row whose name or section the input `key` is, or None. Raises ArchlineError (AL612)."""
         text = self.text(key)
         rows = [row for row in self.paper.rows if row.inputs.get("name", row.place) == text]
         if not rows and _PLACE.fullmatch(text):
@@ -305,7 +305,7 @@ class PrintedRow:
         return rows[0] if rows else None
 
     def make_error(self, rule: Rule, message: str, key: str = "", hint: str | None = None) -> ArchlineError:
-        """Make an error about a part of the row, with its place."""
+        """Make an error about the part `key` of the row, with its position in the file."""
         source = self.paper.places.source
         span = self.paper.places.span((*self.path, key)) or Span(source, 1, 1, 1, len(source.lines[0]) + 1)
         hint = hint or f"`archline explain {rule.code}` says how rows are written"

@@ -120,7 +120,7 @@ def _decide_over_symbols(row: PrintedRow, facts: list[s.Binary]) -> RowVerdict:
 
 
 def _choose_shown_case(cases: list[Case], relation: s.Binary) -> list[Case]:
-    """Return a list of one case, preferably one in which the sides are not equal; empty without cases."""
+    """Return a list of one case, preferably one in which the sides are not equal; empty if `cases` is empty."""
     unequal = [replace(relation, op=op) for op in ("<", ">")]
     return (
         [next((case for case in cases if any(is_relation_true(test, case[1]) for test in unequal)), cases[0])]
@@ -217,7 +217,7 @@ def _find_sign_under(relation: s.Binary, chosen: Sequence[s.Binary], ends: bool)
 def _find_sign_by_powers(left: Any, right: Any) -> int | None:
     """Find the sign of left - right if their ratio is a product of powers of sums that are at least 1.
 
-    None if it is no such product, or its factors disagree.
+    None if it is not such a product, or its factors disagree.
     """
     import sympy
 

@@ -180,7 +180,7 @@ def _make_bound_document(bound: BoundView) -> dict[str, Any]:
 
 
 def _round_outward(value: Ends) -> dict[str, str]:
-    """Return both ends as text; those of an irrational number are rounded outward to a multiple of 1/10^6."""
+    """Return both bounds as text; those of an irrational number are rounded outward to a multiple of 1/10^6."""
     low, high = value
     if low != high:
         low, high = Fraction(low * 10**6 // 1, 10**6), Fraction(-(-high * 10**6 // 1), 10**6)

@@ -143,7 +143,7 @@ def _growth_title(comparison: CostComparison, pair: Pair) -> str:
 
 
 def list_case_notes(comparison: CostComparison) -> list[str]:
-    """State the facts under which growth is shown, and the numbers of processors if the grids differ."""
+    """State the facts under which growth was derived, and the numbers of processors if the grids differ."""
     lines = [f"growth where {' and '.join(comparison.when)}; for all sizes see --all"] if comparison.when else []
     if len(set(comparison.processors.values())) > 1:
         lines.append(f"processors: {', '.join(f'{text} of {name}' for name, text in comparison.processors.items())}")
@@ -179,7 +179,7 @@ def make_page(
 ) -> Document:
     """Return a table of points, notes, and the growth of each pair.
 
-    The growth is a table with `growth` or `certificates`, which adds the proofs, or if there are no points; else a
+    The growth is a table with `growth` or `certificates`, which adds the proofs, or if the points are missing; else a
     sentence. With `short` at most about MAX_SHORT_POINTS points are listed.
     """
     blocks: list[Sequence[Item]] = []

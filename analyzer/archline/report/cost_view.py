@@ -89,12 +89,12 @@ class CostRow(Cost):
 
     @property
     def values(self) -> ValueRange | None:
-        """The cost at the view's point; None if there is no point, or no rational value at it."""
+        """The cost at the view's point; None if the point is missing, or the value at it is not rational."""
         return self._evaluated[0]
 
     @property
     def any_order(self) -> Number | None:
-        """The lower bound over all schedules at the view's point; None if there is no point or bound."""
+        """The lower bound over all schedules at the view's point; None if the point or the bound is missing."""
         return self._evaluated[1]
 
     @property
@@ -229,7 +229,7 @@ class CostView:
         ]
 
     def list_minimum_extents(self, region: TouchedRegion) -> list[str]:
-        """List the minimum extents at which calls touch a region in full."""
+        """List the minimum extents at which a call touches all of a region."""
         return [f"{self.text(extent)} >= {least}" for extent, least in region.large]
 
 

@@ -52,7 +52,7 @@ class Section:
 
 @record
 class Verbatim:
-    """Parts that are shown in plain text only."""
+    """Parts that only the plain text of a page has."""
 
     parts: tuple[Part, ...]
 

@@ -63,7 +63,7 @@ class CheckFinding:
 
     @property
     def path(self) -> str:
-        """The path of the file; empty without a file."""
+        """The path of the file; empty if it has none."""
         return self.place.path
 
     @property

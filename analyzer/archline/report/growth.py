@@ -47,7 +47,7 @@ class Order:
 
     @property
     def verdicts(self) -> Mapping[str, Verdict]:
-        """The verdicts that were asked for, by direction."""
+        """The requested verdicts, by direction: O or Omega, or both for Theta."""
         both = {UPPER: self.upper, LOWER: self.lower}
         return {name: verdict for name, verdict in both.items() if verdict is not None}
 

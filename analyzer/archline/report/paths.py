@@ -158,7 +158,7 @@ def steps_text(steps: PathTable, metrics: Sequence[str], width: int, full: bool 
 
 
 def subtract_steps(steps: Sequence[PathStep], row: CostRow) -> Poly:
-    """Return the upper bound of a metric less the sum of its bounds in the steps; the whole's may be sharper."""
+    """Return the upper bound of a metric less the sum of its bounds in the steps, which may be less sharp."""
     assert row.upper is not None
     return row.upper - sum((step.upper(row.metric) for step in steps), ZERO)
 
@@ -207,7 +207,10 @@ LEADING_TERMS_NOTE = (
 
 
 def _format_total(view: CostView, row: CostRow, upper: Poly, full: bool) -> str:
-    """Return the bound that the steps add up to; a count of whole things is at most the integer below it."""
+    """Return the upper bound that the steps add up to, all of its terms if `full`, and the integer below it.
+
+    The integer is shown at sizes only, if it is another number: a count never exceeds it.
+    """
     form = _format_form(view, upper, full)
     below = None if row.values is None else format_readable(row.values.upper)
     return form if below in (None, form) else f"{form}, rounded down {below}"

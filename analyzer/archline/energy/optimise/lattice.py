@@ -93,7 +93,7 @@ def enumerate_points(
 
 
 def count_points(points: Points) -> int:
-    """Return the number of points."""
+    """Return the number of points, not of variables."""
     return len(next(iter(points.values()))) if points else 1
 
 
@@ -208,7 +208,7 @@ def _name_range_ends(variable: Variable) -> set[str]:
 def _find_range(
     variable: Variable, sources: Sequence[_ValueSource], point: Mapping[str, int], least: int
 ) -> tuple[int, int | None]:
-    """Return the smallest and the largest value at a point, or None for the latter if unknown."""
+    """Return the smallest and the largest value at a point; None for the latter if it is unknown."""
     low = max(least if variable.low is None else max(least, ceil(variable.low)), point.get(variable.name + FROM, 0))
     fixed = None if variable.high is None else floor(variable.high)
     highs = [fixed, point.get(variable.name + TO)]
@@ -310,7 +310,10 @@ def _is_increasing(expr: s.Expr, name: str) -> bool:
 def _find_fact_values(
     name: str, source: _ValueSource, point: Mapping[str, int], low: int, high: int | None
 ) -> Ints | None:
-    """Return the values that a fact allows, at least those in a range; None if they cannot be listed."""
+    """Return the values that a fact allows, at least those in a range; None if they cannot be listed.
+
+    `name` has no effect.
+    """
     fact = source.fact
     try:
         match fact:

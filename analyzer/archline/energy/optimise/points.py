@@ -68,7 +68,7 @@ def bound_at_points(
 ) -> tuple[Array, Marks]:
     """Return lower bounds of the objective at points, and for each constraint a row that marks where it may hold.
 
-    With `sharp` the bounds are exact: `columns` are the values of all names at the points.
+    With `sharp`, which requires exact values of names, the upper ends of costs count if the problem is about these.
     """
     objective, sides = problem.select_necessary(sharp)
     formulas = {"objective": objective}
@@ -244,7 +244,7 @@ class Candidates:
         return int(values.min()), int(values.max())
 
     def _select_along(self, name: str, place: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Select, among `places`, the points that differ from the one at `place` at most in one variable."""
+        """Select, among `places`, the points that differ from the one at `place` at most in the variable `name`."""
         for variable in self._problem.variables:
             if variable.name != name and variable.name in self.points:
                 values = self.points[variable.name]
@@ -263,7 +263,7 @@ class Candidates:
         return () if between == len(values) else tuple(values.tolist())
 
     def _binding_constraints(self, value: float, best: _PointValue) -> Iterator[str]:
-        """Yield the constraints without which some point is better, and the ends of ranges at which the optimum is."""
+        """Yield the constraints without which some point is better, and limits of ranges at which the optimum is."""
         wrong, share = (~self._fit).sum(axis=0), ROUNDING_TOLERANCE if best.known.real is None else SEARCH_TOLERANCE
         for index, constraint in enumerate(self._problem.constraints):
             marks: Any = np.asarray((wrong == 0) | ((wrong == 1) & ~self._fit[index]))

@@ -71,7 +71,10 @@ class EnergyProblem:
     upper: bool = True
 
     def select_necessary(self, sharp: bool) -> tuple[s.Expr, list[tuple[s.Expr, s.Expr]]]:
-        """Return the objective and the sides of each constraint: upper ends if wanted and `sharp`, else the weakest."""
+        """Return the objective and the sides of each constraint: the upper bounds if `upper` and `sharp`.
+
+        Else the weakest bounds: lower ones of the objective and left sides, upper ones of right sides.
+        """
         upper, places = self.upper and sharp, range(len(self.constraints))
         objective = self.bounds["objective"]
         sides = [(self.bounds[f"left {index}"], self.bounds[f"right {index}"]) for index in places]
@@ -100,11 +103,11 @@ class EnergyProblem:
         return replace(self.with_constraints(kept, FormulaBounds(low, high)), objective=inverse)
 
     def select_end(self, value: FormulaBounds[s.Expr]) -> s.Expr:
-        """Return the upper end of a formula's bounds; the lower one if the problem is not about upper ends."""
+        """Return the upper bound of a formula; the lower one if the problem is about lower bounds of costs."""
         return value.upper if self.upper else value.lower
 
     def sides(self, index: int) -> tuple[s.Expr, s.Expr]:
-        """Return both sides of a constraint, at the ends at which it certainly holds (with lower ends: may hold)."""
+        """Return both sides of a constraint by bounds with which it certainly holds (for lower bounds: may hold)."""
         left, right = self.bounds[f"left {index}"], self.bounds[f"right {index}"]
         return (left.upper, right.lower) if self.upper else (left.lower, right.upper)
 

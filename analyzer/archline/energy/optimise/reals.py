@@ -181,7 +181,7 @@ class _Solution:
         return self._convert_value(index, first), self._convert_value(index, last)
 
     def closed_forms(self, values: Mapping[str, float], at: Mapping[str, p.Number]) -> dict[str, str]:
-        """Return formulas of the variables that are real and not at ends of their ranges."""
+        """Return formulas of the variables that are real and inside their ranges, not at their limits."""
         every = self.problem.variables
         numbers = {**values, **{variable.key: float(at[variable.name]) for variable in every}}
         fixed = {*self.free, *np.flatnonzero(np.abs(self.best.slopes) > MIN_MULTIPLIER)}

@@ -21,7 +21,7 @@ Writes: TypeAlias = NDArray[np.bool_] | NDArray[np.uint8]
 
 @record(eq=False, slots=True)
 class CompactTrace:
-    """A trace prepared once for any number of simulations.
+    """A trace in a form that any number of simulations can share.
 
     `lines` numbers the distinct lines 0, 1, ... in order of first access (int32 unless the trace has 2^30 accesses or
     more) and has one entry for a run of accesses to one line: after the first, the accesses of a run hit in every cache

@@ -26,7 +26,7 @@ from archline.language.model import is_buffer
 
 
 def write_call(fn: AlgorithmWriter, expr: s.Call, spawned: bool = False) -> str:
-    """Write a call of an algorithm; return the name that holds its result, if it has one."""
+    """Write a call of an algorithm; return the name that holds its result, empty if it has none or is `spawned`."""
     callee = fn.module.targets[expr]
     assert isinstance(callee, s.Algorithm)
     forms: list[str] = []

@@ -172,7 +172,7 @@ def make_atom(fn: AlgorithmWriter, code: Code, stem: str = "t") -> str:
 
 
 def write_literal(fn: AlgorithmWriter, value: int, expr: s.Expr) -> Code:
-    """Return an integer literal; one beyond 64 bits makes compiled code give up."""
+    """Return an integer literal; one beyond 64 bits makes compiled code give up. `expr` has no effect."""
     if fn.options.compiled and abs(value) > INT_LIMIT:
         fn.leave_compiled_if("True")
         value = 0

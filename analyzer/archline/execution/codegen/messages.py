@@ -170,7 +170,10 @@ def write_group(fn: AlgorithmWriter, node: s.Node, callee: s.Algorithm, along: t
 
 
 def write_buffer(fn: AlgorithmWriter, argument: s.Expr, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
-    """Write an argument for a parameter `any[w]`; return it as a vector, and a function that writes it back."""
+    """Write an argument for a parameter `any[w]`; return it as a vector, and a function that writes it back.
+
+    The function does nothing for an argument that is not `written` to by the callee.
+    """
     array, after = _write_transfer_buffer(fn, argument, written)
     if len(array.extents) == 1 and isinstance(array.place, Linear):
         return array, after
@@ -184,7 +187,10 @@ def write_buffer(fn: AlgorithmWriter, argument: s.Expr, written: bool) -> tuple[
 
 
 def _write_transfer_buffer(fn: AlgorithmWriter, expr: s.Expr, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
-    """Write a view, an element or a register as a buffer; return it, and a function that writes a register back."""
+    """Write a view, an element or a register as a buffer; return it, and a function that writes a register back.
+
+    The function does nothing unless the buffer is `written` to.
+    """
     if fn.module.is_view(expr):
         return write_view(fn, expr), _do_nothing
     if isinstance(expr, s.Element):
@@ -204,7 +210,10 @@ def _do_nothing() -> None:
 def _write_register_buffer(
     fn: AlgorithmWriter, argument: s.Name, written: bool
 ) -> tuple[ArrayValue, Callable[[], None]]:
-    """Write the copy of a register to a word on top of the stack; return it, and a function that writes it back."""
+    """Write the copy of a register to a word on top of the stack; return it, and a function that writes it back.
+
+    The function does nothing unless the word is `written` to.
+    """
     register = fn.register(argument.id)
     real = int(register.kind is Kind.REAL)
     pool = "R" if real else "I"

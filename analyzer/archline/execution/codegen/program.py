@@ -169,7 +169,10 @@ def _write_size(fn: AlgorithmWriter, array: ArrayValue, by: BoundBy, dimension: 
 
 
 def _write_contract_check(fn: AlgorithmWriter, failed: str, site: int, *values: str) -> None:
-    """Write a check of a contract: if `failed` is true, the error shows the call of the algorithm."""
+    """Write a check of a contract: if `failed` is true, the error shows the call of the algorithm.
+
+    `site` is the number of the place in the source, for diagnostics.
+    """
     fn.check(failed, site, *values, "call=call")
 
 

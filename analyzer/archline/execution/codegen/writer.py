@@ -46,7 +46,10 @@ class CheckSite:
 
 @dataclass(eq=False)
 class Tables:
-    """The sites and the costs of blocks of a whole program, by number."""
+    """The places in the source where a run may stop (`sites`) and the costs of blocks, each by number.
+
+    They are those of a complete program.
+    """
 
     sites: list[CheckSite] = field(default_factory=list)
     blocks: list[Counter[str]] = field(default_factory=list)
@@ -164,7 +167,7 @@ class FunctionWriter:
 
     @contextmanager
     def indented(self, header: str, span: Span, loop: bool = False) -> Iterator[None]:
-        """Indent the lines below a header, without a block of costs for them."""
+        """Indent the lines below a header, which is that of a `loop` or not, without a block of costs for them."""
         self.emit(header)
         self._indent += 1
         self._loops += loop
@@ -181,11 +184,14 @@ class FunctionWriter:
 
     # Failures
     def site(self, rule: Rule, span: Span, message: str, variants: Sequence[str] = (), hint: str | None = None) -> int:
-        """Add a site where the run may stop; return its number."""
+        """Add a place in the source where the run may stop, and its message; return its number, for diagnostics."""
         return self.tables.add_site(CheckSite(rule, span, message, tuple(variants), hint))
 
     def check(self, failed: str, site: int, *values: str) -> None:
-        """Write a check that stops the run at a site if `failed` is true."""
+        """Write a check that stops the run if `failed` is true.
+
+        `site` is the number of the place in the source, and its message shows `values`.
+        """
         self.emit(f"if {failed}:")
         self.emit(f" fail({', '.join(('K', str(site), *values))})")
 
@@ -253,7 +259,10 @@ class FunctionWriter:
         self.count(block.cost, times, block.looped if times == "1" else self.block.looped)
 
     def count(self, cost: Counter[str], times: str, looped: bool) -> None:
-        """Write the counting of costs other than span, `times` times."""
+        """Write the counting of costs other than span, `times` times.
+
+        Inside a loop (`looped`) they are added to a local variable, which is faster than the array of counts.
+        """
         if not cost:
             return
         counter = self._first_counter + self.tables.add_block(Counter(cost))

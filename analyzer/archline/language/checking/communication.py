@@ -28,7 +28,7 @@ _NEEDED_CLAUSES = {"exchange": ("to", "from"), "send": ("to",), "receive": ("fro
 
 
 def check_message(body: BodyContext, statement: s.Communicate) -> None:
-    """Check an exchange, a send or a receive: its place, its buffers, its partners."""
+    """Check that an exchange, send or receive is in an algorithm on a grid; check its buffers and partners."""
     operation = statement.operation
     check_on_grid(body, statement, f"`{operation}`")
     clauses = collect_clauses(body, statement, _NEEDED_CLAUSES[operation], ("into",) if operation == "exchange" else ())
@@ -314,7 +314,7 @@ def _find_callee(
 
 
 def _check_copied(body: BodyContext, source: s.Expr, into: s.Expr) -> None:
-    """Check that the buffer can be copied to the place of the result."""
+    """Check that the buffer and the array of the result hold one kind of number, so that it can be copied."""
     source_type, result_type = check_buffer(body, source), check_buffer(body, into)
     if (
         source_type is not None

@@ -130,7 +130,7 @@ class BodyContext:
 
     @contextmanager
     def block(self, condition: s.Expr | None = None, truth: bool = True) -> Iterator[None]:
-        """Open a nested block, entered under a condition."""
+        """Open a nested block that is entered only if `condition`, if any, is true (with `truth` False: false)."""
         depth, data_depth = len(self.path), len(self.on_data)
         self.scope.enter()
         if condition is not None:

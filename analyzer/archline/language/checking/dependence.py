@@ -251,7 +251,10 @@ class _AgreementPass(StatementVisitor[None, None]):
             self._add_guard(guard, Requirement(condition, truth))
 
     def split(self, split: s.Split, place: None = None) -> None:
-        """Check a split: in its block the axis and P have other values; their outer ones are not followed."""
+        """Check a split: in its block the axis and P have other values; their outer ones are not followed.
+
+        `place` has no effect, as in the other methods: this visitor has no state before a statement.
+        """
         before = {name: s.Name(f"{name}'", span=split.span) for name in (*self._axes, "P")}
         with self._enter_block():
             self.guards = [_Guard(None, data=guard.data) for guard in self.guards]
@@ -278,7 +281,10 @@ class _AgreementPass(StatementVisitor[None, None]):
                     self.along.add(axis)
 
     def _note_data(self, span: Span, *values: s.Expr, certain: bool = False) -> None:
-        """Note a place where the data decides which messages exist."""
+        """Note the first span where the data decides which messages exist.
+
+        It does if it decides one of `values`, or whether the statement is executed; `certain`: it does in any case.
+        """
         if self.data is None and (certain or self._is_decided_by_data(*values)):
             self.data = span
 

@@ -100,7 +100,7 @@ def make_search(path: Path) -> SizeSearch | None:
 
 
 class Sampler:
-    """Finds sample points on paths, with a bounded effort for a whole file: once it is spent no points are found."""
+    """Finds sample points on paths, with a bounded effort for each file: once it is spent no points are found."""
 
     def __init__(self) -> None:
         self._effort = _MAX_EFFORT

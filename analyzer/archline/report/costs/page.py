@@ -118,7 +118,7 @@ def warning_notes(view: CostView) -> Iterator[str]:
 
 
 def _describe_slow_sizes(rows: Sequence[CostRow]) -> str:
-    """State that block sizes grow more slowly than any power of the other sizes; empty without block sizes."""
+    """State that block sizes grow more slowly than any power of the other sizes; empty if there are none."""
     names = sorted(frozenset().union(*map(find_divisors, rows)))
     return f", with {', '.join(names)} growing more slowly than any power of the others" if names else ""
 

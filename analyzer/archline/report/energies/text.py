@@ -138,7 +138,7 @@ def _format_definitions(result: EnergyResult) -> str:
 
 
 def _make_labelled_table(rows: Sequence[Sequence[str]]) -> Table:
-    """Return a table of labels and values; of successive rows with the same label the first alone shows it."""
+    """Return a table of labels and values; only the first of successive rows with the same label shows it."""
     once = (("" if at and rows[at - 1][0] == row[0] else row[0], row[1]) for at, row in enumerate(rows))
     return Table(("", ""), tuple(once), headed=False)
 

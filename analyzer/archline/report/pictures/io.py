@@ -65,7 +65,7 @@ class IoCurves(PictureView):
 
     @property
     def more(self) -> tuple[Columns, ...]:
-        """The regimes."""
+        """The table of regimes: from which Z on each holds, its condition, and its bound; empty if there are none."""
         listed = [[format_readable(regime.words), regime.when, "<=", regime.upper] for regime in self.regimes]
         return (Columns([["from Z", "", "", "io"], *listed]),) if listed else ()
 
@@ -166,7 +166,7 @@ def _label_lower_bound(lower: list[float]) -> str:
 
 
 def _list_step_ends(words: list[float]) -> list[float]:
-    """Return both ends of each step from a point to the next."""
+    """Return the x values of each pair of neighbouring points, one after the other."""
     return [end for pair in pairwise(words) for end in pair]
 
 

@@ -123,7 +123,7 @@ def _iterate_notes(file: str, *groups: tuple[str, Collection[str]]) -> Iterator[
 
 
 def read_accepted_findings(file: str) -> tuple[BaselineEntry, ...]:
-    """Return the findings that a baseline accepts. Raises ArchlineError (AL442)."""
+    """Return the findings that the baseline `file` accepts. Raises ArchlineError (AL442)."""
     entries: list[BaselineEntry] = []
     for line, fields in read_entries(file)[1]:
         path = make_path_relative(os.path.normpath(os.path.join(os.path.dirname(file), fields["path"])))

@@ -22,8 +22,8 @@ def decide_file_claims(
 ) -> tuple[Contract, ...]:
     """Decide the claims of a file, in order, under further facts `where`; each takes at most `seconds` (0: no limit).
 
-    A defect of archline in a claim is added to `defects` if that is given. Raises ArchlineError (AL45x) for machines
-    and models that are unknown or do not fit.
+    With `certificates` the proofs of growth are added. A defect of archline in a claim is added to `defects` if that is
+    given. Raises ArchlineError (AL45x) for machines and models that are unknown or do not fit.
     """
     algorithms, contracts = ClaimedAlgorithms(module), list[Contract]()
     for item in module.program.items:

@@ -87,8 +87,9 @@ def compare(
 
     `by` is energy, time, power, energy_delay or bytes; by default energy, or time if a machine has no energy for the
     model. `sweep` is a text such as "n=m=p=64..8192", which doubles the sizes. With `execute`, comparisons that the
-    bounds do not decide are decided by runs on generated data. Sizes are keywords (`n=64`); `at` takes sizes whose
-    names are keywords here. Raises ArchlineError for unknown names and wrong sizes.
+    bounds do not decide are decided by runs on data generated from `seed`. `where` are further facts of sizes. Sizes
+    are keywords (`n=64`); `at` takes sizes whose names are keywords here. Raises ArchlineError for unknown names and
+    wrong sizes.
     """
     names = [machine] if isinstance(machine, str | Machine) else machine
     machines = [adjust_machine(name) for name in names]

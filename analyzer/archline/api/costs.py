@@ -106,7 +106,7 @@ class CostReport(DerivedCosts, WithPage):
     def view(self, at: Point | None = None, processors: int | str | None = None, without_io: bool = False) -> CostView:
         """Return the view that the reports show, at a point, with the time and io on `processors` if given.
 
-        Costs are without the io of the program if `without_io`.
+        With `without_io` the costs lack io.
         """
         return build_page_view(self, at, processors, without_io)
 

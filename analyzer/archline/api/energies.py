@@ -157,10 +157,11 @@ def energy(
 
     Sizes are keywords (`n=64`); `at` takes sizes whose names are keywords here, such as a size called `seed`.
 
-    Inputs are derived if possible; with `measured` inputs that a run can count are taken from a run on generated
-    data. The cache is 32768 words in lines of 8 unless one is given, by `cache` or as Z and L in `at`; `parameters` set
-    quantities of the machine, in base units or with a unit (`{"gamma_t": "2.5 ps/flop"}`). Raises ArchlineError for an
-    unknown machine or model, wrong sizes, an unknown input (AL414), and as a run does.
+    Inputs are derived if possible; with `measured` inputs that a run can count are taken from a run on data generated
+    from `seed`. `where` are further facts of sizes, `procs` the number of processors, for models that use it. The cache
+    is 32768 words in lines of 8 unless one is given, by `cache` or as Z and L in `at`; `parameters` set quantities of
+    the machine, in base units or with a unit (`{"gamma_t": "2.5 ps/flop"}`). Raises ArchlineError for an unknown
+    machine or model, wrong sizes, an unknown input (AL414), and as a run does.
     """
     settings = Settings.from_python(cache, measured=measured, procs=procs, seed=seed)
     subject, on = make_subject(target, where), adjust_machine(machine, parameters)

@@ -16,7 +16,7 @@ RELATIONS = ("O", "Omega", "Theta", "compare")
 
 
 def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool = False) -> Order:
-    """Compare the growth of two expressions in sizes under the facts `where`, all in the language's syntax.
+    """Compare the growth of the expressions `f` and `g` in sizes under facts `where`, all in the language's syntax.
 
     `relation` is O, Omega, Theta or compare. With `verify`, an independent checker, which shares no code with the
     prover, checks the proofs and counterexamples. Raises ArchlineError for texts that are not expressions in sizes, and
@@ -47,7 +47,7 @@ def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool 
 def _check_verdicts(
     f: str, g: str, facts: tuple[str, ...], upper: Verdict | None, lower: Verdict | None
 ) -> dict[str, Checked]:
-    """Check the upper and the lower verdict by the independent checker; undecided verdicts are left out."""
+    """Check the verdicts on f = O(g) and on g = O(f) by the independent checker; undecided ones are left out."""
     both = {UPPER: _check(f, g, facts, upper), LOWER: _check(g, f, facts, lower)}
     return {name: checked for name, checked in both.items() if checked is not None}
 

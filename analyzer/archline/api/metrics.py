@@ -176,7 +176,10 @@ MISSING_EXTRA_MESSAGE = "exact LRU counts need the extra `isl`"
 def count_stack_distances(
     module: model.Module, node: s.Algorithm, line: int, point: Mapping[str, int], seconds: float = MAX_SECONDS
 ) -> LruCounts | LruUnavailable:
-    """Count the reuse distances of a call; sizes that are not in `point` stay symbols. Raises ArchlineError (AL417)."""
+    """Count the reuse distances of a call; sizes that are not in `point` stay symbols. Raises ArchlineError (AL417).
+
+    Lines have `line` words; counting takes at most about `seconds`.
+    """
     try:
         return derive_lru_counts(module, node, {**point, "L": line}, seconds)
     except MissingExtraError:
@@ -186,7 +189,10 @@ def count_stack_distances(
 def lru_view(
     module: model.Module, node: s.Algorithm, line: int, at: Point | None, seconds: float = MAX_SECONDS
 ) -> LruView:
-    """Return the LRU counts for a report: as formulas, or at a point. Raises ArchlineError (AL411, AL417)."""
+    """Return the LRU counts for a report: as formulas, or at a point. Raises ArchlineError (AL411, AL417).
+
+    Lines have `line` words; counting takes at most about `seconds`.
+    """
     point = {name: int(value) for name, value in (at or {}).items() if value == int(value)}
     if point.get("L", line) != line:
         raise error(rules.OPTIONS_CLASH, f"`--lru {line}` contradicts L = {point['L']}")

@@ -65,11 +65,11 @@ def optimise(
     """Minimise `energy`, `time`, `power` or `energy_delay` of an algorithm or of formulas over the names in `over`.
 
     `over="c,P=1..64"` names sizes, symbols of formulas or quantities of the machine, with ranges if no facts give them;
-    `subject=["time <= 2 ms"]` constrains the optimum. Sizes of algorithms are whole numbers, and so are the symbols in
-    `integer`. With `halve="gamma_e,delta_e"` quantities are halved, with the fewest halvings that meet `subject`;
-    quantities that are joined by `=` are halved together. Costs that are not exact count at their upper bounds, or at
-    their lower bounds if `bound` is "lower". Raises ArchlineError as `energy` does; AL461, AL462 and AL490 for wrong
-    constraints, AL491 for a missing range.
+    `subject=["time <= 2 ms"]` constrains the optimum; `where` are further facts of sizes. Sizes of algorithms are whole
+    numbers, and so are the symbols in `integer`. With `halve="gamma_e,delta_e"` quantities are halved, with the fewest
+    halvings that meet `subject`; quantities that are joined by `=` are halved together. Costs that are not exact count
+    at their upper bounds, or at their lower bounds if `bound` is "lower". Raises ArchlineError as `energy` does; AL461,
+    AL462 and AL490 for wrong constraints, AL491 for a missing range.
     """
     sizes = merge_sizes(at, {}) or {}
     chosen = subject_of(target)

@@ -52,7 +52,8 @@ def roofline(
 ) -> Picture:
     """Draw the roofline, the arch line and the power of a machine, and the intensities of algorithms at sizes.
 
-    Raises ArchlineError: AL458 if the machine lacks a quantity, and as `energy` does.
+    `where` are further facts of sizes. Raises ArchlineError: AL458 if the machine lacks a quantity, and as `energy`
+    does.
     """
     sizes, settings = merge_sizes(at, {}) or {}, Settings.from_python(cache)
     return draw_roofline(

@@ -122,7 +122,7 @@ def plot_io(
     seed: int = 0,
     **named: Number,
 ) -> IoPlot:
-    """Plot io against Z with lines of L words: bounds, and simulated points if the run is not too long.
+    """Plot io against Z with lines of L words: bounds, and points of a run on data of `seed`, if it is short enough.
 
     Raises ArchlineError for wrong or missing sizes, an io that is unknown (AL414), and as a run does.
     """
@@ -134,7 +134,7 @@ def make_io_plot(
 ) -> IoPlot:
     """Plot io for sizes `at`, with their positions on the command line after `option`. Raises ArchlineError.
 
-    The run is compiled if `compiled`, or if it is None and compiling pays.
+    The run is compiled if `compiled`, not if that is false, and once it proves long if it is None.
     """
     if line < 1:
         raise error(rules.WRONG_CACHE, f"L is {line}; a line must have at least 1 word")
@@ -230,7 +230,7 @@ class _Start:
 
 
 def _find_start(regime: Bound, point: Point, line: int) -> _Start | None:
-    """Find the start of a regime at a point; None if its condition or its bound has no value."""
+    """Find the start of a regime at a point, in lines of `line` words; None if its condition or bound has no value."""
     try:
         # Every condition is that Z - L*lines is at least 0.
         needs = [-evaluate(need, {**point, "Z": 0, "L": line}) / line for need in regime.where.needs]
@@ -241,7 +241,7 @@ def _find_start(regime: Bound, point: Point, line: int) -> _Start | None:
 
 
 def _iterate_regimes(report: CostReport, starts: list[_Start], line: int, last: int) -> Iterator[IoRegime]:
-    """Yield the regimes, by increasing lines of cache, whose bound is less than those of the regimes before."""
+    """Yield the regimes up to `last` lines of cache, by increasing lines, whose bound is less than those before."""
     least: Number | None = None
     for start in sorted(starts, key=lambda start: (start.lines, start.bound)):
         if start.lines <= last and (least is None or start.bound < least):

@@ -55,9 +55,10 @@ def scale(
 ) -> Scaled:
     """Find where time and energy scale perfectly: a fixed problem on more and more processors (Demmel et al. 2013).
 
-    `vary="c=1..8"` names a size that grows, a list names several that grow together; `at` has the other sizes.
-    Raises ArchlineError as `energy` does; AL411 if sizes that grow together have different numbers of values, or the
-    processors do not grow. With `measured` counts of simulated runs replace derived costs.
+    `vary="c=1..8"` names a size that grows, a list names several that grow together; `at` has the other sizes, and
+    `where` further facts. Scaling is perfect if time*P and energy stay within `factor` of the values on the fewest
+    processors. Raises ArchlineError as `energy` does; AL411 if sizes that grow together have different numbers of
+    values, or the processors do not grow. With `measured` counts of simulated runs replace derived costs.
     """
     chosen = adjust_machine(machine, parameters)
     varied = [vary] if isinstance(vary, str) else list(vary)

@@ -113,7 +113,7 @@ class _CounterexampleCheck:
     def __call__(self, side: str, refuted: Refuted) -> Witness | None:
         """Return the witness of a counterexample; None if it is not confirmed.
 
-        It is if the ratios rise along its curve, or are infinite at its point.
+        It is if the ratios for `side`, O or Omega, rise along its curve, or are infinite at its point.
         """
         entries = self.list_ratios(side, refuted)
         ratios = [least for _, least, _ in entries]
@@ -141,7 +141,10 @@ class _CounterexampleCheck:
         return Witness(texts, frozenset(name for bound in bounds for name in bound.names))
 
     def _compute_ratio(self, side: str, point: Mapping[str, int]) -> tuple[float, bool] | None:
-        """Return the minimum ratio at a point and whether it is exact; None if it has no value or a fact is false."""
+        """Return the minimum ratio of cost to claim (`side` O), or claim to cost, at a point, and whether it is exact.
+
+        None if it has no value or a fact is false.
+        """
         try:
             if self.index_range is not None:
                 point = self.index_range.point(point)

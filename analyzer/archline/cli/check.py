@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print what the options ask for; return the exit status: 0, or 1 if a finding fails the check."""
+    """Print the verdicts and findings; return the exit status: 1 if a finding fails the check, else 0."""
     from archline.api.checks import Task, check_tasks, require_sizes, require_sizes_of_project
     from archline.api.configuration import FINDING_CODES, unknown_codes
     from archline.report.findings import CheckReport

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print what the options ask for; return the exit status: 0, or 1 if a change is a finding."""
+    """Print the changes of costs; return the exit status: 1 if one is a finding, else 0."""
     from archline.api.changes import diff
     from archline.api.checks import require_sizes_of_project
     from archline.costs.sizes import read_sizes

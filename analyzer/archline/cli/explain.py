@@ -12,7 +12,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print what the options ask for; return the exit status: 0."""
+    """Print the explanation of a rule, or the titles of all rules; return the exit status 0."""
     from archline.api.texts import all_rules, explain
 
     if options.code is not None:

@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print what the options ask for; return the exit status: 0."""
+    """Print the fitted parameters, and write a machine file with `--out`; return the exit status 0."""
     from archline.api.fitting import fit
     from archline.report import json, machines
 

@@ -51,7 +51,10 @@ EXIT_CODES_HELP = "Exit codes: 0 success, 1 findings, 2 usage or input error, 3 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line, by default that of this process; return the exit status, as in EXIT_CODES_HELP."""
+    """Run the command line, by default that of this process; return the exit status: EXIT_CODES_HELP, or 130.
+
+    It is 130 after an interrupt.
+    """
     if argv is None:
         collect_seldom()
         _open_closed_streams()

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print what the options ask for; return the exit status: 0, or 1 if it is not proved or not verified."""
+    """Print the comparison of growth; return the exit status: 1 if it does not hold or is not verified, else 0."""
     from archline.api.growth import order
 
     if options.explain and options.format != "text":

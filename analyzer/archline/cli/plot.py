@@ -60,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print what the options ask for; return the exit status: 0, or 1 if a simulated point is outside of its bounds."""
+    """Print or save the picture; return the exit status: 1 if simulated io is outside of its bounds, else 0."""
     from archline.api.plots import IoPlot, check_target
 
     options.machines = options.machines or (options.project_machines if options.kind != "io" else [])

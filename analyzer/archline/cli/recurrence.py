@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print what the options ask for; return the exit status: 0, or 1 if the recurrence is refused."""
+    """Print the solution; return the exit status: 1 if the recurrence cannot be solved, else 0."""
     from archline.api.growth import recurrence
     from archline.report import json
 

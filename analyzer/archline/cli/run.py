@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print what the options ask for; return the exit status: 0, or 1 if a count is outside of its bounds."""
+    """Run and print the counts; return the exit status: 1 if a count is outside of its bounds, else 0."""
     from archline.api.algorithms import algorithm
     from archline.api.running import run_at
 

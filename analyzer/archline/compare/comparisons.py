@@ -291,7 +291,10 @@ class _PairwiseComparison:
         return ComparedPoint(at, self.machines[machine], pair, verdict, first, second)  # type: ignore[arg-type]
 
     def _find_estimate(self, index: int, machine: int, size: int) -> Estimate | ArchlineError:
-        """Return the estimate of a subject at a point of the sweep, or the error that its facts exclude the point."""
+        """Return the estimate of a subject at a point of the sweep, or the error that its facts exclude the point.
+
+        `index`, `machine` and `size` are positions in the lists of subjects, machines and points.
+        """
         key = (index, machine, size)
         if key not in self._known:
             try:
@@ -324,7 +327,10 @@ class _PairwiseComparison:
 
     # Executions
     def _decide_by_runs(self, verdict: PointVerdict, size: int, machine: int, i: int, j: int) -> PointVerdict:
-        """Decide an open verdict on two algorithms by runs on generated data, if they can be executed."""
+        """Decide an open verdict on subjects `i` and `j` by runs on generated data, if they can be executed.
+
+        `size` and `machine` are positions in the lists of points and machines.
+        """
         first, second = self.subjects[i], self.subjects[j]
         if not isinstance(first, AlgorithmSubject) or not isinstance(second, AlgorithmSubject):
             return verdict

@@ -120,13 +120,16 @@ class CostOrder:
         return OrderVerdict("holds", reason + (f", given what {', '.join(declared)} declares" if declared else ""))
 
     def _make_open_verdict(self, why: str, point: Point | None) -> OrderVerdict:
-        """Return the verdict `unknown` with the bounds of all costs; its reason names the widest cost at `point`."""
+        """Return the verdict `unknown` with the bounds of all costs; its reason: `why`, the widest cost at `point`."""
         bounds = "\n".join(f"{amount.text}: {_format_bounds(amount, self.sizes)}" for amount in self.amounts.values())
         return OrderVerdict("unknown", why if point is None else why + self._describe_widest_cost(point), bounds=bounds)
 
     # By values
     def _decide_by_values(self, few: Sequence[Point] | None, why: str) -> OrderVerdict:
-        """Decide the claim by values at all points, `few`; if these are None, search a point at which it fails."""
+        """Decide the claim by values at all points, `few`; if these are None, search a point at which it fails.
+
+        If that is not found, the verdict is unknown, for the reason `why`.
+        """
         verdicts: list[tuple[Point, OrderVerdict | None]] = []
         for point in self.sizes.points() if few is None else few:
             verdict = self._decide_at_point(point)

@@ -105,7 +105,7 @@ def _find_deciding_term(first: Estimate, second: Estimate, by: str, less: str | 
 
 
 def _find_widest_term(first: Estimate, second: Estimate, by: str) -> str:
-    """Return the term whose difference has the widest bounds; empty if there is none."""
+    """Return the term of the quantity `by` whose difference has the widest bounds; empty if there is none."""
     differences = _find_differences(first, second, by)
     return max(differences, key=lambda name: differences[name].width) if differences else ""
 

@@ -149,7 +149,7 @@ class DerivedCosts:
 
     @property
     def everywhere(self) -> GeneralCase:
-        """The case of all sizes."""
+        """The costs for all sizes, as a case without further facts."""
         return by_cases.GeneralCase(self.module, self.node, (), self.without_io, self.longest)
 
     @cached_property
@@ -224,7 +224,8 @@ class DerivedCosts:
     def point(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
         """Check given values as a run does, and return them. Raises ArchlineError (AL401 to AL407, AL526).
 
-        `needed` are the names that must have values, by default those of all costs.
+        `needed` are the names that must have values, by default those of all costs. Hints of errors say to give
+        them by `option`.
         """
         point = sizes.check_point(given, self.names, self.where, option=option, needed=needed)
         rules_of = list_offsets_rules(declared_scope(self.module, self.node))

@@ -183,8 +183,8 @@ def check_point(
 ) -> Point:
     """Check values given by `--at` or keyword arguments, and return them as a point.
 
-    `needed` are the names that must have values, by default those of `names`. Raises ArchlineError (AL401, AL402, AL404
-    to AL407) with all findings.
+    `needed` are the names that must have values, by default those of `names`. Hints of errors say to give them by
+    `option`. Raises ArchlineError (AL401, AL402, AL404 to AL407) with all findings.
     """
     problems: list[Diagnostic] = []
     point: Point = {}

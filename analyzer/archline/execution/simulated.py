@@ -29,13 +29,13 @@ from archline.records import record
 
 Program = Generator[Step, "Words | None", Any]
 Origin = tuple[int, int, int]
-"""The origin of a message: the site, the call (-1: none) and the number of its statement."""
+"""The origin of a message: the number of its place in the source, the call (-1: none), the number of its statement."""
 Letter = tuple["Words | None", Values, Origin]
 """A message under way: its words, the values of its sender's path when the step began, its origin."""
 Address = tuple[Tag, int, int]
 """A message's tag, sender and receiver."""
 Stop = Exception | int
-"""Why a processor stopped: an error, or the site of a limit (SITE_FULL and so on), which a new run may raise."""
+"""Why a processor stopped: an error, or the number of a limit (SITE_FULL and so on), which a new run may raise."""
 MAX_LISTED = 4
 
 

@@ -31,11 +31,11 @@ PEAK = 4
 DEPTH = 5
 """Active calls of recursive algorithms."""
 SITE = 6
-"""Why the run stopped: an index into the program's sites."""
+"""Why the run stopped: the number of the place in the source, an index into the sites of the program."""
 FIRST_VALUE = 7
-"""The first of five values that the message of the site shows."""
+"""The first of five values that the message of the stop shows."""
 CALL = 13
-"""The site of the call that is being made; once the run has stopped, of the call whose contract was broken, or 0."""
+"""The number of the call being made; once the run has stopped, of the call whose contract was broken, or 0."""
 LINE = 14
 """Words in a line."""
 EVENTS = 15
@@ -82,4 +82,4 @@ MAX_UNCHECKED_SIZE = 2**31
 MAX_DEPTH = 100_000
 """The number of active recursive calls at which the run stops."""
 SHADOW = 6
-"""Words of shadow for each element: task and site of its last writer, of a reader, and of an atomic access."""
+"""Words of shadow for each element: task and place number of its last writer, of a reader and of an atomic access."""

@@ -1,4 +1,4 @@
-"""Stop a run early: `fail` records a site and values in the state, and raises StoppedError."""
+"""Stop a run early: `fail` records the number of a place in the source and values, and raises StoppedError."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ METRIC_POSITIONS: Mapping[str, int] = {**{name: place for place, name in enumera
 Partners = tuple[int | None, int | None]
 """The receiver and the sender of a step; None where the amount in that direction is not the larger one."""
 Piece = tuple[Any, int, int, "int | None", "Partners | None", int]
-"""The piece before, the rank, the site and the call of the step, its partners (None: a computation before it), and the
-amount."""
+"""The piece before, the rank, the number of the step's place in the source, its call, its partners (None: a computation
+before it), and the amount."""
 
 
 @record(slots=True)

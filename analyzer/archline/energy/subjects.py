@@ -354,7 +354,7 @@ def has_only_numbers(subjects: Iterable[Subject]) -> bool:
 
 
 def check_facts(where: str | None, subjects: Iterable[Subject]) -> None:
-    """Raise ArchlineError (AL401) for a fact about a size that no algorithm has."""
+    """Raise ArchlineError (AL401) for a fact in `where` about a size that no algorithm has."""
     if not where:
         return
     allowed = {"Z", "L", "P", "K"}.union(*(candidate.names.all for candidate in subjects))
@@ -423,7 +423,10 @@ def add_facts(growths: Mapping[str, Growth], facts: tuple[s.Fact, ...]) -> dict[
 
 
 def add_common_processors(at: Given, subjects: Sequence[Subject], option: str) -> Given:
-    """Return the sizes, and P if some target takes it and all grids without P have the same number of processors."""
+    """Return the sizes, and P if some target takes it and all grids without P have the same number of processors.
+
+    `option` gave the sizes. Sizes that are wrong are returned unchanged.
+    """
     if "P" in at or not any(map(takes_processors, subjects)):
         return at
     products = [grid for grid in subjects if isinstance(grid, AlgorithmSubject) and grid.on_grid]

@@ -81,7 +81,7 @@ class Processor:
         return memoryview(self.arrays[1]) if self.compiled else self.arrays[1]
 
     def unset(self, real: int) -> Any:
-        """Return the mark of an unset word."""
+        """Return the mark of an unset word of an array of reals (`real` is 1) or of ints (0)."""
         if not self.compiled:
             return None
         return UNSET_REAL if real else NO_INT
@@ -224,7 +224,11 @@ class ProcessorGroup:
         words: int | None,
         site: int,
     ) -> Step:
-        """Return the step of communication statement `number`, with a copy of the words that it sends."""
+        """Return the step of communication statement `number`, with a copy of the words that it sends.
+
+        It sends to rank `to` and receives from rank `source`; `site` is the number of the place in the source, for
+        diagnostics.
+        """
         payload = None if to is None or sent is None else self.processor.read(sent, site)
         return Step((self.context, number, iteration), to, payload, source, words, site, self.called)
 

@@ -275,7 +275,10 @@ def make_rank_attempt(
 
 
 def _run_processor(ready: PreparedGrid, here: Mailbox, plan: RunPlan, timeout: float) -> EndedProcessor | Stop:
-    """Run the processor of this rank until it ends or stops. Raises _MetError if a meeting ends the run."""
+    """Run the processor of this rank until it ends or stops. Raises _MetError if a meeting ends the run.
+
+    `timeout` is that of `_await_letter`.
+    """
     running = ready.running[0]
     started = time.perf_counter()
     try:
@@ -292,7 +295,7 @@ def _run_processor(ready: PreparedGrid, here: Mailbox, plan: RunPlan, timeout: f
 
 
 def _advance_processor(running: RunningProcessor, ready: PreparedGrid, here: Mailbox, timeout: float) -> None:
-    """Advance the processor from step to step until it ends."""
+    """Advance the processor from step to step until it ends; `timeout` is that of `_await_letter`."""
     answer: Words | None = None
     while True:
         try:
@@ -308,7 +311,10 @@ def _advance_processor(running: RunningProcessor, ready: PreparedGrid, here: Mai
 
 
 def _await_letter(step: Step, source: int, here: Mailbox, timeout: float) -> Letter:
-    """Wait for the letter that a step receives, and return it. Raises _MetError if a meeting ends the run."""
+    """Wait for the letter that a step receives from rank `source`, and return it.
+
+    After `timeout` seconds the ranks meet. Raises _MetError if a meeting ends the run.
+    """
     key = (here.attempt, step.tag)
 
     def letter_or_call() -> Letter | bool | None:

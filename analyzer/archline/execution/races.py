@@ -105,7 +105,10 @@ def check_race(state: Words, shadow: Words, parents: Words, bags: Words, entry: 
 
 @helper
 def record_access(shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
-    """Set an entry of the shadow to the running task, unless the task in it is parallel to that."""
+    """Set an entry of the shadow to the running task, unless the task in it is parallel to that.
+
+    `site` is the number of the place in the source, for diagnostics.
+    """
     accessor = shadow[entry]
     if accessor != task + 1 and (accessor == 0 or bags[find_root(parents, accessor - 1)] == SERIAL):
         shadow[entry] = task + 1
@@ -114,7 +117,10 @@ def record_access(shadow: Words, parents: Words, bags: Words, entry: int, task: 
 
 @helper
 def race_read(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
-    """Stop the run if a read by the running task is a race, else record it in the shadow."""
+    """Stop the run if a read by the running task is a race, else record it in the shadow.
+
+    `site` is the number of the place in the source, for diagnostics.
+    """
     entry = SHADOW * address
     check_race(state, shadow, parents, bags, entry + WRITER, task, site)
     check_race(state, shadow, parents, bags, entry + ATOMIC, task, site)
@@ -123,7 +129,10 @@ def race_read(state: Words, shadow: Words, parents: Words, bags: Words, address:
 
 @helper
 def race_write(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
-    """Stop the run if a write by the running task is a race, else record it in the shadow."""
+    """Stop the run if a write by the running task is a race, else record it in the shadow.
+
+    `site` is the number of the place in the source, for diagnostics.
+    """
     entry = SHADOW * address
     check_race(state, shadow, parents, bags, entry + WRITER, task, site)
     check_race(state, shadow, parents, bags, entry + READER, task, site)
@@ -134,7 +143,10 @@ def race_write(state: Words, shadow: Words, parents: Words, bags: Words, address
 
 @helper
 def race_atomic(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
-    """Stop the run if an atomic update by the running task is a race, else record it in the shadow."""
+    """Stop the run if an atomic update by the running task is a race, else record it in the shadow.
+
+    `site` is the number of the place in the source, for diagnostics.
+    """
     entry = SHADOW * address
     check_race(state, shadow, parents, bags, entry + WRITER, task, site)
     check_race(state, shadow, parents, bags, entry + READER, task, site)

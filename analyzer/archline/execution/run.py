@@ -113,7 +113,8 @@ def try_run(
 ) -> Run | Diagnostic | None:
     """Run as plain Python on generated data; return the result, or the error that stopped it.
 
-    None if no data of such sizes can be generated. Indices without a value are 0, and cost symbols 1.
+    None if no data of such sizes can be generated. Indices without a value are 0, and cost symbols 1. The run stops
+    after `steps` steps.
     """
     values = {**dict.fromkeys(module.signatures[algorithm].indices, 0), **sizes}
     try:

@@ -281,7 +281,10 @@ def _try_parse(source: Source, first: int, text: str, start: str = "start") -> A
 
 
 def _parse_chunk(source: Source, first: int, lines: list[str]) -> tuple[s.Item | None, list[Diagnostic]]:
-    """Parse one item. Faulty statements are replaced and faulty clauses dropped: one run shows several mistakes."""
+    """Parse one item, whose first line in the source is `first`.
+
+    Faulty statements are replaced and faulty clauses dropped: one run shows several mistakes.
+    """
     deep = _diagnose_depth(source, first, lines)
     if deep is not None:
         return None, [deep]
@@ -379,7 +382,10 @@ def _diagnose_tabs(source: Source) -> tuple[Diagnostic, ...]:
 
 
 def _iterate_indentation(source: Source, first: int, lines: Sequence[str]) -> Iterator[tuple[Span, int, list[int]]]:
-    """Yield each line with code: its span, its indentation, and the indentations of the blocks open before it."""
+    """Yield each line with code: its span, its indentation, and the indentations of the blocks open before it.
+
+    The first of `lines` is line `first` of the source.
+    """
     stack = [0]
     for number, line in enumerate(lines, first):
         if line.strip() and not line.lstrip().startswith("#"):
@@ -442,7 +448,10 @@ def _diagnose_token(source: Source, first: int, text: str, problem: UnexpectedTo
 
 
 def _locate_token(lines: list[str], first: int, token: Token) -> tuple[int, int, int]:
-    """Return line, column and width of an unexpected token; an unexpected line end is after the line before it."""
+    """Return line, column and width of an unexpected token; an unexpected line end is after the line before it.
+
+    The first of `lines` is line `first` of the source.
+    """
     if token.type not in ("$END", "_NEWLINE", "_DEDENT", "_INDENT") and token.line is not None:
         return token.line + first - 1, token.column or 1, max(1, len(token))
     number = min(max(token.line if token.line is not None else len(lines), 1), len(lines))

@@ -29,7 +29,7 @@ class Suppression:
     """Whether it has a separate line, where it ignores nothing."""
 
     def covers(self, code: str, algorithm: str, line: int) -> bool:
-        """Whether a finding in an algorithm, empty for claims of the file, at a line is ignored."""
+        """Whether a finding with `code` at a line of an algorithm (empty for claims of the file) is ignored."""
         return code in self.codes and (line in self.claims or (self.algorithm != "" and self.algorithm == algorithm))
 
 

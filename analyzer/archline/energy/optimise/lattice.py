@@ -155,7 +155,10 @@ def _filter_points(points: Points, facts: Sequence[s.Fact], before: Sequence[str
 
 
 def _extend_points(points: Points, variable: Variable, sources: Sequence[_ValueSource], least: int) -> Points:
-    """Extend each point by each value that the variable may have. Raises UnlimitedSizeError, TooManyError."""
+    """Extend each point by each value of at least `least` that the variable may have.
+
+    Raises UnlimitedSizeError, TooManyError.
+    """
     length, selected = count_points(points), [source for source in sources if source.rank < RANGE_RANK]
     selected = selected or [source for source in sources if source.kind != "below"]
     bounded = variable.high is not None and (selected or variable.high * length <= LIMIT)
@@ -182,7 +185,7 @@ def _extend_points(points: Points, variable: Variable, sources: Sequence[_ValueS
 
 
 def _add_ranges(points: Points, variable: Variable, sources: Sequence[_ValueSource], least: int) -> Points:
-    """Extend each point by the range of the variable. Raises UnlimitedSizeError."""
+    """Extend each point by the range of the variable, from `least` or above. Raises UnlimitedSizeError."""
     names, rows = _collect_rows(points, variable, sources)
     ranges = [_find_range(variable, sources, dict(zip(names, row, strict=True)), least) for row in rows]
     if any(high is None for _, high in ranges):
@@ -208,7 +211,7 @@ def _name_range_ends(variable: Variable) -> set[str]:
 def _find_range(
     variable: Variable, sources: Sequence[_ValueSource], point: Mapping[str, int], least: int
 ) -> tuple[int, int | None]:
-    """Return the smallest and the largest value at a point; None for the latter if it is unknown."""
+    """Return bounds on the values at a point, the lower one at least `least`; None for the upper one if unknown."""
     low = max(least if variable.low is None else max(least, ceil(variable.low)), point.get(variable.name + FROM, 0))
     fixed = None if variable.high is None else floor(variable.high)
     highs = [fixed, point.get(variable.name + TO)]

@@ -155,12 +155,12 @@ class FunctionWriter:
         self.lines.append(" " * self._indent + line)
 
     def name(self, stem: str) -> str:
-        """Return a name not used before in this function."""
+        """Return a name that begins with `stem` and is not used before in this function."""
         self._names[stem] += 1
         return f"{stem}{self._names[stem]}"
 
     def assign_name(self, text: str, stem: str = "t") -> str:
-        """Assign an expression to a new name, and return that."""
+        """Assign an expression to a new name that begins with `stem`, and return that."""
         name = self.name(stem)
         self.emit(f"{name} = {text}")
         return name

@@ -74,7 +74,7 @@ def _check_partner(body: BodyContext, clause: s.Clause) -> None:
 
 
 def check_on_grid(body: BodyContext, at: s.Node, what: str) -> None:
-    """Report a distributed statement in an algorithm that runs on one processor."""
+    """Report a distributed statement, which messages call `what`, in an algorithm that runs on one processor."""
     if not body.distributed:
         hint = f"write `algorithm {body.algorithm.name}(...) on grid(r: P):`"
         body.report(rules.NOT_ON_GRID, f"{what} belongs to algorithms `on grid`", at.span, hint)

@@ -33,7 +33,7 @@ def build_baseline(
 ) -> str:
     """Return the text of a baseline: the costs of all algorithms of the targets, and the findings about claims.
 
-    Costs are derived by `jobs` processes, and with `cached` read from the result cache. Lines of `file` about
+    Costs are derived by at most `jobs` processes, with `cached` read from the result cache. Lines of `file` about
     algorithms that are not checked now are copied to the new text.
     """
     named, _ = _load_algorithms(file, targets)
@@ -86,7 +86,7 @@ def compare_with_baseline(
 
     An entry is unneeded if its algorithm no longer exists in a file that is a target, or, if the targets are the
     `whole` project, in any file, and did not move. Notes on what a new baseline would change are appended to `notes`.
-    Costs are derived by `jobs` processes, and with `cached` read from the result cache.
+    Costs are derived by at most `jobs` processes, with `cached` read from the result cache.
     """
     after, checked = _load_algorithms(file, targets)
     search = ChangeSearch(terms, jobs, cached, ("where",))

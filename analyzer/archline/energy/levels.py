@@ -71,7 +71,7 @@ class Level:
     """A level of caches in an answer, or slow memory, the last one.
 
     `served` are the bytes that it serves, `misses` the lines and `bytes` the bytes that it fetches and writes back.
-    `time` is None if the bandwidth is missing, `energy` if that per byte is, `misses` for slow memory.
+    `time` is None if the bandwidth is unknown, `energy` if the energy per byte is, `misses` for slow memory.
     """
 
     name: str

@@ -261,7 +261,7 @@ class FunctionWriter:
     def count(self, cost: Counter[str], times: str, looped: bool) -> None:
         """Write the counting of costs other than span, `times` times.
 
-        Inside a loop (`looped`) they are added to a local variable, which is faster than the array of counts.
+        Inside a loop (`looped`) they are added to a local variable, except on a grid.
         """
         if not cost:
             return

@@ -197,7 +197,10 @@ def _direction_of_single_atom(value: Poly, variable: str, facts: Facts) -> int |
 
 
 def _term_direction(monomial: tuple[tuple[Atom, int], ...], positive: bool, variable: str, facts: Facts) -> int | None:
-    """Return the direction of a product of nonnegative factors that all change the same way; 0 if constant."""
+    """Return 1 if a term does not decrease with `variable`, -1 if it does not increase, 0 if constant; None if unknown.
+
+    `positive` is the sign of its coefficient. It is known if all factors are nonnegative and change the same way.
+    """
     signs = set()
     for atom, power in monomial:
         if variable in atom.names:

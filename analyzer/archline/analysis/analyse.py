@@ -216,7 +216,10 @@ def _build_costs(
 
 @lru_cache(maxsize=MAX_MODULES)
 def _shared_derivation(module: Module, coarse: bool, model: CostModel) -> Derivation:
-    """Return the one derivation of a module that all callers share, so that each recursion is solved once."""
+    """Return the one derivation of a module that all callers share, so that each recursion is solved once.
+
+    `coarse` bounds every guard that the sizes do not decide, instead of counting it.
+    """
     return Derivation(module, coarse, model)
 
 

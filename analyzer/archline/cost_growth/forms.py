@@ -53,7 +53,10 @@ def _is_rounded_power(expr: s.Node) -> bool:
 
 
 def _build_cached_bounds(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
-    """Return expressions that bound a cost, which may have powers with rounded exponents; cached in `facts`."""
+    """Return expressions that bound a cost, which may have powers with rounded exponents; cached in `facts`.
+
+    With `blocks` the upper bound keeps terms m*floor(e/m).
+    """
     low, high = ends
     cached = cast(dict[object, tuple[s.Expr, s.Expr]], facts.found.setdefault(_build_cached_bounds, {}))
     if (key := (costs.parameters, ends, blocks)) not in cached:

@@ -153,7 +153,10 @@ class SizeSearch:
                 return
 
     def solve(self, draw: Draw, start: Point = MappingProxyType({})) -> dict[str, int] | None:
-        """Return a solution near values that are drawn one after the other; sizes of `start` are fixed."""
+        """Return a solution near values that are drawn one after the other; sizes of `start` are fixed.
+
+        None if none is found.
+        """
         order, visits = self._choose_order(frozenset(start)), MAX_VISITS
 
         def extend(place: int, point: dict[str, int]) -> dict[str, int] | None:

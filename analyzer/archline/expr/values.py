@@ -184,12 +184,12 @@ def _find_exponent(value: Value, base: Value) -> int | None:
 
 
 def bounds_of_value(value: Value) -> tuple[Fraction, Fraction]:
-    """Return the lower and upper bound of a value, equal if it is known exactly."""
+    """Return the lower and upper bound of a value; they are equal unless it is only enclosed."""
     return (value.lower, value.upper) if isinstance(value, Interval) else (Fraction(value), Fraction(value))
 
 
 def _normalise_value(value: Value) -> Value:
-    """Return an integer if the value is one, a fraction if it is known exactly."""
+    """Return an integer if the value is one, a fraction if it is exact rather than enclosed."""
     if isinstance(value, Interval) and value.exact:
         value = value.lower
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value

@@ -54,7 +54,10 @@ def shorten_form(value: Poly, write: Callable[[Poly], str], most: int = MAX_FORM
 
 
 def find_leading_with_slow_divisors(value: Poly, slow: frozenset[str] = frozenset()) -> Poly | None:
-    """Return the leading terms as all sizes grow, or, where unknown, as `slow` sizes and divisors grow more slowly."""
+    """Return the leading terms as all sizes grow, or, where unknown, as `slow` sizes and divisors grow more slowly.
+
+    None if they are unknown then too.
+    """
     return find_leading_terms(value) or find_leading_terms(value, slow | find_block_sizes(value))
 
 

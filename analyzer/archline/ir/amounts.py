@@ -38,7 +38,7 @@ Amount = KnownAmount | UnknownAmount
 
 
 def exact_amount(value: Poly) -> KnownAmount:
-    """Return an amount that is known exactly."""
+    """Return an amount whose lower and upper bound are this value."""
     return KnownAmount(value, value)
 
 

@@ -123,7 +123,10 @@ def _without_floors(value: Poly, name: str, modulus: int) -> Iterator[Poly]:
 
 
 def _collect_terms(value: Poly, name: str, shift: int) -> list[_Term] | None:
-    """Return the value as terms in w = n + shift, its logarithm k, and powers to k; an exponent n is k itself."""
+    """Return the value as terms in w = n + shift, its logarithm k, and powers to k; an exponent n is k itself.
+
+    None if the value has other atoms or negative powers.
+    """
     exponent = _is_only_exponent(value, name)
     level = Poly.symbol(name) if exponent else Poly.of_atom(a.CeilLog2(Poly.symbol(name) + shift))
     moved = value if not shift else _shift_size(value, name, shift)
@@ -231,7 +234,7 @@ def prove_by_enumeration(value: Poly, facts: Facts) -> bool:
 
 
 def _find_constant_ranges(value: Poly, facts: Facts) -> dict[str, range] | None:
-    """Return the values of every symbol between constant bounds; None without such bounds or for too many values."""
+    """Return the values of every symbol between constant bounds; None if a symbol has none, or for too many values."""
     ranges: dict[str, range] = {}
     for name in sorted(value.names):
         bounds = facts.bounds.get(name, Bounds())

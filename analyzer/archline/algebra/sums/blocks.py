@@ -66,7 +66,7 @@ def expand_overlap(atom: Atom, facts: Facts) -> Poly | None:
 
 
 def match_condition_pair(value: Poly, atom: Atom, facts: Facts) -> ConditionPair | None:
-    """Write the expression as a pair of the atom and a partner of equal form; None without a partner."""
+    """Write the expression as a pair of the atom and a partner of equal form; None if there is no partner."""
     if not isinstance(atom, a.PositivePart | a.Floor):
         return None
     parts = value.coefficients(atom)
@@ -89,7 +89,10 @@ def match_condition_pair(value: Poly, atom: Atom, facts: Facts) -> ConditionPair
 
 
 def _match_pair_by_facts(atom: Atom, weight: Poly, remainder: Poly, facts: Facts) -> ConditionPair | None:
-    """Make a pair if the facts decide its partner: max(0, e + 1) -> e + 1 if e >= -1, max(0, e - 1) -> 0 if e <= 1."""
+    """Make a pair if the facts decide its partner: max(0, e + 1) -> e + 1 if e >= -1, max(0, e - 1) -> 0 if e <= 1.
+
+    None if they do not decide it.
+    """
     if not isinstance(atom, a.PositivePart):
         return None
     rest = remainder + weight * (atom.argument + 1)

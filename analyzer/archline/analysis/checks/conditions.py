@@ -208,7 +208,10 @@ class _FactBlock(Environment):
 
 
 class _ConditionCollector(StatementFollower[_FactBlock]):
-    """Follows all runs of an algorithm together, and collects conditions that are not proved in `left`."""
+    """Follows all runs of an algorithm together and collects in `left` the conditions that are not proved.
+
+    Runs depend on these: exact divisions, subscripts in bounds, the `where` of callees, and others.
+    """
 
     def __init__(self, module: Module, algorithm: s.Algorithm) -> None:
         super().__init__(module)

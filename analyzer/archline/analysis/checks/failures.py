@@ -88,7 +88,7 @@ def build_failure_diagnostic(failure: Failure) -> Diagnostic:
 
 
 def find_endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
-    """Report a recursive call that keeps all runs, or all runs at some sizes, from ending; None without one."""
+    """Report a recursive call because of which no run ends, or no run at some sizes; None if there is none."""
     if not has_recursion(module, algorithm):
         return None
     call = _find_unconditional_call(module, algorithm)
@@ -187,7 +187,7 @@ def find_certain_failure(module: Module, algorithm: s.Algorithm, sizes: Mapping[
 
 @lru_cache(maxsize=MAX_CACHED_RESULTS)
 def _failure_at(module: Module, algorithm: s.Algorithm, sizes: tuple[tuple[str, int], ...]) -> Failure | None:
-    """Return the failure of the run at sizes; cached, as comparisons ask for it again."""
+    """Return the failure of the run at sizes; None if it does not fail. Memoised, as comparisons ask for it again."""
     return follow_run_at(module, algorithm, dict(sizes)).failure
 
 
@@ -380,7 +380,10 @@ def _holds_at(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
 
 
 def _find_unconditional_call(module: Module, algorithm: s.Algorithm) -> s.Call | None:
-    """Find a recursive call that every run makes, and then every run of its callee, and so on; None without one."""
+    """Find a recursive call that every run makes, and then every run of its callee, and so on.
+
+    None if there is none.
+    """
     endless = {algorithm, *find_reachable(module, algorithm)}
     while ended := [called for called in endless if _find_first_endless_call(module, called.body, endless) is None]:
         endless.difference_update(ended)
@@ -393,7 +396,7 @@ def _find_unconditional_call(module: Module, algorithm: s.Algorithm) -> s.Call |
 
 
 def _find_first_endless_call(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -> s.Call | None:
-    """Find the first call of an algorithm in `endless` that each execution of a body makes; None without one.
+    """Find the first call of an algorithm in `endless` that each execution of a body makes; None if there is none.
 
     If all branches of an `if` make such calls, it is that of the first branch.
     """

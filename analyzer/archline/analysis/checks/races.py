@@ -322,7 +322,7 @@ class _SpawnRaceSearch(FollowedRuns):
         self._spawned: dict[s.Call, s.Invoke] = {}
 
     def find_race(self, sizes: Point) -> Diagnostic | None:
-        """Return the first race of the run at sizes; None without one."""
+        """Return the first race of the run at sizes; None if there is none."""
         self._unordered, self._strands = [[]], []
         try:
             self.at(sizes)

@@ -82,7 +82,7 @@ class TrackedArray:
 
     @property
     def first_unset(self) -> int | None:
-        """The place of the first element that is certainly not set; None without one, or for large arrays."""
+        """The position of the first element that is certainly not set; None if there is none, or for large arrays."""
         size = prod(self.extents) if None not in self.extents else MAX_ELEMENTS + 1
         if self.elements is None or size > MAX_ELEMENTS:
             return None
@@ -275,7 +275,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
         return Failure(rule, node, message, hint, self.sizes, about, self._now, self._find_call_at_zero())
 
     def _find_call_at_zero(self) -> tuple[s.Algorithm, Mapping[str, int]] | None:
-        """Return the outermost active recursive call with a size of at most 0, and its sizes; None without one."""
+        """Return the outermost active recursive call with a size of at most 0, and its sizes; None if there is none."""
         for (caller, _), (callee, sizes) in pairwise((*self._active, *self._entered)):
             names = self.module.signatures[callee].size_names
             if any(sizes[name] <= 0 for name in names) and caller in find_recursive_component(self.module, callee):
@@ -434,7 +434,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
                 block.views[name].array.elements = None
 
     def _resolve_bound_view(self, expr: s.Expr, block: RunBlock) -> _View | None:
-        """Return the view to bind to a name; if it is unknown, all elements of its array may be set from then on."""
+        """Return the view to bind to a name; None if it is unknown: then all elements of its array may be set later."""
         view = self._resolve_view(expr, block)
         if view is None:
             self.forget(expr, block)

@@ -146,7 +146,11 @@ WHOLE_ARRAY_NODES = (s.Call, s.Slice, s.ArrayType, s.Reshape)
 
 
 class LineSharing(Enum):
-    """The selection of loops that keep the lines that they walk along: none, innermost ones, or all."""
+    """Which loops hold a cache line from one iteration to the next while an access advances along it.
+
+    NONE: no loops; INNER: innermost ones; NESTED: outer ones too (without a step and without operations on whole
+    arrays).
+    """
 
     NONE = auto()
     INNER = auto()

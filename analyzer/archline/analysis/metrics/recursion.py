@@ -177,7 +177,10 @@ class RecursionSolver:
         return self._alike[key]
 
     def describe_recurrence(self, algorithm: s.Algorithm, metric: str, more: int) -> Recurrence | None:
-        """Describe the recurrence of a metric for readers; None without one. `more` is added for the outermost call."""
+        """Describe the recurrence of a metric for readers; None if there is none.
+
+        `more` is added for the outermost call.
+        """
         extracted = self.extract_systems(algorithm)
         system = extracted.system(metric)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
@@ -428,7 +431,10 @@ class RecursionSolver:
         return MetricSolution(amount_in_sizes(function.facts, low, high), proofs=proofs)
 
     def _limiting_bound(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
-        """Bound a metric by another one: flops and span are at most the work, unless span is declared."""
+        """Bound a metric by another one: flops and span are at most the work, unless span is declared.
+
+        None if no metric bounds it in this algorithm, or if the amount of that one is unknown.
+        """
         limit = self._outer.model.metric(metric).at_most
         if limit is None or may_exceed(metric, self._outer.module, algorithm):
             return None

@@ -177,7 +177,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return sizes
 
     def _find_view_extent(self, call: s.Call, name: str, signature: Signature) -> s.Expr | None:
-        """Return the extent that gives a size of the callee, if the argument is a view with data-dependent bounds."""
+        """Return the extent, of an argument of a call, that gives the callee's size `name`; None if no extent does."""
         for binding in signature.sizes:
             if binding.name == name and binding.by is BoundBy.EXTENT:
                 return self.module.shapes[call.arguments[binding.parameter]][binding.dimension]
@@ -344,9 +344,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def _interchanged_cost(self, loop: s.Loop, scope: Scope) -> Tally | None:
         """Return the exact cost of a perfect nest after its outer loop is interchanged with independent inner loops.
 
-        None without such loops, or if no range inside them depends on the outer loop, or if the cost is not exact in
-        that order. For skewed tiles, sums over all tiles of a step have short forms, sums over the steps of a tile do
-        not.
+        None if there are no such loops, if no range inside them depends on the outer loop, or if the cost is not exact
+        in that order. For skewed tiles, sums over all tiles of a step have short forms, sums over the steps of a tile
+        do not.
         """
         passed: list[s.Loop] = []
         body = loop.body

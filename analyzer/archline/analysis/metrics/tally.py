@@ -108,7 +108,7 @@ class Tally:
 
     @property
     def exact(self) -> bool:
-        """True if every amount is known exactly."""
+        """True if every amount is exact rather than only bounded."""
         amounts = map(self.amount, self.names)
         return self.gap is None and all(isinstance(amount, KnownAmount) and amount.exact for amount in amounts)
 

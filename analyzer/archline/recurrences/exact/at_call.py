@@ -316,7 +316,10 @@ class CallContext(LogarithmOrder):
         return Poly.symbol(name)
 
     def _find_halved_size(self, value: Poly) -> Poly | None:
-        """Return x if the value is ceil(x/2), x >= 2 a size plus a number; its logarithm is that of x less 1."""
+        """Return x if the value is ceil(x/2), x >= 2 a size plus a number; its logarithm is that of x less 1.
+
+        None if the value is of another form, or if x >= 2 is not proved.
+        """
         floors = [atom for atom in value.atoms() if isinstance(atom, a.Floor)]
         if len(floors) != 1 or floors[0].modulus != TWO:
             return None

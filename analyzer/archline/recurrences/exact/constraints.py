@@ -67,7 +67,10 @@ def unroll_small_exponents(
 
 
 def _find_split_exponent(equation: Equation, function: SizeFunction, foreign: ForeignBounds) -> str | None:
-    """Find the single exponent that calls split, if their number is constant and other functions are called too."""
+    """Find the single exponent that calls split, if their number is constant and other functions are called too.
+
+    None if there are several exponents or other parameters, or if one of these conditions does not hold.
+    """
     if len(function.shared_exponents) != 1 or len(function.parameters) != 1 or not equation.recursive:
         return None
     factors = {
@@ -163,7 +166,10 @@ class StepWriter:
         return gain
 
     def _compute_share_gain(self, step: Transition, element: BasisTerm) -> Poly | None:
-        """Return the gain of an element whose value at each call is at most (or at least) a known share of it."""
+        """Return the gain of an element whose value at each call is at most (or at least) a known share of it.
+
+        None if the value cannot be written in the caller's symbols.
+        """
         caller, name = self._find_context(step), element.value.key
         if not step.calls:
             return caller.replace_powers(element.value)

@@ -117,7 +117,10 @@ def find_call_counts(steps: Sequence[Transition]) -> list[int]:
 
 
 def _find_shift(size: Poly, place: int, steps: Sequence[Transition], sign: int) -> int | None:
-    """Find the smallest s >= 0 with n' - s <= (n - s)/2 for every call's n' (`sign` 1), or n' + s >= (n + s)/2 (-1)."""
+    """Find the smallest s >= 0 with n' - s <= (n - s)/2 for every call's n' (`sign` 1), or n' + s >= (n + s)/2 (-1).
+
+    None if it is not proved for any s up to MAX_SIZE_SHIFT.
+    """
     differences = [(size - call.arguments[place].scaled(2), step.facts) for step in steps for _, call in step.calls]
     return find_first_true(
         MAX_SIZE_SHIFT + 1,

@@ -321,7 +321,10 @@ def _search_bounds_of_cases(
 def _search_tightest_bound(
     search: InductiveSearch, preserved: Sequence[Poly], quantities: Sequence[Poly], upper: bool
 ) -> Poly | None:
-    """Return the tightest bound without an invariant; if all fail, the first with one, few quantities first."""
+    """Return the tightest bound without an invariant; if all fail, the first with one, few quantities first.
+
+    None if all fail.
+    """
     sets = [(*preserved, *chosen, ONE) for k in range(len(quantities) + 1) for chosen in combinations(quantities, k)]
     bounds = [bound for forms in sets if (bound := search.bound(forms, upper, None)) is not None]
     if bounds:

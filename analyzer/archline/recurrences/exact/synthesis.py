@@ -80,7 +80,8 @@ def find_best_proved(
 
     It is that of the first coefficients that are near enough (`accepted`, with a factor of at most `most`) and proved,
     unless shorter ones before them make a better bound; if none are near enough, the best of all. `largest` are the
-    factors in floating point, by which few proofs are needed, as these take long; none is computed twice.
+    factors in floating point, by which few proofs are needed, as these take long; none is computed twice. None if none
+    is proved.
     """
     # The caches are by index: coefficients take long to hash.
     bound_at, is_proved = cache(lambda index: bound(short[index])), cache(lambda index: proved(short[index]))
@@ -148,7 +149,10 @@ class Synthesis:
         self._leaf_sets, self._plain_sets = LazyList(self._iterate_leaf_sets()), LazyList(self._iterate_general_sets())
 
     def search_signed_sets(self) -> ProvedBound | None:
-        """Return a proved bound from sets with few logarithms: the first with a good factor, else the best of all."""
+        """Return a proved bound from sets with few logarithms: the first with a good factor, else the best of all.
+
+        None if none is proved.
+        """
         other_sets: list[tuple[BasisTerm, ...]] = []
         bound = self._try_size_products()
         return (
@@ -158,7 +162,7 @@ class Synthesis:
         )
 
     def search_basis_sets(self) -> ProvedBound | None:
-        """Return the best proved bound with the basis terms of exact forms."""
+        """Return the best proved bound with the basis terms of exact forms. None if none is proved."""
         context = self._context
         # For sizes that the data selects there are terms of the depth of the calls alone.
         depths = iterate_path_cost_sets(context.function) if context.upper and context.values is None else ()
@@ -375,7 +379,10 @@ class Synthesis:
         goal_and_signs: tuple[Goal, Sequence[int]],
         max_left_out: int,
     ) -> Proposal | None:
-        """Propose coefficients of the best steady bound if its factor is accepted, else those of the best bound."""
+        """Propose coefficients of the best steady bound if its factor is accepted, else those of the best bound.
+
+        None if there is no bound.
+        """
         goal, signs = goal_and_signs
         if self._context.far_point_pairs:
             steady = Goal(goal.mean, np.vstack([goal.watched, self._build_steadiness_rows(element_values)]))

@@ -74,7 +74,10 @@ class Reference:
 
     @property
     def walk(self) -> MonotoneWalk | None:
-        """The walk of a data-dependent subscript that moves in one direction; all accesses have the same one."""
+        """The walk of a data-dependent subscript that moves in one direction; all accesses have the same one.
+
+        None if no subscript is of this kind.
+        """
         return self.accesses[0].walk
 
     @property

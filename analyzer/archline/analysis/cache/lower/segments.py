@@ -177,7 +177,10 @@ class _WindowTreeBuilder:
         return tuple(branches)
 
     def _build_tree(self, chain: Chain, found: list[CertainAccess], siblings: bool) -> WindowTree:
-        """Build the windows of the last loop and of the loops inside, once for consecutive loops of the same shape."""
+        """Build the windows of the last loop and of the loops inside.
+
+        Memoised: if there are other nodes in the same body (`siblings`), loops of the same shape share a tree.
+        """
         *around, loop = chain
         shape = (siblings, *nest_shape(loop, tuple(around), self.facts)) if siblings else (loop,)
         if shape not in self._trees:
@@ -458,7 +461,7 @@ class _WindowEvaluator:
         self._stacks = [[[of(value) for value in bounds] for bounds in stack] for stack in family.stacks]
 
     def best(self, point: Mapping[str, int], capacity: int) -> Number | None:
-        """Maximise the lines not in cache over group sizes and parts; None without windows at the point."""
+        """Maximise the lines not in cache over group sizes and parts; None if there are no windows at the point."""
         trips = None if self._trips is None else int(self._trips(self._make_environment(point, 1, (0, 0))))
         tried = [
             (value, group, part)

@@ -72,7 +72,10 @@ class Resident:
         return space.value, misses.value
 
     def _measure_cached(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-        """Bound the lines and the misses for references, or parts of references, once for equal contents."""
+        """Bound the lines and the misses for references or parts of them, in terms of sizes.
+
+        Memoised: references that differ only in the names of loop variables share a result.
+        """
         facts, content = references[0].facts, _make_measure_key(self.measure)
         if content is None or any(len(reference.chain) > MAX_CACHED_DEPTH for reference in references):
             return self._measure_in_sizes(references)

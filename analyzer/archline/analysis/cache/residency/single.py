@@ -37,7 +37,10 @@ from archline.ir.tree import Loop, contiguous_dimension
 
 
 def pointer_line_residency(reference: Reference) -> Resident | None:
-    """Hold the current line of a data-dependent subscript that moves in one direction along a row."""
+    """Hold the current line of a data-dependent subscript that moves in one direction along a row.
+
+    None if no subscript moves like this, or if there is no closed form.
+    """
     depth = find_walk_depth(reference)
     if depth is None:
         return None
@@ -47,7 +50,11 @@ def pointer_line_residency(reference: Reference) -> Resident | None:
 
 
 def monotone_walk_residency(references: Sequence[Reference]) -> Resident | None:
-    """Hold the lines from the first to the last of references that walk along a row together, or end the walk."""
+    """Hold the lines from the first to the last of references that advance together along a row.
+
+    Their subscripts depend on data and move in one direction; some references may be at the first element of such a
+    movement, or at its end. None if the references do not move together, or if there is no closed form.
+    """
     moving = [ref for ref in references if find_walk_depth(ref) is not None]
     array, depths = references[0].array, {find_walk_depth(ref) for ref in moving}
     if len(depths) != 1 or len({make_walk_key(ref) for ref in moving}) > 1 or array.layout == "zmorton" or array.moves:
@@ -273,7 +280,10 @@ def _has_unit_stride(reference: Reference) -> bool:
 
 
 def last_line_residency(reference: Reference) -> Resident | None:
-    """Hold the line of the last access, for neighbours in a row that the innermost loop reads in order."""
+    """Hold the line of the last access, for neighbours in a row that the innermost loop reads in order.
+
+    None for other references, or if there is no closed form.
+    """
     chain, along = reference.chain, contiguous_dimension(reference.array)
     if not chain or reference.array.layout == "zmorton" or reference.array.moves or reference.is_data_dependent:
         return None

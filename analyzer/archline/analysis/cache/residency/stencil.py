@@ -65,7 +65,10 @@ def stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | 
 
 
 def pinned_row_residency(references: Sequence[Reference]) -> Resident | None:
-    """Pin entries of a row while the innermost loop passes through it: A[i, k] together with A[i, j] for all j."""
+    """Pin entries of a row while the innermost loop passes through it: A[i, k] together with A[i, j] for all j.
+
+    None for other references, or if there is no closed form.
+    """
     if not is_in_one_innermost_row(references):
         return None
     chain = references[0].chain
@@ -86,7 +89,10 @@ def _measure_pinned_row(references: tuple[Reference, ...]) -> tuple[FactoredProd
 
 
 def row_prefix_residency(references: Sequence[Reference]) -> Resident | None:
-    """Pin the line of an entry while the innermost loop passes the row before it: A[i, k] for k < j, and A[i, j]."""
+    """Pin the line of an entry while the innermost loop passes the row before it: A[i, k] for k < j, and A[i, j].
+
+    None for other references, or if there is no closed form.
+    """
     array, chain = references[0].array, max((reference.chain for reference in references), key=len)
     if len(chain) < 2 or not array.aligned or not is_in_one_row(references, chain[-1]):
         return None
@@ -187,7 +193,10 @@ def _find_moved_dimension(reference: Reference, loop: Loop) -> int | None:
 
 
 def _find_lead(reference: Reference, first: Reference, loop: Loop, dimension: int) -> tuple[int, int] | None:
-    """Find the minimum and the maximum lead of a reference over `first` in a dimension, in iterations of `loop`."""
+    """Find the minimum and the maximum lead of a reference over `first` in a dimension, in iterations of `loop`.
+
+    None if the lead is not an integer that is the same in all iterations, or if the loop moves another dimension.
+    """
     interval, base = reference.place[dimension], first.place[dimension]
     if interval is None or base is None or _find_moved_dimension(reference, loop) != dimension:
         return None

@@ -410,9 +410,9 @@ class AllocationPlanner:
 
     @memoised
     def _sum_region_lines(self, held: tuple[Resident, ...], anew: bool) -> Poly:
-        """The lines that residencies `held` in a region need, and a line if some residency fetches at every access.
+        """Add up the lines that residencies `held` in a region need, and one more if `anew`.
 
-        Cached, as plans share most regions.
+        That line is for residencies that fetch at every access. Memoised, as plans share most regions.
         """
         return sum_polynomials(unit.space for unit in held) + int(anew)
 

@@ -460,7 +460,10 @@ def _build_answer(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str
 
 
 def _bracket_growth(growth: s.Expr, system: LogSystem) -> tuple[s.Expr, s.Expr] | None:
-    """Return bounds of the growth with exponents of nodes rounded down and up, if these are known to nine digits."""
+    """Return bounds of the growth with exponents of nodes rounded down and up, if these are known to nine digits.
+
+    None if no exponent was rounded.
+    """
     low = high = growth
     for step in (rule.step for rule in system.rules if rule.step is not None):
         digits = str(step.nodes).removeprefix("-")

@@ -364,7 +364,7 @@ class Facts:
     def _divide_powers_of_two(self, value: Poly, modulus: Poly) -> Poly | None:
         """Take terms c*2^x with a known x >= y out of a floor: floor((c*2^x + e)/2^y) -> c*2^(x - y) + floor(e/2^y).
 
-        None if there is no such term, or if `modulus` is no power 2^y.
+        None if no term is of this form, or if `modulus` is not a power 2^y.
         """
         below = a.find_exponent_of_two(modulus)
         if below is None:
@@ -382,7 +382,7 @@ class Facts:
     def _take_out_integers(self, value: Poly, modulus: Poly) -> Poly | None:
         """Take terms that the modulus divides out of a floor, such as w*2^x/2*p with x >= 1 for a modulus p.
 
-        None if there is no such term with a power, or if the modulus is a number or a sum.
+        None if no term with a power is divisible, or if the modulus is a number or a sum.
         """
         if len(modulus.terms) != 1 or modulus.is_constant:
             return None
@@ -399,7 +399,7 @@ class Facts:
     def _level_near_power(self, value: Poly) -> Poly | None:
         """Resolve ceil(log2(2^x + c)) for an integer c: x + 1 if 1 <= c <= 2^x, x if 0 <= -c < 2^(x - 1).
 
-        None if `value` is no such sum 2^x + c, or if neither condition is proved.
+        None if `value` is not such a sum 2^x + c, or if neither condition is proved.
         """
         offset = value.constant_term
         exponent = a.find_exponent_of_two(value - offset) if offset and offset.q == 1 else None

@@ -489,8 +489,8 @@ def pin_symbol(facts: Facts, name: str, number: int) -> Facts | None:
 def split_in_blocks(facts: Facts, name: str, modulus: Poly, up: bool, size: Poly, names: tuple[str, str]) -> Facts:
     """Return the facts where a symbol is replaced by its block and its remainder (n = m*q + r).
 
-    `size` is n in terms of these `names`. The bounds of n divided by m are bounds of q, rounded up if `up`, else
-    down.
+    `size` is n in terms of q and r, which have these `names`. The bounds of n divided by m are bounds of q, rounded up
+    if `up`, else down.
     """
     block, rest = names
     limits, at = facts.bounds[name], {name: size}

@@ -169,7 +169,7 @@ def _relax_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
 def _bound_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Poly | None:
     """Bound c*(array[e + w] - array[e]) for w >= 0 by 0 and c*min(total, w*longest); `atom` is one of the two.
 
-    None if `value` is not linear in it, if there is no other one, or if a sign is unknown.
+    None if `value` is not linear in it, if the other one is missing, or if a sign is unknown.
     """
     parts = value.coefficients(atom)
     if 1 not in parts or set(parts) - {0, 1}:

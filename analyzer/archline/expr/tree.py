@@ -313,7 +313,7 @@ def find_stated_minima(facts: Iterable[Fact]) -> dict[str, int]:
 def find_divisions(expr: Expr, rounded: bool = False) -> Iterator[Binary | Call]:
     """Yield the parts of an expression of sizes that must be integers; `floor` and `ceil` allow fractions inside.
 
-    `rounded` tells that the expression itself is an argument of these.
+    `rounded` tells that the expression itself is an argument of `floor` or `ceil`.
     """
     match expr:
         case Binary(op=op, left=left, right=right):

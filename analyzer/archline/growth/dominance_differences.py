@@ -100,7 +100,7 @@ class NegativeTermCover:
     def _cover_term(self, term: Term, amount: fmpq, left: dict[Term, fmpq]) -> list[Share] | None:
         """Cover a term by all terms that are never smaller, in proportion, so that a part of each remains.
 
-        What they cover is subtracted from `left`. None if they do not suffice.
+        Their parts used are subtracted from `left`. None if they do not suffice.
         """
         covers = []
         for into, has in left.items():
@@ -118,7 +118,7 @@ class NegativeTermCover:
         return shares
 
     def _bound_quotient(self, small: Term, large: Term) -> tuple[fmpq, Product] | None:
-        """Find a factor with small <= factor*large, and its proof. None if there is no proof."""
+        """Find a factor with small <= factor*large, and its proof. None if no proof is found."""
         quotient = large / small
         gap = quotient.powers
         factor_bounds = list(_iterate_function_bounds(dict.fromkeys((*small.powers, *large.powers)), self._bounds))

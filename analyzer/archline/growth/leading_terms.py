@@ -78,7 +78,7 @@ def _is_coefficient_positive(coefficient: Poly) -> bool | None:
 def _replace_by_limit(slow: Collection[str], atom: Atom) -> Poly | None:
     """Return the value of an atom at all large sizes, L >= 2: `n - 1` for `max(0, n - 1)`, 0 for `floor(1/L)`.
 
-    None if it stays as it is, or if the sign is unknown.
+    None if it does not change, or if the sign is unknown.
     """
     match atom:
         case a.Floor(argument=argument, modulus=modulus) if argument == ONE and modulus == Poly.symbol("L"):
@@ -155,7 +155,7 @@ def _find_degrees(monomial: Monomial) -> Degrees | None:
 
 
 def _find_proportional_size(value: Poly) -> str | None:
-    """Return the name of the size n if the expression tends to c*n with c > 0. None if there is no such size."""
+    """Return the name of the size n if the expression tends to c*n with c > 0. None for other expressions."""
     lead = find_leading_terms(value)
     match [] if lead is None else list(lead.terms.items()):
         case [(((Symbol(name=name), 1),), coefficient)] if coefficient > 0 and name not in CACHE_PARAMETERS:
@@ -165,7 +165,7 @@ def _find_proportional_size(value: Poly) -> str | None:
 
 
 def _find_size_of_logarithm(exponent: Poly) -> str | None:
-    """Return n of ceil(log2(n)), or of ceil(log2(ceil((n + 1)/17))). None if there is no such size."""
+    """Return n of ceil(log2(n)), or of ceil(log2(ceil((n + 1)/17))). None for other exponents."""
     level = a.find_single_atom(exponent)
     return _find_proportional_size(level.argument) if isinstance(level, a.CeilLog2) else None
 

@@ -48,13 +48,13 @@ class LoweringPolicy:
     """Decides how a lowering treats calls, branches and loops: by default it follows all, and recursion is an error."""
 
     def array(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
-        """Build the array of a parameter."""
+        """Build the array of a parameter, with its extents and layout."""
         return Array(name, extents, layout)
 
     def statement(
         self, program: Lowering, statement: s.Stmt, context: LoweringContext
     ) -> tuple[Iterable[Node], LoweringContext]:
-        """Return the accesses of a statement, and the context after it."""
+        """Return the loop-tree nodes of a statement, and the context after it."""
         after = program.find_context_after(statement, context)
         return program.statement(statement, context, after), after
 
@@ -67,11 +67,11 @@ class LoweringPolicy:
         return context
 
     def branches(self, program: Lowering, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
-        """Return the accesses of an `if`."""
+        """Return the loop-tree nodes of an `if`."""
         return program.branches(branches, context)
 
     def call(self, program: Lowering, call: s.Call, target: s.Algorithm, context: LoweringContext) -> Iterator[Node]:
-        """Return the accesses of a call of an algorithm."""
+        """Return the loop-tree nodes of a call of an algorithm. Raises UntracedError for a recursive one."""
         if find_recursive_component(program.module, target):
             raise UntracedError(f"io of recursion (`{target.name}`) is not derived in this version", call.span)
         return program.inline_call(call, target, context)
@@ -93,7 +93,7 @@ class Lowering:
     _counters: dict[s.Stmt, str] = field(default_factory=dict)
 
     def trace(self, algorithm: s.Algorithm) -> tuple[Scope, tuple[Node, ...]]:
-        """Return the scope of an algorithm's body and its accesses. Raises UntracedError.
+        """Return the scope of an algorithm's body and the nodes of its loop tree. Raises UntracedError.
 
         `require_accesses` must have accepted the algorithm.
         """
@@ -101,7 +101,7 @@ class Lowering:
         return scope, self.lower_body(algorithm, scope, views)
 
     def bind_parameters(self, algorithm: s.Algorithm) -> tuple[Scope, dict[str, View]]:
-        """Return the scope of an algorithm's body, and views of its whole array parameters."""
+        """Return the scope of an algorithm's body, and for each array parameter a view of the entire array."""
         scope = declared_scope(self.module, algorithm)
         views: dict[str, View] = {}
         for parameter in algorithm.parameters:
@@ -112,7 +112,7 @@ class Lowering:
         return scope, views
 
     def lower_body(self, algorithm: s.Algorithm, scope: Scope, views: Mapping[str, View]) -> tuple[Node, ...]:
-        """Return the accesses of an algorithm's body."""
+        """Return the loop-tree nodes of an algorithm's body."""
         self.names = dict.fromkeys(scope.values, 1)
         return tuple(self.block(algorithm.body, LoweringContext(scope, views, algorithm=algorithm.name)))
 
@@ -123,14 +123,14 @@ class Lowering:
 
     # Statements
     def block(self, body: tuple[s.Stmt, ...], context: LoweringContext) -> Iterator[Node]:
-        """Yield the accesses of statements in order."""
+        """Yield the loop-tree nodes of statements in order."""
         for statement in body:
             nodes, after = self.policy.statement(self, statement, context)
             yield from nodes
             context = after
 
     def statement(self, statement: s.Stmt, context: LoweringContext, after: LoweringContext) -> Iterator[Node]:
-        """Yield the accesses of a statement, given the contexts before and after it."""
+        """Yield the loop-tree nodes of a statement, given the contexts before and after it."""
         match statement:
             case s.Local(name=name, type=s.ArrayType(), value=s.Node() as value):
                 yield from self._lower_array_assignment(after.views[name], value, context, statement)
@@ -297,7 +297,7 @@ class Lowering:
             yield Loop(name, ZERO, trips, trips, context.scope.facts, inside, body, loop.span)
 
     def branches(self, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
-        """Yield the accesses of all branches, each under its condition."""
+        """Yield the loop-tree nodes of all branches, each under its condition."""
         # Conditions are not facts in a branch, as its loops are summed over all iterations, also those that skip it.
         before = context
         shared: frozenset[ElementPlace] | None = None
@@ -435,7 +435,7 @@ class Lowering:
         }
 
     def inline_call(self, call: s.Call, target: s.Algorithm, context: LoweringContext) -> Iterator[Node]:
-        """Yield the accesses of the body of a called algorithm."""
+        """Yield the loop-tree nodes of the body of a called algorithm."""
         views = self.find_passed_views(call, target, context)
         scope, size_loops = bind_call(call, target, context, self.make_loop_name)
         loops = (*context.loops, *(loop.variable for loop in size_loops))

@@ -73,7 +73,7 @@ class EliminationSearch:
     def _without_powers(self, value: Poly) -> Poly | None:
         """Replace a term c*2^e with a known e >= 0 by c (or 2^e by 1), which gives a smaller value.
 
-        None if there is no such term.
+        None if no term is of this form.
         """
         for monomial, coefficient in value.terms.items():
             if coefficient <= 0 or not monomial or not all(isinstance(atom, a.Exponential) for atom, _ in monomial):
@@ -88,7 +88,7 @@ class EliminationSearch:
     def _without_opposite_powers(self, value: Poly) -> Poly | None:
         """Replace c*2^u*x by the smaller c*2^(v + d)*x where 2^v*x occurs with a minus sign.
 
-        None if there is no such pair of terms.
+        None if no pair of terms is of this form.
         """
         powers: dict[Monomial, list[tuple[Poly, fmpq]]] = {}
         for monomial, coefficient in value.terms.items():

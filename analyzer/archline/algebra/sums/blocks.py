@@ -66,7 +66,7 @@ def expand_overlap(atom: Atom, facts: Facts) -> Poly | None:
 
 
 def match_condition_pair(value: Poly, atom: Atom, facts: Facts) -> ConditionPair | None:
-    """Write the expression as a pair of the atom and a partner of equal form; None if there is no partner."""
+    """Write the expression as a pair of the atom and a partner of equal form; None if it has no partner."""
     if not isinstance(atom, a.PositivePart | a.Floor):
         return None
     parts = value.coefficients(atom)

@@ -88,7 +88,7 @@ def build_failure_diagnostic(failure: Failure) -> Diagnostic:
 
 
 def find_endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
-    """Report a recursive call because of which no run ends, or no run at some sizes; None if there is none."""
+    """Report a recursive call that prevents all runs, or all runs at some sizes, from ending; None if there is none."""
     if not has_recursion(module, algorithm):
         return None
     call = _find_unconditional_call(module, algorithm)

@@ -146,7 +146,7 @@ WHOLE_ARRAY_NODES = (s.Call, s.Slice, s.ArrayType, s.Reshape)
 
 
 class LineSharing(Enum):
-    """Which loops hold a cache line from one iteration to the next while an access advances along it.
+    """Selects the loops that hold a cache line from one iteration to the next while an access advances along it.
 
     NONE: no loops; INNER: innermost ones; NESTED: outer ones too (without a step and without operations on whole
     arrays).

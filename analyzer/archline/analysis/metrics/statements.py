@@ -344,9 +344,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def _interchanged_cost(self, loop: s.Loop, scope: Scope) -> Tally | None:
         """Return the exact cost of a perfect nest after its outer loop is interchanged with independent inner loops.
 
-        None if there are no such loops, if no range inside them depends on the outer loop, or if the cost is not exact
-        in that order. For skewed tiles, sums over all tiles of a step have short forms, sums over the steps of a tile
-        do not.
+        None if the nest has no such loops, if no range inside them depends on the outer loop, or if the cost is not
+        exact in that order. For skewed tiles, sums over all tiles of a step have short forms, sums over the steps of a
+        tile do not.
         """
         passed: list[s.Loop] = []
         body = loop.body

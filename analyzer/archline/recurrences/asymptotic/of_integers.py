@@ -200,7 +200,7 @@ class OneSidedRecurrence:
         return _build_sum(plain)
 
     def find_positive_start(self) -> int | None:
-        """Return a size from which on induction proves the function to be at least 1; None if there is no proof.
+        """Return a size from which on induction proves the function to be at least 1; None if no proof is found.
 
         Each case must cost at least 1 itself or make a call at such a size, to which the induction applies.
         """

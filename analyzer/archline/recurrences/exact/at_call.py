@@ -190,7 +190,10 @@ def find_symbol_values_in_call(function: SizeFunction, arguments: tuple[Poly, ..
 
 
 class CallContext(LogarithmOrder):
-    """Writes expressions at calls in symbols of the caller; bounded ones replace logarithms that have no exact form."""
+    """Writes expressions in the sizes at a recursive call in symbols of the caller.
+
+    Bounded symbols replace logarithms that have no exact form.
+    """
 
     def __init__(self, facts: Facts, references: tuple[Poly, ...], tangents: bool = False) -> None:
         super().__init__(facts, tangents)

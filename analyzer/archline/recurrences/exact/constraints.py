@@ -69,7 +69,7 @@ def unroll_small_exponents(
 def _find_split_exponent(equation: Equation, function: SizeFunction, foreign: ForeignBounds) -> str | None:
     """Find the single exponent that calls split, if their number is constant and other functions are called too.
 
-    None if there are several exponents or other parameters, or if one of these conditions does not hold.
+    None if there are several exponents or other parameters, or if a condition does not hold.
     """
     if len(function.shared_exponents) != 1 or len(function.parameters) != 1 or not equation.recursive:
         return None
@@ -145,7 +145,10 @@ class StepWriter:
         self._forcing: dict[Transition, Poly] = {}
 
     def compute_gain(self, step: Transition, element: BasisTerm) -> Poly | None:
-        """Return an element less the sum of its values at the calls; None if these cannot be expressed."""
+        """Return a basis term less the sum of its values at the calls of a case; None if these cannot be expressed.
+
+        The values at calls are written in the caller's sizes.
+        """
         key = step, element
         if key not in self._gains:
             try:
@@ -166,7 +169,7 @@ class StepWriter:
         return gain
 
     def _compute_share_gain(self, step: Transition, element: BasisTerm) -> Poly | None:
-        """Return the gain of an element whose value at each call is at most (or at least) a known share of it.
+        """Return the gain of a basis term whose value at each call is at most (or at least) a known share of it.
 
         None if the value cannot be written in the caller's symbols.
         """
@@ -311,7 +314,7 @@ class InductionProblem:
         return inner, [step.forcing for step in self.steps if not step.calls]
 
     def select_expressible(self, elements: Sequence[BasisTerm]) -> tuple[BasisTerm, ...]:
-        """Return the elements that can be expressed at the sizes of every call."""
+        """Return the basis terms that can be written in the caller's sizes at each recursive call."""
         return tuple(
             term for term in elements if all(self.writer.compute_gain(s, term) is not None for s in self.steps)
         )

@@ -70,7 +70,10 @@ class HalvedSize:
         return a.ceil_log2(self.size + self.below + 1) - 1 if upper else a.ceil_log2(self.whole)
 
     def is_provable_in(self, step: Transition, upper: bool) -> bool:
-        """Test whether a step has `base` >= 0 at its calls, or for a lower bound `whole` >= 2, as the terms require."""
+        """Test whether `base` >= 0 is proved at all calls of a step, or for a lower bound `whole` >= 2 in its caller.
+
+        The terms require it.
+        """
         if not upper:
             return _is_proved_nonnegative(self.whole - 2, step.facts)
         return all(
@@ -276,7 +279,7 @@ def _iterate_sizes_at_calls(size: Poly, function: SizeFunction, step: Transition
 def _find_decreasing_logarithm(
     size: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool
 ) -> Logarithm | None:
-    """Find the logarithm of the size plus a number that falls most at calls, or least for a lower bound.
+    """Find the logarithm of the size plus a number that falls most from caller to call, or least for a lower bound.
 
     It is rounded if it falls by integers, as then the proof loses nothing; None if no decrease is proved.
     """
@@ -296,7 +299,10 @@ def _find_decreasing_logarithm(
 def _bound_logarithm_decreases(
     whole: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool
 ) -> list[fmpq]:
-    """Return proved bounds of the decreases of log2(whole) at calls that change the size; none if one is unknown."""
+    """Return proved bounds on the decreases of log2(whole) from a caller to each call that changes the size.
+
+    Lower bounds if `upper`, as an upper bound of the function needs these, else upper ones; empty if one is unknown.
+    """
     decreases = []
     for step in steps:
         for part in _iterate_sizes_at_calls(whole, function, step):

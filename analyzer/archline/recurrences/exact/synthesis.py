@@ -214,7 +214,11 @@ class Synthesis:
     def _iterate_new_expressible(
         self, elements: tuple[BasisTerm, ...], tolerance: Fraction, seen: set[tuple[BasisTerm, ...]]
     ) -> Iterator[tuple[BasisTerm, ...]]:
-        """Yield the terms of a set that can be expressed at calls, if their growth suffices too and the set is new."""
+        """Yield, as a tuple, the terms of `elements` that can be written in the caller's sizes at each recursive call.
+
+        Nothing if that tuple is in `seen`, to which it is added, or if it cannot grow as the function does up to a
+        ratio of `tolerance`.
+        """
         written = self._context.select_expressible(elements)
         if written not in seen and self._can_match_growth(written, tolerance):
             seen.add(written)
@@ -239,7 +243,7 @@ class Synthesis:
         return best.factor <= min(patience, self._context.target)
 
     def _can_match_growth(self, elements: Sequence[BasisTerm], tolerance: Fraction) -> bool:
-        """Test whether in every direction an element grows as the function does, up to a ratio of `tolerance`."""
+        """Test whether in every direction a basis term grows as the function does, up to a ratio of `tolerance`."""
         number = self._context.writer.places.evaluate
 
         def is_similar(element: BasisTerm, far: Point, farther: Point, growth: Fraction) -> bool:
@@ -282,7 +286,7 @@ class Synthesis:
             yield select_distinct_terms([*elements, *terms, *counts])
 
     def _iterate_general_sets(self) -> Iterator[tuple[BasisTerm, ...]]:
-        """Iterate over sets of elements for any recursion, simple ones first."""
+        """Iterate over sets of basis terms for any recursion, simple ones first."""
         context = self._context
         powers = tuple(master_terms(context.function, context.steps, context.upper))
         depths = depth_terms(context.function, context.steps)
@@ -381,7 +385,7 @@ class Synthesis:
     ) -> Proposal | None:
         """Propose coefficients of the best steady bound if its factor is accepted, else those of the best bound.
 
-        None if there is no bound.
+        None if no bound exists.
         """
         goal, signs = goal_and_signs
         if self._context.far_point_pairs:
@@ -411,7 +415,7 @@ class Synthesis:
     def _measure_bound(
         self, elements: Sequence[BasisTerm], element_values: ElementValues, coefficients: Coefficients
     ) -> ProvedBound:
-        """Return the bound with these coefficients and its factors, computed from the values of its elements."""
+        """Return the bound with these coefficients and its factors, computed from the values of its basis terms."""
         scale = math.lcm(*(int(coefficient.q) for coefficient in coefficients))
         whole = [int((coefficient * scale).p) for coefficient in coefficients]
         numbers = (sum(map(mul, whole, row)) for row in element_values)
@@ -447,7 +451,7 @@ class Synthesis:
         yield ConeConstraint(build_cone(writer.facts(step), (*gains, rest)), gains, rest)
 
     def _evaluate_for_proof(self, element: BasisTerm, point: Point) -> fmpq:
-        """Return the value of the element's proof term at a point, rounded to the safe side."""
+        """Return the value of a basis term's proof term at a point, rounded to the safe side."""
         if element.inner is not None:
             return element.inner.bound_value(point, not self._context.upper)
         return to_rational(self._context.writer.places.evaluate(element.value, point))

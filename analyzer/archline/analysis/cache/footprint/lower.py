@@ -140,7 +140,7 @@ class FootprintLowerBound:
         return rows, words if region.spaced is None else region.spaced[0]
 
     def _sum_over_rows(self, region: TouchedBox, amount: Poly, around: list[Facts], add: _SumOverLoop) -> Poly | None:
-        """Sum an amount of each row over rows and windows; None if there is no closed form."""
+        """Sum an amount of each row over rows and windows; None if no closed form exists."""
         try:
             with effort.limit_effort(MAX_TERM_PRODUCTS):
                 for row, facts in zip(region.rows, reversed(around[:-1]), strict=True):

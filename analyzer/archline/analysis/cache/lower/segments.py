@@ -461,7 +461,7 @@ class _WindowEvaluator:
         self._stacks = [[[of(value) for value in bounds] for bounds in stack] for stack in family.stacks]
 
     def best(self, point: Mapping[str, int], capacity: int) -> Number | None:
-        """Maximise the lines not in cache over group sizes and parts; None if there are no windows at the point."""
+        """Maximise the lines not in cache over group sizes and parts; None if the point has no windows."""
         trips = None if self._trips is None else int(self._trips(self._make_environment(point, 1, (0, 0))))
         tried = [
             (value, group, part)

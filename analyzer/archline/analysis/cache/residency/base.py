@@ -72,7 +72,7 @@ class Resident:
         return space.value, misses.value
 
     def _measure_cached(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-        """Bound the lines and the misses for references or parts of them, in terms of sizes.
+        """Bound the lines and the misses for references or parts of references, in terms of sizes.
 
         Memoised: references that differ only in the names of loop variables share a result.
         """

@@ -33,7 +33,7 @@ def interleaved_residency(references: Sequence[Reference]) -> Resident | None:
     """Hold the lines of interleaved references to one row, whose distance is at most one iteration's step.
 
     At most one line is needed by two consecutive iterations, as all elements of the first lie on one side of the
-    elements of the second. None if the references are not interleaved like this, or if there is no closed form.
+    elements of the second. None if the references are not interleaved like this, or if no closed form exists.
     """
     if _find_common_direction(references) is None:
         return None
@@ -43,7 +43,7 @@ def interleaved_residency(references: Sequence[Reference]) -> Resident | None:
 def interleaved_line_residency(references: Sequence[Reference]) -> Resident | None:
     """Hold only the line of the last access of interleaved references to one row.
 
-    None if they are not interleaved, or if there is no closed form.
+    None if they are not interleaved, or if no closed form exists.
     """
     direction = _find_common_direction(references)
     changes = None if direction is None else _count_line_changes(references, direction)
@@ -107,7 +107,7 @@ def _measure_interleaved(references: tuple[Reference, ...]) -> tuple[FactoredPro
 def row_with_next_element_residency(references: Sequence[Reference]) -> Resident | None:
     """Hold the line of the last access, for a row that an inner loop reads and the element that follows it.
 
-    None for other references, or if there is no closed form.
+    None for other references, or if no closed form exists.
     """
     try:
         row, after = sorted(references, key=lambda reference: -len(reference.chain))

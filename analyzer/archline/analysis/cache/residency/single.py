@@ -39,7 +39,7 @@ from archline.ir.tree import Loop, contiguous_dimension
 def pointer_line_residency(reference: Reference) -> Resident | None:
     """Hold the current line of a data-dependent subscript that moves in one direction along a row.
 
-    None if no subscript moves like this, or if there is no closed form.
+    None if no subscript moves like this, or if no closed form exists.
     """
     depth = find_walk_depth(reference)
     if depth is None:
@@ -53,7 +53,7 @@ def monotone_walk_residency(references: Sequence[Reference]) -> Resident | None:
     """Hold the lines from the first to the last of references that advance together along a row.
 
     Their subscripts depend on data and move in one direction; some references may be at the first element of such a
-    movement, or at its end. None if the references do not move together, or if there is no closed form.
+    movement, or at its end. None if the references do not move together, or if no closed form exists.
     """
     moving = [ref for ref in references if find_walk_depth(ref) is not None]
     array, depths = references[0].array, {find_walk_depth(ref) for ref in moving}
@@ -282,7 +282,7 @@ def _has_unit_stride(reference: Reference) -> bool:
 def last_line_residency(reference: Reference) -> Resident | None:
     """Hold the line of the last access, for neighbours in a row that the innermost loop reads in order.
 
-    None for other references, or if there is no closed form.
+    None for other references, or if no closed form exists.
     """
     chain, along = reference.chain, contiguous_dimension(reference.array)
     if not chain or reference.array.layout == "zmorton" or reference.array.moves or reference.is_data_dependent:

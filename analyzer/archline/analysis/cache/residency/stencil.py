@@ -67,7 +67,7 @@ def stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | 
 def pinned_row_residency(references: Sequence[Reference]) -> Resident | None:
     """Pin entries of a row while the innermost loop passes through it: A[i, k] together with A[i, j] for all j.
 
-    None for other references, or if there is no closed form.
+    None for other references, or if no closed form exists.
     """
     if not is_in_one_innermost_row(references):
         return None
@@ -91,7 +91,7 @@ def _measure_pinned_row(references: tuple[Reference, ...]) -> tuple[FactoredProd
 def row_prefix_residency(references: Sequence[Reference]) -> Resident | None:
     """Pin the line of an entry while the innermost loop passes the row before it: A[i, k] for k < j, and A[i, j].
 
-    None for other references, or if there is no closed form.
+    None for other references, or if no closed form exists.
     """
     array, chain = references[0].array, max((reference.chain for reference in references), key=len)
     if len(chain) < 2 or not array.aligned or not is_in_one_row(references, chain[-1]):

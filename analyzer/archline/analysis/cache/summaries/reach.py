@@ -49,7 +49,7 @@ SubscriptEnd = tuple[Array, int, int]
 
 
 def derive_reached_boxes(body: RecursiveBody) -> ReachedBoxes | None:
-    """Derive the boxes that calls reach; None if there are no indices, or if arrays are not passed unsliced."""
+    """Derive the boxes that calls reach; None if there are no indices, or if calls do not pass entire arrays."""
     if not body.scope.module.signatures[body.algorithm].indices:
         return None
     try:
@@ -126,7 +126,7 @@ class ReachedBoxes:
         )
 
     def _derive_end(self, end: SubscriptEnd) -> Poly | None:
-        """Derive the extreme subscript of a call at an end, times the end's sign; None if there is no proof."""
+        """Derive the extreme subscript of a call at an end, times the end's sign; None if no proof is found."""
         try:
             accessed = [tuple(case.iterate_extreme_subscripts(end)) for case in self.cases]
         except UnboundedError:

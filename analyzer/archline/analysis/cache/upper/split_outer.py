@@ -88,7 +88,7 @@ class SplitLoopBound:
     def loop(self) -> Loop | None:
         """The outermost loop of the deepest nest in which it determines the bounds of inner loops.
 
-        None if there is no such nest.
+        None if no nest is of this kind.
         """
         chains = [
             reference.chain

@@ -87,7 +87,7 @@ _MaxOfMins: TypeAlias = tuple[tuple[tuple[Vector, float], ...], ...]
 def _read_comparison(small: s.Expr, great: s.Expr, names: LogNames, *, strict: bool = False) -> Alternatives:
     """Convert small <= great to alternatives: each part of `small` is at most some part of `great`.
 
-    If `strict`, less than that.
+    If `strict`, convert small < great instead, as <= with a slightly smaller constant.
     """
     scale = 1 - STRICT_COMPARISON_MARGIN if strict else 1.0
     result: Alternatives = ((),)

@@ -482,7 +482,7 @@ class Facts:
         return self._with_rewrites({**rewrites, name: value}, self.quotients, self.powers)
 
     def with_power_of_two(self, name: str, every: int, least: int) -> Facts:
-        """Assume that the size `name` is 2^(every*k) for an integer k, the new oldest symbol `log2(name)`.
+        """Assume that the size `name` is 2^(every*k) for an integer k >= `least`, the new oldest symbol `log2(name)`.
 
         Relations of other sizes to the power then bound these sizes: r <= 2^k is a bound of r.
         """

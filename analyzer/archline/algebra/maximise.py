@@ -99,7 +99,10 @@ def _derive_maxima_in_budget(value: Poly, variable: str, lo: Poly, hi: Poly, fac
 def _split_range(
     value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts, cuts: int
 ) -> Iterator[tuple[Poly, Poly, Poly]]:
-    """Yield parts of a range on which no condition and no argument of a max changes sign; values <= 0 become 0."""
+    """Yield parts of a range on which no condition and no argument of a max changes sign; values <= 0 become 0.
+
+    `inside` are the facts for a value of the variable in the range.
+    """
     value = inside.simplify(value)
     if inside.nonnegative(-value):
         yield ZERO, lo, hi

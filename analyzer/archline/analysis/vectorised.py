@@ -21,7 +21,7 @@ CHUNK = 2**14
 
 
 class NoBoundError(EvaluationError):
-    """The point with index `place` has no bound."""
+    """The point with this index (`place`) has no bound."""
 
     def __init__(self, reason: str, place: int) -> None:
         super().__init__(reason)

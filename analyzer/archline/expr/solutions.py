@@ -135,7 +135,10 @@ class SizeSearch:
         return all(test(point) for _, test in self._tests)
 
     def find_nearest(self, asked: Point, start: Point = MappingProxyType({})) -> dict[str, int] | None:
-        """Return the solution nearest to a point, which is the point if the facts allow it; None if none is found."""
+        """Return the solution nearest to a point, which is the point if the facts allow it; None if none is found.
+
+        Sizes in `start` are fixed unless the point is allowed itself.
+        """
         allowed = all(asked[name] >= self.least.get(name, -inf) for name in self.names) and self.is_allowed(asked)
         return dict(asked) if allowed else self.solve(lambda name, low, high: asked[name], start)
 

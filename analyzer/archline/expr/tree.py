@@ -57,7 +57,7 @@ def tree(cls: type[T]) -> type[T]:
 
 @tree
 class Node:
-    """A node of the tree, with its place in the source."""
+    """A node of the tree, with its location in the source."""
 
     span: Span = field(repr=False, kw_only=True)
 
@@ -72,7 +72,7 @@ class Integer(Node):
 
 @tree
 class Real(Node):
-    """A real literal, kept as written."""
+    """A real literal; its text is that of the source."""
 
     text: str
 

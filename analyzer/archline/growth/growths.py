@@ -239,7 +239,10 @@ class Growth:
 
 
 def decide_dominance(less: Growth, more: Growth, domain: Domain) -> Verdict:
-    """Decide whether one quantity is O of another in a domain, whose facts replace those of both."""
+    """Decide whether one quantity is O of another in a domain, whose facts replace those of both.
+
+    It is the first one, `less`, that is O of `more` if it holds.
+    """
     exact = less.tight and more.tight
     proof = _decide_big_o(less.upper, more.lower, domain, refutes=exact)
     if exact or isinstance(proof, Proved):

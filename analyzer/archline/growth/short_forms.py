@@ -26,7 +26,7 @@ def shorten_growth(text: str) -> str:
 def cut_terms(text: str, most: int) -> str:
     """Return the text, or its first terms, those of the highest degree, and the signs of the omitted terms.
 
-    A first term of up to twice the limit is not cut inside its brackets.
+    A first term of up to twice the limit is not cut inside its brackets. `most` is the limit, in characters.
     """
     if len(text) <= most:
         return text

@@ -328,7 +328,7 @@ class Lowering:
         return resolve_view(self.module, expr, context.views, self.policy.scope_for_view_bounds(context))
 
     def reads(self, expr: s.Expr, context: LoweringContext) -> Iterator[Node]:
-        """Yield the reads that evaluate an expression, with calls of algorithms; for a view those of its bounds."""
+        """Yield the nodes of reads that evaluate an expression, and of calls in it; for a view those of its bounds."""
         match expr:
             case s.Element() if self.module.is_view(expr):
                 yield from self._lower_view_bounds(expr, context)

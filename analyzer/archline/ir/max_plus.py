@@ -58,7 +58,10 @@ SYNC_MAP = MaxPlusMap(ZERO_AMOUNT, ZERO_AMOUNT, ZERO_AMOUNT, ZERO_AMOUNT)
 
 
 def spawn_map(start: Amount, whole: Amount) -> MaxPlusMap:
-    """Return the map of `spawn`: the call's cost before the fork, then its body in parallel with later code."""
+    """Return the map of `spawn`: the call's cost before the fork (`start`), then its body in parallel with later code.
+
+    `whole` is the time until the call ends.
+    """
     return MaxPlusMap(start, whole)
 
 

@@ -359,6 +359,6 @@ def _build_data_size_loop(
 
 
 def _rename_segments(segments: a.Segments, call: s.Call, values: Mapping[str, Poly]) -> a.Segments:
-    """Return the segments of a callee's offsets array in terms of its caller, under a name of their own."""
+    """Return the segments of a callee's offsets array in terms of its caller, under a name unique to the call."""
     substituted = segments.rebuilt(tuple(part.substitute(values) for part in segments.parts))
     return replace(substituted, array=f"{segments.array} at {call.span}")

@@ -137,7 +137,7 @@ def find_calls(value: Poly) -> tuple[a.AppliedFunction, ...]:
 
 
 def replace_calls(value: Poly, change: Callable[[a.AppliedFunction], Poly | None]) -> Poly:
-    """Replace the calls of a value, including those inside a max; `change` returns None for calls to keep."""
+    """Replace the calls of a value, including those inside a max; `change` returns None to leave a call unchanged."""
 
     def change_atom(atom: Atom) -> Poly | None:
         if isinstance(atom, a.AppliedFunction):

@@ -158,7 +158,7 @@ class Compiler:
         return run
 
     def _find_place(self, factor: tuple[Atom, int]) -> int:
-        """Return the place of a power of an atom, compiled if it is new."""
+        """Return the index at which the value of a power of an atom is stored; it is compiled if it is new."""
         if factor not in self._places:
             atom, power = factor
             compute = (

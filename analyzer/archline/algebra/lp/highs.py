@@ -48,7 +48,7 @@ FREE, NONNEGATIVE = (-np.inf, np.inf), (0.0, np.inf)
 
 @record
 class Matrix:
-    """The nonzero entries of a matrix: entry k is numbers[k] in row rows[k] and column columns[k], each place once."""
+    """The nonzero entries of a matrix, each once: entry k is numbers[k] in row rows[k] and column columns[k]."""
 
     rows: Places
     columns: Places

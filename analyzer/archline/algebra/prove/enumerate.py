@@ -68,7 +68,10 @@ def prove_in_binades(value: Poly, facts: Facts) -> bool:
 
 
 def _is_nonnegative_at_first_sizes(value: Poly, name: str, least: int, start: int) -> bool:
-    """Test whether value >= 0 at the sizes below `start`, with logarithms of numbers below 1; False if too many."""
+    """Test whether value >= 0 at the sizes from `least` to `start` - 1; False if there are too many.
+
+    The value may have logarithms of numbers below 1.
+    """
     try:
         return start - least <= MAX_FIRST_SIZES and all(
             evaluate(value, {name: size}) >= 0 for size in range(least, start)

@@ -224,7 +224,7 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
         self._order = (*module.signatures[algorithm].size_names, *module.signatures[algorithm].indices)
 
     def collect_unproved(self) -> None:
-        """Collect all unproved conditions."""
+        """Follow the algorithm and add the conditions that are not proved to `left`."""
         place = _FactBlock(self._algorithm, self._own, {}, known=self._stated)
         place.scope = replace(self._own, reads_offsets=True)
         for fact in express_facts_in_sizes(self._algorithm):

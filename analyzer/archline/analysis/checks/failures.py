@@ -106,7 +106,7 @@ def find_endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic
 
 
 def find_common_failures(module: Module, algorithm: s.Algorithm) -> tuple[Failure, ...]:
-    """Return the failures at the place where all runs of large sizes stop, or those of recursive calls at size 0.
+    """Return the failures at the statement where all runs of large sizes stop, or those of recursive calls at size 0.
 
     Smallest sizes come first. Empty if there are `index` parameters, as callers may restrict their values.
     """

@@ -53,7 +53,7 @@ AccessKey = tuple[TrackedArray, int, bool, bool]
 
 @record(eq=False)
 class _Access:
-    """An access to an element of an array, at a `place` in row-major order.
+    """An access to an element of an array, at a position `place` in row-major order.
 
     `iteration` has a number that identifies the iteration, and the value of the loop variable if it is known.
     """

@@ -69,14 +69,17 @@ class Outcome:
 
 @dataclass(eq=False)
 class TrackedArray:
-    """An array or a register; `elements` are the places of elements that may be set, None if all may be."""
+    """An array or a register.
+
+    `elements` are the positions, in row-major order, of elements that may be set; None if all may be.
+    """
 
     name: str
     extents: tuple[Any, ...]
     elements: set[int] | None
 
     def element_text(self, place: int) -> str:
-        """Return the text of the element at a place in row-major order, such as x[0, 1]."""
+        """Return the text of the element at a position in row-major order, such as x[0, 1]."""
         subscripts = self.subscripts_of(place)
         return f"{self.name}[{', '.join(map(str, subscripts))}]" if subscripts else self.name
 
@@ -105,14 +108,14 @@ class TrackedArray:
 
 @record(eq=False)
 class _View:
-    """A view of an array: the place of its first element, and a stride for each axis."""
+    """A view of an array: the position of its first element in row-major order, and a stride for each axis."""
 
     array: TrackedArray
     start: int
     strides: tuple[Any, ...]
 
     def place(self, subscripts: Sequence[int]) -> int:
-        """Return the place of an element in the array."""
+        """Return the position of an element of the view in the array, in row-major order."""
         steps: list[int] = [stride * index for stride, index in zip(self.strides, subscripts, strict=True)]
         return self.start + sum(steps)
 
@@ -470,7 +473,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
                 return None
 
     def locate_elements(self, expr: s.Expr, block: RunBlock) -> tuple[TrackedArray, Iterable[int]] | None:
-        """Return the array of an element, register or view, and its places; None if these are unknown."""
+        """Return the array of an element, register or view, and the positions in it; None if these are unknown."""
         view = self._resolve_view(expr, block)
         if view is None:
             return None

@@ -290,7 +290,7 @@ def _is_huge(amount: Amount) -> bool:
 
 
 def _combine_bounds(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:
-    """Bound the critical path: at most `upper`, and at least `least` and the costs `own` of single processors."""
+    """Bound the critical path: at most `upper`, and at least `least` and the costs of single processors (`own`)."""
     if isinstance(upper, UnknownAmount):
         return upper
     lowers = [amount.lower for amount in own if isinstance(amount, KnownAmount)]

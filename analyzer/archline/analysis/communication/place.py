@@ -254,7 +254,7 @@ class Position(Scope):
         return None
 
     def depends_on_coordinates(self, value: Poly) -> bool:
-        """Test whether a value depends on the coordinates."""
+        """Test whether a value has coordinates of the processor in it, rather than sizes alone."""
         return any(name in value.names for name, _ in self.ranged)
 
     def bound_from_above(self, amount: Amount, span: Span) -> Amount:

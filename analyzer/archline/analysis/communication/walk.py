@@ -358,7 +358,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         return before.then(replace(spent, stages=tuple(_rename_axes(part, callee, joined) for part in spent.stages)))
 
     def _callee_costs(self, callee: s.Algorithm, place: Position) -> PathCosts:
-        """Derive the costs of the body of a callee, once for all positions with equal inputs."""
+        """Derive the costs of the body of a callee. Memoised: positions with equal `cost_key` share a result."""
         key = callee, self._level, self._stepwise, place.cost_key
         if key not in self._recursions.followed:
             uneven, self._uneven = self._uneven, False

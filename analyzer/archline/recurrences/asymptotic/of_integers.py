@@ -246,7 +246,7 @@ def _build_sum(parts: Sequence[s.Expr]) -> s.Expr:
 
 
 def build_multiple(weight: fmpq, value: s.Expr) -> s.Expr:
-    """Return a multiple of an expression."""
+    """Return a multiple of an expression. The factor 1 is omitted."""
     return value if weight == 1 else build.binary("*", build.number(weight), value)
 
 

@@ -258,7 +258,7 @@ def _sum_like_products(
 
 @record
 class ClosedExpression:
-    """A closed form `expr` and the sizes at which it holds (`domain`); `places` are some such sizes."""
+    """A closed form `expr` and the sizes at which it holds (`domain`); `places` lists some such sizes."""
 
     expr: s.Expr
     domain: str

@@ -147,7 +147,7 @@ class StepWriter:
     def compute_gain(self, step: Transition, element: BasisTerm) -> Poly | None:
         """Return a basis term less the sum of its values at the calls of a case; None if these cannot be expressed.
 
-        The values at calls are written in the caller's sizes.
+        Memoised for each case and basis term. The values at calls are written in the caller's sizes.
         """
         key = step, element
         if key not in self._gains:
@@ -378,7 +378,10 @@ class InductionProblem:
         return [(far, farther, (after + 1) / (before + 1)) for (far, before), (farther, after) in self.far_point_pairs]
 
     def _evaluate_function(self, point: Point, most: int = MAX_EVALUATION_STEPS) -> Fraction | None:
-        """Evaluate the function at a point; 1 if values are unavailable, None if it has none or a huge one there."""
+        """Evaluate the function at a point; 1 if values are unavailable, None if it has none or a huge one there.
+
+        `most` limits the steps of the evaluation.
+        """
         if self.values is None:
             return Fraction(1)
         sizes = {name: int(point[name]) for name in self.function.parameters}

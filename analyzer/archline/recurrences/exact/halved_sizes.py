@@ -225,7 +225,7 @@ MAX_HALF_EXCESS = 2
 def uneven_split_terms(
     function: SizeFunction, steps: Sequence[Transition], upper: bool
 ) -> Iterator[tuple[BasisTerm, ...]]:
-    """Iterate over sets of logarithms for single calls that keep an uneven part of the sizes; none for other calls."""
+    """Iterate over sets of logarithms for single calls that pass on uneven parts of the sizes; none for other calls."""
     calling = [step for step in steps if step.calls]
     plain = len(function.sizes) == len(function.parameters) and not function.facts.powers
     if (

@@ -118,7 +118,7 @@ class Resident:
 
     @cached_property
     def unrounded_bounds(self) -> tuple[FactoredProduct, FactoredProduct]:
-        """Upper bounds on the lines held and the misses, without rounding to whole lines."""
+        """Upper bounds on the lines held and on the misses, without rounding up to whole lines."""
         unrounded = tuple(replace(reference, whole_lines=False) for reference in self.references)
         space, misses = self._measure_cached(unrounded)
         return space, misses.times(Poly.constant(self.moves)) if self.moves > 1 else misses

@@ -81,7 +81,7 @@ def find_walk_depth(reference: Reference) -> int | None:
 
 
 def make_walk_key(reference: Reference) -> object:
-    """Make a key that is equal for references that walk along a row together."""
+    """Make a key that is equal for references whose data-dependent subscripts advance together along a row."""
     walk = reference.walk
     return (
         id(reference)
@@ -91,7 +91,10 @@ def make_walk_key(reference: Reference) -> object:
 
 
 def _find_walk_offset(reference: Reference, moving: Sequence[Reference], depth: int) -> int | None:
-    """Find the distance in words of a reference from the walk of `moving`, or its first element; None if unknown."""
+    """Find the distance in words of a reference from the common course of `moving`; None if unknown.
+
+    A reference outside of the loop may be at the first element of the course, or at its end.
+    """
     walk, first = reference.walk, moving[0].walk
     if reference in moving:
         return None if walk is None else walk.shift
@@ -118,7 +121,7 @@ def _find_walk_offset(reference: Reference, moving: Sequence[Reference], depth: 
 def reloaded_residencies(
     reference: Reference, own: Sequence[Resident], others: Sequence[Reference]
 ) -> Iterator[Resident | None]:
-    """Yield one-line residencies that give up their line in inner loops, if a trip count depends on data.
+    """Yield residencies of one line that do not hold it during inner loops, if a trip count depends on data.
 
     `own` are the residencies of `reference`; the inner loops are those of `others`.
     """

@@ -146,7 +146,7 @@ class SizeBounds(Protocol):
     """A prover of bounds on sizes."""
 
     def nonnegative(self, value: Poly) -> bool:
-        """Test whether a value is nonnegative."""
+        """Test whether a value is proved nonnegative."""
 
 
 @dataclass(eq=False)

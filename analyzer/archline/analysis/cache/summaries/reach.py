@@ -49,7 +49,7 @@ SubscriptEnd = tuple[Array, int, int]
 
 
 def derive_reached_boxes(body: RecursiveBody) -> ReachedBoxes | None:
-    """Derive the boxes that calls reach; None if there are no indices, or if calls do not pass entire arrays."""
+    """Derive the boxes that calls reach; None if the recursion has no indices, or if calls pass parts of arrays."""
     if not body.scope.module.signatures[body.algorithm].indices:
         return None
     try:

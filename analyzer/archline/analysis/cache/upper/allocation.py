@@ -129,7 +129,8 @@ def group_by_array(references: Sequence[Reference]) -> list[list[Reference]]:
 def partition_references(references: Sequence[Reference]) -> Iterator[list[list[Reference]]]:
     """Yield partitions of the references to one array into parts that may be held jointly.
 
-    Parts are single references, all references, those with one walk, and those whose rows move alike at some depth.
+    Parts are single references, all references, those that advance together along a row, and those whose rows move
+    alike at some depth.
     """
     yield [[reference] for reference in references]
     if len(references) == 1:
@@ -248,7 +249,7 @@ class AllocationPlanner:
     def with_single_lines(self, plans: Iterable[AllocationPlan]) -> Iterator[AllocationPlan]:
         """Yield variants of plans in which residencies that save few misses are replaced by ones of at most a line.
 
-        The best plans for some capacity use up spare lines, which may be too many at another L.
+        The best plans for some capacity use up all lines, which may be too many at another L.
         """
         large = [numbers for point, numbers in zip(self.points, self._float_safe_values, strict=True) if point["L"] > 1]
         if not large:
@@ -410,9 +411,9 @@ class AllocationPlanner:
 
     @memoised
     def _sum_region_lines(self, held: tuple[Resident, ...], anew: bool) -> Poly:
-        """Add up the lines that residencies `held` in a region need, and one more if `anew`.
+        """Add up the lines that residencies `held` in a region need, and one more with `anew`.
 
-        That line is for residencies that fetch at every access. Memoised, as plans share most regions.
+        This one serves the residencies that fetch at every access. Memoised, as plans share most regions.
         """
         return sum_polynomials(unit.space for unit in held) + int(anew)
 

@@ -333,7 +333,7 @@ class PlanUpperBound:
     def at(self, sizes: Mapping[str, int], spare: bool = True) -> int:
         """Evaluate the bound at sizes, Z and L; Z >= L. Raises EvaluationError.
 
-        With `spare`, spare lines of a plan retain parts of arrays.
+        With `spare`, lines of the cache that a plan does not need retain parts of arrays.
         """
         point = self.point(sizes)
         fitting = list(self.fitting_plans(point))

@@ -40,7 +40,10 @@ Sizes = Mapping[str, int]
 
 @record(eq=False)
 class SplitLoopBound:
-    """An upper bound from splitting the outermost loop; `planner` and `whole` belong to the unsplit program."""
+    """An upper bound from splitting the outermost loop.
+
+    `planner` and `whole` have the allocation plans and the bound of the program without the split.
+    """
 
     planner: AllocationPlanner
     whole: PlanUpperBound

@@ -38,7 +38,10 @@ def upper_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: M
 
 
 def lower_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None = None) -> Integers:
-    """Evaluate the lower bound at points, as `upper_at` does the upper one; bounds on counts are rounded up."""
+    """Evaluate the lower bound at points; bounds on counts are rounded up, others down.
+
+    The remaining arguments are those of `upper_at`.
+    """
     return _evaluate_in_chunks(cost, points, length, missing, _evaluate_lower_bound)
 
 

@@ -457,7 +457,10 @@ class _GrowthSearch:
         return self._search_by_cases(result) if len(self._cases) > 1 else result
 
     def _search_by_cases(self, result: CostGrowth) -> CostGrowth:
-        """Return the minimum of the growths in all cases, if it is tight; else the growth of each case."""
+        """Return the minimum of the growths in all cases, if it is tight; else the growth of each case.
+
+        `result`, the bounds of all cases together, is returned if a case has no Theta class, or if cases do not help.
+        """
         if any(case.some_classes for _, case in self._cases):
             return result
         zero = [case for case in self._cases if not case[1].upper]

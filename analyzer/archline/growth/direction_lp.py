@@ -86,7 +86,10 @@ class Direction:
 
 
 def prove_by_quotient(left: Sequence[Powers], right: Sequence[Powers]) -> Proof | None:
-    """Prove from one monomial of each side whose quotient has no growing factor; None if there is none."""
+    """Prove that a minimum is O of a maximum, from one monomial of each; small/large must have no growing factor.
+
+    `left` are the monomials of the minimum, `right` those of the maximum. None if no pair is found.
+    """
     for small in left:
         for large in right:
             gap = large / small

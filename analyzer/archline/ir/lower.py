@@ -101,7 +101,10 @@ class Lowering:
         return scope, self.lower_body(algorithm, scope, views)
 
     def bind_parameters(self, algorithm: s.Algorithm) -> tuple[Scope, dict[str, View]]:
-        """Return the scope of an algorithm's body, and for each array parameter a view of the entire array."""
+        """Return the scope of an algorithm's body, and for each array parameter a view of the entire array.
+
+        Extents that have no exact value are replaced by upper bounds.
+        """
         scope = declared_scope(self.module, algorithm)
         views: dict[str, View] = {}
         for parameter in algorithm.parameters:
@@ -388,7 +391,7 @@ class Lowering:
     def _find_walk(
         self, expr: s.Element, subscripts: Sequence[Poly | None], context: LoweringContext
     ) -> MonotoneWalk | None:
-        """Describe the walk of an element whose subscript in a row depends on data but is monotone; else None."""
+        """Describe the movement of an element in a row if its subscript depends on data but is monotone; else None."""
         view = context.views[expr.array]
         (*rows, last) = range(len(subscripts))
         if view.array.layout == "colmajor" and rows:

@@ -100,7 +100,10 @@ def _delay_at_sync(part: MaxPlusMap, waited: Amount) -> Amount:
 
 
 def repeat_map(body: MaxPlusMap, count: Amount) -> MaxPlusMap:
-    """Return the map of a piece of code that is executed `count` times in sequence."""
+    """Return the map of a piece of code that is executed `count` times in sequence.
+
+    It has only bounds if spawned calls are pending at the end of the piece.
+    """
     advance = scale_amount(body.advance, count)
     if body.serial:
         return serial_map(advance)

@@ -68,7 +68,7 @@ class Compiler:
         )
 
     def _locate_terms(self, terms: Mapping[Monomial, fmpq], scale: int, above: Mapping[Atom, int]) -> list[_Term]:
-        """Return terms multiplied by a number and by powers of atoms, with the places of their factors."""
+        """Return terms times `scale` and times the powers `above`, with the indices at which factors are stored."""
         located = []
         for monomial, coefficient in terms.items():
             powers = dict(monomial)

@@ -369,7 +369,7 @@ class Witness:
 
 
 def _choose_number(place: PointValues, lower: Sequence[Poly], upper: Sequence[Poly], offset: int) -> int | None:
-    """Return a value of a symbol, given those of earlier symbols; None if none is found."""
+    """Return a value of a symbol between bounds, given values of earlier symbols; None if none is found."""
     try:
         low = max((int(place.evaluate_expression(bound).ceil()) for bound in lower), default=None)
         high = min((int(place.evaluate_expression(bound).floor()) for bound in upper), default=None)

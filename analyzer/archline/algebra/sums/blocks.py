@@ -37,7 +37,10 @@ class ConditionPair:
         return self.width if self.modulus is None else ONE
 
     def bound(self, facts: Facts, upper: bool) -> Poly | None:
-        """Bound the expression by the range of the difference; None if the sign of the weight is unknown."""
+        """Bound the expression by the range of the difference, from above if `upper`, else from below.
+
+        None if the sign of the weight is unknown.
+        """
         if facts.nonnegative(self.weight):
             return self.rest + self.weight * self.most if upper else self.rest
         if facts.nonnegative(-self.weight):

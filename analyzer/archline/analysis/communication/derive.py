@@ -113,8 +113,8 @@ def derive_steps(
 ) -> tuple[PathStep, ...]:
     """Derive the contribution of each statement to the upper bounds of flops, work, words and messages.
 
-    `coarse` bounds every guard that the sizes do not decide, instead of counting it. The bound of a block may be
-    sharper than the sum over its statements. Raises TooComplexError.
+    Messages have at most `longest` words. `coarse` bounds every guard that the sizes do not decide, instead of counting
+    it. The bound of a block may be sharper than the sum over its statements. Raises TooComplexError.
     """
     place = position_at_start(module, algorithm, None)
     if place is None:

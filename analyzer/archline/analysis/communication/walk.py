@@ -449,7 +449,10 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
     def _combine_branches(
         self, holding: KnownAmount, arm: PathCosts, second: PathCosts, place: Position, shown: str | None, at: s.Node
     ) -> PathCosts:
-        """Combine two branches: by the indicator if sizes decide; else by the sum, as a path may go through both."""
+        """Combine two branches: by the indicator if sizes decide; else by the sum, as a path may go through both.
+
+        `shown` is the condition as text, for steps; None if it is not shown.
+        """
         declared = arm.declared | second.declared
         facts = place.facts
         if (held := holding.lower) == holding.upper and not place.depends_on_coordinates(held):

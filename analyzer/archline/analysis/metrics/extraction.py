@@ -361,7 +361,7 @@ class ExtractedSystems:
         return isinstance(system, RecurrenceSystem) and system.exact
 
     def function(self, metric: str, upper: bool) -> SizeFunction | None:
-        """Return the function that equals the metric, or bounds it above (`upper`) or below; None if there is none."""
+        """Return the function that equals the metric or bounds it, from above (`upper`) or below; None if not known."""
         system = self.system(metric)
         if not isinstance(system, RecurrenceSystem):
             return None

@@ -367,7 +367,10 @@ class RecursionSolver:
     def _sum_levels(
         self, least: LengthRecurrence, most: LengthRecurrence, whole: tuple[SizeFunction, SizeFunction]
     ) -> MetricSolution | None:
-        """Sum over the levels of a recursion whose calls multiply all sizes by constants; None if they do not."""
+        """Bound a metric by sums over the levels of a recursion whose calls multiply all sizes by constants.
+
+        The bounds are of `least` and `most`. None if the calls do not, or if no upper bound is found.
+        """
         below, above = bound_by_levels(least.function), bound_by_levels(most.function)
         if above.upper is None:
             return None

@@ -161,7 +161,10 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return self.model.event(CALL).then(body.map_amounts(at_call), facts)
 
     def sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
-        """Return the sizes and indices of a callee at a call, in the sizes of the caller."""
+        """Return the sizes and indices of a callee at a call, in the sizes of the caller.
+
+        Those that depend on data are `Data` atoms, with bounds where known.
+        """
         signature = self.module.signatures[target]
         sizes: dict[str, Poly] = {}
         for name, bound in self.module.bindings[call].items():

@@ -82,7 +82,11 @@ class HalvedSize:
 
 
 def master_terms(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[BasisTerm]:
-    """Iterate over the terms of the module's first paragraph; none unless all calls about halve all sizes."""
+    """Iterate over terms for c calls that about halve all sizes: the product of the sizes times (c/2^i)^log2(w).
+
+    i is the number of sizes, and w one of the sizes; the module explains both. None are yielded for other calls, or if
+    they are not proved to be basis terms of upper (`upper`) or lower bounds.
+    """
     halved = find_halved_sizes(function, steps)
     if not all(size.is_provable_in(step, upper) for size in halved for step in steps if step.calls):
         return

@@ -268,7 +268,10 @@ class InductiveSearch:
     def _iterate_margins(
         self, forms: Sequence[Poly], sign: int, invariant: Invariant | None
     ) -> Iterator[tuple[Situation, list[Poly], Poly]]:
-        """Iterate over the inequalities of a bound: sum of coefficient*gain + rest >= 0 in a situation."""
+        """Iterate over the inequalities of a bound: sum of coefficient*gain + rest >= 0 in a situation.
+
+        With an `invariant`, forms have separate coefficients for the sizes at which it holds.
+        """
         zeros = [ZERO] * len(forms)
         for number, case in enumerate(self._cases):
             situation, negated_forcing = self._situations[number], case.forcing.scaled(-sign)
@@ -295,7 +298,10 @@ class InductiveSearch:
 def search_index_bounds(
     function: SizeFunction, declaration: IndexProperties, values: ValueTable | None
 ) -> tuple[Poly, Poly] | None:
-    """Return a lower and an upper bound of a function, equal if exact; None unless both are found."""
+    """Return a lower and an upper bound of a function, equal if exact; None unless both are found.
+
+    None also if no `values` of the function are available.
+    """
     if values is None or function.facts.rewrites or not declaration.quantities:
         return None
     try:

@@ -183,7 +183,10 @@ def _draw_value(random: Random, value: int, every: int | None) -> int:
 
 
 def _find_small_values(function: SizeFunction, name: str, every: int | None) -> tuple[int, ...]:
-    """Return the smallest values of a size, and those at the constant bounds of cases."""
+    """Return the smallest values of a size, and those at the constant bounds of cases.
+
+    If the size is 2^(every*k) (`every` is not None), return its seven smallest values.
+    """
     if every is not None:
         return tuple(2 ** (every * k) for k in range(7))
     minimum = function.least.get(name, -2)

@@ -237,7 +237,7 @@ class FetchBounds:
         return fetched if touched is None else min(fetched, touched)
 
     def _find_fitting_footprint(self, caller: NonRecursiveCaller, place: PointValues) -> fmpq | None:
-        """Return the footprint of a call in words if it is known and fits in the cache, and otherwise None."""
+        """Return an upper bound on the footprint of a call in words if it fits in the cache, and otherwise None."""
         touched = place.evaluate_expression(caller.given) + place.evaluate_expression(caller.made)
         if touched <= self.room:
             try:

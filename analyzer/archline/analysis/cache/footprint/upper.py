@@ -299,7 +299,7 @@ class ReferenceFootprint:
 
     @cached_property
     def per_row(self) -> FactoredProduct:
-        """The lines of one row times the rows that no loop determines by itself.
+        """An upper bound on the lines of one row times the rows that no loop determines by itself.
 
         In Z-Morton order it is the lines of the square, and on a moving stack those up to the array's end.
         """
@@ -314,7 +314,7 @@ class ReferenceFootprint:
 
     @cached_property
     def _free_row_count(self) -> FactoredProduct:
-        """The number of rows that no loop determines by itself."""
+        """An upper bound on the number of rows that no loop determines by itself."""
         along = contiguous_dimension(self.reference.array)
         free = [
             dimension for dimension in range(len(self.box)) if dimension != along and dimension not in self.row_loops

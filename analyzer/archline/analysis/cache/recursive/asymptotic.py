@@ -406,7 +406,7 @@ class _RecurrenceBuilder:
         return substitute_names(_require_single_growth(self.orders(part.call.target)), sizes)
 
     def _sum_misses(self, parts: Iterable[BodyPart]) -> Poly:
-        """Sum the misses of parts. Raises UnsolvedRecursionError if they have recursive calls."""
+        """Return an upper bound on the misses of parts. Raises UnsolvedRecursionError if they have recursive calls."""
         total = ZERO
         for part in parts:
             match part:

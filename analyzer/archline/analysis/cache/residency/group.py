@@ -93,7 +93,10 @@ def _count_line_changes(references: Sequence[Reference], direction: int) -> tupl
 
 
 def _measure_interleaved(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Measure `interleaved_residency`: it fetches the lines from the first element to the last, or of each element."""
+    """Bound the lines and misses of `interleaved_residency`.
+
+    It fetches the lines from the first element to the last, or of each element.
+    """
     chain = references[0].chain
     depth, loop = len(chain), chain[-1]
     space = sum((ref.lines(depth).largest.value for ref in references), ZERO)

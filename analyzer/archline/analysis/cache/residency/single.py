@@ -146,7 +146,10 @@ def reloaded_residencies(
 def _measure_with_reloads(
     unit: Resident, scratch: Resident, loops: Sequence[Loop], references: tuple[Reference, ...]
 ) -> tuple[FactoredProduct, FactoredProduct]:
-    """Measure `unit` with one more miss for each iteration of the inner loops, up to the misses of `scratch`."""
+    """Bound the lines and misses of `unit` with one more miss for each iteration of the inner `loops`.
+
+    These misses are at most those of `scratch`.
+    """
     (space, misses), (_, max_misses) = unit.measure(references), scratch.measure(references)
     (reference,) = references
     reloads = sum((FactoredProduct((loop.trips,)).bound_sum_over_chain(reference.chain).value for loop in loops), ZERO)
@@ -239,7 +242,10 @@ def _is_nonnegative_gap(apart: Poly, facts: Facts) -> bool:
 
 
 def _measure_scratch(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Measure a scratch residency: one miss for each access, unless it hits the line of the access before."""
+    """Bound the lines and misses of a residency that fetches at every access.
+
+    An access that hits the line of the access before does not fetch.
+    """
     (reference,) = references
     chain, (fetches, steps) = reference.chain, _count_fetches_and_steps(reference)
     if not steps:

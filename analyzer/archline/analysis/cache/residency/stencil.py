@@ -133,9 +133,10 @@ def _is_entry_line_steady(references: tuple[Reference, ...]) -> bool:
 
 
 def _measure_row_prefix(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Measure `up_to`: it holds a line of the row and one of the entry, and fetches the prefix in each pass.
+    """Bound the lines and misses of `row_prefix_residency`: it fetches the prefix in each pass.
 
-    The lines of the entries are fetched once while the loop around the row runs.
+    It holds a line of the row and one of the entry. The lines of the entries are fetched once while the loop around the
+    row runs.
     """
     row, entry = references[:2]
     along, inner = contiguous_dimension(row.array), row.chain[-1]
@@ -213,7 +214,10 @@ def _find_lead(reference: Reference, first: Reference, loop: Loop, dimension: in
 def _measure_sweep(
     depth: int, references: tuple[Reference, ...], sweep: RowSweep
 ) -> tuple[FactoredProduct, FactoredProduct]:
-    """Measure a stencil: it holds the rows from the leading to the trailing reference, and fetches each line once."""
+    """Bound the lines and misses of a stencil that holds the rows from the leading to the trailing reference.
+
+    Each line is fetched once.
+    """
     outer = references[0].chain[:depth]
     space = FactoredProduct(
         (_count_live_rows(sweep) * _bound_lines_per_row(references) + _bound_lines_within_row(sweep),)

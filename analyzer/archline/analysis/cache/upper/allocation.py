@@ -129,8 +129,8 @@ def group_by_array(references: Sequence[Reference]) -> list[list[Reference]]:
 def partition_references(references: Sequence[Reference]) -> Iterator[list[list[Reference]]]:
     """Yield partitions of the references to one array into parts that may be held jointly.
 
-    Parts are single references, all references, those that advance together along a row, and those whose rows move
-    alike at some depth.
+    Parts are single references, all references, references that advance together along a row, and references whose rows
+    move alike at some depth.
     """
     yield [[reference] for reference in references]
     if len(references) == 1:
@@ -411,9 +411,10 @@ class AllocationPlanner:
 
     @memoised
     def _sum_region_lines(self, held: tuple[Resident, ...], anew: bool) -> Poly:
-        """Add up the lines that residencies `held` in a region need, and one more with `anew`.
+        """Add up the lines that residencies `held` in a region need.
 
-        This one serves the residencies that fetch at every access. Memoised, as plans share most regions.
+        One more is for residencies that fetch at every access, if the region has some. Memoised, as plans share most
+        regions.
         """
         return sum_polynomials(unit.space for unit in held) + int(anew)
 

@@ -322,7 +322,7 @@ def _build_case_selector(problem: RealRecurrence, system: LogSystem) -> RealRecu
 
 
 def _compute_log2(value: Number) -> float | None:
-    """Return log2 of a value, None if it is 0. Raises EvaluationRefusedError if it is infinite."""
+    """Return log2 of a value in floating point, None if it is 0. Raises EvaluationRefusedError if it is infinite."""
     if not value.is_finite():
         raise EvaluationRefusedError("a value is infinite")
     return float(value.log()) / log(2) if value > 0 else None

@@ -216,7 +216,7 @@ class SelfCalls:
 
     @cached_property
     def log2_decreases(self) -> tuple[float, ...]:
-        """The decrease of the binary logarithm of each name in one level."""
+        """The decrease of the binary logarithm of each name in one level, in floating point."""
         return tuple(approximate(speed) * self.length for speed in self.direction)
 
 

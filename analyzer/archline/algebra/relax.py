@@ -214,7 +214,10 @@ def replace_atoms_by_bounds(value: Poly, find: Callable[[Poly], Atom | None], fa
 
 
 def find_floor_by_number(value: Poly, names: frozenset[str] | None = None) -> Atom | None:
-    """Return a floor(e/m) with a constant m, and with one of the `names` if given, for `bound_away`; else None."""
+    """Return a floor(e/m) with a constant m, and with one of the `names` if given; None if none occurs.
+
+    `replace_atoms_by_bounds` replaces it by a bound.
+    """
     floors = (atom for atom in sorted(value.atoms(), key=str) if isinstance(atom, a.Floor) and atom.modulus.is_constant)
     return next((floor for floor in floors if names is None or names & floor.names), None)
 

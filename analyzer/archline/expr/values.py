@@ -77,7 +77,10 @@ Rounds: TypeAlias = Callable[[s.Expr], bool]
 
 
 def evaluate(expr: s.Expr, point: Point, rounds: Rounds | None = None) -> Value:
-    """Return the value of an expression at a point; `/` is division of rationals. Raises EvaluationError."""
+    """Return the value of an expression at a point; `/` is division of rationals. Raises EvaluationError.
+
+    Where `rounds` holds of an expression, its value is rounded to a float, as in a run.
+    """
     return _ExactDomain(point, False, rounds).value(expr)
 
 

@@ -95,7 +95,7 @@ class Lowering:
     def trace(self, algorithm: s.Algorithm) -> tuple[Scope, tuple[Node, ...]]:
         """Return the scope of an algorithm's body and the nodes of its loop tree. Raises UntracedError.
 
-        `require_accesses` must have accepted the algorithm.
+        `require_traceable` must have accepted the algorithm.
         """
         scope, views = self.bind_parameters(algorithm)
         return scope, self.lower_body(algorithm, scope, views)
@@ -189,7 +189,7 @@ class Lowering:
     def _declare_local(
         self, name: str, shape: tuple[s.Expr, ...], layout: str, context: LoweringContext
     ) -> LoweringContext:
-        """Return the context after the declaration of a local array."""
+        """Return the context after the declaration of a local array; extents without exact values get upper bounds."""
         extents = tuple(max_extent(extent, context.scope) for extent in shape)
         exact = all(has_exact_extent(extent, context.scope) for extent in shape)
         loops = frozenset(context.loops)

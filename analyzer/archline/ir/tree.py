@@ -197,7 +197,8 @@ class ChoiceBranch:
     """A branch of a choice, with its condition (None for `else`).
 
     `taken` is the indicator of the condition, None if it depends on data; `possible` is 0 only where sizes exclude the
-    condition. All of `known` are nonnegative where this branch is taken (`OneLevel`: only there); None if not known.
+    condition. All of `known` are nonnegative where this branch is taken (and only there, if `OneLevelLowering` built
+    it); None if not known.
     """
 
     taken: Poly | None

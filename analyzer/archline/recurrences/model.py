@@ -37,7 +37,7 @@ class Decision:
 
 @record(eq=False)
 class Equation:
-    """The value of a function in one case; its recursive calls are `Applied` atoms.
+    """The value of a function in one case; its recursive calls are `AppliedFunction` atoms.
 
     `data` names the integers in it that only the data determines: the function lies between the values for these.
     `known` are expressions that the decisions imply to be >= 0.

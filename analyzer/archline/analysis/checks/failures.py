@@ -318,7 +318,7 @@ def _has_unset_arrays(module: Module, algorithm: s.Algorithm) -> bool:
 def _find_failures_at_large_sizes(
     module: Module, algorithm: s.Algorithm, failing: Sequence[Failure]
 ) -> tuple[Failure, ...]:
-    """Return the failures at the place where all runs of large sizes stop, if no run that ends passes it.
+    """Return the failures at the statement where all runs of large sizes stop, if no run that ends passes it.
 
     If an argument has a wrong shape at some sizes, its failures are returned even if other runs end, as a wrong shape
     is an error for the checker too.

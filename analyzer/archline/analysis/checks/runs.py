@@ -92,7 +92,7 @@ class TrackedArray:
         return next((place for place in range(size) if place not in self.elements), None)
 
     def is_in_unset_border(self, place: int) -> bool:
-        """Test whether a place is in a first or last row of a dimension that has no set elements, while others have."""
+        """Test whether a position is in a first or last row of a dimension without set elements, while others have."""
         filled = [*map(self.subscripts_of, self.elements or ())]
         rows = enumerate(zip(self.subscripts_of(place), self.extents, strict=True))
         ends = [(axis, index) for axis, (index, extent) in rows if index in (0, extent - 1)]

@@ -111,7 +111,7 @@ CostsAt = Callable[[tuple[Poly, ...]], Mapping[str, Amount] | UnknownAmount]
 class CaseDerivation(Statements):
     """Derives the cases of a recursive algorithm, with the costs of recursive calls as unknown functions.
 
-    Calls of the algorithm itself and of other recursive algorithms become `Applied` atoms. Mutually recursive
+    Calls of the algorithm itself and of other recursive algorithms become `AppliedFunction` atoms. Mutually recursive
     algorithms are derived in place.
     """
 

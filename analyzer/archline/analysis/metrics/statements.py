@@ -163,7 +163,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
         """Return the sizes and indices of a callee at a call, in the sizes of the caller.
 
-        Those that depend on data are `Data` atoms, with bounds where known.
+        If one depends on data, it is a `Data` atom, with bounds where known.
         """
         signature = self.module.signatures[target]
         sizes: dict[str, Poly] = {}

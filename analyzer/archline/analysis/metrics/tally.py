@@ -143,7 +143,7 @@ def _combine_by_name(
 
 
 def unknown_cost(reason: str, span: Span | None) -> Tally:
-    """Return the tally of code whose costs are unknown in all metrics."""
+    """Return the tally of code whose costs are unknown in all metrics, for a reason at `span`."""
     return Tally(gap=UnknownAmount(reason, span))
 
 

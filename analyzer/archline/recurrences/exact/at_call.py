@@ -349,7 +349,10 @@ class CallContext(LogarithmOrder):
         return 0 if facts.nonnegative(reference.scaled(2) - whole) else None, 1
 
     def _compare_halvings(self, value: Poly, reference: Poly) -> tuple[int | None, int | None]:
-        """Return the largest j proved to have value <= ceil(reference/2^j), and the smallest proved to have >=."""
+        """Return the largest j proved to have value <= ceil(reference/2^j), and the smallest proved to have >=.
+
+        None where nothing is proved.
+        """
         facts = self.facts
         above = below = None
         smaller = True

@@ -318,7 +318,7 @@ class CallBatch:
 
     @classmethod
     def of(cls, target: DividedAlgorithm, site: CallSiteSummary, place: PointValues) -> CallBatch:
-        """Build the batch of a call site. Raises UndividedError."""
+        """Build the batch of the calls that a call site makes at sizes of the caller. Raises UndividedError."""
         evaluated = _EvaluatedSite(site, place)
         if evaluated.count <= 0:
             return cls(0, RATIONAL_ZERO, RATIONAL_ZERO, ())

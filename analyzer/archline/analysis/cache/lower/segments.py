@@ -281,7 +281,7 @@ class _WindowTreeBuilder:
         )
 
     def _build_window_set(self, kind: _WindowScheme, cut: bool) -> tuple[WindowSet, tuple[Poly, Poly] | None]:
-        """Build the windows, restricted to a part of the outermost loop's range if `cut`; also return the range."""
+        """Build the windows, restricted to a part of the outermost loop's range if `cut`; also return it, or None."""
         facts = self.facts
         if kind.trips is not None:
             facts = facts.with_symbol(GROUP_SIZE, (ONE,), (kind.trips,))

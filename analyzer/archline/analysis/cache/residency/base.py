@@ -247,6 +247,6 @@ def is_in_one_row(references: Sequence[Reference], loop: Loop) -> bool:
 
 
 def get_row_subscripts(reference: Reference) -> tuple[ClosedInterval | None, ...]:
-    """Return the intervals of subscripts in all dimensions but the contiguous one."""
+    """Return the intervals of subscripts in all dimensions but the contiguous one; None for unspecified ones."""
     along = contiguous_dimension(reference.array)
     return tuple(interval for dimension, interval in enumerate(reference.place) if dimension != along)

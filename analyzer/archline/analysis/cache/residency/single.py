@@ -123,7 +123,7 @@ def reloaded_residencies(
 ) -> Iterator[Resident | None]:
     """Yield residencies of one line that do not hold it during inner loops, if a trip count depends on data.
 
-    `own` are the residencies of `reference`; the inner loops are those of `others`.
+    `own` are the residencies of `reference`; the inner loops are those of `others`. None for one without a closed form.
     """
     chain = reference.chain
     inner = (ref for ref in others if len(ref.chain) > len(chain) and find_common_loops((reference, ref)) == chain)
@@ -164,7 +164,10 @@ def single_reference_residencies(reference: Reference) -> Iterator[Resident]:
 
 
 def window_residencies(references: tuple[Reference, ...]) -> Iterator[Resident | None]:
-    """Yield residencies that hold the lines of windows of the common loops, jointly for all references."""
+    """Yield residencies that hold the lines of windows of the common loops, jointly for all references.
+
+    None for one without a closed form.
+    """
     array, chain = references[0].array, find_common_loops(references)
     if len(references) > 1 and (array.layout == "zmorton" or array.moves or array.strided):
         return

@@ -82,7 +82,10 @@ def pinned_row_residency(references: Sequence[Reference]) -> Resident | None:
 
 
 def _measure_pinned_row(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Measure `row_with_pinned_entries`: it holds the lines of each reference, and fetches the row in each pass."""
+    """Bound the lines and misses of `pinned_row_residency`.
+
+    It holds the lines of each reference in an iteration, and fetches the row in each pass.
+    """
     depth = len(references[0].chain)
     space = sum((reference.lines(depth).largest.value for reference in references), ZERO)
     return FactoredProduct((space,)), group_footprint(references, depth - 1).total

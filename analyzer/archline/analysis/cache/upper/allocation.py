@@ -103,7 +103,7 @@ def _build_cluster(
 
 
 def joint_residencies(references: Sequence[Reference]) -> Iterator[Resident | None]:
-    """Yield the residencies that hold references to one array jointly."""
+    """Yield the residencies that hold references to one array jointly. None for one without a closed form."""
     if len(references) > 1:
         yield from window_residencies(tuple(references))
         yield from stencil.stencil_residencies(references)
@@ -389,7 +389,10 @@ class AllocationPlanner:
 
     @memoised
     def _held_regions(self, unit: Resident) -> tuple[tuple[int, ...], int | None]:
-        """The regions in which a residency holds lines, and the one in which it fetches at every access."""
+        """The regions in which a residency holds lines, and the one in which it fetches at every access.
+
+        The first is empty, or the second None.
+        """
         if unit.scratch:
             return (), self._regions.index(frozenset(map(id, unit.references[0].chain)))
         return self._regions_inside(unit.loop, unit.given_up), None

@@ -154,7 +154,7 @@ class RetainClasses:
         return to_float(fetched - instead) * to_float(retained) / to_float(classes) if retained else 0.0
 
     def _count_fitting_classes(self, point: PointCache, spare: Sequence[Number]) -> Number:
-        """Count the classes that fit in the spare lines."""
+        """Count the classes that fit in the `spare` lines, which the plan does not need."""
         _, _, lines, once, classes = point.once(self, self.values)
         room = min([spare[region] for region in self.regions]) - once
         return max(0, min(classes, room // lines if lines else classes if room >= 0 else 0))
@@ -284,7 +284,7 @@ def to_float(value: Number) -> float:
 def best_retention(
     ranked: Sequence[RankedRetention], point: PointCache, spare: Sequence[Number]
 ) -> tuple[Retention, Saving] | None:
-    """Select the retention that saves most with all spare lines, the first of equal ones; None if none saves."""
+    """Select the retention that saves most with all `spare` lines, the first of equal ones; None if none saves."""
     max_saving, best_position, best = 0.0, 0, None
     for negated, position, retention in ranked:
         if -negated < max_saving:
@@ -303,8 +303,8 @@ def best_retention(
 class AllocationPlan:
     """One residency for each reference; if the lines that each region needs fit in the cache, io is at most `misses`.
 
-    A region is the set of loops around some references: lines held in a region compete for the cache. `find`
-    derives for each array the retentions that spare lines allow, which are needed only for values at sizes.
+    A region is the set of loops around some references: lines held in a region compete for the cache. `find` derives
+    for each array the retentions in lines that the plan does not need, which are needed only for values at sizes.
     """
 
     units: tuple[Resident, ...]
@@ -319,7 +319,7 @@ class AllocationPlan:
 
     @cached_property
     def retentions(self) -> tuple[tuple[Retention, ...], ...]:
-        """The retentions that spare lines allow, for each array."""
+        """The retentions in lines that the plan does not need, for each array."""
         return self.find()
 
 

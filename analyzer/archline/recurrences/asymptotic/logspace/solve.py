@@ -283,7 +283,7 @@ class _GrowthChecker:
         self._other = growths[-1]
 
     def compute_log_ratio(self, point: Point) -> float | None:
-        """Return log2 of value/growth at sizes 2^point; None if it cannot be evaluated or facts exclude the sizes."""
+        """Return about log2(value/growth) at sizes 2^point; None if it has no value or facts exclude the sizes."""
         sizes = {name: 2.0**x for name, x in zip(self._names, point, strict=True)}
         try:
             case = int(float(self._evaluate(self._sorter, sizes))) - 1

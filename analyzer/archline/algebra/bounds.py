@@ -42,7 +42,10 @@ class Bounds:
 
     @cached_property
     def constant_bounds(self) -> tuple[fmpq | None, fmpq | None]:
-        """The largest number among the lower bounds and the smallest among the upper ones, not rounded."""
+        """The largest number among the lower bounds and the smallest among the upper ones, not rounded.
+
+        None for a side that has no number.
+        """
         low, high = ([bound.constant_term for bound in ends if bound.is_constant] for ends in (self.lower, self.upper))
         return max(low, default=None), min(high, default=None)
 

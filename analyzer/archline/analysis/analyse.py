@@ -226,7 +226,7 @@ def _shared_derivation(module: Module, coarse: bool, model: CostModel) -> Deriva
 def _derive_within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
     """Call `derived` with guards counted, then, if that is too complex, with guards bounded; return its result.
 
-    If both are too complex, return the reason.
+    If both are too complex, return the reason; `factor` multiplies the limit on effort.
     """
     reason = ""
     for coarse in (False, True):

@@ -212,7 +212,7 @@ class _Program:
                 self.add_row(rest, number, Constant(high, {basis: -ONE}))
 
     def add_row(self, row: list[fmpq], owner: int, times: Constant) -> None:
-        """Add a row that is at least 0."""
+        """Add a row that is at least 0; it multiplies the inequality with number `owner` by `times`."""
         self.table.append([*(-entry for entry in row), ZERO])
         self.owners.append((owner, times))
 

@@ -43,7 +43,10 @@ def cut_terms(text: str, most: int) -> str:
 
 
 def shorten_form(value: Poly, write: Callable[[Poly], str], most: int = MAX_FORM_LENGTH) -> str:
-    """Return a form in full if it is short, else its leading terms, marked `~`, or the beginning of its text."""
+    """Return a form in full if it is short, else its leading terms, marked `~`, or the beginning of its text.
+
+    Short is at most `most` characters.
+    """
     text = write(value)
     if len(text) <= most:
         return text

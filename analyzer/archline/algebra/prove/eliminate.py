@@ -379,7 +379,10 @@ def _choose_number(place: PointValues, lower: Sequence[Poly], upper: Sequence[Po
 
 
 def _clamp_offset(low: int | None, high: int | None, offset: int) -> int | None:
-    """Return an integer within bounds, at the offset from one end if possible; None if bounds contradict."""
+    """Return an integer within bounds, at `offset` from the lower one if possible, else from the upper one.
+
+    With both bounds it is at most the upper one; None if they contradict.
+    """
     if low is None:
         return offset if high is None else high - offset
     if high is None:

@@ -184,7 +184,10 @@ def _prove_first_binade(terms: list[_Term], least: int, k: int) -> bool:
 
 
 def _prove_between(terms: list[_Term], low: fmpq, high: fmpq, start: int, splits: int) -> bool:
-    """Test whether the sum is >= 0 for every k >= start and every t between low and high."""
+    """Test whether the sum is >= 0 for every k >= start and every t between low and high.
+
+    The range of t is halved up to `splits` times.
+    """
     minima = [(t.coefficient * (low if t.coefficient > 0 else high) ** t.size, t.logs, t.growth) for t in terms]
     if _is_sum_nonnegative(minima, start):
         return True
@@ -215,7 +218,10 @@ def _is_sum_nonnegative(terms: list[tuple[fmpq, int, fmpq]], start: int) -> bool
 
 
 def _is_outweighed(lead: tuple[fmpq, int], weight: fmpq, negative: dict[tuple[fmpq, int], fmpq], k: int) -> bool:
-    """Test whether the leading term exceeds the negative ones at k, and their ratios to it fall from there on."""
+    """Test whether `weight` times the leading term is at least the sum of the negative ones at k, and so from there on.
+
+    Their ratios to the leading term must not rise from k on.
+    """
     base, power = lead
     falling = all(b * fmpq(k + 1, k) ** (j - power) <= base if j > power else b <= base for b, j in negative)
     total = sum((-c * fmpq(k) ** j * b**k for (b, j), c in negative.items()), fmpq(0))

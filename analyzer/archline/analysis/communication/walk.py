@@ -215,9 +215,10 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
     def __init__(
         self, module: Module, recursions: GridRecursions, level: RecursionLevel | None = None, *, stepwise: bool = False
     ) -> None:
-        """`recursions` has the costs of recursive calls; `level` is the case of a recursion that is followed, if any.
+        """Start a follower of processors; `recursions` has the costs of recursive calls.
 
-        With `stepwise` the costs of each statement are derived too.
+        `level` is the case of a recursion that is followed, if any. With `stepwise` the costs of each statement are
+        derived too.
         """
         self._module = module
         self._recursions = recursions

@@ -330,7 +330,7 @@ def find_closed_form_by_steps(
 ) -> ClosedExpression | None:
     """Return the closed form on integers or n0 + c*k: with n = log2(m), powers of n are powers of a logarithm.
 
-    None if no closed form is found.
+    `stride` is c. None if no closed form is found.
     """
     start = bases.threshold
     harmonic = [term for term in branch.terms if term.exact and term.kind == ((-ONE_CONSTANT,), ())]

@@ -351,7 +351,7 @@ class CallContext(LogarithmOrder):
     def _compare_halvings(self, value: Poly, reference: Poly) -> tuple[int | None, int | None]:
         """Return the largest j proved to have value <= ceil(reference/2^j), and the smallest proved to have >=.
 
-        None where nothing is proved.
+        None if nothing is proved.
         """
         facts = self.facts
         above = below = None

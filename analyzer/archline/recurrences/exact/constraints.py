@@ -496,6 +496,6 @@ class InductionProof:
 
     @staticmethod
     def from_bound(relation: Relation, bound: ProvedBound, where: str = "") -> InductionProof:
-        """Convert the bound that a search found to a proof."""
+        """Convert the bound that a search found to a proof. `where` tells as text where it holds."""
         value = bound.value if bound.proved is None else bound.proved
         return InductionProof(relation, value, bound.steps, bound.equal, where=where)

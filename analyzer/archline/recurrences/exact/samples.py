@@ -71,7 +71,10 @@ def _compile_cases(shape: _FunctionShape) -> FunctionCases:
 
 
 def sample_points(function: SizeFunction, each: int, seed: int = 0) -> tuple[_EquationAtPoint, ...]:
-    """Return up to `each` points for every equation, with the equation that applies there."""
+    """Return up to `each` points for every equation, with the equation that applies there.
+
+    `seed` is that of the random sizes.
+    """
     return tuple((function.equations[place], point) for place, point in _iterate_points(function, each, seed))
 
 

@@ -286,7 +286,10 @@ class FetchBounds:
 
 
 def _build_discounted_bound(bounds: Sequence[tuple[int, ConcaveFunction]], price: fmpq, end: fmpq) -> ConcaveFunction:
-    """Build the smallest concave function that is at least each bound less `price` times its size."""
+    """Build the smallest concave function that is at least each bound less `price` times its size.
+
+    `end` is the largest volume.
+    """
     return concave_majorant(
         (volume, value - price * size) for size, bound in bounds for volume, value in bound.points(RATIONAL_ZERO, end)
     )

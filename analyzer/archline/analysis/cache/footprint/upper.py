@@ -116,7 +116,10 @@ class Reference:
 
     @memoised
     def hull(self, depth: int) -> tuple[ClosedInterval, ...]:
-        """Return a box around the elements that a window touches, the smallest that is known."""
+        """Return a box around the elements that a window touches, the smallest that is known.
+
+        A window is an iteration of the outer `depth` loops (0: the whole run).
+        """
         return tuple(self._hull_intervals(depth))
 
     def _hull_intervals(self, depth: int) -> Iterator[ClosedInterval]:
@@ -132,7 +135,7 @@ class Reference:
                 yield whole
 
     def window_facts(self, depth: int) -> Facts:
-        """Return the facts in a window."""
+        """Return the facts in a window, an iteration of the outer `depth` loops (0: the whole run)."""
         return self.chain[depth - 1].inside if depth else self.facts
 
 

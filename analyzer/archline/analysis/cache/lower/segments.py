@@ -281,7 +281,10 @@ class _WindowTreeBuilder:
         )
 
     def _build_window_set(self, kind: _WindowScheme, cut: bool) -> tuple[WindowSet, tuple[Poly, Poly] | None]:
-        """Build the windows, restricted to a part of the outermost loop's range if `cut`; also return it, or None."""
+        """Build the windows, restricted to a part of the outermost loop's range if `cut`; return also the range.
+
+        The latter is None without such a restriction.
+        """
         facts = self.facts
         if kind.trips is not None:
             facts = facts.with_symbol(GROUP_SIZE, (ONE,), (kind.trips,))
@@ -478,7 +481,7 @@ class _WindowEvaluator:
         return self._compiler.at({**sizes, GROUP_SIZE: group, PART_START: part[0], PART_END: part[1]})
 
     def _list_range_parts(self, sizes: Mapping[str, int], group: int) -> list[RangePart]:
-        """List the whole range of the outermost loop, and its halves."""
+        """List the whole range of the outermost loop, and its halves, for windows of `group` iterations."""
         if self._part is None:
             return [(0, 0)]
         environment = self._make_environment(sizes, group, (0, 0))

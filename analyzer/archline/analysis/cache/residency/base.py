@@ -188,7 +188,10 @@ def bound_in_sizes(amount: FactoredProduct, facts: Facts) -> FactoredProduct:
 
 
 def derive_classes(references: Sequence[Reference], depth: int) -> Classes:
-    """Partition the lines of windows into classes by position in a row, and into classes by row; empty if unknown."""
+    """Partition the lines of windows into classes by position in a row, and into classes by row; empty if unknown.
+
+    Windows are iterations of the outer `depth` loops.
+    """
     array, first = references[0].array, references[0]
     along = contiguous_dimension(array)
     try:

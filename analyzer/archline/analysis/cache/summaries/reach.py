@@ -153,7 +153,7 @@ class ReachedBoxes:
             yield linear_combination(forms, numbers)
 
     def _is_proved(self, bound: Poly, accessed: Sequence[Sequence[Poly]]) -> bool:
-        """Prove that in every case the accesses, and the bounds of the calls, do not exceed the bound."""
+        """Test whether in every case the accesses, and the bounds of the calls, are proved not to exceed the bound."""
         for case, subscripts in zip(self.cases, accessed, strict=True):
             situation = self.build_situation(case.known)
             at_calls = (bound.substitute(call) for call in case.calls)

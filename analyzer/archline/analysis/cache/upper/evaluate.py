@@ -386,7 +386,7 @@ class PlanUpperBound:
 
 @record(eq=False)
 class PlanWithSpareLines:
-    """A plan that fits at a point: its misses, spare lines by region, and ranked retentions by array.
+    """A plan that fits at a point: its misses, the lines left over by region, and ranked retentions by array.
 
     `hope` estimates the fewest misses that retentions can achieve.
     """

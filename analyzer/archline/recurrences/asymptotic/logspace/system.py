@@ -358,7 +358,10 @@ class _CaseReader:
         return (*parts, *[ZERO] * (len(self._names.all) - len(ratios))), factor
 
     def _find_ratio(self, index: int, argument: s.Expr) -> fmpq:
-        """Return size/argument. Raises OutOfReachError if it is not constant."""
+        """Return size/argument. Raises OutOfReachError if it is not constant.
+
+        The size is the one with number `index`, the argument its value in a call.
+        """
         name = self._names.all[index]
         parsed = None
         with suppress(OutOfReachError):

@@ -204,7 +204,7 @@ def _find_level_powers(sizes: Mapping[str, fmpq], slow: fmpq, digits: int) -> di
 def _find_leading_digits(value: fmpq, slow: fmpq, count: int) -> tuple[fmpq, ...]:
     """Return the leading digits of a number in base `slow`; digits are simple fractions of any sign.
 
-    There are at most three, of which at most `count` are not 0.
+    There are at most three, and at most `count` are not 0.
     """
     result = []
     for _ in range(3):

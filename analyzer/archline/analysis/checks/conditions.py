@@ -328,7 +328,10 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
         rule: Rule,
         explanation: Explanation | str,
     ) -> None:
-        """Add a condition to `left` unless it is proved, in sizes of the algorithm if it has such a form."""
+        """Add a condition to `left` unless it is proved, in sizes of the algorithm if it has such a form.
+
+        The condition is that the `parts` have a relation of the given `kind`.
+        """
         if _is_proved(kind, parts, block):
             return
         facts, restore = self._own.facts, self._own.facts.restore

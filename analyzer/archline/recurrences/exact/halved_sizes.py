@@ -82,10 +82,10 @@ class HalvedSize:
 
 
 def master_terms(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[BasisTerm]:
-    """Iterate over terms for c calls that about halve all sizes: the product of the sizes times (c/2^i)^log2(w).
+    """Iterate over terms for c calls that about halve all sizes: a product of i sizes times (c/2^i)^log2(w).
 
-    i is the number of sizes, and w one of the sizes; the module explains both. None are yielded for other calls, or if
-    they are not proved to be basis terms of upper (`upper`) or lower bounds.
+    i is log2(c) rounded up, and w one of the sizes, which is repeated if there are fewer than i. None are yielded for
+    other calls, or if a term is not proved to fit an upper (`upper`) or a lower bound.
     """
     halved = find_halved_sizes(function, steps)
     if not all(size.is_provable_in(step, upper) for size in halved for step in steps if step.calls):

@@ -78,7 +78,7 @@ NO_SAVING = Saving((), 0)
 
 
 def subtract_taken(spare: Sequence[Number], taken: TakenLines) -> list[Number]:
-    """Subtract the taken lines from the spare lines of each region."""
+    """Subtract the lines that are taken from the lines that a plan leaves over in each region (`spare`)."""
     remaining = list(spare)
     for lines, regions in taken:
         for region in regions:
@@ -135,7 +135,7 @@ class RetainClasses:
     regions: tuple[int, ...]
 
     def estimate_max_saving(self, point: PointCache, _: Sequence[Number]) -> float:
-        """Estimate the largest saving that is possible with any number of spare lines."""
+        """Estimate the largest saving that is possible with any number of lines that the plan leaves over."""
         fetched, instead, *_ = point.once(self, self.values)
         return max(0.0, to_float(fetched - instead))
 
@@ -363,7 +363,7 @@ class PlanUpperBound:
         return CompiledBounds(tuple(sorted(names)), self.facts.restore)
 
     def fitting_plans(self, point: PointCache) -> Iterator[tuple[AllocationPlan, Number, list[Number]]]:
-        """Yield the plans that fit, with their misses and the spare lines of each region."""
+        """Yield the plans that fit, with their misses and the lines that they leave over in each region."""
         capacity = point.sizes["Z"] // point.sizes["L"]
         for plan in self.plans:
             spare = [capacity - need for need in point.at(plan, plan.needs)]
@@ -398,7 +398,7 @@ class PlanWithSpareLines:
 
     @classmethod
     def of(cls, point: PointCache, plan: AllocationPlan, bound: Number, spare: list[Number]) -> PlanWithSpareLines:
-        """Rank the retentions of a plan for its spare lines."""
+        """Rank the retentions of a plan for the lines that it leaves over (`spare`)."""
         groups = [point.rank_retentions(group, spare) for group in plan.retentions] if any(spare) else []
         # The saving of a retention is divided equally among its references.
         shares: dict[Reference, float] = {}
@@ -409,7 +409,7 @@ class PlanWithSpareLines:
         return cls(bound, spare, groups, hope if isfinite(hope) else -inf)
 
     def at(self, point: PointCache, rows: bool) -> Number:
-        """Evaluate the bound with retentions in the spare lines, among them those of rows if `rows`."""
+        """Evaluate the bound with retentions in the lines left over, among them those of rows if `rows`."""
         bound, spare = self.bound, self.spare
         groups = [[entry for entry in ranked if rows or isinstance(entry[2], RetainClasses)] for ranked in self.groups]
         # Lines go to the retention that saves most for each line; the rest goes to other arrays or references.

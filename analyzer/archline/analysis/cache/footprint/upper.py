@@ -74,7 +74,7 @@ class Reference:
 
     @property
     def walk(self) -> MonotoneWalk | None:
-        """The walk of a data-dependent subscript that moves in one direction; all accesses have the same one.
+        """The movement along a row of a data-dependent subscript that only rises or only falls, for all accesses.
 
         None if no subscript is of this kind.
         """

@@ -454,7 +454,7 @@ class AllocationPlanner:
         return tuple(number for number, region in inside if not any(id(outer) in region for outer in given_up))
 
     def _find_retentions(self, units: tuple[Resident, ...]) -> tuple[tuple[Retention, ...], ...]:
-        """Find for each array the retentions in spare lines; empty if that exceeds the effort limit."""
+        """Find for each array the retentions in lines that a plan leaves over; empty if that takes too much effort."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         try:
             with limit_effort(MAX_RETENTION_PRODUCTS, own=True):

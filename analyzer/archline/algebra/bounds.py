@@ -24,12 +24,15 @@ class Bounds:
 
     @cached_property
     def least(self) -> int | None:
-        """The largest number among the lower bounds, rounded up, as symbols are integers."""
+        """The largest number among the lower bounds, rounded up, as symbols are integers.
+
+        None if no lower bound is a number.
+        """
         return max((int(bound.constant_term.ceil()) for bound in self.lower if bound.is_constant), default=None)
 
     @cached_property
     def most(self) -> int | None:
-        """The smallest number among the upper bounds, rounded down."""
+        """The smallest number among the upper bounds, rounded down. None if no upper bound is a number."""
         return min((int(bound.constant_term.floor()) for bound in self.upper if bound.is_constant), default=None)
 
     def nearest(self, value: int) -> int:
@@ -39,7 +42,10 @@ class Bounds:
 
     @cached_property
     def constant_bounds(self) -> tuple[fmpq | None, fmpq | None]:
-        """The largest number among the lower bounds and the smallest among the upper ones, not rounded."""
+        """The largest number among the lower bounds and the smallest among the upper ones, not rounded.
+
+        None for a side that has no number.
+        """
         low, high = ([bound.constant_term for bound in ends if bound.is_constant] for ends in (self.lower, self.upper))
         return max(low, default=None), min(high, default=None)
 

@@ -29,7 +29,7 @@ class ConcaveFunction:
         return value
 
     def points(self, first: fmpq, last: fmpq) -> Iterator[Point]:
-        """Yield the places and values of both ends of an interval and of the corners between them."""
+        """Yield the arguments and values at both ends of an interval and of the corners between them."""
         yield first, self.at(first)
         yield from ((place, value) for place, value in self.corners if first < place < last)
         if last > first:
@@ -37,7 +37,7 @@ class ConcaveFunction:
 
     @cached_property
     def corners(self) -> tuple[Point, ...]:
-        """The places where pieces end, with the values there."""
+        """The arguments at which pieces end, with the values there."""
         corners, place, value = [], RATIONAL_ZERO, self.start
         for width, slope in self.pieces:
             place, value = place + width, value + width * slope

@@ -83,7 +83,10 @@ def rewrite_maxima_at_powers(value: Poly, facts: Facts) -> Poly:
 
 
 def _log2_step_of_max(value: Poly, facts: Facts) -> Poly | None:
-    """Return c*(ceil(log2(x + 1)) - ceil(log2(x))) if max(0, value) has the form in `without_powers`, else None."""
+    """Return c*(ceil(log2(x + 1)) - ceil(log2(x))) if this is max(0, value), for a value with 2^ceil(log2(x + 1)).
+
+    None if `value` has another form.
+    """
     constant = value.constant_term
     for power in value.atoms() if constant > 0 else ():
         level = a.find_single_atom(power.exponent) if isinstance(power, a.Exponential) and power.base == 2 else None

@@ -16,7 +16,8 @@ MAX_STEPS_PER_TERM = 4
 def factor_into_extents(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
     """Factor a polynomial into a number and powers, if all factors are of degree 1 and at least one is a difference.
 
-    A difference has several sizes and a term that is subtracted; products without one are easier to read as sums.
+    A difference has several sizes and a term that is subtracted; products without one are easier to read as sums. None
+    if it has other factors or only one, or too many terms.
     """
     names, terms = sorted(value.names), value.terms
     if len(names) < 2 or not 2 < len(terms) <= MAX_TERMS or min(terms.values()) > 0:

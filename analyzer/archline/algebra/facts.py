@@ -362,7 +362,10 @@ class Facts:
         return atom.rebuild(parts)
 
     def _divide_powers_of_two(self, value: Poly, modulus: Poly) -> Poly | None:
-        """Take terms c*2^x with a known x >= y out of a floor: floor((c*2^x + e)/2^y) -> c*2^(x - y) + floor(e/2^y)."""
+        """Take terms c*2^x with a known x >= y out of a floor: floor((c*2^x + e)/2^y) -> c*2^(x - y) + floor(e/2^y).
+
+        None if no term is of this form, or if `modulus` is not a power 2^y.
+        """
         below = a.find_exponent_of_two(modulus)
         if below is None:
             return None
@@ -377,7 +380,10 @@ class Facts:
         return whole + self.simplify(a.floor_div(rest, modulus)) if whole else None
 
     def _take_out_integers(self, value: Poly, modulus: Poly) -> Poly | None:
-        """Take terms that the modulus divides out of a floor, such as w*2^x/2*p with x >= 1 for a modulus p."""
+        """Take terms that the modulus divides out of a floor, such as w*2^x/2*p with x >= 1 for a modulus p.
+
+        None if no term with a power is divisible, or if the modulus is a number or a sum.
+        """
         if len(modulus.terms) != 1 or modulus.is_constant:
             return None
         whole, rest = ZERO, ZERO
@@ -391,7 +397,10 @@ class Facts:
         return whole + self.simplify(a.floor_div(rest, modulus)) if whole else None
 
     def _level_near_power(self, value: Poly) -> Poly | None:
-        """Resolve ceil(log2(2^x + c)) for an integer c: x + 1 if 1 <= c <= 2^x, x if 0 <= -c < 2^(x - 1)."""
+        """Resolve ceil(log2(2^x + c)) for an integer c: x + 1 if 1 <= c <= 2^x, x if 0 <= -c < 2^(x - 1).
+
+        None if `value` is not such a sum 2^x + c, or if neither condition is proved.
+        """
         offset = value.constant_term
         exponent = a.find_exponent_of_two(value - offset) if offset and offset.q == 1 else None
         if exponent is None or not a.is_integral(exponent):
@@ -473,7 +482,7 @@ class Facts:
         return self._with_rewrites({**rewrites, name: value}, self.quotients, self.powers)
 
     def with_power_of_two(self, name: str, every: int, least: int) -> Facts:
-        """Assume that the size `name` is 2^(every*k) for an integer k, the new oldest symbol `log2(name)`.
+        """Assume that the size `name` is 2^(every*k) for an integer k >= `least`, the new oldest symbol `log2(name)`.
 
         Relations of other sizes to the power then bound these sizes: r <= 2^k is a bound of r.
         """

@@ -99,7 +99,10 @@ def _derive_maxima_in_budget(value: Poly, variable: str, lo: Poly, hi: Poly, fac
 def _split_range(
     value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts, cuts: int
 ) -> Iterator[tuple[Poly, Poly, Poly]]:
-    """Yield parts of a range on which no condition and no argument of a max changes sign; values <= 0 become 0."""
+    """Yield parts of a range on which no condition and no argument of a max changes sign; values <= 0 become 0.
+
+    `inside` are the facts for a value of the variable in the range.
+    """
     value = inside.simplify(value)
     if inside.nonnegative(-value):
         yield ZERO, lo, hi
@@ -197,7 +200,10 @@ def _direction_of_single_atom(value: Poly, variable: str, facts: Facts) -> int |
 
 
 def _term_direction(monomial: tuple[tuple[Atom, int], ...], positive: bool, variable: str, facts: Facts) -> int | None:
-    """Return the direction of a product of nonnegative factors that all change the same way; 0 if constant."""
+    """Return 1 if a term does not decrease with `variable`, -1 if it does not increase, 0 if constant; None if unknown.
+
+    `positive` is the sign of its coefficient. It is known if all factors are nonnegative and change the same way.
+    """
     signs = set()
     for atom, power in monomial:
         if variable in atom.names:

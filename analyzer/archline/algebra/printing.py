@@ -206,7 +206,10 @@ class _Writer:
 
 
 def _factor_shared_atoms(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
-    """Factor a difference whose terms share a composite atom, into a number and powers: 5*max(0, e)*(n - 2)."""
+    """Factor a difference whose terms share a composite atom, into a number and powers: 5*max(0, e)*(n - 2).
+
+    None if no term is subtracted, if only symbols are shared, or if the other factor would have negative powers.
+    """
     powers = [dict(monomial) for monomial in value.terms] if len(value.terms) > 1 else [{}]
     common = {atom: min(monomial.get(atom, 0) for monomial in powers) for atom in powers[0]}
     shared = sorted(((atom, power) for atom, power in common.items() if power > 0), key=lambda pair: pair[0].key)

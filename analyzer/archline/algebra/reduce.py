@@ -226,7 +226,10 @@ class _FormSearch:
     def _reduce_by_parts(
         self, value: Poly, along: Poly, changes: list[_Change], facts: Facts, vain: _TriedSplits
     ) -> Poly | None:
-        """Return the form where `along` is above all changes, with corrections on the parts between and below them."""
+        """Return the form where `along` is above all changes, with corrections on the parts between and below them.
+
+        None if the conditions of some part add nothing to the facts.
+        """
         parts = list[_Part]()
         for low, high in pairwise((None, *sorted({change.start for change in changes}), None)):
             within = facts if low is None else facts.with_nonnegative(along - low)
@@ -484,7 +487,11 @@ def pin_symbol(facts: Facts, name: str, number: int) -> Facts | None:
 
 
 def split_in_blocks(facts: Facts, name: str, modulus: Poly, up: bool, size: Poly, names: tuple[str, str]) -> Facts:
-    """Return the facts where a symbol is replaced by its block and its remainder (n = m*q + r)."""
+    """Return the facts where a symbol is replaced by its block and its remainder (n = m*q + r).
+
+    `size` is n in terms of q and r, which have these `names`. The bounds of n divided by m are bounds of q, rounded up
+    if `up`, else down.
+    """
     block, rest = names
     limits, at = facts.bounds[name], {name: size}
     unaffected: dict[str, Bounds] = {}

@@ -137,7 +137,8 @@ def _relax_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
     """Reduce each term to one gap with a coefficient free of the variable, so that the sum telescopes.
 
     Upper: gap^d <= longest^(d - 1)*gap, other gaps are at most their longest, and v <= hi - 1. Lower: gap^d >= gap for
-    integers, other gaps are at least 0, and v >= lo.
+    integers, other gaps are at least 0, and v >= lo. `prefer` is the index of the gap that remains. None if another
+    factor may be negative, or is an atom with the variable inside.
     """
     result = ZERO
     for monomial, coefficient in value.terms.items():
@@ -166,7 +167,10 @@ def _relax_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
 
 
 def _bound_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Poly | None:
-    """Bound c*(array[e + w] - array[e]) for w >= 0 by 0 and c*min(total, w*longest); `atom` is one of the two."""
+    """Bound c*(array[e + w] - array[e]) for w >= 0 by 0 and c*min(total, w*longest); `atom` is one of the two.
+
+    None if `value` is not linear in it, if the other one is missing, or if a sign is unknown.
+    """
     parts = value.coefficients(atom)
     if 1 not in parts or set(parts) - {0, 1}:
         # The atom occurs inside another atom, or in a power.
@@ -210,7 +214,10 @@ def replace_atoms_by_bounds(value: Poly, find: Callable[[Poly], Atom | None], fa
 
 
 def find_floor_by_number(value: Poly, names: frozenset[str] | None = None) -> Atom | None:
-    """Return a floor(e/m) with a constant m, and with one of the `names` if given, for `bound_away`; else None."""
+    """Return a floor(e/m) with a constant m, and with one of the `names` if given; None if none occurs.
+
+    `replace_atoms_by_bounds` replaces it by a bound.
+    """
     floors = (atom for atom in sorted(value.atoms(), key=str) if isinstance(atom, a.Floor) and atom.modulus.is_constant)
     return next((floor for floor in floors if names is None or names & floor.names), None)
 

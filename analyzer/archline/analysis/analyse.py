@@ -216,14 +216,17 @@ def _build_costs(
 
 @lru_cache(maxsize=MAX_MODULES)
 def _shared_derivation(module: Module, coarse: bool, model: CostModel) -> Derivation:
-    """Return the one derivation of a module that all callers share, so that each recursion is solved once."""
+    """Return the one derivation of a module that all callers share, so that each recursion is solved once.
+
+    `coarse` bounds every guard that the sizes do not decide, instead of counting it.
+    """
     return Derivation(module, coarse, model)
 
 
 def _derive_within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
     """Call `derived` with guards counted, then, if that is too complex, with guards bounded; return its result.
 
-    If both are too complex, return the reason.
+    If both are too complex, return the reason; `factor` multiplies the limit on effort.
     """
     reason = ""
     for coarse in (False, True):

@@ -75,11 +75,11 @@ EVERYWHERE = Region()
 
 @record(eq=False)
 class Residency:
-    """A decision to hold lines of an array for references at `places`; `held` and `fetched` are numbers of lines.
+    """A decision to hold lines of an array for some references; `held` and `fetched` are numbers of lines.
 
     Lines are held from one iteration of `loop` to the next, or all through the run if it is None, except in the inner
     loops for which they are `given_up`; `held` is 0 if a line is fetched at every access. Lines lie `along` a dimension
-    of the array.
+    of the array; `places` are the source lines of the references.
     """
 
     array: str

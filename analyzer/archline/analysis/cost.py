@@ -88,7 +88,7 @@ class ReachedRegion:
     """The parts of arrays that a call can touch, in a recursion by indices.
 
     `parts` has arrays with the first and the last entry in each dimension. `most` is an upper bound on the io of the
-    call in its indices, if the cache has FEW_LINES lines; None without a bound.
+    call in its indices, if the cache has FEW_LINES lines; None if no bound is known.
     """
 
     algorithm: str

@@ -164,7 +164,7 @@ def _build_comparison(value: Poly, relation: str) -> s.Expr:
 
 
 def _count_terms_with_maxima(value: Poly) -> int:
-    """Count the terms with a maximum of sizes."""
+    """Count the terms that have a factor max(0, e)."""
     return sum(any(isinstance(atom, a.PositivePart) for atom, _ in monomial) for monomial in value.terms)
 
 

@@ -236,7 +236,10 @@ def grid_facts(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
 
 
 def small_sizes(module: Module, algorithm: s.Algorithm, indices: bool = False) -> tuple[Point, ...]:
-    """List the sizes of short runs, or the first point if no short run is allowed."""
+    """List the sizes of short runs, or the first point if no short run is allowed.
+
+    With `indices`, they have values of `index` parameters too.
+    """
     candidates = sizes_for_checks(module, algorithm, indices)
     small = tuple(point for point in candidates if max(point.values(), default=0) <= MAX_SMALL_SIZE)
     return small[:MAX_SMALL_POINTS] or candidates[:1]

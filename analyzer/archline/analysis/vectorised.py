@@ -21,7 +21,7 @@ CHUNK = 2**14
 
 
 class NoBoundError(EvaluationError):
-    """The point with index `place` has no bound."""
+    """The point with this index (`place`) has no bound."""
 
     def __init__(self, reason: str, place: int) -> None:
         super().__init__(reason)
@@ -38,7 +38,10 @@ def upper_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: M
 
 
 def lower_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None = None) -> Integers:
-    """Evaluate the lower bound at points, as `upper_at` does the upper one; bounds on counts are rounded up."""
+    """Evaluate the lower bound at points; bounds on counts are rounded up, others down.
+
+    The remaining arguments are those of `upper_at`.
+    """
     return _evaluate_in_chunks(cost, points, length, missing, _evaluate_lower_bound)
 
 

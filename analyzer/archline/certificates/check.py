@@ -52,7 +52,7 @@ class DifferenceChecker:
             self._check_once(index)
 
     def find_remaining_terms(self, terms: t.Sum) -> list[t.Term] | None:
-        """Return the terms that a difference keeps of a sum, a lower bound up to a constant; None if there is none."""
+        """Return the terms of a sum that a DIFFERENCE leaves, a lower bound up to a constant; None if there is none."""
         return next((self._check_once(index) for index, known in enumerate(self._sums) if known == terms), None)
 
     def _check_once(self, index: int) -> list[t.Term] | None:

@@ -21,7 +21,7 @@ from archline.records import record
 
 
 class RejectedError(Exception):
-    """A certificate is rejected for a `reason` at `place`, the path of entries in the data, the outermost one first."""
+    """Raised for a `reason` to reject a certificate at `place`, the path of entries in the data, outermost first."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

@@ -252,7 +252,10 @@ class CounterexampleChecker:
                 self._check_curve_at(data, _NEAR_TIMES, certain=True)
 
     def _check_curve_at(self, data: Data, times: Sequence[Fraction], *, certain: bool) -> None:
-        """Check at `times` on the curve that f/g grows about as the claimed `ratio`, which increases, or f > 0 >= g."""
+        """Check at `times` on the curve that f/g grows about as the claimed `ratio`, which increases, or f > 0 >= g.
+
+        If `certain`, facts must be proved at these points, not only be possible, and f > 0 >= g suffices.
+        """
         curve = {name: parse_expression(text) for name, text in data["curve"].items()}
         growth = parse_expression(data["ratio"])
         ratios, expected = [], []

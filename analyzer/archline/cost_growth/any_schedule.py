@@ -18,7 +18,7 @@ from archline.recurrences.exact.base_cases import relax_lower_bound
 
 
 def find_any_schedule_growth(costs: Costs, cost: Cost, facts: Facts, *, touched: bool = False) -> s.Expr | None:
-    """Return a lower bound on the growth of io that holds for any schedule, as an expression; None without one.
+    """Return a lower bound on the growth of io that holds for any schedule, as an expression; None if there is none.
 
     With `touched`, it counts compulsory misses alone, with the HBL bounds that do not depend on Z.
     """
@@ -73,7 +73,7 @@ def _relax_line_floors(value: Poly, known: Facts) -> Poly:
 
 
 def _bound_term_without_floor(monomial: Monomial, coefficient: fmpq, facts: Facts) -> Poly | None:
-    """Return a lower bound on a term without its factor floor(e/L); None without such a factor or bound."""
+    """Return a lower bound on a term without its factor floor(e/L); None if it has no such factor or no such bound."""
     for atom, power in monomial:
         if not isinstance(atom, a.Floor) or atom.modulus != LINE or power < 1:
             continue
@@ -86,10 +86,10 @@ def _bound_term_without_floor(monomial: Monomial, coefficient: fmpq, facts: Fact
 
 
 def _iterate_hbl_growths(costs: Costs, bound: AnyScheduleBound, known: Facts, touched: bool) -> Iterator[s.Expr]:
-    """Yield a growth for each power of Z of the HBL bounds, from the iterations of all bounds of at most this power.
+    """Yield lower bounds on the growth of io, iterations/(L*Z^p), one for each power p among the HBL bounds.
 
-    One iteration is added if a line is touched at all sizes, as some loop bodies have no iterations at small sizes.
-    With `touched`, only the power 0 is considered.
+    The iterations are those of all bounds with a power of at most p. 1 is added if every run touches a line. With
+    `touched`, p = 0 only.
     """
     for power in sorted({term.power for term in bound.hbl_terms if not (touched and term.power)}):
         iterations = (term.iterations for term in bound.hbl_terms if term.power <= power)

@@ -221,7 +221,7 @@ def _resolve_maximum(whole: Poly, facts: Facts, atom: a.PositivePart) -> list[tu
 
 
 def _find_narrow_symbol(value: Poly, facts: Facts, most: int) -> tuple[str, list[Poly]] | None:
-    """Find a symbol with at most `most` possible values, and list these; None without such a symbol."""
+    """Find a symbol with at most `most` possible values, and list these; None if there is none."""
     for name in sorted(value.names & facts.bounds.keys()):
         for low, high in product(facts.bounds[name].lower, facts.bounds[name].upper):
             width = high - low

@@ -53,7 +53,10 @@ def _is_rounded_power(expr: s.Node) -> bool:
 
 
 def _build_cached_bounds(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
-    """Return expressions that bound a cost, which may have powers with rounded exponents; cached in `facts`."""
+    """Return expressions that bound a cost, which may have powers with rounded exponents. Memoised in `facts`.
+
+    With `blocks` the upper bound keeps terms m*floor(e/m).
+    """
     low, high = ends
     cached = cast(dict[object, tuple[s.Expr, s.Expr]], facts.found.setdefault(_build_cached_bounds, {}))
     if (key := (costs.parameters, ends, blocks)) not in cached:
@@ -78,12 +81,18 @@ def drop_conditions(value: Poly, facts: Facts) -> Poly:
 
 # Bounds of base cases cap sizes by numbers, which the growth prover does not read: the caps are removed.
 def build_lower_growth(costs: Costs, value: Poly, known: Facts) -> s.Expr:
-    """Return an expression for the growth of a lower bound: a constant factor times it does not exceed `value`."""
+    """Return an expression for the growth of a lower bound: a constant factor times it does not exceed `value`.
+
+    `known` are the facts about sizes.
+    """
     return _build_lower_expression(costs, relax_lower_bound(value, known), known)
 
 
 def build_upper_growth(costs: Costs, value: Poly, known: Facts) -> s.Expr:
-    """Return an expression for the growth of an upper bound: `value` does not exceed a constant factor times it."""
+    """Return an expression for the growth of an upper bound: `value` does not exceed a constant factor times it.
+
+    `known` are the facts about sizes.
+    """
     return _convert_bound(costs, remove_caps(value, known, upper=True), True)
 
 

@@ -103,7 +103,7 @@ class CostGrowth:
 
     @property
     def text(self) -> str | None:
-        """The growths to report, as text."""
+        """The growths to report, as text. None if there are none."""
         return ", ".join(str(growth.text) for growth in self.reported_growths) or None
 
 
@@ -214,7 +214,7 @@ def _sharpen_by_recurrence(growth: CostGrowth, algorithm: s.Algorithm, costs: Co
 
 
 def derive_recurrence_growth(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...] = ()) -> RecurrenceGrowth | None:
-    """Derive the growth of a cost from its recurrence under facts; None without a recurrence.
+    """Derive the growth of a cost from its recurrence under facts; None if it has none.
 
     For a recurrence over a range of indices, it is in terms of the range's length.
     """
@@ -233,7 +233,10 @@ def derive_recurrence_growth(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...]
 def _select_sharper_growth(
     first: s.Expr | None, second: s.Expr | None, domain: Domain | None, *, upper: bool
 ) -> s.Expr | None:
-    """Return the second of two upper (or lower) growths if it is proved to be sharper, else the first."""
+    """Return the second of two upper (or lower) growths if it is proved to be sharper, else the first.
+
+    If one is None, the other is returned; None if both are.
+    """
     if first is None or second is None or domain is None:
         return second if first is None else first
     small, large = (second, first) if upper else (first, second)
@@ -454,7 +457,10 @@ class _GrowthSearch:
         return self._search_by_cases(result) if len(self._cases) > 1 else result
 
     def _search_by_cases(self, result: CostGrowth) -> CostGrowth:
-        """Return the minimum of the growths in all cases, if it is tight; else the growth of each case."""
+        """Return the minimum of the growths in all cases, if it is tight; else the growth of each case.
+
+        `result`, the bounds of all cases together, is returned if a case has no Theta class, or if cases do not help.
+        """
         if any(case.some_classes for _, case in self._cases):
             return result
         zero = [case for case in self._cases if not case[1].upper]

@@ -91,7 +91,7 @@ def express_over_range(
 ) -> tuple[Cost, tuple[s.Fact, ...], Facts] | None:
     """Express a cost, its facts and `known` in the length of an index range.
 
-    None without a range, or if the cost depends on where the range starts.
+    None if `indices` is None, or if the cost depends on where the range starts.
     """
     if indices is None or cost.lower is None or cost.upper is None:
         return None

@@ -135,7 +135,10 @@ class SizeSearch:
         return all(test(point) for _, test in self._tests)
 
     def find_nearest(self, asked: Point, start: Point = MappingProxyType({})) -> dict[str, int] | None:
-        """Return the solution nearest to a point, which is the point if the facts allow it; None if none is found."""
+        """Return the solution nearest to a point, which is the point if the facts allow it; None if none is found.
+
+        Sizes in `start` are fixed unless the point is allowed itself.
+        """
         allowed = all(asked[name] >= self.least.get(name, -inf) for name in self.names) and self.is_allowed(asked)
         return dict(asked) if allowed else self.solve(lambda name, low, high: asked[name], start)
 
@@ -153,7 +156,10 @@ class SizeSearch:
                 return
 
     def solve(self, draw: Draw, start: Point = MappingProxyType({})) -> dict[str, int] | None:
-        """Return a solution near values that are drawn one after the other; sizes of `start` are fixed."""
+        """Return a solution near values that are drawn one after the other; sizes of `start` are fixed.
+
+        None if none is found.
+        """
         order, visits = self._choose_order(frozenset(start)), MAX_VISITS
 
         def extend(place: int, point: dict[str, int]) -> dict[str, int] | None:

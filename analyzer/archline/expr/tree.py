@@ -57,7 +57,7 @@ def tree(cls: type[T]) -> type[T]:
 
 @tree
 class Node:
-    """A node of the tree, with its place in the source."""
+    """A node of the tree, with its location in the source."""
 
     span: Span = field(repr=False, kw_only=True)
 
@@ -72,7 +72,7 @@ class Integer(Node):
 
 @tree
 class Real(Node):
-    """A real literal, kept as written."""
+    """A real literal; its text is that of the source."""
 
     text: str
 
@@ -311,7 +311,10 @@ def find_stated_minima(facts: Iterable[Fact]) -> dict[str, int]:
 
 
 def find_divisions(expr: Expr, rounded: bool = False) -> Iterator[Binary | Call]:
-    """Yield the parts of an expression of sizes that must be integers; `floor` and `ceil` allow fractions inside."""
+    """Yield the parts of an expression of sizes that must be integers; `floor` and `ceil` allow fractions inside.
+
+    `rounded` tells that the expression itself is an argument of `floor` or `ceil`.
+    """
     match expr:
         case Binary(op=op, left=left, right=right):
             yield from (*find_divisions(left), *find_divisions(right))

@@ -77,7 +77,10 @@ Rounds: TypeAlias = Callable[[s.Expr], bool]
 
 
 def evaluate(expr: s.Expr, point: Point, rounds: Rounds | None = None) -> Value:
-    """Return the value of an expression at a point; `/` is division of rationals. Raises EvaluationError."""
+    """Return the value of an expression at a point; `/` is division of rationals. Raises EvaluationError.
+
+    Where `rounds` holds of an expression, its value is rounded to a float, as in a run.
+    """
     return _ExactDomain(point, False, rounds).value(expr)
 
 
@@ -184,12 +187,12 @@ def _find_exponent(value: Value, base: Value) -> int | None:
 
 
 def bounds_of_value(value: Value) -> tuple[Fraction, Fraction]:
-    """Return the lower and upper bound of a value, equal if it is known exactly."""
+    """Return the lower and upper bound of a value; they are equal unless it is only enclosed."""
     return (value.lower, value.upper) if isinstance(value, Interval) else (Fraction(value), Fraction(value))
 
 
 def _normalise_value(value: Value) -> Value:
-    """Return an integer if the value is one, a fraction if it is known exactly."""
+    """Return an integer if the value is one, a fraction if it is exact rather than enclosed."""
     if isinstance(value, Interval) and value.exact:
         value = value.lower
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value

@@ -62,7 +62,7 @@ class Refuter:
         self._tried: set[tuple[tuple[str, tuple[fmpq, ...]], ...]] = set()
 
     def refute_along_direction(self, values: Mapping[GrowthAtom, fmpq], slow: fmpq) -> Divergence | None:
-        """Follow the direction that a linear program proposes."""
+        """Follow the direction that a linear program proposes. None if f/g is not shown to grow along it."""
         sizes = {atom.key: value for atom, value in values.items() if atom.key.isidentifier()}
         # The simplest curve first: leading powers alone.
         for count in (1, 2, 3):
@@ -72,7 +72,10 @@ class Refuter:
         return None
 
     def refute_by_trials(self, most: int) -> Divergence | None:
-        """Try curves on which a few sizes grow like log2(T), T, T^2, 2^T, 4^T or 8^T, and the rest are constant."""
+        """Try curves on which a few sizes grow like log2(T), T, T^2, 2^T, 4^T or 8^T, and the rest are constant.
+
+        None if f/g is not shown to grow along any of the first `most` curves.
+        """
         for powers in itertools.islice(_iterate_simple_curves(sorted(self._names)), most):
             divergence = self._test_powers(powers)
             if divergence is not None:
@@ -80,7 +83,10 @@ class Refuter:
         return None
 
     def refute_at_point(self) -> Point | None:
-        """Find small sizes at which g is not positive and f is."""
+        """Find small sizes at which g is not positive and f is.
+
+        None if none are found, or if a fact contains a call.
+        """
         if any(isinstance(node, s.Call) for fact in self._domain.facts for node in s.nodes(fact)):
             return None
         names = sorted(self._names)
@@ -196,7 +202,10 @@ def _find_level_powers(sizes: Mapping[str, fmpq], slow: fmpq, digits: int) -> di
 
 
 def _find_leading_digits(value: fmpq, slow: fmpq, count: int) -> tuple[fmpq, ...]:
-    """Return the leading digits of a number in base `slow`; digits are simple fractions of any sign."""
+    """Return the leading digits of a number in base `slow`; digits are simple fractions of any sign.
+
+    There are at most three, and at most `count` are not 0.
+    """
     result = []
     for _ in range(3):
         near = Fraction(int(value.p), int(value.q)).limit_denominator(MAX_DENOMINATOR)
@@ -224,7 +233,10 @@ def _is_not_positive(expr: s.Expr, point: Mapping[str, int]) -> bool:
 
 
 def _find_constants(bounds: Sequence[DominanceBound], curve: Curve, names: Sequence[str]) -> dict[str, fmpq] | None:
-    """Find powers of 2 for the sizes that satisfy the bounds which the growth of the sizes leaves open."""
+    """Find powers of 2 for the sizes that satisfy the bounds which the growth of the sizes leaves open.
+
+    None if there are none.
+    """
     rows, limits = [], []
     for bound in bounds:
         try:

@@ -86,7 +86,10 @@ class Direction:
 
 
 def prove_by_quotient(left: Sequence[Powers], right: Sequence[Powers]) -> Proof | None:
-    """Prove from one monomial of each side whose quotient has no growing factor; None if there is none."""
+    """Prove that a minimum is O of a maximum, from one monomial of each; small/large must have no growing factor.
+
+    `left` are the monomials of the minimum, `right` those of the maximum. None if no pair is found.
+    """
     for small in left:
         for large in right:
             gap = large / small
@@ -157,7 +160,10 @@ class _Program:
         self.owners: list[tuple[int, Constant]] = []
 
     def solve(self) -> Proof | Direction | None:
-        """Maximise the margin, at most 1."""
+        """Maximise the margin, at most 1: return a direction if it is positive, else a proof.
+
+        None if a sign in the proof is not determined.
+        """
         main = [-entry for entry in self.express_logarithm(self.main)]
         main[self.count - 2], main[self.count - 1] = ONE, ONE
         self.table.append([*main, ONE])
@@ -206,7 +212,7 @@ class _Program:
                 self.add_row(rest, number, Constant(high, {basis: -ONE}))
 
     def add_row(self, row: list[fmpq], owner: int, times: Constant) -> None:
-        """Add a row that is at least 0."""
+        """Add a row that is at least 0; it multiplies the inequality with number `owner` by `times`."""
         self.table.append([*(-entry for entry in row), ZERO])
         self.owners.append((owner, times))
 
@@ -330,7 +336,10 @@ class InequalityCone:
         return facts
 
     def _find_growth(self, atom: GrowthAtom) -> Inequality | None:
-        """Bound log(w) by C*w^slow where w is at least a constant, and by C where w is at most one."""
+        """Bound log(w) by C*w^slow where w is at least a constant, and by C where w is at most one.
+
+        None if neither is proved.
+        """
         argument, log = atom.argument, make_monomial(atom)
         assert argument is not None
         large = self._prove_bounded_below(argument)
@@ -350,7 +359,7 @@ class InequalityCone:
         return self._order[small, large]
 
     def _find_order(self, small: GrowthAtom, large: GrowthAtom, rows: Sequence[Inequality]) -> Inequality | None:
-        """Return log(v) <= C*log(w) where v <= C*w^k."""
+        """Return log(v) <= C*log(w) where v <= C*w^k. None if no such k is proved."""
         v, w = small.argument, large.argument
         assert v is not None
         assert w is not None

@@ -98,7 +98,10 @@ class NegativeTermCover:
         return Covering(left, tuple(shares))
 
     def _cover_term(self, term: Term, amount: fmpq, left: dict[Term, fmpq]) -> list[Share] | None:
-        """Cover a term by all terms that are never smaller, in proportion, so that a part of each remains."""
+        """Cover a term by all terms that are never smaller, in proportion, so that a part of each remains.
+
+        Their parts used are subtracted from `left`. None if they do not suffice.
+        """
         covers = []
         for into, has in left.items():
             bound = self._bound_quotient(term, into) if has > 0 else None
@@ -115,7 +118,7 @@ class NegativeTermCover:
         return shares
 
     def _bound_quotient(self, small: Term, large: Term) -> tuple[fmpq, Product] | None:
-        """Find a factor with small <= factor*large, and its proof."""
+        """Find a factor with small <= factor*large, and its proof. None if no proof is found."""
         quotient = large / small
         gap = quotient.powers
         factor_bounds = list(_iterate_function_bounds(dict.fromkeys((*small.powers, *large.powers)), self._bounds))
@@ -134,7 +137,10 @@ class NegativeTermCover:
         )
 
     def _prove_by_one_bound(self, gap: Mapping[Factor, Constant]) -> Product | None:
-        """Prove that 1 is at most a product of irrational powers: (n/m)^(log2(7) - 2) where m <= n."""
+        """Prove that 1 is at most a product of irrational powers: (n/m)^(log2(7) - 2) where m <= n.
+
+        None if no single bound proves it.
+        """
         below = next(((factor, power) for factor, power in gap.items() if power.sign() < 0), None)
         for bound, powers in self._gaps if below is not None else ():
             assert below is not None
@@ -153,7 +159,7 @@ class NegativeTermCover:
 
 
 def _prove_by_program(gap: dict[Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq, Product] | None:
-    """Find powers of bounds whose product is small <= factor*large with the smallest factor."""
+    """Find powers of bounds whose product is small <= factor*large with the smallest factor. None if there are none."""
     factors = list(dict.fromkeys([*gap, *(factor for _, exponents in usable for factor in exponents)]))
     powers = _tabulate_gaps(factors, [exponents for _, exponents in usable])
     rows, limits = [], []

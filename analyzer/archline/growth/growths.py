@@ -76,7 +76,10 @@ def _expand_terms(expr: s.Expr) -> list[Shape | None]:
 
 
 def _replace_max_by_sum(expr: s.Expr) -> s.Expr | None:
-    """Replace a max by a sum, and a logarithm that is rounded up by the logarithm, which has the same growth."""
+    """Replace a max by a sum, and a logarithm that is rounded up by the logarithm, which has the same growth.
+
+    None for all other expressions, whose parts are then rewritten.
+    """
     match expr:
         case s.Call(function="max", arguments=arguments):
             return reduce(make_sum, [rewrite_parts(argument, _replace_max_by_sum) for argument in arguments])
@@ -219,7 +222,10 @@ class Growth:
 
     @property
     def text(self) -> str | None:
-        """`Theta(n*m)`, or `O(...), Omega(...)` with the bounds that are known, and ` where ...`."""
+        """`Theta(n*m)`, or `O(...), Omega(...)` with the bounds that are known, and ` where ...`.
+
+        None if no bound is known.
+        """
         where = (" where ", self.when) if self.where else ()
         if self.tight and self.is_zero:
             return "0"
@@ -233,7 +239,10 @@ class Growth:
 
 
 def decide_dominance(less: Growth, more: Growth, domain: Domain) -> Verdict:
-    """Decide whether one quantity is O of another in a domain, whose facts replace those of both."""
+    """Decide whether one quantity is O of another in a domain, whose facts replace those of both.
+
+    It is the first one, `less`, that is O of `more` if it holds.
+    """
     exact = less.tight and more.tight
     proof = _decide_big_o(less.upper, more.lower, domain, refutes=exact)
     if exact or isinstance(proof, Proved):

@@ -179,7 +179,7 @@ def compare_values(left: AsymptoticValue, right: AsymptoticValue) -> int:
 
 
 def round_value(value: AsymptoticValue, up: bool) -> AsymptoticValue:
-    """Return the ceil or floor of a nonnegative value. Raises OutOfReachError near an integer."""
+    """Return the ceil (`up`) or floor of a nonnegative value. Raises OutOfReachError near an integer."""
     if not value.terms:
         return ZERO
     if value.sign < 0:

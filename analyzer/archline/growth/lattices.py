@@ -58,10 +58,10 @@ def make_exponential(name: str) -> Powers:
 
 
 def raise_atom(base: GrowthAtom | None, by: Powers) -> Powers:
-    """Raise an atom, or 2, to a product of atoms that grows, up to a constant factor.
+    """Raise an atom, or 2 if `base` is None, to a product of atoms that grows, up to a constant factor.
 
-    2^(x*log2(n)), as logarithms are read (2 + n)^x, is n^x up to e^(2*x/n), and x is n or log2(n) here.
-    Raises OutOfReachError where the exponent is not known to grow.
+    2^(x*log2(n)), as logarithms are read (2 + n)^x, is n^x up to e^(2*x/n), and x is n or log2(n) here. Raises
+    OutOfReachError where the exponent is not known to grow.
     """
     depths = _find_log_depths(by)
     if depths is None or not all(map(_is_growing, depths.values())):

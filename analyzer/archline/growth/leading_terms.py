@@ -76,7 +76,10 @@ def _is_coefficient_positive(coefficient: Poly) -> bool | None:
 
 
 def _replace_by_limit(slow: Collection[str], atom: Atom) -> Poly | None:
-    """Return the value of an atom at all large sizes, L >= 2: `n - 1` for `max(0, n - 1)`, 0 for `floor(1/L)`."""
+    """Return the value of an atom at all large sizes, L >= 2: `n - 1` for `max(0, n - 1)`, 0 for `floor(1/L)`.
+
+    None if it does not change, or if the sign is unknown.
+    """
     match atom:
         case a.Floor(argument=argument, modulus=modulus) if argument == ONE and modulus == Poly.symbol("L"):
             return ZERO
@@ -108,7 +111,10 @@ def assume_large_sizes(sizes: frozenset[str]) -> Facts:
 
 
 def _drop_rounding(atom: Atom) -> Poly | None:
-    """Return e/m for floor(e/m), m of one term, without divisors of L in e; ceil(log2(n - 2)) -> ceil(log2(n))."""
+    """Return e/m for floor(e/m), m of one term, without divisors of L in e; ceil(log2(n - 2)) -> ceil(log2(n)).
+
+    None for other atoms.
+    """
     match atom:
         case a.Floor() if len(atom.modulus.terms) == 1 and atom.names - CACHE_PARAMETERS:
             return atom.argument.map_atoms(_drop_line_divisors).map_atoms(_drop_rounding) * atom.modulus**-1
@@ -149,7 +155,7 @@ def _find_degrees(monomial: Monomial) -> Degrees | None:
 
 
 def _find_proportional_size(value: Poly) -> str | None:
-    """Return the name of the size n if the expression tends to c*n with c > 0."""
+    """Return the name of the size n if the expression tends to c*n with c > 0. None for other expressions."""
     lead = find_leading_terms(value)
     match [] if lead is None else list(lead.terms.items()):
         case [(((Symbol(name=name), 1),), coefficient)] if coefficient > 0 and name not in CACHE_PARAMETERS:
@@ -159,7 +165,7 @@ def _find_proportional_size(value: Poly) -> str | None:
 
 
 def _find_size_of_logarithm(exponent: Poly) -> str | None:
-    """Return n of ceil(log2(n)), or of ceil(log2(ceil((n + 1)/17)))."""
+    """Return n of ceil(log2(n)), or of ceil(log2(ceil((n + 1)/17))). None for other exponents."""
     level = a.find_single_atom(exponent)
     return _find_proportional_size(level.argument) if isinstance(level, a.CeilLog2) else None
 
@@ -193,7 +199,7 @@ def _bound_rounding_error(atom: a.Floor) -> Poly:
 
 
 def _find_upper_degrees(value: Poly) -> tuple[Degrees, ...] | None:
-    """Return the degrees of the terms of a product without rounding."""
+    """Return the degrees of the terms of a product without rounding. None if a term has other factors."""
     unrounded = value.map_atoms(_drop_rounding)
     degrees = [_find_degrees(monomial) for monomial in unrounded.terms]
     terms = tuple(degree for degree in degrees if degree is not None)

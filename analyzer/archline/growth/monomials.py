@@ -107,7 +107,10 @@ class Monomial(Generic[B]):
         return b.rational_multiple(rational, [*irrationals, *above], below)
 
     def text(self, order: Iterable[B] | None = None, coefficient: Constant = ONE_CONSTANT) -> str:
-        """Format a multiple in the language's syntax: `2*n^3/(P*sqrt(M))`."""
+        """Format a multiple in the language's syntax: `2*n^3/(P*sqrt(M))`.
+
+        `order` has the bases in the order in which they are written; `coefficient` is a further factor.
+        """
         return format_expression(self.tree(order, coefficient))
 
 

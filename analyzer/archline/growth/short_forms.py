@@ -26,7 +26,7 @@ def shorten_growth(text: str) -> str:
 def cut_terms(text: str, most: int) -> str:
     """Return the text, or its first terms, those of the highest degree, and the signs of the omitted terms.
 
-    A first term of up to twice the limit is not cut inside its brackets.
+    A first term of up to twice the limit is not cut inside its brackets. `most` is the limit, in characters.
     """
     if len(text) <= most:
         return text
@@ -43,7 +43,10 @@ def cut_terms(text: str, most: int) -> str:
 
 
 def shorten_form(value: Poly, write: Callable[[Poly], str], most: int = MAX_FORM_LENGTH) -> str:
-    """Return a form in full if it is short, else its leading terms, marked `~`, or the beginning of its text."""
+    """Return a form in full if it is short, else its leading terms, marked `~`, or the beginning of its text.
+
+    Short is at most `most` characters.
+    """
     text = write(value)
     if len(text) <= most:
         return text
@@ -54,7 +57,10 @@ def shorten_form(value: Poly, write: Callable[[Poly], str], most: int = MAX_FORM
 
 
 def find_leading_with_slow_divisors(value: Poly, slow: frozenset[str] = frozenset()) -> Poly | None:
-    """Return the leading terms as all sizes grow, or, where unknown, as `slow` sizes and divisors grow more slowly."""
+    """Return the leading terms as all sizes grow, or, where unknown, as `slow` sizes and divisors grow more slowly.
+
+    None if they are unknown then too.
+    """
     return find_leading_terms(value) or find_leading_terms(value, slow | find_block_sizes(value))
 
 

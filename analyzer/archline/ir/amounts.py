@@ -38,7 +38,7 @@ Amount = KnownAmount | UnknownAmount
 
 
 def exact_amount(value: Poly) -> KnownAmount:
-    """Return an amount that is known exactly."""
+    """Return an amount whose lower and upper bound are this value."""
     return KnownAmount(value, value)
 
 
@@ -67,7 +67,7 @@ def combine_amounts(left: Amount, right: Amount, function: Callable[[Poly, Poly]
 
 
 def add_amounts(left: Amount, right: Amount) -> Amount:
-    """Return the sum."""
+    """Add the lower and the upper bounds of two amounts."""
     if left is ZERO_AMOUNT:
         return right
     if right is ZERO_AMOUNT:

@@ -310,9 +310,9 @@ def _indicator_by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly
 def _match_remainder_comparison(difference: Poly, facts: Facts) -> tuple[Callable[[Poly], Poly], bool, Poly] | None:
     """Match `difference` with e mod m - limit: return the indicator of e mod m < t as a function of t, and the limit.
 
-    The flag between them is True if the difference is limit - e mod m instead. e mod m is e - m*floor(e/m); for
-    0 <= t <= m it is below t exactly if floor(e/m) - floor((e - t)/m) is 1, else that is 0. If e is floor(u/d),
-    floor(e/m) occurs as floor(u/(d*m)).
+    The flag between them is True if the difference is limit - e mod m instead. e mod m is e - m*floor(e/m); for 0 <= t
+    <= m it is below t exactly if floor(e/m) - floor((e - t)/m) is 1, else that is 0. If e is floor(u/d), floor(e/m)
+    occurs as floor(u/(d*m)). None if `difference` has another form.
     """
     for atom in sorted(difference.atoms(), key=str):
         parts = difference.coefficients(atom)

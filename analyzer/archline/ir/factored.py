@@ -84,7 +84,7 @@ class FactoredProduct:
         return FactoredProduct((*free, sum_over(polynomial.product(bound), variable, lo, hi, facts)))
 
     def sum_exactly_over_chain(self, chain: Chain) -> FactoredProduct | None:
-        """Sum exactly over all iterations of loops; None without a closed form, or if a range depends on data."""
+        """Sum exactly over all iterations of loops; None if no closed form exists, or if a range depends on data."""
         if any(loop.trips != loop.hi - loop.lo for loop in chain):
             return None
         result = self

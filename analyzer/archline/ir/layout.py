@@ -87,7 +87,7 @@ def bound_box_lines(
     whole: bool = True,
     counters: frozenset[str] | None = None,
 ) -> FactoredProduct:
-    """Bound the lines of a box of subscripts from above; options are those of `interval_lines`."""
+    """Bound the lines of a box of subscripts from above; options are those of `bound_interval_lines`."""
     lines = FactoredProduct()
     for dimension, interval in enumerate(box):
         if dimension == contiguous_dimension(array):

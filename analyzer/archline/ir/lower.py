@@ -48,13 +48,13 @@ class LoweringPolicy:
     """Decides how a lowering treats calls, branches and loops: by default it follows all, and recursion is an error."""
 
     def array(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
-        """Build the array of a parameter."""
+        """Build the array of a parameter, with its extents and layout."""
         return Array(name, extents, layout)
 
     def statement(
         self, program: Lowering, statement: s.Stmt, context: LoweringContext
     ) -> tuple[Iterable[Node], LoweringContext]:
-        """Return the accesses of a statement, and the context after it."""
+        """Return the loop-tree nodes of a statement, and the context after it."""
         after = program.find_context_after(statement, context)
         return program.statement(statement, context, after), after
 
@@ -67,11 +67,11 @@ class LoweringPolicy:
         return context
 
     def branches(self, program: Lowering, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
-        """Return the accesses of an `if`."""
+        """Return the loop-tree nodes of an `if`."""
         return program.branches(branches, context)
 
     def call(self, program: Lowering, call: s.Call, target: s.Algorithm, context: LoweringContext) -> Iterator[Node]:
-        """Return the accesses of a call of an algorithm."""
+        """Return the loop-tree nodes of a call of an algorithm. Raises UntracedError for a recursive one."""
         if find_recursive_component(program.module, target):
             raise UntracedError(f"io of recursion (`{target.name}`) is not derived in this version", call.span)
         return program.inline_call(call, target, context)
@@ -93,15 +93,18 @@ class Lowering:
     _counters: dict[s.Stmt, str] = field(default_factory=dict)
 
     def trace(self, algorithm: s.Algorithm) -> tuple[Scope, tuple[Node, ...]]:
-        """Return the scope of an algorithm's body and its accesses. Raises UntracedError.
+        """Return the scope of an algorithm's body and the nodes of its loop tree. Raises UntracedError.
 
-        `require_accesses` must have accepted the algorithm.
+        `require_traceable` must have accepted the algorithm.
         """
         scope, views = self.bind_parameters(algorithm)
         return scope, self.lower_body(algorithm, scope, views)
 
     def bind_parameters(self, algorithm: s.Algorithm) -> tuple[Scope, dict[str, View]]:
-        """Return the scope of an algorithm's body, and views of its whole array parameters."""
+        """Return the scope of an algorithm's body, and for each array parameter a view of the entire array.
+
+        Extents that have no exact value are replaced by upper bounds.
+        """
         scope = declared_scope(self.module, algorithm)
         views: dict[str, View] = {}
         for parameter in algorithm.parameters:
@@ -112,7 +115,7 @@ class Lowering:
         return scope, views
 
     def lower_body(self, algorithm: s.Algorithm, scope: Scope, views: Mapping[str, View]) -> tuple[Node, ...]:
-        """Return the accesses of an algorithm's body."""
+        """Return the loop-tree nodes of an algorithm's body."""
         self.names = dict.fromkeys(scope.values, 1)
         return tuple(self.block(algorithm.body, LoweringContext(scope, views, algorithm=algorithm.name)))
 
@@ -123,14 +126,14 @@ class Lowering:
 
     # Statements
     def block(self, body: tuple[s.Stmt, ...], context: LoweringContext) -> Iterator[Node]:
-        """Yield the accesses of statements in order."""
+        """Yield the loop-tree nodes of statements in order."""
         for statement in body:
             nodes, after = self.policy.statement(self, statement, context)
             yield from nodes
             context = after
 
     def statement(self, statement: s.Stmt, context: LoweringContext, after: LoweringContext) -> Iterator[Node]:
-        """Yield the accesses of a statement, given the contexts before and after it."""
+        """Yield the loop-tree nodes of a statement, given the contexts before and after it."""
         match statement:
             case s.Local(name=name, type=s.ArrayType(), value=s.Node() as value):
                 yield from self._lower_array_assignment(after.views[name], value, context, statement)
@@ -186,7 +189,7 @@ class Lowering:
     def _declare_local(
         self, name: str, shape: tuple[s.Expr, ...], layout: str, context: LoweringContext
     ) -> LoweringContext:
-        """Return the context after the declaration of a local array."""
+        """Return the context after the declaration of a local array; extents without exact values get upper bounds."""
         extents = tuple(max_extent(extent, context.scope) for extent in shape)
         exact = all(has_exact_extent(extent, context.scope) for extent in shape)
         loops = frozenset(context.loops)
@@ -297,7 +300,7 @@ class Lowering:
             yield Loop(name, ZERO, trips, trips, context.scope.facts, inside, body, loop.span)
 
     def branches(self, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
-        """Yield the accesses of all branches, each under its condition."""
+        """Yield the loop-tree nodes of all branches, each under its condition."""
         # Conditions are not facts in a branch, as its loops are summed over all iterations, also those that skip it.
         before = context
         shared: frozenset[ElementPlace] | None = None
@@ -328,7 +331,7 @@ class Lowering:
         return resolve_view(self.module, expr, context.views, self.policy.scope_for_view_bounds(context))
 
     def reads(self, expr: s.Expr, context: LoweringContext) -> Iterator[Node]:
-        """Yield the reads that evaluate an expression, with calls of algorithms; for a view those of its bounds."""
+        """Yield the nodes of reads that evaluate an expression, and of calls in it; for a view those of its bounds."""
         match expr:
             case s.Element() if self.module.is_view(expr):
                 yield from self._lower_view_bounds(expr, context)
@@ -388,7 +391,7 @@ class Lowering:
     def _find_walk(
         self, expr: s.Element, subscripts: Sequence[Poly | None], context: LoweringContext
     ) -> MonotoneWalk | None:
-        """Describe the walk of an element whose subscript in a row depends on data but is monotone; else None."""
+        """Describe the movement of an element in a row if its subscript depends on data but is monotone; else None."""
         view = context.views[expr.array]
         (*rows, last) = range(len(subscripts))
         if view.array.layout == "colmajor" and rows:
@@ -435,7 +438,7 @@ class Lowering:
         }
 
     def inline_call(self, call: s.Call, target: s.Algorithm, context: LoweringContext) -> Iterator[Node]:
-        """Yield the accesses of the body of a called algorithm."""
+        """Yield the loop-tree nodes of the body of a called algorithm."""
         views = self.find_passed_views(call, target, context)
         scope, size_loops = bind_call(call, target, context, self.make_loop_name)
         loops = (*context.loops, *(loop.variable for loop in size_loops))

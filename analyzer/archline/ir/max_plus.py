@@ -58,7 +58,10 @@ SYNC_MAP = MaxPlusMap(ZERO_AMOUNT, ZERO_AMOUNT, ZERO_AMOUNT, ZERO_AMOUNT)
 
 
 def spawn_map(start: Amount, whole: Amount) -> MaxPlusMap:
-    """Return the map of `spawn`: the call's cost before the fork, then its body in parallel with later code."""
+    """Return the map of `spawn`: the call's cost before the fork (`start`), then its body in parallel with later code.
+
+    `whole` is the time until the call ends.
+    """
     return MaxPlusMap(start, whole)
 
 
@@ -97,7 +100,10 @@ def _delay_at_sync(part: MaxPlusMap, waited: Amount) -> Amount:
 
 
 def repeat_map(body: MaxPlusMap, count: Amount) -> MaxPlusMap:
-    """Return the map of a piece of code that is executed `count` times in sequence."""
+    """Return the map of a piece of code that is executed `count` times in sequence.
+
+    It has only bounds if spawned calls are pending at the end of the piece.
+    """
     advance = scale_amount(body.advance, count)
     if body.serial:
         return serial_map(advance)

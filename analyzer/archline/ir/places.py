@@ -203,7 +203,7 @@ def max_extent(expr: s.Expr, scope: Scope) -> Poly:
 
 
 def has_exact_extent(expr: s.Expr, scope: Scope) -> bool:
-    """Test whether an extent is known exactly."""
+    """Test whether an array extent has an exact value in sizes; else `max_extent` gives only an upper bound."""
     try:
         evaluate_extent(expr, scope)
     except NotStaticError:
@@ -277,7 +277,7 @@ class LoweringContext:
         return replace(self.scope, values={**self.integers, **self.scope.values}) if self.integers else self.scope
 
     def inside(self, scope: Scope, loop: s.Loop | s.While, variable: str, certain: bool) -> LoweringContext:
-        """Return the context in the body of a loop."""
+        """Return the context in the body of a loop; accesses there are certain if `certain`, and if they are here."""
         around = (*self.around, EnclosingLoop(loop, variable, self.scope.facts, self.integers))
         loops, certain = (*self.loops, variable), self.certain and certain
         inner = replace(self, scope=scope, loops=loops, around=around, certain=certain)
@@ -359,6 +359,6 @@ def _build_data_size_loop(
 
 
 def _rename_segments(segments: a.Segments, call: s.Call, values: Mapping[str, Poly]) -> a.Segments:
-    """Return the segments of a callee's offsets array in terms of its caller, under a name of their own."""
+    """Return the segments of a callee's offsets array in terms of its caller, under a name unique to the call."""
     substituted = segments.rebuilt(tuple(part.substitute(values) for part in segments.parts))
     return replace(substituted, array=f"{segments.array} at {call.span}")

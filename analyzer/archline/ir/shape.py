@@ -36,7 +36,7 @@ def chain_shape(chain: Chain, base: Facts) -> Shape:
 
 
 def access_shape(access: Access, names: CounterNames) -> Shape:
-    """Return the shape of an access; one with a walk equals no other access."""
+    """Return the shape of an access; one whose subscript moves with data equals no other access."""
     parts = tuple(None if part is None else _rename_all(part, names) for part in access.parts)
     shared = None if access.shared is None else _rename_all(access.shared, names)
     when = _rename_all(access.when, names)

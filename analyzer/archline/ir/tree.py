@@ -87,7 +87,7 @@ class View:
 
     @property
     def parts(self) -> tuple[tuple[Poly, Poly] | None, ...]:
-        """The first and the last subscript in each dimension of the array; None for the whole one or if not known."""
+        """The first and the last subscript in each dimension of the array; None for all subscripts, or if unknown."""
         intervals: list[tuple[Poly, Poly] | None] = [None] * len(self.starts)
         along = [dimension for dimension, _ in self.axes]
         for (dimension, step), extent in zip(self.axes, self.extents, strict=True):
@@ -101,7 +101,7 @@ class View:
 class MonotoneWalk:
     """A monotone movement along a row of a subscript that depends on data, in the loop with variable `loop`.
 
-    Subscripts of equal `course` differ by their `shift`; all lie within `bounds`. The walk begins at `first`, if
+    Subscripts of equal `course` differ by their `shift`; all lie within `bounds`. The movement begins at `first`, if
     known. If it `rests`, the access comes after the loop, at the final subscript.
     """
 
@@ -197,7 +197,8 @@ class ChoiceBranch:
     """A branch of a choice, with its condition (None for `else`).
 
     `taken` is the indicator of the condition, None if it depends on data; `possible` is 0 only where sizes exclude the
-    condition. All of `known` are nonnegative where this branch is taken (`OneLevel`: only there); None if not known.
+    condition. All of `known` are nonnegative where this branch is taken (and only there, if `OneLevelLowering` built
+    it); None if not known.
     """
 
     taken: Poly | None

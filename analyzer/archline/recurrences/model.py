@@ -37,7 +37,7 @@ class Decision:
 
 @record(eq=False)
 class Equation:
-    """The value of a function in one case; its recursive calls are `Applied` atoms.
+    """The value of a function in one case; its recursive calls are `AppliedFunction` atoms.
 
     `data` names the integers in it that only the data determines: the function lies between the values for these.
     `known` are expressions that the decisions imply to be >= 0.
@@ -137,7 +137,7 @@ def find_calls(value: Poly) -> tuple[a.AppliedFunction, ...]:
 
 
 def replace_calls(value: Poly, change: Callable[[a.AppliedFunction], Poly | None]) -> Poly:
-    """Replace the calls of a value, including those inside a max; `change` returns None for calls to keep."""
+    """Replace the calls of a value, including those inside a max; `change` returns None to leave a call unchanged."""
 
     def change_atom(atom: Atom) -> Poly | None:
         if isinstance(atom, a.AppliedFunction):

@@ -122,7 +122,7 @@ class BoundsOverBoxes:
         )
 
     def restrict_to(self, where: NDArray[np.bool_]) -> BoundsOverBoxes:
-        """Return the same bounds at some boxes, and none at the rest."""
+        """Return the same bounds at the boxes in `where`, and none at the rest."""
         ends = (-np.inf, np.inf)
         values, slopes = (
             tuple(np.where(where & ~np.isnan(bounds), bounds, end) for bounds, end in zip(pair, ends, strict=True))

@@ -68,7 +68,7 @@ class Compiler:
         )
 
     def _locate_terms(self, terms: Mapping[Monomial, fmpq], scale: int, above: Mapping[Atom, int]) -> list[_Term]:
-        """Return terms multiplied by a number and by powers of atoms, with the places of their factors."""
+        """Return terms times `scale` and times the powers `above`, with the indices at which factors are stored."""
         located = []
         for monomial, coefficient in terms.items():
             powers = dict(monomial)
@@ -158,7 +158,7 @@ class Compiler:
         return run
 
     def _find_place(self, factor: tuple[Atom, int]) -> int:
-        """Return the place of a power of an atom, compiled if it is new."""
+        """Return the index at which the value of a power of an atom is stored; it is compiled if it is new."""
         if factor not in self._places:
             atom, power = factor
             compute = (

@@ -108,7 +108,7 @@ class _Tableau:
                 self.goal = [old + factor * entry for old, entry in zip(self.goal, row, strict=True)]
 
     def find_optimum(self) -> list[fmpq] | None:
-        """Go to an optimum; return the direction of unbounded growth if there is none."""
+        """Go to an optimum and return None; if there is none, return the direction of unbounded growth."""
         while True:
             rising = [(variable, index) for index, variable in enumerate(self.columns) if self.goal[index].p < 0]
             if not rising:
@@ -120,7 +120,7 @@ class _Tableau:
             self._pivot(leaving, entering)
 
     def make_feasible(self) -> Vector | None:
-        """Find a feasible basis; return the multipliers of a contradiction if there is none."""
+        """Find a feasible basis and return None; if there is none, return the multipliers of a contradiction."""
         helper = self.width + len(self.rows)
         self.columns.append(helper)
         for row in self.rows:

@@ -48,7 +48,7 @@ FREE, NONNEGATIVE = (-np.inf, np.inf), (0.0, np.inf)
 
 @record
 class Matrix:
-    """The nonzero entries of a matrix: entry k is numbers[k] in row rows[k] and column columns[k], each place once."""
+    """The nonzero entries of a matrix, each once: entry k is numbers[k] in row rows[k] and column columns[k]."""
 
     rows: Places
     columns: Places
@@ -211,7 +211,10 @@ def index_array(numbers: Sequence[int], first: int = 0) -> Places:
 
 
 def solve_equations(rows: list[list[fmpq]], count: int) -> tuple[fmpq, ...] | None:
-    """Solve linear equations (coefficients, then the right side); free unknowns are 0. None if inconsistent."""
+    """Solve linear equations (coefficients, then the right side); free unknowns are 0. None if inconsistent.
+
+    `count` is the number of unknowns.
+    """
     reduced, rank = fmpq_mat(rows).rref()
     unknowns = [fmpq(0)] * count
     lead = -1

@@ -71,7 +71,10 @@ class EliminationSearch:
         return self._prove_by_atom_bounds(value, atom)
 
     def _without_powers(self, value: Poly) -> Poly | None:
-        """Replace a term c*2^e with a known e >= 0 by c (or 2^e by 1), which gives a smaller value."""
+        """Replace a term c*2^e with a known e >= 0 by c (or 2^e by 1), which gives a smaller value.
+
+        None if no term is of this form.
+        """
         for monomial, coefficient in value.terms.items():
             if coefficient <= 0 or not monomial or not all(isinstance(atom, a.Exponential) for atom, _ in monomial):
                 continue
@@ -83,7 +86,10 @@ class EliminationSearch:
         return None
 
     def _without_opposite_powers(self, value: Poly) -> Poly | None:
-        """Replace c*2^u*x by the smaller c*2^(v + d)*x where 2^v*x occurs with a minus sign."""
+        """Replace c*2^u*x by the smaller c*2^(v + d)*x where 2^v*x occurs with a minus sign.
+
+        None if no pair of terms is of this form.
+        """
         powers: dict[Monomial, list[tuple[Poly, fmpq]]] = {}
         for monomial, coefficient in value.terms.items():
             exponent, cofactor = split_power(monomial)
@@ -363,7 +369,7 @@ class Witness:
 
 
 def _choose_number(place: PointValues, lower: Sequence[Poly], upper: Sequence[Poly], offset: int) -> int | None:
-    """Return a value of a symbol, given those of earlier symbols; None if none is found."""
+    """Return a value of a symbol between bounds, given values of earlier symbols; None if none is found."""
     try:
         low = max((int(place.evaluate_expression(bound).ceil()) for bound in lower), default=None)
         high = min((int(place.evaluate_expression(bound).floor()) for bound in upper), default=None)
@@ -373,7 +379,10 @@ def _choose_number(place: PointValues, lower: Sequence[Poly], upper: Sequence[Po
 
 
 def _clamp_offset(low: int | None, high: int | None, offset: int) -> int | None:
-    """Return an integer within bounds, at the offset from one end if possible; None if bounds contradict."""
+    """Return an integer within bounds, at `offset` from the lower one if possible, else from the upper one.
+
+    With both bounds it is at most the upper one; None if they contradict.
+    """
     if low is None:
         return offset if high is None else high - offset
     if high is None:

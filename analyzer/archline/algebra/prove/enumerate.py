@@ -68,7 +68,10 @@ def prove_in_binades(value: Poly, facts: Facts) -> bool:
 
 
 def _is_nonnegative_at_first_sizes(value: Poly, name: str, least: int, start: int) -> bool:
-    """Test whether value >= 0 at the sizes below `start`, with logarithms of numbers below 1; False if too many."""
+    """Test whether value >= 0 at the sizes from `least` to `start` - 1; False if there are too many.
+
+    The value may have logarithms of numbers below 1.
+    """
     try:
         return start - least <= MAX_FIRST_SIZES and all(
             evaluate(value, {name: size}) >= 0 for size in range(least, start)
@@ -123,7 +126,10 @@ def _without_floors(value: Poly, name: str, modulus: int) -> Iterator[Poly]:
 
 
 def _collect_terms(value: Poly, name: str, shift: int) -> list[_Term] | None:
-    """Return the value as terms in w = n + shift, its logarithm k, and powers to k; an exponent n is k itself."""
+    """Return the value as terms in w = n + shift, its logarithm k, and powers to k; an exponent n is k itself.
+
+    None if the value has other atoms or negative powers.
+    """
     exponent = _is_only_exponent(value, name)
     level = Poly.symbol(name) if exponent else Poly.of_atom(a.CeilLog2(Poly.symbol(name) + shift))
     moved = value if not shift else _shift_size(value, name, shift)
@@ -178,7 +184,10 @@ def _prove_first_binade(terms: list[_Term], least: int, k: int) -> bool:
 
 
 def _prove_between(terms: list[_Term], low: fmpq, high: fmpq, start: int, splits: int) -> bool:
-    """Test whether the sum is >= 0 for every k >= start and every t between low and high."""
+    """Test whether the sum is >= 0 for every k >= start and every t between low and high.
+
+    The range of t is halved up to `splits` times.
+    """
     minima = [(t.coefficient * (low if t.coefficient > 0 else high) ** t.size, t.logs, t.growth) for t in terms]
     if _is_sum_nonnegative(minima, start):
         return True
@@ -209,7 +218,10 @@ def _is_sum_nonnegative(terms: list[tuple[fmpq, int, fmpq]], start: int) -> bool
 
 
 def _is_outweighed(lead: tuple[fmpq, int], weight: fmpq, negative: dict[tuple[fmpq, int], fmpq], k: int) -> bool:
-    """Test whether the leading term exceeds the negative ones at k, and their ratios to it fall from there on."""
+    """Test whether `weight` times the leading term is at least the sum of the negative ones at k, and so from there on.
+
+    Their ratios to the leading term must not rise from k on.
+    """
     base, power = lead
     falling = all(b * fmpq(k + 1, k) ** (j - power) <= base if j > power else b <= base for b, j in negative)
     total = sum((-c * fmpq(k) ** j * b**k for (b, j), c in negative.items()), fmpq(0))
@@ -231,7 +243,7 @@ def prove_by_enumeration(value: Poly, facts: Facts) -> bool:
 
 
 def _find_constant_ranges(value: Poly, facts: Facts) -> dict[str, range] | None:
-    """Return the values of every symbol between constant bounds; None without such bounds or for too many values."""
+    """Return the values of every symbol between constant bounds; None if a symbol has none, or for too many values."""
     ranges: dict[str, range] = {}
     for name in sorted(value.names):
         bounds = facts.bounds.get(name, Bounds())

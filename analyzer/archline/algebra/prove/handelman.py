@@ -384,7 +384,7 @@ def _equate_terms(parts: Sequence[ConeConstraint], coefficients: int) -> tuple[M
 
 
 def _build_factor_rows(goal: Goal) -> Array:
-    """Return rows that keep factors below their shares of the last variable, scaled to a largest entry of 1."""
+    """Return rows by which factors stay below their shares of the last variable, scaled to a largest entry of 1."""
     rows = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
     scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)
     return scaled

@@ -34,7 +34,7 @@ class _MonomialCache(dict[int, int]):
 
 
 class Packing:
-    """Packs the monomials of expressions into integers, with a place for each atom."""
+    """Packs the monomials of expressions into integers, with a group of bits for each atom."""
 
     def __init__(self) -> None:
         self._atoms: dict[Atom, int] = {}

@@ -82,7 +82,10 @@ def bounds_of_floor(atom: a.Floor) -> tuple[Poly, ...]:
 
 
 def _prove_by_residues(value: Poly, facts: Facts, depth: int) -> bool:
-    """Prove value >= 0 by writing a size as m*k + r for each r with 0 <= r < m, which resolves floors by m."""
+    """Prove value >= 0 by writing a size as m*k + r for each r with 0 <= r < m, which resolves floors by m.
+
+    At most `depth` such rewrites are nested.
+    """
     divided = _find_floor_by_constant(value)
     if divided is None or not depth:
         return False

@@ -37,7 +37,10 @@ class ConditionPair:
         return self.width if self.modulus is None else ONE
 
     def bound(self, facts: Facts, upper: bool) -> Poly | None:
-        """Bound the expression by the range of the difference; None if the sign of the weight is unknown."""
+        """Bound the expression by the range of the difference, from above if `upper`, else from below.
+
+        None if the sign of the weight is unknown.
+        """
         if facts.nonnegative(self.weight):
             return self.rest + self.weight * self.most if upper else self.rest
         if facts.nonnegative(-self.weight):
@@ -66,7 +69,7 @@ def expand_overlap(atom: Atom, facts: Facts) -> Poly | None:
 
 
 def match_condition_pair(value: Poly, atom: Atom, facts: Facts) -> ConditionPair | None:
-    """Write the expression as a pair of the atom and a partner of equal form; None without a partner."""
+    """Write the expression as a pair of the atom and a partner of equal form; None if it has no partner."""
     if not isinstance(atom, a.PositivePart | a.Floor):
         return None
     parts = value.coefficients(atom)
@@ -89,7 +92,10 @@ def match_condition_pair(value: Poly, atom: Atom, facts: Facts) -> ConditionPair
 
 
 def _match_pair_by_facts(atom: Atom, weight: Poly, remainder: Poly, facts: Facts) -> ConditionPair | None:
-    """Make a pair if the facts decide its partner: max(0, e + 1) -> e + 1 if e >= -1, max(0, e - 1) -> 0 if e <= 1."""
+    """Make a pair if the facts decide its partner: max(0, e + 1) -> e + 1 if e >= -1, max(0, e - 1) -> 0 if e <= 1.
+
+    None if they do not decide it.
+    """
     if not isinstance(atom, a.PositivePart):
         return None
     rest = remainder + weight * (atom.argument + 1)

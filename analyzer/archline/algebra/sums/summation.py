@@ -483,14 +483,14 @@ def _weight_by_argument(
 
 
 def _sum_of_logs(value: Poly, atom: a.CeilLog2, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-    """Sum p(v)*ceil(log2(t)) by G(N) = sum for 1 <= t <= N (`log_sum`)."""
+    """Sum p(v)*ceil(log2(t)) by G(N) = sum for 1 <= t <= N (`sum_logarithms`)."""
     weight, first, last = _weight_by_argument(value, atom, variable, lo, hi)
     last, before = facts.positive_part(last), facts.positive_part(first - 1)
     return sum_logarithms(weight, variable, last) - sum_logarithms(weight, variable, before)
 
 
 def _sum_of_roots(value: Poly, atom: a.RealFunction, variable: str, lo: Poly, hi: Poly, inside: Facts) -> Poly:
-    """Sum p(v)*floor(sqrt(t)) for t >= 0, by sums from 0 on (`root_sum`)."""
+    """Sum p(v)*floor(sqrt(t)) for t >= 0, by sums from 0 on (`sum_square_roots`)."""
     weight, first, last = _weight_by_argument(value, atom, variable, lo, hi)
     if not inside.nonnegative(atom.argument):
         raise UnresolvedError(atom, variable)

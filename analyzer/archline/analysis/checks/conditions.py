@@ -208,7 +208,10 @@ class _FactBlock(Environment):
 
 
 class _ConditionCollector(StatementFollower[_FactBlock]):
-    """Follows all runs of an algorithm together, and collects conditions that are not proved in `left`."""
+    """Follows all runs of an algorithm together and collects in `left` the conditions that are not proved.
+
+    Runs depend on these: exact divisions, subscripts in bounds, the `where` of callees, and others.
+    """
 
     def __init__(self, module: Module, algorithm: s.Algorithm) -> None:
         super().__init__(module)
@@ -221,7 +224,7 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
         self._order = (*module.signatures[algorithm].size_names, *module.signatures[algorithm].indices)
 
     def collect_unproved(self) -> None:
-        """Collect all unproved conditions."""
+        """Follow the algorithm and add the conditions that are not proved to `left`."""
         place = _FactBlock(self._algorithm, self._own, {}, known=self._stated)
         place.scope = replace(self._own, reads_offsets=True)
         for fact in express_facts_in_sizes(self._algorithm):
@@ -325,7 +328,10 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
         rule: Rule,
         explanation: Explanation | str,
     ) -> None:
-        """Add a condition to `left` unless it is proved, in sizes of the algorithm if it has such a form."""
+        """Add a condition to `left` unless it is proved, in sizes of the algorithm if it has such a form.
+
+        The condition is that the `parts` have a relation of the given `kind`.
+        """
         if _is_proved(kind, parts, block):
             return
         facts, restore = self._own.facts, self._own.facts.restore

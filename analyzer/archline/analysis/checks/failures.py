@@ -88,7 +88,7 @@ def build_failure_diagnostic(failure: Failure) -> Diagnostic:
 
 
 def find_endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
-    """Report a recursive call that keeps all runs, or all runs at some sizes, from ending; None without one."""
+    """Report a recursive call that prevents all runs, or all runs at some sizes, from ending; None if there is none."""
     if not has_recursion(module, algorithm):
         return None
     call = _find_unconditional_call(module, algorithm)
@@ -106,7 +106,7 @@ def find_endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic
 
 
 def find_common_failures(module: Module, algorithm: s.Algorithm) -> tuple[Failure, ...]:
-    """Return the failures at the place where all runs of large sizes stop, or those of recursive calls at size 0.
+    """Return the failures at the statement where all runs of large sizes stop, or those of recursive calls at size 0.
 
     Smallest sizes come first. Empty if there are `index` parameters, as callers may restrict their values.
     """
@@ -187,7 +187,7 @@ def find_certain_failure(module: Module, algorithm: s.Algorithm, sizes: Mapping[
 
 @lru_cache(maxsize=MAX_CACHED_RESULTS)
 def _failure_at(module: Module, algorithm: s.Algorithm, sizes: tuple[tuple[str, int], ...]) -> Failure | None:
-    """Return the failure of the run at sizes; cached, as comparisons ask for it again."""
+    """Return the failure of the run at sizes; None if it does not fail. Memoised, as comparisons ask for it again."""
     return follow_run_at(module, algorithm, dict(sizes)).failure
 
 
@@ -318,7 +318,7 @@ def _has_unset_arrays(module: Module, algorithm: s.Algorithm) -> bool:
 def _find_failures_at_large_sizes(
     module: Module, algorithm: s.Algorithm, failing: Sequence[Failure]
 ) -> tuple[Failure, ...]:
-    """Return the failures at the place where all runs of large sizes stop, if no run that ends passes it.
+    """Return the failures at the statement where all runs of large sizes stop, if no run that ends passes it.
 
     If an argument has a wrong shape at some sizes, its failures are returned even if other runs end, as a wrong shape
     is an error for the checker too.
@@ -380,7 +380,10 @@ def _holds_at(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
 
 
 def _find_unconditional_call(module: Module, algorithm: s.Algorithm) -> s.Call | None:
-    """Find a recursive call that every run makes, and then every run of its callee, and so on; None without one."""
+    """Find a recursive call that every run makes, and then every run of its callee, and so on.
+
+    None if there is none.
+    """
     endless = {algorithm, *find_reachable(module, algorithm)}
     while ended := [called for called in endless if _find_first_endless_call(module, called.body, endless) is None]:
         endless.difference_update(ended)
@@ -393,7 +396,7 @@ def _find_unconditional_call(module: Module, algorithm: s.Algorithm) -> s.Call |
 
 
 def _find_first_endless_call(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -> s.Call | None:
-    """Find the first call of an algorithm in `endless` that each execution of a body makes; None without one.
+    """Find the first call of an algorithm in `endless` that each execution of a body makes; None if there is none.
 
     If all branches of an `if` make such calls, it is that of the first branch.
     """

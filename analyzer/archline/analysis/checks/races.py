@@ -53,7 +53,7 @@ AccessKey = tuple[TrackedArray, int, bool, bool]
 
 @record(eq=False)
 class _Access:
-    """An access to an element of an array, at a `place` in row-major order.
+    """An access to an element of an array, at a position `place` in row-major order.
 
     `iteration` has a number that identifies the iteration, and the value of the loop variable if it is known.
     """
@@ -322,7 +322,7 @@ class _SpawnRaceSearch(FollowedRuns):
         self._spawned: dict[s.Call, s.Invoke] = {}
 
     def find_race(self, sizes: Point) -> Diagnostic | None:
-        """Return the first race of the run at sizes; None without one."""
+        """Return the first race of the run at sizes; None if there is none."""
         self._unordered, self._strands = [[]], []
         try:
             self.at(sizes)

@@ -69,27 +69,30 @@ class Outcome:
 
 @dataclass(eq=False)
 class TrackedArray:
-    """An array or a register; `elements` are the places of elements that may be set, None if all may be."""
+    """An array or a register.
+
+    `elements` are the positions, in row-major order, of elements that may be set; None if all may be.
+    """
 
     name: str
     extents: tuple[Any, ...]
     elements: set[int] | None
 
     def element_text(self, place: int) -> str:
-        """Return the text of the element at a place in row-major order, such as x[0, 1]."""
+        """Return the text of the element at a position in row-major order, such as x[0, 1]."""
         subscripts = self.subscripts_of(place)
         return f"{self.name}[{', '.join(map(str, subscripts))}]" if subscripts else self.name
 
     @property
     def first_unset(self) -> int | None:
-        """The place of the first element that is certainly not set; None without one, or for large arrays."""
+        """The position of the first element that is certainly not set; None if there is none, or for large arrays."""
         size = prod(self.extents) if None not in self.extents else MAX_ELEMENTS + 1
         if self.elements is None or size > MAX_ELEMENTS:
             return None
         return next((place for place in range(size) if place not in self.elements), None)
 
     def is_in_unset_border(self, place: int) -> bool:
-        """Test whether a place is in a first or last row of a dimension that has no set elements, while others have."""
+        """Test whether a position is in a first or last row of a dimension without set elements, while others have."""
         filled = [*map(self.subscripts_of, self.elements or ())]
         rows = enumerate(zip(self.subscripts_of(place), self.extents, strict=True))
         ends = [(axis, index) for axis, (index, extent) in rows if index in (0, extent - 1)]
@@ -105,14 +108,14 @@ class TrackedArray:
 
 @record(eq=False)
 class _View:
-    """A view of an array: the place of its first element, and a stride for each axis."""
+    """A view of an array: the position of its first element in row-major order, and a stride for each axis."""
 
     array: TrackedArray
     start: int
     strides: tuple[Any, ...]
 
     def place(self, subscripts: Sequence[int]) -> int:
-        """Return the place of an element in the array."""
+        """Return the position of an element of the view in the array, in row-major order."""
         steps: list[int] = [stride * index for stride, index in zip(self.strides, subscripts, strict=True)]
         return self.start + sum(steps)
 
@@ -275,7 +278,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
         return Failure(rule, node, message, hint, self.sizes, about, self._now, self._find_call_at_zero())
 
     def _find_call_at_zero(self) -> tuple[s.Algorithm, Mapping[str, int]] | None:
-        """Return the outermost active recursive call with a size of at most 0, and its sizes; None without one."""
+        """Return the outermost active recursive call with a size of at most 0, and its sizes; None if there is none."""
         for (caller, _), (callee, sizes) in pairwise((*self._active, *self._entered)):
             names = self.module.signatures[callee].size_names
             if any(sizes[name] <= 0 for name in names) and caller in find_recursive_component(self.module, callee):
@@ -434,7 +437,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
                 block.views[name].array.elements = None
 
     def _resolve_bound_view(self, expr: s.Expr, block: RunBlock) -> _View | None:
-        """Return the view to bind to a name; if it is unknown, all elements of its array may be set from then on."""
+        """Return the view to bind to a name; None if it is unknown: then all elements of its array may be set later."""
         view = self._resolve_view(expr, block)
         if view is None:
             self.forget(expr, block)
@@ -470,7 +473,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
                 return None
 
     def locate_elements(self, expr: s.Expr, block: RunBlock) -> tuple[TrackedArray, Iterable[int]] | None:
-        """Return the array of an element, register or view, and its places; None if these are unknown."""
+        """Return the array of an element, register or view, and the positions in it; None if these are unknown."""
         view = self._resolve_view(expr, block)
         if view is None:
             return None

@@ -58,7 +58,10 @@ LONGEST_MESSAGE = Poly.symbol("K")
 
 
 def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None) -> dict[str, Cost]:
-    """Derive the costs of the critical path by metric: flops, work, words and messages of at most `longest` words."""
+    """Derive the costs of the critical path by metric: flops, work, words and messages of at most `longest` words.
+
+    `coarse` bounds every guard that the sizes do not decide, instead of counting it.
+    """
     # The costs of callees on one processor are equal on all of them, and derived once.
     recursions = build_grid_recurrences(module, StretchCosts(module, coarse), longest)
     scope = declared_scope(module, algorithm)
@@ -110,7 +113,8 @@ def derive_steps(
 ) -> tuple[PathStep, ...]:
     """Derive the contribution of each statement to the upper bounds of flops, work, words and messages.
 
-    The bound of a block may be sharper than the sum over its statements. Raises TooComplexError.
+    Messages have at most `longest` words. `coarse` bounds every guard that the sizes do not decide, instead of counting
+    it. The bound of a block may be sharper than the sum over its statements. Raises TooComplexError.
     """
     place = position_at_start(module, algorithm, None)
     if place is None:
@@ -254,7 +258,10 @@ def build_grid_recurrences(module: Module, stretches: StretchCosts, longest: Pol
 
 
 def _parameter_words(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Poly:
-    """Return the words of the local parameters of an algorithm, which runs count as memory."""
+    """Return an upper bound on the words of an algorithm's `local` parameters; 0 if none is known.
+
+    They are part of the memory that runs count.
+    """
     place = position_at_start(module, algorithm, None)
     if place is None:
         return ZERO
@@ -283,7 +290,7 @@ def _is_huge(amount: Amount) -> bool:
 
 
 def _combine_bounds(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:
-    """Bound the critical path: at most `upper`, and at least `least` and the costs `own` of single processors."""
+    """Bound the critical path: at most `upper`, and at least `least` and the costs of single processors (`own`)."""
     if isinstance(upper, UnknownAmount):
         return upper
     lowers = [amount.lower for amount in own if isinstance(amount, KnownAmount)]

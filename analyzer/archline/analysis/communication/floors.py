@@ -308,7 +308,7 @@ Kind = TypeVar("Kind")
 def bound_atoms(value: Poly, facts: Facts, kind: type[Kind], bound: Callable[[Kind, bool], Poly | None]) -> Poly:
     """Bound a value from above, with bounds in place of atoms of a kind that it is linear and monotone in.
 
-    `bound(atom, upper)` returns an upper or a lower bound of an atom; None to keep the atom.
+    `bound(atom, upper)` returns an upper or a lower bound of an atom; None to leave the atom unchanged.
     """
 
     def bound_of_atom(atom: Atom) -> Poly | None:

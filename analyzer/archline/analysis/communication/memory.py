@@ -133,7 +133,7 @@ def _bound_peak_of_loop(nonempty: KnownAmount, most: KnownAmount, excess: Excess
 
 
 class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
-    """Follows a processor through its program, as `ProcessorCosts` does, and bounds the words of its local arrays."""
+    """Follows a processor through its program, as `GridWalk` does, and bounds the words of its local arrays."""
 
     def __init__(self, module: Module, recursions: GridRecursions, level: RecursionLevel | None = None) -> None:
         self._module = module

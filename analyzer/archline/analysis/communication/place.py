@@ -68,7 +68,7 @@ class ReachingProcessors:
         return facts
 
     def find_single_value(self, name: str) -> Poly | None:
-        """Return the value that a symbol has on all these processors, as by `when r == q`; None without one."""
+        """Return the value that a symbol has on all these processors, as by `when r == q`; None if there is none."""
         for condition, scope in (part for guard in self.given for part in _iterate_conjuncts(*guard)):
             match condition:
                 case s.Binary(op="==", left=left, right=right):
@@ -254,7 +254,7 @@ class Position(Scope):
         return None
 
     def depends_on_coordinates(self, value: Poly) -> bool:
-        """Test whether a value depends on the coordinates."""
+        """Test whether a value has coordinates of the processor in it, rather than sizes alone."""
         return any(name in value.names for name, _ in self.ranged)
 
     def bound_from_above(self, amount: Amount, span: Span) -> Amount:

@@ -139,7 +139,10 @@ def _count_buffer_words(module: Module, buffer: s.Expr | None, place: Position) 
 
 
 def _count_messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
-    """Count the messages for a number of words w: 1 if w > 0, or ceil(w/K) if messages have at most K words."""
+    """Count the messages for a number of words w: 1 if w > 0, or ceil(w/K) if K (`longest`) is not None.
+
+    K is the maximum number of words of a message.
+    """
     if isinstance(words, UnknownAmount):
         # A step has at most one message, even if the number of words depends on data.
         return KnownAmount(ZERO, ONE)

@@ -215,9 +215,10 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
     def __init__(
         self, module: Module, recursions: GridRecursions, level: RecursionLevel | None = None, *, stepwise: bool = False
     ) -> None:
-        """`recursions` has the costs of recursive calls; `level` is the case of a recursion that is followed, if any.
+        """Start a follower of processors; `recursions` has the costs of recursive calls.
 
-        With `stepwise` the costs of each statement are derived too.
+        `level` is the case of a recursion that is followed, if any. With `stepwise` the costs of each statement are
+        derived too.
         """
         self._module = module
         self._recursions = recursions
@@ -358,7 +359,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         return before.then(replace(spent, stages=tuple(_rename_axes(part, callee, joined) for part in spent.stages)))
 
     def _callee_costs(self, callee: s.Algorithm, place: Position) -> PathCosts:
-        """Derive the costs of the body of a callee, once for all positions with equal inputs."""
+        """Derive the costs of the body of a callee. Memoised: positions with equal `cost_key` share a result."""
         key = callee, self._level, self._stepwise, place.cost_key
         if key not in self._recursions.followed:
             uneven, self._uneven = self._uneven, False
@@ -449,7 +450,10 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
     def _combine_branches(
         self, holding: KnownAmount, arm: PathCosts, second: PathCosts, place: Position, shown: str | None, at: s.Node
     ) -> PathCosts:
-        """Combine two branches: by the indicator if sizes decide; else by the sum, as a path may go through both."""
+        """Combine two branches: by the indicator if sizes decide; else by the sum, as a path may go through both.
+
+        `shown` is the condition as text, for steps; None if it is not shown.
+        """
         declared = arm.declared | second.declared
         facts = place.facts
         if (held := holding.lower) == holding.upper and not place.depends_on_coordinates(held):

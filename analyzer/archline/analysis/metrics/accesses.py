@@ -146,7 +146,11 @@ WHOLE_ARRAY_NODES = (s.Call, s.Slice, s.ArrayType, s.Reshape)
 
 
 class LineSharing(Enum):
-    """The selection of loops that keep the lines that they walk along: none, innermost ones, or all."""
+    """Selects the loops that hold a cache line from one iteration to the next while an access advances along it.
+
+    NONE: no loops; INNER: innermost ones; NESTED: outer ones too (without a step and without operations on whole
+    arrays).
+    """
 
     NONE = auto()
     INNER = auto()
@@ -162,10 +166,10 @@ class _RowWalk:
 
 
 class StreamedWordModel(WordModel):
-    """Counts L words for an access, 1 for one that a loop walks along, and 2*L - 2 for the two ends of each walk.
+    """Counts L words for an access, but 1 if a loop advances it along a row, plus 2*L - 2 for both ends of the advance.
 
-    `sharing` selects the loops that keep lines. `lines` is the maximum number of lines kept at a time, and `nested` is
-    true if a loop with inner loops keeps lines.
+    `sharing` selects the loops that hold lines. `lines` is the maximum number of lines held at a time, and `nested` is
+    true if a loop with inner loops holds lines.
     """
 
     def __init__(
@@ -230,7 +234,7 @@ class StreamedWordModel(WordModel):
                     self._prepare_block(block)
 
     def _keeps_lines(self, loop: s.Loop) -> bool:
-        """Test whether a loop keeps the lines that it walks along."""
+        """Test whether a loop holds a line from one iteration to the next while an access advances along it."""
         nested = self._nesting and loop.step is None and not any(s.find_nodes(loop.body, *WHOLE_ARRAY_NODES))
         return nested or (self._sharing and _is_innermost(loop))
 
@@ -268,10 +272,10 @@ class StreamedWordModel(WordModel):
         return total if total <= MAX_CACHED_LINES * self._line else None
 
     def _prepare_walks(self, loop: s.Loop) -> None:
-        """Prepare a loop that keeps lines.
+        """Prepare a loop that holds lines.
 
-        Walks that an outer loop began go on in it. Walks of inner loops that go on from one iteration of this loop to
-        the next begin with this loop.
+        Advances along rows that an outer loop began continue in it. Advances of inner loops that continue from one
+        iteration of this loop to the next begin with this loop.
         """
         new, going, walked = self._find_row_walks(loop), self._on, self._walked
         before = going.get(loop, frozenset())
@@ -305,7 +309,7 @@ class StreamedWordModel(WordModel):
     def _find_row_walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, _RowWalk]:
         """Find the accesses of a loop at the same element as in the previous iteration, or at a neighbour in its row.
 
-        `around` is the outer loop, if the walk goes on through all its iterations.
+        `around` is the outer loop, if the advance along a row continues through all its iterations.
         """
         changing = s.find_set_names(around or loop)
         inner = (child for child in loop.body if isinstance(child, s.Loop))

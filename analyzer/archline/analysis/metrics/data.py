@@ -112,7 +112,10 @@ def _drop_offset_differences(value: Poly, facts: Facts) -> Poly:
 
 
 def _bound_without_integer(value: Poly, name: str, facts: Facts, upper: bool) -> Poly | None:
-    """Bound a value by one without an integer: inside other atoms by bounds without divisions, else term by term."""
+    """Bound a value by one without the integer `name`; None if no bound is found.
+
+    Inside other atoms it is replaced by its bounds without divisions, elsewhere term by term.
+    """
     symbol = Symbol(name)
     bounds = facts.bounds[name]
     whole = facts.with_bounds(

@@ -111,7 +111,7 @@ CostsAt = Callable[[tuple[Poly, ...]], Mapping[str, Amount] | UnknownAmount]
 class CaseDerivation(Statements):
     """Derives the cases of a recursive algorithm, with the costs of recursive calls as unknown functions.
 
-    Calls of the algorithm itself and of other recursive algorithms become `Applied` atoms. Mutually recursive
+    Calls of the algorithm itself and of other recursive algorithms become `AppliedFunction` atoms. Mutually recursive
     algorithms are derived in place.
     """
 
@@ -361,7 +361,7 @@ class ExtractedSystems:
         return isinstance(system, RecurrenceSystem) and system.exact
 
     def function(self, metric: str, upper: bool) -> SizeFunction | None:
-        """Return the function that equals the metric, or bounds it from below or above; None without a system."""
+        """Return the function that equals the metric or bounds it, from above (`upper`) or below; None if not known."""
         system = self.system(metric)
         if not isinstance(system, RecurrenceSystem):
             return None

@@ -177,7 +177,10 @@ class RecursionSolver:
         return self._alike[key]
 
     def describe_recurrence(self, algorithm: s.Algorithm, metric: str, more: int) -> Recurrence | None:
-        """Describe the recurrence of a metric for readers; None without one. `more` is added for the outermost call."""
+        """Describe the recurrence of a metric for readers; None if there is none.
+
+        `more` is added for the outermost call.
+        """
         extracted = self.extract_systems(algorithm)
         system = extracted.system(metric)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
@@ -364,7 +367,10 @@ class RecursionSolver:
     def _sum_levels(
         self, least: LengthRecurrence, most: LengthRecurrence, whole: tuple[SizeFunction, SizeFunction]
     ) -> MetricSolution | None:
-        """Sum over the levels of a recursion whose calls multiply all sizes by constants; None if they do not."""
+        """Bound a metric by sums over the levels of a recursion whose calls multiply all sizes by constants.
+
+        The bounds are of `least` and `most`. None if the calls do not, or if no upper bound is found.
+        """
         below, above = bound_by_levels(least.function), bound_by_levels(most.function)
         if above.upper is None:
             return None
@@ -428,7 +434,10 @@ class RecursionSolver:
         return MetricSolution(amount_in_sizes(function.facts, low, high), proofs=proofs)
 
     def _limiting_bound(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
-        """Bound a metric by another one: flops and span are at most the work, unless span is declared."""
+        """Bound a metric by another one: flops and span are at most the work, unless span is declared.
+
+        None if no metric bounds it in this algorithm, or if the amount of that one is unknown.
+        """
         limit = self._outer.model.metric(metric).at_most
         if limit is None or may_exceed(metric, self._outer.module, algorithm):
             return None

@@ -129,7 +129,10 @@ def _bounds_by_case(work: tuple[Piece, ...], span: tuple[Piece, ...], processors
 
 
 def claim_margins(costs: Costs, processors: Poly, claimed: Poly, relation: str) -> Iterator[tuple[Poly, ...]]:
-    """Yield groups of values, multiplied by the processors; the claim on the time holds if all groups have one >= 0."""
+    """Yield groups of values, multiplied by the processors; the claim on the time holds if all groups have one >= 0.
+
+    The claim is that the time is `claimed` (==), or at most (<=) or at least (>=) that.
+    """
     work, span = _require_bounds(costs["work"]), _require_bounds(costs["span"])
     target = write_quotients_as_fractions(claimed) * processors
     if relation in ("==", "<="):

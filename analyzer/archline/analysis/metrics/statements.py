@@ -161,7 +161,10 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return self.model.event(CALL).then(body.map_amounts(at_call), facts)
 
     def sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
-        """Return the sizes and indices of a callee at a call, in the sizes of the caller."""
+        """Return the sizes and indices of a callee at a call, in the sizes of the caller.
+
+        If one depends on data, it is a `Data` atom, with bounds where known.
+        """
         signature = self.module.signatures[target]
         sizes: dict[str, Poly] = {}
         for name, bound in self.module.bindings[call].items():
@@ -177,7 +180,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return sizes
 
     def _find_view_extent(self, call: s.Call, name: str, signature: Signature) -> s.Expr | None:
-        """Return the extent that gives a size of the callee, if the argument is a view with data-dependent bounds."""
+        """Return the extent, of an argument of a call, that gives the callee's size `name`; None if no extent does."""
         for binding in signature.sizes:
             if binding.name == name and binding.by is BoundBy.EXTENT:
                 return self.module.shapes[call.arguments[binding.parameter]][binding.dimension]
@@ -344,9 +347,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def _interchanged_cost(self, loop: s.Loop, scope: Scope) -> Tally | None:
         """Return the exact cost of a perfect nest after its outer loop is interchanged with independent inner loops.
 
-        None without such loops, or if no range inside them depends on the outer loop, or if the cost is not exact in
-        that order. For skewed tiles, sums over all tiles of a step have short forms, sums over the steps of a tile do
-        not.
+        None if the nest has no such loops, if no range inside them depends on the outer loop, or if the cost is not
+        exact in that order. For skewed tiles, sums over all tiles of a step have short forms, sums over the steps of a
+        tile do not.
         """
         passed: list[s.Loop] = []
         body = loop.body

@@ -108,7 +108,7 @@ class Tally:
 
     @property
     def exact(self) -> bool:
-        """True if every amount is known exactly."""
+        """True if every amount is exact rather than only bounded."""
         amounts = map(self.amount, self.names)
         return self.gap is None and all(isinstance(amount, KnownAmount) and amount.exact for amount in amounts)
 
@@ -143,7 +143,7 @@ def _combine_by_name(
 
 
 def unknown_cost(reason: str, span: Span | None) -> Tally:
-    """Return the tally of code whose costs are unknown in all metrics."""
+    """Return the tally of code whose costs are unknown in all metrics, for a reason at `span`."""
     return Tally(gap=UnknownAmount(reason, span))
 
 

@@ -298,7 +298,7 @@ def read_branches(definition: RealDefinition, functions: frozenset[str]) -> Bran
 
 
 def read_argument(expr: s.Expr, size: str) -> CallArgument:
-    """Convert the size of a call to a multiple, a root or a shift of `size`. Raises OutOfReachError."""
+    """Convert the size of a call to ratio*n + offset or n^root, where `size` is n. Raises OutOfReachError."""
     rounded = any(
         (isinstance(node, s.Call) and node.function in ("floor", "ceil"))
         or (isinstance(node, s.Binary) and node.op in ("//", "%"))

@@ -200,7 +200,7 @@ class OneSidedRecurrence:
         return _build_sum(plain)
 
     def find_positive_start(self) -> int | None:
-        """Return a size from which on induction proves the function to be at least 1; None without a proof.
+        """Return a size from which on induction proves the function to be at least 1; None if no proof is found.
 
         Each case must cost at least 1 itself or make a call at such a size, to which the induction applies.
         """
@@ -246,7 +246,7 @@ def _build_sum(parts: Sequence[s.Expr]) -> s.Expr:
 
 
 def build_multiple(weight: fmpq, value: s.Expr) -> s.Expr:
-    """Return a multiple of an expression."""
+    """Return a multiple of an expression. The factor 1 is omitted."""
     return value if weight == 1 else build.binary("*", build.number(weight), value)
 
 

@@ -181,7 +181,7 @@ def bracket_nine_digits(digits: str) -> tuple[str, str]:
 
 
 def round_powers(term: GrowthTerm, upper: bool) -> GrowthTerm:
-    """Round the exponents of a term that are known to nine digits only, up or down."""
+    """Round the exponents of a term that are known to nine digits only, up if `upper`, else down."""
     return term.with_powers(_round_constant(exponent, upper) for exponent in term.powers)
 
 

@@ -87,7 +87,10 @@ def solve_sequence(calls: Strides, initial: Callable[[int], fmpq], forcing: Forc
 
 
 def _find_characteristic_roots(calls: Strides) -> tuple[dict[fmpq, int], bool] | None:
-    """Return the rational characteristic roots with multiplicities, and whether the golden ratio is a root."""
+    """Return the rational characteristic roots with multiplicities, and whether the golden ratio is a root.
+
+    None if there are other roots, or if calls go back too many steps.
+    """
     if max(step for _, step in calls) > MAX_SEQUENCE_UNKNOWNS:
         return None
     multiplicities: dict[fmpq, int] = {}
@@ -197,7 +200,10 @@ class SizeSequence:
         return ratio ** -int(self.shift.p), [(make_factor(growing), exponent), *sign]
 
     def write_term(self, piece: ClosedTerm, logs: int, named: Factors) -> WeightedProducts | None:
-        """Return a term times bits^logs and the factors `named` as products in the size; k^i is expanded."""
+        """Return a term times bits^logs and the factors `named` as products in the size; k^i is expanded.
+
+        None if that has no closed form in the size.
+        """
         if piece.ratio is None:
             factor = (make_factor(b.call("fibonacci", self.build_counter(fmpq(piece.shift)))), ONE_CONSTANT)
             whole: WeightedProducts = [
@@ -252,7 +258,7 @@ def _sum_like_products(
 
 @record
 class ClosedExpression:
-    """A closed form `expr` and the sizes at which it holds (`domain`); `places` are some such sizes."""
+    """A closed form `expr` and the sizes at which it holds (`domain`); `places` lists some such sizes."""
 
     expr: s.Expr
     domain: str
@@ -269,7 +275,10 @@ ForcingsBySymbols = dict[Symbols, dict[int, dict[fmpq, list[fmpq]]]]
 
 
 def find_closed_form_by_splits(branch: CallSum, bases: InitialValues, size: str) -> ClosedExpression | None:
-    """Return the closed form of a function on the sizes n0*b^k, if calls are at shares that are powers of 1/b."""
+    """Return the closed form of a function on the sizes n0*b^k, if calls are at shares that are powers of 1/b.
+
+    None if they are not, or if no closed form is found.
+    """
     if any(call.argument.offset != 0 for call in branch.calls) or any(len(term.powers) > 2 for term in branch.terms):
         return None
     sequence = _find_size_sequence(
@@ -288,7 +297,10 @@ def find_closed_form_by_splits(branch: CallSum, bases: InitialValues, size: str)
 def find_closed_form_by_roots(
     branch: CallSum, bases: InitialValues, size: str, scale: Constant
 ) -> ClosedExpression | None:
-    """Return the closed form on n0^(b^k): with mu = log2(n), T(n)/n^s is a function of mu on log2(n0)*b^k."""
+    """Return the closed form on n0^(b^k): with mu = log2(n), T(n)/n^s is a function of mu on log2(n0)*b^k.
+
+    None if the sizes of calls or the terms are of another form, or if no closed form is found.
+    """
     if any(term.power != scale for term in branch.terms) or len(bases.values) > 1:
         return None
     start, divisor = log_ratio(bases.threshold, _TWO), find_rational_power(bases.threshold, scale)
@@ -316,7 +328,10 @@ def find_closed_form_by_roots(
 def find_closed_form_by_steps(
     branch: CallSum, bases: InitialValues, size: str, stride: fmpq
 ) -> ClosedExpression | None:
-    """Return the closed form on integers or n0 + c*k: with n = log2(m), powers of n are powers of a logarithm."""
+    """Return the closed form on integers or n0 + c*k: with n = log2(m), powers of n are powers of a logarithm.
+
+    `stride` is c. None if no closed form is found.
+    """
     start = bases.threshold
     harmonic = [term for term in branch.terms if term.exact and term.kind == ((-ONE_CONSTANT,), ())]
     calls = write_calls_in_strides(branch.calls, stride)
@@ -383,7 +398,10 @@ def _find_size_sequence(size: s.Expr, start: fmpq, parts: Sequence[tuple[fmpq, f
 def _solve_by_linearity(
     sequence: SizeSequence, terms: Sequence[GrowthTerm], starts: StartValues
 ) -> WeightedProducts | None:
-    """Solve the recurrence for each product of symbols and each power of `bits`, and add up the solutions."""
+    """Solve the recurrence for each product of symbols and each power of `bits`, and add up the solutions.
+
+    None if some part cannot be solved, or not be written in the size.
+    """
     forcings: ForcingsBySymbols = {symbols: {0: {}} for symbols in starts}
     if not all(_add_forcing(sequence, term, forcings) for term in terms):
         return None

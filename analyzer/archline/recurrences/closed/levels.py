@@ -162,7 +162,7 @@ def bound_by_levels(function: SizeFunction) -> BoundingForms:
 
 
 def _bound_peak(function: SizeFunction, leaves: Sequence[Equation]) -> BoundingForms:
-    """Return bounds of a function that is a peak (see `find_peak_form`); bounds of None for other functions."""
+    """Return bounds of a function that is a peak (see `find_peak_bound`); bounds of None for other functions."""
     peak = find_peak_bound(function)
     if peak is None:
         return BoundingForms(None, None)
@@ -291,7 +291,10 @@ class _FormSearch:
             yield self._sum_levels(step, added, levels - 1, end, rest)
 
     def _guess_by_count(self, step: LevelStep, below: Poly) -> Poly | None:
-        """Guess the value if this case applies until the size that it counts down is 0; `below` is the value there."""
+        """Guess the value if this case applies until the size that it counts down is 0; `below` is the value there.
+
+        None unless it counts down a single size.
+        """
         if len(step.counted) != 1:
             return None
         (name,) = step.counted
@@ -322,6 +325,8 @@ class _FormSearch:
         """Guess an upper bound by a potential: products of sizes that calls increase by at least the cost of a case.
 
         At the leaf they are at most products that no case changes. Costs that no case changes are added once a level.
+        None if a case has several calls, or if the ratio of a product at a call to that in the caller is 0 or no
+        number.
         """
         levels = Poly.symbol(LEVEL)
         potential: dict[Poly, fmpq] = {}

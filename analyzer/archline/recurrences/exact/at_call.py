@@ -190,7 +190,10 @@ def find_symbol_values_in_call(function: SizeFunction, arguments: tuple[Poly, ..
 
 
 class CallContext(LogarithmOrder):
-    """Writes expressions at calls in symbols of the caller; bounded ones replace logarithms that have no exact form."""
+    """Writes expressions in the sizes at a recursive call in symbols of the caller.
+
+    Bounded symbols replace logarithms that have no exact form.
+    """
 
     def __init__(self, facts: Facts, references: tuple[Poly, ...], tangents: bool = False) -> None:
         super().__init__(facts, tangents)
@@ -316,7 +319,10 @@ class CallContext(LogarithmOrder):
         return Poly.symbol(name)
 
     def _find_halved_size(self, value: Poly) -> Poly | None:
-        """Return x if the value is ceil(x/2), x >= 2 a size plus a number; its logarithm is that of x less 1."""
+        """Return x if the value is ceil(x/2), x >= 2 a size plus a number; its logarithm is that of x less 1.
+
+        None if the value is of another form, or if x >= 2 is not proved.
+        """
         floors = [atom for atom in value.atoms() if isinstance(atom, a.Floor)]
         if len(floors) != 1 or floors[0].modulus != TWO:
             return None
@@ -343,7 +349,10 @@ class CallContext(LogarithmOrder):
         return 0 if facts.nonnegative(reference.scaled(2) - whole) else None, 1
 
     def _compare_halvings(self, value: Poly, reference: Poly) -> tuple[int | None, int | None]:
-        """Return the largest j proved to have value <= ceil(reference/2^j), and the smallest proved to have >=."""
+        """Return the largest j proved to have value <= ceil(reference/2^j), and the smallest proved to have >=.
+
+        None if nothing is proved.
+        """
         facts = self.facts
         above = below = None
         smaller = True

@@ -73,12 +73,12 @@ class BasisTerm:
     """A basis term of a closed form; `sign` is the sign of its coefficient in an upper bound, 0 if both are allowed.
 
     `parts`: the term at the sizes of a call is proved to be at most (in a lower bound at least) 1/parts of the term at
-    the caller's sizes; 0 if nothing is proved. `leaf`: the value of the term in base cases, if in recursive cases the
-    values at the calls add up to the value at the caller. `inner` replaces the term in proofs: it is an upper bound of
-    the term in an upper bound and a lower bound in a lower one, if the coefficient has the sign. `smooth` names the
-    size v of the term v*ceil(log2(v)) - 2^ceil(log2(v)), which is a continuous, piecewise linear function of v: it is
-    v*l - 2^l for 2^(l - 1) <= v <= 2^l, both ends included. So its value at either half of v, rounded up or down, is
-    half*(l - 1) - 2^(l - 1) with l = ceil(log2(v)).
+    the caller's sizes; 0 if nothing is proved. `leaf`: the value of the term in base cases, if in recursive cases its
+    values in the sizes of the calls add up to its value in the caller's. `inner` replaces the term in proofs: it is an
+    upper bound of the term in an upper bound and a lower bound in a lower one, if the coefficient has the sign.
+    `smooth` names the size v of the term v*ceil(log2(v)) - 2^ceil(log2(v)), which is a continuous, piecewise linear
+    function of v: it is v*l - 2^l for 2^(l - 1) <= v <= 2^l, both ends included. So its value at either half of v,
+    rounded up or down, is half*(l - 1) - 2^(l - 1) with l = ceil(log2(v)).
     """
 
     value: Poly

@@ -67,7 +67,10 @@ def unroll_small_exponents(
 
 
 def _find_split_exponent(equation: Equation, function: SizeFunction, foreign: ForeignBounds) -> str | None:
-    """Find the single exponent that calls split, if their number is constant and other functions are called too."""
+    """Find the single exponent that calls split, if their number is constant and other functions are called too.
+
+    None if there are several exponents or other parameters, or if a condition does not hold.
+    """
     if len(function.shared_exponents) != 1 or len(function.parameters) != 1 or not equation.recursive:
         return None
     factors = {
@@ -142,7 +145,10 @@ class StepWriter:
         self._forcing: dict[Transition, Poly] = {}
 
     def compute_gain(self, step: Transition, element: BasisTerm) -> Poly | None:
-        """Return an element less the sum of its values at the calls; None if these cannot be expressed."""
+        """Return a basis term less the sum of its values at the calls of a case; None if these cannot be expressed.
+
+        Memoised for each case and basis term. The values at calls are written in the caller's sizes.
+        """
         key = step, element
         if key not in self._gains:
             try:
@@ -163,7 +169,10 @@ class StepWriter:
         return gain
 
     def _compute_share_gain(self, step: Transition, element: BasisTerm) -> Poly | None:
-        """Return the gain of an element whose value at each call is at most (or at least) a known share of it."""
+        """Return the gain of a basis term whose value at each call is at most (or at least) a known share of it.
+
+        None if the value cannot be written in the caller's symbols.
+        """
         caller, name = self._find_context(step), element.value.key
         if not step.calls:
             return caller.replace_powers(element.value)
@@ -305,7 +314,7 @@ class InductionProblem:
         return inner, [step.forcing for step in self.steps if not step.calls]
 
     def select_expressible(self, elements: Sequence[BasisTerm]) -> tuple[BasisTerm, ...]:
-        """Return the elements that can be expressed at the sizes of every call."""
+        """Return the basis terms that can be written in the caller's sizes at each recursive call."""
         return tuple(
             term for term in elements if all(self.writer.compute_gain(s, term) is not None for s in self.steps)
         )
@@ -369,7 +378,10 @@ class InductionProblem:
         return [(far, farther, (after + 1) / (before + 1)) for (far, before), (farther, after) in self.far_point_pairs]
 
     def _evaluate_function(self, point: Point, most: int = MAX_EVALUATION_STEPS) -> Fraction | None:
-        """Evaluate the function at a point; 1 if values are unavailable, None if it has none or a huge one there."""
+        """Evaluate the function at a point; 1 if values are unavailable, None if it has none or a huge one there.
+
+        `most` limits the steps of the evaluation.
+        """
         if self.values is None:
             return Fraction(1)
         sizes = {name: int(point[name]) for name in self.function.parameters}
@@ -484,6 +496,6 @@ class InductionProof:
 
     @staticmethod
     def from_bound(relation: Relation, bound: ProvedBound, where: str = "") -> InductionProof:
-        """Convert the bound that a search found to a proof."""
+        """Convert the bound that a search found to a proof. `where` tells as text where it holds."""
         value = bound.value if bound.proved is None else bound.proved
         return InductionProof(relation, value, bound.steps, bound.equal, where=where)

@@ -70,7 +70,10 @@ class HalvedSize:
         return a.ceil_log2(self.size + self.below + 1) - 1 if upper else a.ceil_log2(self.whole)
 
     def is_provable_in(self, step: Transition, upper: bool) -> bool:
-        """Test whether a step has `base` >= 0 at its calls, or for a lower bound `whole` >= 2, as the terms require."""
+        """Test whether `base` >= 0 is proved at all calls of a step, or for a lower bound `whole` >= 2 in its caller.
+
+        The terms require it.
+        """
         if not upper:
             return _is_proved_nonnegative(self.whole - 2, step.facts)
         return all(
@@ -79,7 +82,11 @@ class HalvedSize:
 
 
 def master_terms(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[BasisTerm]:
-    """Iterate over the terms of the module's first paragraph; none unless all calls about halve all sizes."""
+    """Iterate over terms for c calls that about halve all sizes: a product of i sizes times (c/2^i)^log2(w).
+
+    i is log2(c) rounded up, and w one of the sizes, which is repeated if there are fewer than i. None are yielded for
+    other calls, or if a term is not proved to fit an upper (`upper`) or a lower bound.
+    """
     halved = find_halved_sizes(function, steps)
     if not all(size.is_provable_in(step, upper) for size in halved for step in steps if step.calls):
         return
@@ -117,7 +124,10 @@ def find_call_counts(steps: Sequence[Transition]) -> list[int]:
 
 
 def _find_shift(size: Poly, place: int, steps: Sequence[Transition], sign: int) -> int | None:
-    """Find the smallest s >= 0 with n' - s <= (n - s)/2 for every call's n' (`sign` 1), or n' + s >= (n + s)/2 (-1)."""
+    """Find the smallest s >= 0 with n' - s <= (n - s)/2 for every call's n' (`sign` 1), or n' + s >= (n + s)/2 (-1).
+
+    None if it is not proved for any s up to MAX_SIZE_SHIFT.
+    """
     differences = [(size - call.arguments[place].scaled(2), step.facts) for step in steps for _, call in step.calls]
     return find_first_true(
         MAX_SIZE_SHIFT + 1,
@@ -219,7 +229,7 @@ MAX_HALF_EXCESS = 2
 def uneven_split_terms(
     function: SizeFunction, steps: Sequence[Transition], upper: bool
 ) -> Iterator[tuple[BasisTerm, ...]]:
-    """Iterate over sets of logarithms for single calls that keep an uneven part of the sizes; none for other calls."""
+    """Iterate over sets of logarithms for single calls that pass on uneven parts of the sizes; none for other calls."""
     calling = [step for step in steps if step.calls]
     plain = len(function.sizes) == len(function.parameters) and not function.facts.powers
     if (
@@ -273,7 +283,7 @@ def _iterate_sizes_at_calls(size: Poly, function: SizeFunction, step: Transition
 def _find_decreasing_logarithm(
     size: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool
 ) -> Logarithm | None:
-    """Find the logarithm of the size plus a number that falls most at calls, or least for a lower bound.
+    """Find the logarithm of the size plus a number that falls most from caller to call, or least for a lower bound.
 
     It is rounded if it falls by integers, as then the proof loses nothing; None if no decrease is proved.
     """
@@ -293,7 +303,10 @@ def _find_decreasing_logarithm(
 def _bound_logarithm_decreases(
     whole: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool
 ) -> list[fmpq]:
-    """Return proved bounds of the decreases of log2(whole) at calls that change the size; none if one is unknown."""
+    """Return proved bounds on the decreases of log2(whole) from a caller to each call that changes the size.
+
+    Lower bounds if `upper`, as an upper bound of the function needs these, else upper ones; empty if one is unknown.
+    """
     decreases = []
     for step in steps:
         for part in _iterate_sizes_at_calls(whole, function, step):

@@ -268,7 +268,10 @@ class InductiveSearch:
     def _iterate_margins(
         self, forms: Sequence[Poly], sign: int, invariant: Invariant | None
     ) -> Iterator[tuple[Situation, list[Poly], Poly]]:
-        """Iterate over the inequalities of a bound: sum of coefficient*gain + rest >= 0 in a situation."""
+        """Iterate over the inequalities of a bound: sum of coefficient*gain + rest >= 0 in a situation.
+
+        With an `invariant`, forms have separate coefficients for the sizes at which it holds.
+        """
         zeros = [ZERO] * len(forms)
         for number, case in enumerate(self._cases):
             situation, negated_forcing = self._situations[number], case.forcing.scaled(-sign)
@@ -295,7 +298,10 @@ class InductiveSearch:
 def search_index_bounds(
     function: SizeFunction, declaration: IndexProperties, values: ValueTable | None
 ) -> tuple[Poly, Poly] | None:
-    """Return a lower and an upper bound of a function, equal if exact; None unless both are found."""
+    """Return a lower and an upper bound of a function, equal if exact; None unless both are found.
+
+    None also if no `values` of the function are available.
+    """
     if values is None or function.facts.rewrites or not declaration.quantities:
         return None
     try:
@@ -321,7 +327,10 @@ def _search_bounds_of_cases(
 def _search_tightest_bound(
     search: InductiveSearch, preserved: Sequence[Poly], quantities: Sequence[Poly], upper: bool
 ) -> Poly | None:
-    """Return the tightest bound without an invariant; if all fail, the first with one, few quantities first."""
+    """Return the tightest bound without an invariant; if all fail, the first with one, few quantities first.
+
+    None if all fail.
+    """
     sets = [(*preserved, *chosen, ONE) for k in range(len(quantities) + 1) for chosen in combinations(quantities, k)]
     bounds = [bound for forms in sets if (bound := search.bound(forms, upper, None)) is not None]
     if bounds:

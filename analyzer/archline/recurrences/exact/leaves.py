@@ -70,7 +70,10 @@ def remove_leaf_counts(value: Poly, upper: bool) -> Poly:
 
 
 def _remove_leaf_count(value: Poly, part: a.PositivePart, upper: bool) -> Poly:
-    """Replace the number of leaves that has the maximum `part`, max(0, v - T*2^k), if the value is linear in it."""
+    """Replace the number of leaves that has the maximum `part`, max(0, v - T*2^k), if the value is linear in it.
+
+    It is replaced by an upper bound of the value if `upper`, else by a lower one.
+    """
     floor = next(filter(None, map(_find_halvings_floor, part.argument.atoms())), None)
     if floor is None:
         return value

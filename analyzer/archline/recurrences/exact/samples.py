@@ -71,7 +71,10 @@ def _compile_cases(shape: _FunctionShape) -> FunctionCases:
 
 
 def sample_points(function: SizeFunction, each: int, seed: int = 0) -> tuple[_EquationAtPoint, ...]:
-    """Return up to `each` points for every equation, with the equation that applies there."""
+    """Return up to `each` points for every equation, with the equation that applies there.
+
+    `seed` is that of the random sizes.
+    """
     return tuple((function.equations[place], point) for place, point in _iterate_points(function, each, seed))
 
 
@@ -183,7 +186,10 @@ def _draw_value(random: Random, value: int, every: int | None) -> int:
 
 
 def _find_small_values(function: SizeFunction, name: str, every: int | None) -> tuple[int, ...]:
-    """Return the smallest values of a size, and those at the constant bounds of cases."""
+    """Return the smallest values of a size, and those at the constant bounds of cases.
+
+    If the size is 2^(every*k) (`every` is not None), return its seven smallest values.
+    """
     if every is not None:
         return tuple(2 ** (every * k) for k in range(7))
     minimum = function.least.get(name, -2)

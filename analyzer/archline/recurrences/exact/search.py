@@ -60,7 +60,7 @@ def fit_exact_form(context: InductionProblem) -> ProvedBound | None:
 
 
 def _fit_coefficients(context: InductionProblem, elements: Sequence[BasisTerm]) -> Coefficients | None:
-    """Return coefficients with which the sum of the elements equals all sampled values; None if there are none."""
+    """Return coefficients with which the sum of the basis terms equals all sampled values; None if there are none."""
     points, count = context.weighed, len(elements)
     table = context.writer.places.evaluate_at_points(
         [element.value for element in elements], [point for point, _ in points]
@@ -97,7 +97,10 @@ def _find_equal_steps(
 def _compute_margin(
     writer: StepWriter, step: Transition, elements: Sequence[BasisTerm], coefficients: Coefficients
 ) -> Poly | None:
-    """Return the form U less the forcing and the calls' U in a step; None if an element cannot be expressed there."""
+    """Return a bound U less the forcing and less U at the calls of a case, in the caller's sizes.
+
+    None if a basis term cannot be written in these at a call.
+    """
     margin = -writer.write_forcing(step)
     for element, coefficient in zip(elements, coefficients, strict=True):
         if coefficient:

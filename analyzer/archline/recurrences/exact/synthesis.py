@@ -80,7 +80,8 @@ def find_best_proved(
 
     It is that of the first coefficients that are near enough (`accepted`, with a factor of at most `most`) and proved,
     unless shorter ones before them make a better bound; if none are near enough, the best of all. `largest` are the
-    factors in floating point, by which few proofs are needed, as these take long; none is computed twice.
+    factors in floating point, by which few proofs are needed, as these take long; none is computed twice. None if none
+    is proved.
     """
     # The caches are by index: coefficients take long to hash.
     bound_at, is_proved = cache(lambda index: bound(short[index])), cache(lambda index: proved(short[index]))
@@ -148,7 +149,10 @@ class Synthesis:
         self._leaf_sets, self._plain_sets = LazyList(self._iterate_leaf_sets()), LazyList(self._iterate_general_sets())
 
     def search_signed_sets(self) -> ProvedBound | None:
-        """Return a proved bound from sets with few logarithms: the first with a good factor, else the best of all."""
+        """Return a proved bound from sets with few logarithms: the first with a good factor, else the best of all.
+
+        None if none is proved.
+        """
         other_sets: list[tuple[BasisTerm, ...]] = []
         bound = self._try_size_products()
         return (
@@ -158,7 +162,7 @@ class Synthesis:
         )
 
     def search_basis_sets(self) -> ProvedBound | None:
-        """Return the best proved bound with the basis terms of exact forms."""
+        """Return the best proved bound with the basis terms of exact forms. None if none is proved."""
         context = self._context
         # For sizes that the data selects there are terms of the depth of the calls alone.
         depths = iterate_path_cost_sets(context.function) if context.upper and context.values is None else ()
@@ -210,7 +214,11 @@ class Synthesis:
     def _iterate_new_expressible(
         self, elements: tuple[BasisTerm, ...], tolerance: Fraction, seen: set[tuple[BasisTerm, ...]]
     ) -> Iterator[tuple[BasisTerm, ...]]:
-        """Yield the terms of a set that can be expressed at calls, if their growth suffices too and the set is new."""
+        """Yield, as a tuple, the terms of `elements` that can be written in the caller's sizes at each recursive call.
+
+        Nothing if that tuple is in `seen`, to which it is added, or if it cannot grow as the function does up to a
+        ratio of `tolerance`.
+        """
         written = self._context.select_expressible(elements)
         if written not in seen and self._can_match_growth(written, tolerance):
             seen.add(written)
@@ -235,7 +243,7 @@ class Synthesis:
         return best.factor <= min(patience, self._context.target)
 
     def _can_match_growth(self, elements: Sequence[BasisTerm], tolerance: Fraction) -> bool:
-        """Test whether in every direction an element grows as the function does, up to a ratio of `tolerance`."""
+        """Test whether in every direction a basis term grows as the function does, up to a ratio of `tolerance`."""
         number = self._context.writer.places.evaluate
 
         def is_similar(element: BasisTerm, far: Point, farther: Point, growth: Fraction) -> bool:
@@ -278,7 +286,7 @@ class Synthesis:
             yield select_distinct_terms([*elements, *terms, *counts])
 
     def _iterate_general_sets(self) -> Iterator[tuple[BasisTerm, ...]]:
-        """Iterate over sets of elements for any recursion, simple ones first."""
+        """Iterate over sets of basis terms for any recursion, simple ones first."""
         context = self._context
         powers = tuple(master_terms(context.function, context.steps, context.upper))
         depths = depth_terms(context.function, context.steps)
@@ -375,7 +383,10 @@ class Synthesis:
         goal_and_signs: tuple[Goal, Sequence[int]],
         max_left_out: int,
     ) -> Proposal | None:
-        """Propose coefficients of the best steady bound if its factor is accepted, else those of the best bound."""
+        """Propose coefficients of the best steady bound if its factor is accepted, else those of the best bound.
+
+        None if no bound exists.
+        """
         goal, signs = goal_and_signs
         if self._context.far_point_pairs:
             steady = Goal(goal.mean, np.vstack([goal.watched, self._build_steadiness_rows(element_values)]))
@@ -404,7 +415,7 @@ class Synthesis:
     def _measure_bound(
         self, elements: Sequence[BasisTerm], element_values: ElementValues, coefficients: Coefficients
     ) -> ProvedBound:
-        """Return the bound with these coefficients and its factors, computed from the values of its elements."""
+        """Return the bound with these coefficients and its factors, computed from the values of its basis terms."""
         scale = math.lcm(*(int(coefficient.q) for coefficient in coefficients))
         whole = [int((coefficient * scale).p) for coefficient in coefficients]
         numbers = (sum(map(mul, whole, row)) for row in element_values)
@@ -440,7 +451,7 @@ class Synthesis:
         yield ConeConstraint(build_cone(writer.facts(step), (*gains, rest)), gains, rest)
 
     def _evaluate_for_proof(self, element: BasisTerm, point: Point) -> fmpq:
-        """Return the value of the element's proof term at a point, rounded to the safe side."""
+        """Return the value of a basis term's proof term at a point, rounded to the safe side."""
         if element.inner is not None:
             return element.inner.bound_value(point, not self._context.upper)
         return to_rational(self._context.writer.places.evaluate(element.value, point))

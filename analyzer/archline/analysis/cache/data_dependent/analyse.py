@@ -237,7 +237,7 @@ class FetchBounds:
         return fetched if touched is None else min(fetched, touched)
 
     def _find_fitting_footprint(self, caller: NonRecursiveCaller, place: PointValues) -> fmpq | None:
-        """Return the footprint of a call in words if it is known and fits in the cache, and otherwise None."""
+        """Return an upper bound on the footprint of a call in words if it fits in the cache, and otherwise None."""
         touched = place.evaluate_expression(caller.given) + place.evaluate_expression(caller.made)
         if touched <= self.room:
             try:
@@ -286,7 +286,10 @@ class FetchBounds:
 
 
 def _build_discounted_bound(bounds: Sequence[tuple[int, ConcaveFunction]], price: fmpq, end: fmpq) -> ConcaveFunction:
-    """Build the smallest concave function that is at least each bound less `price` times its size."""
+    """Build the smallest concave function that is at least each bound less `price` times its size.
+
+    `end` is the largest volume.
+    """
     return concave_majorant(
         (volume, value - price * size) for size, bound in bounds for volume, value in bound.points(RATIONAL_ZERO, end)
     )
@@ -318,7 +321,7 @@ class CallBatch:
 
     @classmethod
     def of(cls, target: DividedAlgorithm, site: CallSiteSummary, place: PointValues) -> CallBatch:
-        """Build the batch of a call site. Raises UndividedError."""
+        """Build the batch of the calls that a call site makes at sizes of the caller. Raises UndividedError."""
         evaluated = _EvaluatedSite(site, place)
         if evaluated.count <= 0:
             return cls(0, RATIONAL_ZERO, RATIONAL_ZERO, ())

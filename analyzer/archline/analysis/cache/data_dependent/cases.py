@@ -86,7 +86,10 @@ class CaseCache:
 
 
 def bound_argument_words(state: CallState, line: int, end: fmpq) -> ConcaveFunction:
-    """Bound the words of a call's arguments, in whole lines, as a function of its volume. Raises UndividedError."""
+    """Bound the words of a call's arguments, in whole lines, as a function of its volume. Raises UndividedError.
+
+    `end` is the largest volume.
+    """
     words, rest, apart = (amount.substitute(state.known_sizes) for amount in state.own.words_in_sizes)
     counts = find_size_weights(state.own, state.known_sizes)
     slopes = {name: number / counts[name] for name, number in _list_positive_coefficients(words).items()}
@@ -104,7 +107,8 @@ def bound_by_volume(
 ) -> ConcaveFunction:
     """Bound a sum of sizes, with `slopes` per volume, by their volume: sizes of largest slope are full first.
 
-    A size in `caps` is full at its upper bound; `counts` are the weights of sizes in the volume.
+    A size in `caps` is full at its upper bound; `counts` are the weights of sizes in the volume. `end` is the largest
+    volume.
     """
     return ConcaveFunction(
         RATIONAL_ZERO,

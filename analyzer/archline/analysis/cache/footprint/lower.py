@@ -99,7 +99,10 @@ class FootprintLowerBound:
         return [bound for bound in dict.fromkeys(self._iterate_total_bounds(region, words)) if bound]
 
     def _iterate_total_bounds(self, region: TouchedBox, only_words: bool) -> Iterator[Poly]:
-        """Yield sums over rows and windows: of whole lines if a closed form exists, else of words/L and of rows."""
+        """Yield sums over rows and windows: of whole lines if a closed form exists, else of words/L and of rows.
+
+        With `only_words`, those of words/L alone.
+        """
         around = self.row_facts(region)
         rows, words = self._count_rows_and_words(region, around[-1])
         if not only_words:
@@ -137,7 +140,7 @@ class FootprintLowerBound:
         return rows, words if region.spaced is None else region.spaced[0]
 
     def _sum_over_rows(self, region: TouchedBox, amount: Poly, around: list[Facts], add: _SumOverLoop) -> Poly | None:
-        """Sum an amount of each row over rows and windows; None without a closed form."""
+        """Sum an amount of each row over rows and windows; None if no closed form exists."""
         try:
             with effort.limit_effort(MAX_TERM_PRODUCTS):
                 for row, facts in zip(region.rows, reversed(around[:-1]), strict=True):

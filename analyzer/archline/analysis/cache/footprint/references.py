@@ -172,7 +172,7 @@ class IndexSetSplitter:
         return self._facts[key][1]
 
     def _split_loop(self, loop: Loop, rule: LoopSide | None, first: str | None) -> Loop:
-        """Restrict a loop to one side, cached so that references share the result."""
+        """Restrict a loop to one side. Memoised for each loop and side, so that references share the result."""
         key = loop, rule if rule is not None and rule.loop.variable in loop.inside.bounds else None
         if key not in self._loops:
             facts, within = (self.facts(facts_, rule, first) for facts_ in (loop.facts, loop.inside))

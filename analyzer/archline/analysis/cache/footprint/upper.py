@@ -74,7 +74,10 @@ class Reference:
 
     @property
     def walk(self) -> MonotoneWalk | None:
-        """The walk of a data-dependent subscript that moves in one direction; all accesses have the same one."""
+        """The movement along a row of a data-dependent subscript that only rises or only falls, for all accesses.
+
+        None if no subscript is of this kind.
+        """
         return self.accesses[0].walk
 
     @property
@@ -113,7 +116,10 @@ class Reference:
 
     @memoised
     def hull(self, depth: int) -> tuple[ClosedInterval, ...]:
-        """Return a box around the elements that a window touches, the smallest that is known."""
+        """Return a box around the elements that a window touches, the smallest that is known.
+
+        A window is an iteration of the outer `depth` loops (0: the whole run).
+        """
         return tuple(self._hull_intervals(depth))
 
     def _hull_intervals(self, depth: int) -> Iterator[ClosedInterval]:
@@ -129,7 +135,7 @@ class Reference:
                 yield whole
 
     def window_facts(self, depth: int) -> Facts:
-        """Return the facts in a window."""
+        """Return the facts in a window, an iteration of the outer `depth` loops (0: the whole run)."""
         return self.chain[depth - 1].inside if depth else self.facts
 
 
@@ -296,7 +302,7 @@ class ReferenceFootprint:
 
     @cached_property
     def per_row(self) -> FactoredProduct:
-        """The lines of one row times the rows that no loop determines by itself.
+        """An upper bound on the lines of one row times the rows that no loop determines by itself.
 
         In Z-Morton order it is the lines of the square, and on a moving stack those up to the array's end.
         """
@@ -311,7 +317,7 @@ class ReferenceFootprint:
 
     @cached_property
     def _free_row_count(self) -> FactoredProduct:
-        """The number of rows that no loop determines by itself."""
+        """An upper bound on the number of rows that no loop determines by itself."""
         along = contiguous_dimension(self.reference.array)
         free = [
             dimension for dimension in range(len(self.box)) if dimension != along and dimension not in self.row_loops

@@ -90,7 +90,10 @@ def merge_certain_accesses(found: Iterator[tuple[Access, Chain]]) -> list[Certai
 
 
 def _find_neighbour_boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[HalfOpenInterval | None, ...]]:
-    """Find boxes of neighbouring elements along one dimension, the longest ones first, at most `MAX_ELEMENT_BOXES`."""
+    """Find boxes of neighbouring elements along one dimension, the longest ones first, at most `MAX_ELEMENT_BOXES`.
+
+    Subscripts in `places`, and intervals of boxes, are None if they depend on data.
+    """
     result: dict[tuple[HalfOpenInterval | None, ...], int] = {}
     for place in places:
         for dimension in range(len(place)):

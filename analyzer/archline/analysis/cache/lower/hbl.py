@@ -192,7 +192,7 @@ def solve_hbl_body(
 
 
 def count_iterations(chain: Chain) -> Poly | None:
-    """Count the iterations of a loop nest; None without a closed form."""
+    """Count the iterations of a loop nest; None if no closed form exists."""
     total = ONE
     try:
         for loop in reversed(chain):

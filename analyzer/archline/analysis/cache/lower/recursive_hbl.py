@@ -472,7 +472,10 @@ def _are_disjoint_nests(one: Chain, other: Chain) -> bool:
 
 # Calls of other algorithms
 def _hbl_body_in_caller(call: RecursiveCall, family: IterationFamily, facts: Facts) -> HblBody | None:
-    """Express the iterations of a call in the caller's sizes, with the arrays that the caller passes."""
+    """Express the iterations of a call in the caller's sizes, with the arrays that the caller passes.
+
+    None if these do not determine all coordinates.
+    """
     determined: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}
     for number, access_map in enumerate(family.maps):
         view = call.views.get(access_map.array.name)

@@ -181,7 +181,8 @@ class _SegmentEvaluator:
     def _count_uncached_lines(self, amounts: Sequence[Sequence[CountedBox]], point: Sizes, apart: bool) -> int:
         """Bound the misses of a window from below: the lines that it touches beyond the lines of the cache.
 
-        `amounts` has for each array alternative boxes; only the largest counts.
+        `amounts` has for each array alternative boxes; only the largest counts. Lines are counted for each array if the
+        arrays share no line (`apart`), otherwise from the words of all arrays.
         """
         counts = [
             max(self._count_box(amount, point) for amount in alternatives) for alternatives in amounts if alternatives

@@ -177,7 +177,10 @@ class _WindowTreeBuilder:
         return tuple(branches)
 
     def _build_tree(self, chain: Chain, found: list[CertainAccess], siblings: bool) -> WindowTree:
-        """Build the windows of the last loop and of the loops inside, once for consecutive loops of the same shape."""
+        """Build the windows of the last loop and of the loops inside.
+
+        Memoised: if there are other nodes in the same body (`siblings`), loops of the same shape share a tree.
+        """
         *around, loop = chain
         shape = (siblings, *nest_shape(loop, tuple(around), self.facts)) if siblings else (loop,)
         if shape not in self._trees:
@@ -278,7 +281,10 @@ class _WindowTreeBuilder:
         )
 
     def _build_window_set(self, kind: _WindowScheme, cut: bool) -> tuple[WindowSet, tuple[Poly, Poly] | None]:
-        """Build the windows, restricted to a part of the outermost loop's range if `cut`; also return the range."""
+        """Build the windows, restricted to a part of the outermost loop's range if `cut`; return also the range.
+
+        The latter is None without such a restriction.
+        """
         facts = self.facts
         if kind.trips is not None:
             facts = facts.with_symbol(GROUP_SIZE, (ONE,), (kind.trips,))
@@ -458,7 +464,7 @@ class _WindowEvaluator:
         self._stacks = [[[of(value) for value in bounds] for bounds in stack] for stack in family.stacks]
 
     def best(self, point: Mapping[str, int], capacity: int) -> Number | None:
-        """Maximise the lines not in cache over group sizes and parts; None without windows at the point."""
+        """Maximise the lines not in cache over group sizes and parts; None if the point has no windows."""
         trips = None if self._trips is None else int(self._trips(self._make_environment(point, 1, (0, 0))))
         tried = [
             (value, group, part)
@@ -475,7 +481,7 @@ class _WindowEvaluator:
         return self._compiler.at({**sizes, GROUP_SIZE: group, PART_START: part[0], PART_END: part[1]})
 
     def _list_range_parts(self, sizes: Mapping[str, int], group: int) -> list[RangePart]:
-        """List the whole range of the outermost loop, and its halves."""
+        """List the whole range of the outermost loop, and its halves, for windows of `group` iterations."""
         if self._part is None:
             return [(0, 0)]
         environment = self._make_environment(sizes, group, (0, 0))

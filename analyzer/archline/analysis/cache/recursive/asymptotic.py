@@ -1,13 +1,13 @@
 """Derive the growth of io of a recursion from a recurrence over real sizes.
 
-It assumes that at least FEW_LINES lines fit. If fewer fit, Z >= L^2 bounds Z and L by constants, and callers compare
-io as work (`growth.in_small_caches`); for other caches nothing is claimed.
+It assumes that at least FEW_LINES lines fit. If fewer fit, Z >= L^2 bounds Z and L by constants, and callers compare io
+as work (`is_valid_in_small_caches`); for other caches nothing is claimed.
 
-In recursion by square roots, as in the six-step FFT, calls have sizes of about the root of n. If a call of
-size n > Z makes calls of two sizes whose product is n, and of each size so many that their sizes sum to n, and
-fetches O(n/L) lines itself, then each level fetches twice the lines of the level above. Levels halve log2(n) until
-it is log2(Z), so that all levels fetch O(log2(n)/log2(Z)) times the lines of the first. Calls that fit fetch their
-arguments: their local arrays lie in the same lines of the stack, which stay in cache.
+In recursion by square roots, as in the six-step FFT, calls have sizes of about the root of n. If a call of size n > Z
+makes calls of two sizes whose product is n, and of each size so many that their sizes sum to n, and fetches O(n/L)
+lines itself, then each level fetches twice the lines of the level above. Levels halve log2(n) until it is log2(Z), so
+that all levels fetch O(log2(n)/log2(Z)) times the lines of the first. Calls that fit fetch their arguments: their local
+arrays lie in the same lines of the stack, which stay in cache.
 """
 
 from __future__ import annotations
@@ -406,7 +406,7 @@ class _RecurrenceBuilder:
         return substitute_names(_require_single_growth(self.orders(part.call.target)), sizes)
 
     def _sum_misses(self, parts: Iterable[BodyPart]) -> Poly:
-        """Sum the misses of parts. Raises UnsolvedRecursionError if they have recursive calls."""
+        """Return an upper bound on the misses of parts. Raises UnsolvedRecursionError if they have recursive calls."""
         total = ZERO
         for part in parts:
             match part:

@@ -60,7 +60,7 @@ class StraightLinePart:
 
 @record(eq=False)
 class CallPart:
-    """A recursive call."""
+    """A recursive call among the parts of a body."""
 
     call: RecursiveCall
 
@@ -80,7 +80,7 @@ class LoopPart:
 
 @record(eq=False)
 class BranchPart:
-    """Branches, each with its parts."""
+    """Alternative branches in a body, each as a list of parts."""
 
     branches: tuple[tuple[ChoiceBranch, tuple[BodyPart, ...]], ...]
 

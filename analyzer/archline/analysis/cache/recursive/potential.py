@@ -208,7 +208,7 @@ class PotentialSearch:
         return is_violated
 
     def _is_inductive(self, value: Poly, step: NonFittingCase) -> bool:
-        """Prove that a fact holds in all calls of a case, and that calls inherit it."""
+        """Test whether it is proved that a fact holds in all calls of a case, and that further calls inherit it."""
         return (
             bool(step.case.calls)
             and self._holds_in_calls(value, step, ())

@@ -72,7 +72,10 @@ class Resident:
         return space.value, misses.value
 
     def _measure_cached(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-        """Bound the lines and the misses for references, or parts of references, once for equal contents."""
+        """Bound the lines and the misses for references or parts of references, in terms of sizes.
+
+        Memoised: references that differ only in the names of loop variables share a result.
+        """
         facts, content = references[0].facts, _make_measure_key(self.measure)
         if content is None or any(len(reference.chain) > MAX_CACHED_DEPTH for reference in references):
             return self._measure_in_sizes(references)
@@ -115,7 +118,7 @@ class Resident:
 
     @cached_property
     def unrounded_bounds(self) -> tuple[FactoredProduct, FactoredProduct]:
-        """Upper bounds on the lines held and the misses, without rounding to whole lines."""
+        """Upper bounds on the lines held and on the misses, without rounding up to whole lines."""
         unrounded = tuple(replace(reference, whole_lines=False) for reference in self.references)
         space, misses = self._measure_cached(unrounded)
         return space, misses.times(Poly.constant(self.moves)) if self.moves > 1 else misses
@@ -185,7 +188,10 @@ def bound_in_sizes(amount: FactoredProduct, facts: Facts) -> FactoredProduct:
 
 
 def derive_classes(references: Sequence[Reference], depth: int) -> Classes:
-    """Partition the lines of windows into classes by position in a row, and into classes by row; empty if unknown."""
+    """Partition the lines of windows into classes by position in a row, and into classes by row; empty if unknown.
+
+    Windows are iterations of the outer `depth` loops.
+    """
     array, first = references[0].array, references[0]
     along = contiguous_dimension(array)
     try:
@@ -244,6 +250,6 @@ def is_in_one_row(references: Sequence[Reference], loop: Loop) -> bool:
 
 
 def get_row_subscripts(reference: Reference) -> tuple[ClosedInterval | None, ...]:
-    """Return the intervals of subscripts in all dimensions but the contiguous one."""
+    """Return the intervals of subscripts in all dimensions but the contiguous one; None for unspecified ones."""
     along = contiguous_dimension(reference.array)
     return tuple(interval for dimension, interval in enumerate(reference.place) if dimension != along)

@@ -33,7 +33,7 @@ def interleaved_residency(references: Sequence[Reference]) -> Resident | None:
     """Hold the lines of interleaved references to one row, whose distance is at most one iteration's step.
 
     At most one line is needed by two consecutive iterations, as all elements of the first lie on one side of the
-    elements of the second.
+    elements of the second. None if the references are not interleaved like this, or if no closed form exists.
     """
     if _find_common_direction(references) is None:
         return None
@@ -41,7 +41,10 @@ def interleaved_residency(references: Sequence[Reference]) -> Resident | None:
 
 
 def interleaved_line_residency(references: Sequence[Reference]) -> Resident | None:
-    """Hold only the line of the last access of interleaved references to one row."""
+    """Hold only the line of the last access of interleaved references to one row.
+
+    None if they are not interleaved, or if no closed form exists.
+    """
     direction = _find_common_direction(references)
     changes = None if direction is None else _count_line_changes(references, direction)
     if changes is None:
@@ -90,7 +93,10 @@ def _count_line_changes(references: Sequence[Reference], direction: int) -> tupl
 
 
 def _measure_interleaved(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Measure `interleaved_residency`: it fetches the lines from the first element to the last, or of each element."""
+    """Bound the lines and misses of `interleaved_residency`.
+
+    It fetches the lines from the first element to the last, or of each element.
+    """
     chain = references[0].chain
     depth, loop = len(chain), chain[-1]
     space = sum((ref.lines(depth).largest.value for ref in references), ZERO)
@@ -102,7 +108,10 @@ def _measure_interleaved(references: tuple[Reference, ...]) -> tuple[FactoredPro
 
 
 def row_with_next_element_residency(references: Sequence[Reference]) -> Resident | None:
-    """Hold the line of the last access, for a row that an inner loop reads and the element that follows it."""
+    """Hold the line of the last access, for a row that an inner loop reads and the element that follows it.
+
+    None for other references, or if no closed form exists.
+    """
     try:
         row, after = sorted(references, key=lambda reference: -len(reference.chain))
     except ValueError:

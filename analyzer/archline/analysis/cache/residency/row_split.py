@@ -59,7 +59,7 @@ class SidePartitioner:
     _rules: dict[tuple[str, Poly], LoopSide] = field(default_factory=dict)
 
     def measure_side(self, unit: Resident) -> tuple[Poly, Poly] | None:
-        """Bound the lines and misses of a residency on this side; None without a closed form in sizes."""
+        """Bound the lines and misses of a residency on this side; None if no closed form in sizes exists."""
         parts = [self.restrict(reference) for reference in unit.references]
         restricted = tuple(part for part in parts if part is not None)
         if len(restricted) < len(parts) or not _share_outer_loops(unit, restricted) or not unit.fit(restricted):
@@ -206,7 +206,7 @@ class RowSplitSearch:
             yield RowSide(along, not any(place and counters & place[0].names for place in walks), clipped=True)
 
     def derive_split(self, coarse: Resident, fine: Sequence[Resident], side: RowSide) -> RowSplit | None:
-        """Measure the residency `coarse` on one side, and `fine` ones on the other; None without a closed form."""
+        """Measure the residency `coarse` on one side, and `fine` ones on the other; None if no closed form exists."""
         measured = self._measure_side(coarse, side)
         if measured is None:
             return None
@@ -223,7 +223,10 @@ class RowSplitSearch:
         return RowSplit(coarse.references, tuple(halves), fetched, array.extents[side.dimension], step, side.before)
 
     def _split_fine_residency(self, unit: Resident, side: RowSide) -> list[SideResidency] | None:
-        """Measure a residency of the plan on its side, reference by reference if it has no closed form jointly."""
+        """Measure a residency of the plan on its side, reference by reference if it has no closed form jointly.
+
+        None if a reference has no closed form either.
+        """
         measured = self._measure_side(unit, side)
         if measured is not None:
             lines, misses = measured

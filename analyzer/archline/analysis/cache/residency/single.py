@@ -37,7 +37,10 @@ from archline.ir.tree import Loop, contiguous_dimension
 
 
 def pointer_line_residency(reference: Reference) -> Resident | None:
-    """Hold the current line of a data-dependent subscript that moves in one direction along a row."""
+    """Hold the current line of a data-dependent subscript that moves in one direction along a row.
+
+    None if no subscript moves like this, or if no closed form exists.
+    """
     depth = find_walk_depth(reference)
     if depth is None:
         return None
@@ -47,7 +50,11 @@ def pointer_line_residency(reference: Reference) -> Resident | None:
 
 
 def monotone_walk_residency(references: Sequence[Reference]) -> Resident | None:
-    """Hold the lines from the first to the last of references that walk along a row together, or end the walk."""
+    """Hold the lines from the first to the last of references that advance together along a row.
+
+    Their subscripts depend on data and move in one direction; some references may be at the first element of such a
+    movement, or at its end. None if the references do not move together, or if no closed form exists.
+    """
     moving = [ref for ref in references if find_walk_depth(ref) is not None]
     array, depths = references[0].array, {find_walk_depth(ref) for ref in moving}
     if len(depths) != 1 or len({make_walk_key(ref) for ref in moving}) > 1 or array.layout == "zmorton" or array.moves:
@@ -74,7 +81,7 @@ def find_walk_depth(reference: Reference) -> int | None:
 
 
 def make_walk_key(reference: Reference) -> object:
-    """Make a key that is equal for references that walk along a row together."""
+    """Make a key that is equal for references whose data-dependent subscripts advance together along a row."""
     walk = reference.walk
     return (
         id(reference)
@@ -84,7 +91,10 @@ def make_walk_key(reference: Reference) -> object:
 
 
 def _find_walk_offset(reference: Reference, moving: Sequence[Reference], depth: int) -> int | None:
-    """Find the distance in words of a reference from the walk of `moving`, or its first element; None if unknown."""
+    """Find the distance in words of a reference from the common course of `moving`; None if unknown.
+
+    A reference outside of the loop may be at the first element of the course, or at its end.
+    """
     walk, first = reference.walk, moving[0].walk
     if reference in moving:
         return None if walk is None else walk.shift
@@ -111,9 +121,9 @@ def _find_walk_offset(reference: Reference, moving: Sequence[Reference], depth: 
 def reloaded_residencies(
     reference: Reference, own: Sequence[Resident], others: Sequence[Reference]
 ) -> Iterator[Resident | None]:
-    """Yield one-line residencies that give up their line in inner loops, if a trip count depends on data.
+    """Yield residencies of one line that do not hold it during inner loops, if a trip count depends on data.
 
-    `own` are the residencies of `reference`; the inner loops are those of `others`.
+    `own` are the residencies of `reference`; the inner loops are those of `others`. None for one without a closed form.
     """
     chain = reference.chain
     inner = (ref for ref in others if len(ref.chain) > len(chain) and find_common_loops((reference, ref)) == chain)
@@ -136,7 +146,10 @@ def reloaded_residencies(
 def _measure_with_reloads(
     unit: Resident, scratch: Resident, loops: Sequence[Loop], references: tuple[Reference, ...]
 ) -> tuple[FactoredProduct, FactoredProduct]:
-    """Measure `unit` with one more miss for each iteration of the inner loops, up to the misses of `scratch`."""
+    """Bound the lines and misses of `unit` with one more miss for each iteration of the inner `loops`.
+
+    These misses are at most those of `scratch`.
+    """
     (space, misses), (_, max_misses) = unit.measure(references), scratch.measure(references)
     (reference,) = references
     reloads = sum((FactoredProduct((loop.trips,)).bound_sum_over_chain(reference.chain).value for loop in loops), ZERO)
@@ -151,7 +164,10 @@ def single_reference_residencies(reference: Reference) -> Iterator[Resident]:
 
 
 def window_residencies(references: tuple[Reference, ...]) -> Iterator[Resident | None]:
-    """Yield residencies that hold the lines of windows of the common loops, jointly for all references."""
+    """Yield residencies that hold the lines of windows of the common loops, jointly for all references.
+
+    None for one without a closed form.
+    """
     array, chain = references[0].array, find_common_loops(references)
     if len(references) > 1 and (array.layout == "zmorton" or array.moves or array.strided):
         return
@@ -229,7 +245,10 @@ def _is_nonnegative_gap(apart: Poly, facts: Facts) -> bool:
 
 
 def _measure_scratch(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Measure a scratch residency: one miss for each access, unless it hits the line of the access before."""
+    """Bound the lines and misses of a residency that fetches at every access.
+
+    An access that hits the line of the access before does not fetch.
+    """
     (reference,) = references
     chain, (fetches, steps) = reference.chain, _count_fetches_and_steps(reference)
     if not steps:
@@ -273,7 +292,10 @@ def _has_unit_stride(reference: Reference) -> bool:
 
 
 def last_line_residency(reference: Reference) -> Resident | None:
-    """Hold the line of the last access, for neighbours in a row that the innermost loop reads in order."""
+    """Hold the line of the last access, for neighbours in a row that the innermost loop reads in order.
+
+    None for other references, or if no closed form exists.
+    """
     chain, along = reference.chain, contiguous_dimension(reference.array)
     if not chain or reference.array.layout == "zmorton" or reference.array.moves or reference.is_data_dependent:
         return None

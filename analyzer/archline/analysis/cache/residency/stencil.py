@@ -65,7 +65,10 @@ def stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | 
 
 
 def pinned_row_residency(references: Sequence[Reference]) -> Resident | None:
-    """Pin entries of a row while the innermost loop passes through it: A[i, k] together with A[i, j] for all j."""
+    """Pin entries of a row while the innermost loop passes through it: A[i, k] together with A[i, j] for all j.
+
+    None for other references, or if no closed form exists.
+    """
     if not is_in_one_innermost_row(references):
         return None
     chain = references[0].chain
@@ -79,14 +82,20 @@ def pinned_row_residency(references: Sequence[Reference]) -> Resident | None:
 
 
 def _measure_pinned_row(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Measure `row_with_pinned_entries`: it holds the lines of each reference, and fetches the row in each pass."""
+    """Bound the lines and misses of `pinned_row_residency`.
+
+    It holds the lines of each reference in an iteration, and fetches the row in each pass.
+    """
     depth = len(references[0].chain)
     space = sum((reference.lines(depth).largest.value for reference in references), ZERO)
     return FactoredProduct((space,)), group_footprint(references, depth - 1).total
 
 
 def row_prefix_residency(references: Sequence[Reference]) -> Resident | None:
-    """Pin the line of an entry while the innermost loop passes the row before it: A[i, k] for k < j, and A[i, j]."""
+    """Pin the line of an entry while the innermost loop passes the row before it: A[i, k] for k < j, and A[i, j].
+
+    None for other references, or if no closed form exists.
+    """
     array, chain = references[0].array, max((reference.chain for reference in references), key=len)
     if len(chain) < 2 or not array.aligned or not is_in_one_row(references, chain[-1]):
         return None
@@ -127,9 +136,10 @@ def _is_entry_line_steady(references: tuple[Reference, ...]) -> bool:
 
 
 def _measure_row_prefix(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Measure `up_to`: it holds a line of the row and one of the entry, and fetches the prefix in each pass.
+    """Bound the lines and misses of `row_prefix_residency`: it fetches the prefix in each pass.
 
-    The lines of the entries are fetched once while the loop around the row runs.
+    It holds a line of the row and one of the entry. The lines of the entries are fetched once while the loop around the
+    row runs.
     """
     row, entry = references[:2]
     along, inner = contiguous_dimension(row.array), row.chain[-1]
@@ -187,7 +197,10 @@ def _find_moved_dimension(reference: Reference, loop: Loop) -> int | None:
 
 
 def _find_lead(reference: Reference, first: Reference, loop: Loop, dimension: int) -> tuple[int, int] | None:
-    """Find the minimum and the maximum lead of a reference over `first` in a dimension, in iterations of `loop`."""
+    """Find the minimum and the maximum lead of a reference over `first` in a dimension, in iterations of `loop`.
+
+    None if the lead is not an integer that is the same in all iterations, or if the loop moves another dimension.
+    """
     interval, base = reference.place[dimension], first.place[dimension]
     if interval is None or base is None or _find_moved_dimension(reference, loop) != dimension:
         return None
@@ -204,7 +217,10 @@ def _find_lead(reference: Reference, first: Reference, loop: Loop, dimension: in
 def _measure_sweep(
     depth: int, references: tuple[Reference, ...], sweep: RowSweep
 ) -> tuple[FactoredProduct, FactoredProduct]:
-    """Measure a stencil: it holds the rows from the leading to the trailing reference, and fetches each line once."""
+    """Bound the lines and misses of a stencil that holds the rows from the leading to the trailing reference.
+
+    Each line is fetched once.
+    """
     outer = references[0].chain[:depth]
     space = FactoredProduct(
         (_count_live_rows(sweep) * _bound_lines_per_row(references) + _bound_lines_within_row(sweep),)

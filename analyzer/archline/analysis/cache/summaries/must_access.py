@@ -146,7 +146,7 @@ class SizeBounds(Protocol):
     """A prover of bounds on sizes."""
 
     def nonnegative(self, value: Poly) -> bool:
-        """Test whether a value is nonnegative."""
+        """Test whether a value is proved nonnegative."""
 
 
 @dataclass(eq=False)
@@ -348,7 +348,7 @@ def _derive_local_array_claims(body: FollowedBody, claims: Claims) -> ArrayClaim
 
 
 def _find_first_valid_claim(body: FollowedBody, array: Array, claims: Claims) -> MustTouchRegion | None:
-    """Find the first claim about a local array that holds and whose region can be nonempty."""
+    """Find the first claim about a local array that holds and whose region can be nonempty. None if there is none."""
     candidates = list_array_claims(array) if body.is_touched_on_all_paths(array, claims) else []
     return next(
         (claim for claim in candidates if body.can_be_nonempty(array, claim) and body.implies(array, claim, claims)),
@@ -512,7 +512,10 @@ class FollowedBody:
 
 
 def _follow_body(module: Module, algorithm: s.Algorithm, written: bool) -> FollowedBody | None:
-    """Lower a body and list its paths; None if it cannot be followed."""
+    """Lower a body and list its paths; None if it cannot be followed.
+
+    If `written`, accesses that only read are left out.
+    """
     try:
         with limit_effort(MAX_TERM_PRODUCTS, own=True):
             body = body_of(module, algorithm, MustLowering())

@@ -49,7 +49,7 @@ SubscriptEnd = tuple[Array, int, int]
 
 
 def derive_reached_boxes(body: RecursiveBody) -> ReachedBoxes | None:
-    """Derive the boxes that calls reach; None without indices, or if arrays are not passed whole."""
+    """Derive the boxes that calls reach; None if the recursion has no indices, or if calls pass parts of arrays."""
     if not body.scope.module.signatures[body.algorithm].indices:
         return None
     try:
@@ -126,7 +126,7 @@ class ReachedBoxes:
         )
 
     def _derive_end(self, end: SubscriptEnd) -> Poly | None:
-        """Derive the extreme subscript of a call at an end, times the end's sign; None without a proof."""
+        """Derive the extreme subscript of a call at an end, times the end's sign; None if no proof is found."""
         try:
             accessed = [tuple(case.iterate_extreme_subscripts(end)) for case in self.cases]
         except UnboundedError:
@@ -153,7 +153,7 @@ class ReachedBoxes:
             yield linear_combination(forms, numbers)
 
     def _is_proved(self, bound: Poly, accessed: Sequence[Sequence[Poly]]) -> bool:
-        """Prove that in every case the accesses, and the bounds of the calls, do not exceed the bound."""
+        """Test whether in every case the accesses, and the bounds of the calls, are proved not to exceed the bound."""
         for case, subscripts in zip(self.cases, accessed, strict=True):
             situation = self.build_situation(case.known)
             at_calls = (bound.substitute(call) for call in case.calls)

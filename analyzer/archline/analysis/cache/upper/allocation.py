@@ -103,7 +103,7 @@ def _build_cluster(
 
 
 def joint_residencies(references: Sequence[Reference]) -> Iterator[Resident | None]:
-    """Yield the residencies that hold references to one array jointly."""
+    """Yield the residencies that hold references to one array jointly. None for one without a closed form."""
     if len(references) > 1:
         yield from window_residencies(tuple(references))
         yield from stencil.stencil_residencies(references)
@@ -129,7 +129,8 @@ def group_by_array(references: Sequence[Reference]) -> list[list[Reference]]:
 def partition_references(references: Sequence[Reference]) -> Iterator[list[list[Reference]]]:
     """Yield partitions of the references to one array into parts that may be held jointly.
 
-    Parts are single references, all references, those with one walk, and those whose rows move alike at some depth.
+    Parts are single references, all references, references that advance together along a row, and references whose rows
+    move alike at some depth.
     """
     yield [[reference] for reference in references]
     if len(references) == 1:
@@ -248,7 +249,7 @@ class AllocationPlanner:
     def with_single_lines(self, plans: Iterable[AllocationPlan]) -> Iterator[AllocationPlan]:
         """Yield variants of plans in which residencies that save few misses are replaced by ones of at most a line.
 
-        The best plans for some capacity use up spare lines, which may be too many at another L.
+        The best plans for some capacity use up all lines, which may be too many at another L.
         """
         large = [numbers for point, numbers in zip(self.points, self._float_safe_values, strict=True) if point["L"] > 1]
         if not large:
@@ -388,7 +389,10 @@ class AllocationPlanner:
 
     @memoised
     def _held_regions(self, unit: Resident) -> tuple[tuple[int, ...], int | None]:
-        """The regions in which a residency holds lines, and the one in which it fetches at every access."""
+        """The regions in which a residency holds lines, and the one in which it fetches at every access.
+
+        The first is empty, or the second None.
+        """
         if unit.scratch:
             return (), self._regions.index(frozenset(map(id, unit.references[0].chain)))
         return self._regions_inside(unit.loop, unit.given_up), None
@@ -410,9 +414,10 @@ class AllocationPlanner:
 
     @memoised
     def _sum_region_lines(self, held: tuple[Resident, ...], anew: bool) -> Poly:
-        """The lines that residencies `held` in a region need, and a line if some residency fetches at every access.
+        """Add up the lines that residencies `held` in a region need.
 
-        Cached, as plans share most regions.
+        One more is for residencies that fetch at every access, if the region has some. Memoised, as plans share most
+        regions.
         """
         return sum_polynomials(unit.space for unit in held) + int(anew)
 
@@ -449,7 +454,7 @@ class AllocationPlanner:
         return tuple(number for number, region in inside if not any(id(outer) in region for outer in given_up))
 
     def _find_retentions(self, units: tuple[Resident, ...]) -> tuple[tuple[Retention, ...], ...]:
-        """Find for each array the retentions in spare lines; empty if that exceeds the effort limit."""
+        """Find for each array the retentions in lines that a plan leaves over; empty if that takes too much effort."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         try:
             with limit_effort(MAX_RETENTION_PRODUCTS, own=True):

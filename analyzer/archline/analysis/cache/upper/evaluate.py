@@ -78,7 +78,7 @@ NO_SAVING = Saving((), 0)
 
 
 def subtract_taken(spare: Sequence[Number], taken: TakenLines) -> list[Number]:
-    """Subtract the taken lines from the spare lines of each region."""
+    """Subtract the lines that are taken from the lines that a plan leaves over in each region (`spare`)."""
     remaining = list(spare)
     for lines, regions in taken:
         for region in regions:
@@ -135,7 +135,7 @@ class RetainClasses:
     regions: tuple[int, ...]
 
     def estimate_max_saving(self, point: PointCache, _: Sequence[Number]) -> float:
-        """Estimate the largest saving that is possible with any number of spare lines."""
+        """Estimate the largest saving that is possible with any number of lines that the plan leaves over."""
         fetched, instead, *_ = point.once(self, self.values)
         return max(0.0, to_float(fetched - instead))
 
@@ -154,7 +154,7 @@ class RetainClasses:
         return to_float(fetched - instead) * to_float(retained) / to_float(classes) if retained else 0.0
 
     def _count_fitting_classes(self, point: PointCache, spare: Sequence[Number]) -> Number:
-        """Count the classes that fit in the spare lines."""
+        """Count the classes that fit in the `spare` lines, which the plan does not need."""
         _, _, lines, once, classes = point.once(self, self.values)
         room = min([spare[region] for region in self.regions]) - once
         return max(0, min(classes, room // lines if lines else classes if room >= 0 else 0))
@@ -284,7 +284,7 @@ def to_float(value: Number) -> float:
 def best_retention(
     ranked: Sequence[RankedRetention], point: PointCache, spare: Sequence[Number]
 ) -> tuple[Retention, Saving] | None:
-    """Select the retention that saves most with all spare lines, the first of equal ones; None if none saves."""
+    """Select the retention that saves most with all `spare` lines, the first of equal ones; None if none saves."""
     max_saving, best_position, best = 0.0, 0, None
     for negated, position, retention in ranked:
         if -negated < max_saving:
@@ -303,8 +303,8 @@ def best_retention(
 class AllocationPlan:
     """One residency for each reference; if the lines that each region needs fit in the cache, io is at most `misses`.
 
-    A region is the set of loops around some references: lines held in a region compete for the cache. `find`
-    derives for each array the retentions that spare lines allow, which are needed only for values at sizes.
+    A region is the set of loops around some references: lines held in a region compete for the cache. `find` derives
+    for each array the retentions in lines that the plan does not need, which are needed only for values at sizes.
     """
 
     units: tuple[Resident, ...]
@@ -319,7 +319,7 @@ class AllocationPlan:
 
     @cached_property
     def retentions(self) -> tuple[tuple[Retention, ...], ...]:
-        """The retentions that spare lines allow, for each array."""
+        """The retentions in lines that the plan does not need, for each array."""
         return self.find()
 
 
@@ -333,7 +333,7 @@ class PlanUpperBound:
     def at(self, sizes: Mapping[str, int], spare: bool = True) -> int:
         """Evaluate the bound at sizes, Z and L; Z >= L. Raises EvaluationError.
 
-        With `spare`, spare lines of a plan retain parts of arrays.
+        With `spare`, lines of the cache that a plan does not need retain parts of arrays.
         """
         point = self.point(sizes)
         fitting = list(self.fitting_plans(point))
@@ -363,7 +363,7 @@ class PlanUpperBound:
         return CompiledBounds(tuple(sorted(names)), self.facts.restore)
 
     def fitting_plans(self, point: PointCache) -> Iterator[tuple[AllocationPlan, Number, list[Number]]]:
-        """Yield the plans that fit, with their misses and the spare lines of each region."""
+        """Yield the plans that fit, with their misses and the lines that they leave over in each region."""
         capacity = point.sizes["Z"] // point.sizes["L"]
         for plan in self.plans:
             spare = [capacity - need for need in point.at(plan, plan.needs)]
@@ -386,7 +386,7 @@ class PlanUpperBound:
 
 @record(eq=False)
 class PlanWithSpareLines:
-    """A plan that fits at a point: its misses, spare lines by region, and ranked retentions by array.
+    """A plan that fits at a point: its misses, the lines left over by region, and ranked retentions by array.
 
     `hope` estimates the fewest misses that retentions can achieve.
     """
@@ -398,7 +398,7 @@ class PlanWithSpareLines:
 
     @classmethod
     def of(cls, point: PointCache, plan: AllocationPlan, bound: Number, spare: list[Number]) -> PlanWithSpareLines:
-        """Rank the retentions of a plan for its spare lines."""
+        """Rank the retentions of a plan for the lines that it leaves over (`spare`)."""
         groups = [point.rank_retentions(group, spare) for group in plan.retentions] if any(spare) else []
         # The saving of a retention is divided equally among its references.
         shares: dict[Reference, float] = {}
@@ -409,7 +409,7 @@ class PlanWithSpareLines:
         return cls(bound, spare, groups, hope if isfinite(hope) else -inf)
 
     def at(self, point: PointCache, rows: bool) -> Number:
-        """Evaluate the bound with retentions in the spare lines, among them those of rows if `rows`."""
+        """Evaluate the bound with retentions in the lines left over, among them those of rows if `rows`."""
         bound, spare = self.bound, self.spare
         groups = [[entry for entry in ranked if rows or isinstance(entry[2], RetainClasses)] for ranked in self.groups]
         # Lines go to the retention that saves most for each line; the rest goes to other arrays or references.

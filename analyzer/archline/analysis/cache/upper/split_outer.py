@@ -40,7 +40,10 @@ Sizes = Mapping[str, int]
 
 @record(eq=False)
 class SplitLoopBound:
-    """An upper bound from splitting the outermost loop; `planner` and `whole` belong to the unsplit program."""
+    """An upper bound from splitting the outermost loop.
+
+    `planner` and `whole` have the allocation plans and the bound of the program without the split.
+    """
 
     planner: AllocationPlanner
     whole: PlanUpperBound
@@ -70,7 +73,8 @@ class SplitLoopBound:
     def misses_of_parts(self, point: Sizes, iteration: int, spare: bool = True) -> tuple[int, int]:
         """Bound the misses before `iteration` (not the first one) and from it on.
 
-        Raises EvaluationError where no plan fits.
+        With `spare`, lines that a plan does not need retain parts of arrays. Raises EvaluationError where no plan
+        fits.
         """
         assert self.parts is not None
         split_point = {**point, SPLIT_ITERATION: iteration}
@@ -85,7 +89,10 @@ class SplitLoopBound:
 
     @cached_property
     def loop(self) -> Loop | None:
-        """The outermost loop of the deepest nest in which it determines the bounds of inner loops."""
+        """The outermost loop of the deepest nest in which it determines the bounds of inner loops.
+
+        None if no nest is of this kind.
+        """
         chains = [
             reference.chain
             for reference in self.planner.references
@@ -106,7 +113,7 @@ class SplitLoopBound:
         return (first, second) if first.plans and second.plans else None
 
     def _derive_phase_bound(self, loop: Loop, below: bool) -> PlanUpperBound:
-        """Derive the upper bound of the phase before or after the split."""
+        """Derive the upper bound of the phase before the split (`below`) or after it."""
         splitter = IndexSetSplitter(SPLIT_ITERATION, Bounds((loop.lo + 1,), (loop.hi - 1,)))
         side = LoopSide(loop, Poly.symbol(SPLIT_ITERATION), below)
         references = [

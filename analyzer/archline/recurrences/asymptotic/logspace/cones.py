@@ -338,7 +338,7 @@ class LogNames:
 
     @property
     def unit_term(self) -> LogMonomial:
-        """The term 1."""
+        """The term 1: all its exponents are 0."""
         return LogMonomial((ZERO,) * len(self.all))
 
     def read_power(self, base: s.Expr, exponent: Number) -> tuple[LogMonomial, ...]:

@@ -163,7 +163,7 @@ class RecursionState:
         )
 
     def _find_most_violated(self, failed: list[LogInequality]) -> LogInequality:
-        """Return the failed row that is farthest from holding, usually the last to change its sign."""
+        """Return the failed row that is farthest from holding, in floats; usually it is the last to change its sign."""
         if len(failed) == 1:
             return failed[0]
         inner = self._region.interior_point()
@@ -369,7 +369,7 @@ class PathCosts:
 
     @property
     def region(self) -> RayCone:
-        """The region of the path."""
+        """The region of root sizes from which the path starts."""
         return self.path.region
 
 

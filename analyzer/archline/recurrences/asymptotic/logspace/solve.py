@@ -283,7 +283,7 @@ class _GrowthChecker:
         self._other = growths[-1]
 
     def compute_log_ratio(self, point: Point) -> float | None:
-        """Return log2 of value/growth at sizes 2^point; None if it cannot be evaluated or facts exclude the sizes."""
+        """Return about log2(value/growth) at sizes 2^point; None if it has no value or facts exclude the sizes."""
         sizes = {name: 2.0**x for name, x in zip(self._names, point, strict=True)}
         try:
             case = int(float(self._evaluate(self._sorter, sizes))) - 1
@@ -322,7 +322,7 @@ def _build_case_selector(problem: RealRecurrence, system: LogSystem) -> RealRecu
 
 
 def _compute_log2(value: Number) -> float | None:
-    """Return log2 of a value, None if it is 0. Raises EvaluationRefusedError if it is infinite."""
+    """Return log2 of a value in floating point, None if it is 0. Raises EvaluationRefusedError if it is infinite."""
     if not value.is_finite():
         raise EvaluationRefusedError("a value is infinite")
     return float(value.log()) / log(2) if value > 0 else None
@@ -460,7 +460,10 @@ def _build_answer(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str
 
 
 def _bracket_growth(growth: s.Expr, system: LogSystem) -> tuple[s.Expr, s.Expr] | None:
-    """Return bounds of the growth with exponents of nodes rounded down and up, if these are known to nine digits."""
+    """Return bounds of the growth with exponents of nodes rounded down and up, if these are known to nine digits.
+
+    None if no exponent was rounded.
+    """
     low = high = growth
     for step in (rule.step for rule in system.rules if rule.step is not None):
         digits = str(step.nodes).removeprefix("-")

@@ -85,7 +85,10 @@ _MaxOfMins: TypeAlias = tuple[tuple[tuple[Vector, float], ...], ...]
 
 
 def _read_comparison(small: s.Expr, great: s.Expr, names: LogNames, *, strict: bool = False) -> Alternatives:
-    """Convert small <= great to alternatives: each part of `small` is at most some part of `great`."""
+    """Convert small <= great to alternatives: each part of `small` is at most some part of `great`.
+
+    If `strict`, convert small < great instead, as <= with a slightly smaller constant.
+    """
     scale = 1 - STRICT_COMPARISON_MARGIN if strict else 1.0
     result: Alternatives = ((),)
     upper = _read_side(great, names)
@@ -213,7 +216,7 @@ class SelfCalls:
 
     @cached_property
     def log2_decreases(self) -> tuple[float, ...]:
-        """The decrease of the binary logarithm of each name in one level."""
+        """The decrease of the binary logarithm of each name in one level, in floating point."""
         return tuple(approximate(speed) * self.length for speed in self.direction)
 
 
@@ -355,7 +358,10 @@ class _CaseReader:
         return (*parts, *[ZERO] * (len(self._names.all) - len(ratios))), factor
 
     def _find_ratio(self, index: int, argument: s.Expr) -> fmpq:
-        """Return size/argument. Raises OutOfReachError if it is not constant."""
+        """Return size/argument. Raises OutOfReachError if it is not constant.
+
+        The size is the one with number `index`, the argument its value in a call.
+        """
         name = self._names.all[index]
         parsed = None
         with suppress(OutOfReachError):

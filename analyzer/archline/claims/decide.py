@@ -67,7 +67,7 @@ def decide_claims(
 ) -> tuple[Verdict, ...]:
     """Decide all claims of an algorithm, or those in `ensures`, and return their verdicts in order.
 
-    The `facts` are conditions without which no run ends (None: those of `assumed_facts`).
+    The `facts` are conditions without which no run ends (None: those of `list_assumed_size_facts`).
     """
     ensures = algorithm.ensures if ensures is None else ensures
     scope = replace(declared_scope(module, algorithm), reads_decimals=True)
@@ -134,7 +134,9 @@ def _by_unrolling(asked: ClaimQuery) -> Verdict | None:
 
 
 def _try_tactics(asked: ClaimQuery) -> Verdict:
-    """Decide a claim by the tactics for its relation and for the bounds that are known."""
+    """Decide a claim by the tactics for its relation and for the bounds that are known, and add evidence; a growth
+    claim that fails also gets a guard under which it is proved, if there is one.
+    """
     cost, claim = asked.cost, asked.claim
     undefined = _refute_undefined_claim(asked) if asked.is_comparison else None
     if undefined is not None:
@@ -168,7 +170,9 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
 
 
 def _add_evidence(verdict: Verdict, asked: ClaimQuery) -> Verdict:
-    """Add to a verdict, unless it is `holds`, the derived cost as text and the sizes that decide the claim."""
+    """Add to a verdict, unless it is `holds`, the derived cost as text, and of the counterexample, if any, the sizes
+    that the claim or the cost depends on.
+    """
     if verdict.outcome == "holds":
         return verdict
     # Under facts about the cache, the bound to show is that of the largest cache that they imply.
@@ -183,7 +187,7 @@ def _add_evidence(verdict: Verdict, asked: ClaimQuery) -> Verdict:
 
 
 def _find_claimed_cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
-    """Return the cost that a claim bounds; None if it is not derived."""
+    """Return the cost of the claim's metric, or the time on its number of processors; None if it is not derived."""
     if ensures.processors is not None:
         return time_cost(costs, Poly.symbol(ensures.processors.id), ensures.processors.id)
     return costs.metrics.get(ensures.metric)

@@ -80,6 +80,7 @@ class IoGrowthClaim:
         return replace(verdict, proofs=proofs)
 
     def _decide_upper_claim(self) -> GrowthVerdict:
+        """Decide an O claim by the bounds, or else in cases around the length of a line."""
         verdict = self._decide_by_bounds("O", self._iterate_bounds_for_big_o())
         return verdict if verdict.outcome != "unknown" else self._decide_around_line_length() or verdict
 
@@ -98,7 +99,9 @@ class IoGrowthClaim:
         return GrowthVerdict("unknown", neither or reason)
 
     def _iterate_bounds_for_omega(self) -> Iterator[_BoundsByCase]:
-        """Yield the bounds from which to decide an Omega claim: by loop, of any schedule, of the recurrence."""
+        """Yield the bounds from which to decide an Omega claim: without a recurrence the lower bounds of the written
+        schedule; that of any schedule; and the upper growth of a recurrence, which can refute it.
+        """
         if self.cost.upper_growths is None:
             for lower in (self.cost.lower, *(bound.value for bound in self.cost.by_loop)):
                 yield self._make_bounds(self.known, lower, self.cost.upper)
@@ -139,6 +142,7 @@ class IoGrowthClaim:
         yield replace(accesses, proof="proved for all sizes, in any cache")
 
     def _make_bounds(self, known: Facts, lower: Poly | None, upper: Poly | None) -> _BoundsByCase:
+        """Return the growth, piece by piece, of the cost with these two bounds and no other bounds than those of cases."""
         bounds = tuple(bound for bound in self.cost.bounds if bound.where.cases)
         cost = replace(self.cost, lower=lower, upper=upper, upper_growths=None, bounds=bounds)
         return _BoundsByCase(build_growth_pieces(self.costs, cost, self.facts, known))

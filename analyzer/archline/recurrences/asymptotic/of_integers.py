@@ -83,6 +83,7 @@ class OneSidedRecurrence:
 
     @property
     def _function(self) -> SizeFunction:
+        """The function that bounds the cost from this side."""
         return self.recurrence.most if self.upper else self.recurrence.least
 
     @cached_property
@@ -114,6 +115,7 @@ class OneSidedRecurrence:
 
     @cached_property
     def _steps(self) -> list[Transition]:
+        """The alternatives of all cases, with and without calls, that together bound the function."""
         function = self._function
         foreign = self.recurrence.foreign(self.upper)
         try:
@@ -148,6 +150,9 @@ class OneSidedRecurrence:
         )
 
     def _read_argument(self, call: a.AppliedFunction) -> CallArgument:
+        """Read the size of a call as r*n with its bounded offset dropped, or as n - c. Raises OutOfReachError for
+        others.
+        """
         (size_of_call,) = (
             value for name, value in zip(self._function.parameters, call.arguments, strict=True) if name == self.size
         )
@@ -268,12 +273,16 @@ def _iterate_defined_sizes(function: SizeFunction) -> Iterator[s.Fact]:
 
 
 def _build_case(function: SizeFunction, equation: Equation, upper: bool, added: ForcingGrowth) -> EquationCase:
+    """Build a case over real sizes; conditions of branches that are not taken are left out."""
     conditions = [_read_condition(decision, function) for decision in equation.decisions if decision.taken]
     condition = reduce(lambda x, y: build.binary("and", x, y), conditions) if conditions else None
     return EquationCase(_build_value(function, equation, upper, added), condition)
 
 
 def _read_condition(decision: Decision, function: SizeFunction) -> s.Expr:
+    """Return the condition of a branch that is taken, `n == c` as `n <= c`. Raises OutOfReachError if it depends on
+    data.
+    """
     condition = decision.condition
     if not s.names(condition) <= frozenset(function.parameters):
         raise OutOfReachError("one of its conditions depends on data, not only on sizes")

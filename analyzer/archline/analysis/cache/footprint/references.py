@@ -65,7 +65,9 @@ def build_references(found: Iterator[tuple[Access, Chain]], facts: Facts, traffi
 
 
 def _is_same_row_neighbour(access: Access, members: Sequence[Access], along: int) -> bool:
-    """Test whether an access is to the row of a group, at most `MAX_SUBSCRIPT_DISTANCE` words from the first access."""
+    """Test whether an access is to the row of a group, at most `MAX_SUBSCRIPT_DISTANCE` words from the first access, or
+    follows the same data-dependent walk along the row.
+    """
     first = members[0]
     # Two data-dependent subscripts may be any elements, unless both follow one walk along a row.
     shares_walk = access.walk is not None and access.walk == first.walk
@@ -83,7 +85,9 @@ def _is_same_row_neighbour(access: Access, members: Sequence[Access], along: int
 
 
 def _joint_hull(array: Array, members: Sequence[Access]) -> tuple[ClosedInterval | None, ...]:
-    """Return for each dimension the interval of subscripts that contains all accesses; None if it depends on data."""
+    """Return for each dimension the interval of subscripts that contains all accesses; for a subscript that depends on
+    data, the interval of its possible values, None if unknown.
+    """
     result: list[ClosedInterval | None] = []
     for dimension in range(len(array.extents)):
         places = [member.place[dimension] for member in members]
@@ -106,7 +110,9 @@ class LoopSide:
     below: bool
 
     def range(self, facts: Facts) -> tuple[Poly, Poly]:
-        """Return the first iteration of the loop on this side, and the one after its last."""
+        """Return the first iteration of the loop on this side, and the one after its last; an empty side begins and
+        ends at the same iteration of the loop.
+        """
         lo, hi = self.loop.lo, self.loop.hi
         # An empty side begins and ends at the end, so that the hull of several ranges does not grow.
         if self.below:
@@ -172,7 +178,9 @@ class IndexSetSplitter:
         return self._facts[key][1]
 
     def _split_loop(self, loop: Loop, rule: LoopSide | None, first: str | None) -> Loop:
-        """Restrict a loop to one side. Memoised for each loop and side, so that references share the result."""
+        """Add the facts of one side to a loop, and restrict it to the side if it is the loop of `rule`. Memoised, so
+        that references share the result.
+        """
         key = loop, rule if rule is not None and rule.loop.variable in loop.inside.bounds else None
         if key not in self._loops:
             facts, within = (self.facts(facts_, rule, first) for facts_ in (loop.facts, loop.inside))
@@ -231,7 +239,9 @@ def _loop_variables(chain: Chain) -> Counters:
 
 
 def _bound_by_integer(value: Poly, counters: Counters, upper: bool) -> Poly:
-    """Bound a value by an integer without floors of `counters`, from above if `upper`; else return the value."""
+    """Bound a value by an integer without floors of `counters`, from above if `upper`, else from below; return the
+    value itself if no bound is found.
+    """
     bound = replace_atoms_by_bounds(value, lambda atom: find_floor_by_number(atom, counters), Facts(), upper)
     if bound is None or bound == value:
         return value

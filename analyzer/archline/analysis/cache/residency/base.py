@@ -152,7 +152,7 @@ def _collect_loop_variables(references: tuple[Reference, ...]) -> frozenset[str]
 
 
 def keep_if_closed_form(unit: Resident) -> Resident | None:
-    """Return the residency if its lines and misses have closed forms in sizes, and otherwise None."""
+    """Return the residency if its lines and misses have closed forms in sizes, without loop variables; otherwise None."""
     try:
         with limit_residency_effort():
             names = unit.space.names | unit.misses.names
@@ -240,7 +240,9 @@ def is_in_one_innermost_row(references: Sequence[Reference]) -> bool:
 
 
 def is_in_one_row(references: Sequence[Reference], loop: Loop) -> bool:
-    """Test whether all references access one row throughout a loop."""
+    """Test whether all references are known to access one row throughout a loop; false for other layouts than rows and
+    for subscripts that depend on data.
+    """
     array, rows = references[0].array, get_row_subscripts(references[0])
     if array.layout == "zmorton" or array.moves or array.strided:
         return False

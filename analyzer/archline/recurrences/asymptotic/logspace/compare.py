@@ -208,7 +208,11 @@ def is_theta_of(formula: Formula, terms: Sequence[LogMonomial], region: RayCone)
 
 
 class _FormulaSearch:
-    """Searches for a formula, a max of mins."""
+    """Searches for a formula, a max of mins, that equals the largest term of each piece.
+
+    `_above` has, for each term of each piece, the terms that are at least that term where it is the greatest: the
+    groups to choose from.
+    """
 
     def __init__(self, pieces: TermsByRegion, others: Iterable[LogMonomial]) -> None:
         self._pieces = pieces
@@ -237,7 +241,9 @@ class _FormulaSearch:
         return all(_is_group_below(group, terms, region) for region, terms in self._pieces)
 
     def _covers_all_terms(self, groups: Sequence[MinimumGroup]) -> bool:
-        """Test whether for each term of each piece some group has only terms above it."""
+        """Test whether for each term of each piece some group has only terms that are above it where it is the
+        greatest.
+        """
         members = [frozenset(group) for group in groups]
         return all(any(group_ <= above for group_ in members) for above in map(frozenset, self._above))
 
@@ -380,4 +386,5 @@ def _is_logarithm(expr: s.Expr) -> bool:
 
 
 def _make_sort_key(term: LogMonomial) -> tuple[object, ...]:
+    """Sort simple terms first, and equally simple ones by falling powers."""
     return (*complexity_key(term)[:-2], [-approximate(x) for x in term.powers])

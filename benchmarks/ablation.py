@@ -31,7 +31,7 @@ from archline.analysis.cache.upper.allocation import AllocationPlanner
 from archline.analysis.cache.upper.evaluate import RetainClasses, RetainRows
 from archline.analysis.cache.upper.split_outer import SplitLoopBound
 from archline.analysis.cost import enclose_cost
-from archline.cli.main import collect_seldom
+from archline.cli.main import reduce_garbage_collection
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate_fact
 from archline.language import syntax as s
@@ -141,7 +141,7 @@ def grown(before: Bounds, after: Bounds) -> list[Fraction]:
 
 def main() -> None:
     """Read the options and print the table."""
-    collect_seldom()
+    reduce_garbage_collection()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="files with this in their path")
     parser.add_argument("--every", type=int, default=1, help="take each so many-th algorithm")

@@ -24,7 +24,7 @@ from common import ROOT, machine, parsed, times
 
 from archline.analysis.analyse import derive
 from archline.api.algorithms import Algorithm, algorithm
-from archline.cli.main import collect_seldom
+from archline.cli.main import reduce_garbage_collection
 from archline.language.call_graph import has_recursion
 from archline.language.loader import load_path
 
@@ -137,7 +137,7 @@ def cold_processes(repeat: int, *, grids: bool) -> None:
 
 def main() -> None:
     """Read the options and print the report."""
-    collect_seldom()
+    reduce_garbage_collection()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5, help="runs, of which the fastest counts")
     parser.add_argument("--only", default="", help="algorithms with this in their names")

@@ -22,7 +22,7 @@ from common import ROOT, machine, parsed
 from archline.analysis.cache.analyse import derive_io_cost
 from archline.analysis.cache.samples import choose_sample_points
 from archline.analysis.cost import enclose_cost
-from archline.cli.main import collect_seldom
+from archline.cli.main import reduce_garbage_collection
 from archline.expr.intervals import EvaluationError
 from archline.ir.declarations import declared_scope
 from archline.language.call_graph import has_recursion
@@ -58,7 +58,7 @@ def seconds(path: Path, name: str, repeat: int) -> tuple[float, float]:
 
 def main() -> None:
     """Read the options and print the report."""
-    collect_seldom()
+    reduce_garbage_collection()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=3, help="runs, of which the fastest counts")
     parser.add_argument("--only", default="", help="files with this in their path")

@@ -19,7 +19,7 @@ from typing import Any
 
 from common import ROOT, machine, parsed, times
 
-from archline.cli.main import collect_seldom
+from archline.cli.main import reduce_garbage_collection
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve
 
@@ -120,7 +120,7 @@ def against_sympy(repeat: int) -> None:
 
 def main() -> None:
     """Read the options and print the report."""
-    collect_seldom()
+    reduce_garbage_collection()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5, help="runs, of which the fastest counts")
     options = parsed(parser, repeat=1)

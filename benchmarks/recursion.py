@@ -17,7 +17,7 @@ from common import machine, parsed, times
 from archline.analysis.analyse import clear_cost_caches, derive
 from archline.api.algorithms import Algorithm, algorithm
 from archline.claims.decide import decide_claims
-from archline.cli.main import collect_seldom
+from archline.cli.main import reduce_garbage_collection
 from archline.language.call_graph import find_recursive_component
 from archline.language.loader import list_stdlib_modules, load_target
 
@@ -82,7 +82,7 @@ def against_sympy(repeat: int) -> None:
 
 def main() -> None:
     """Read the options and print the report."""
-    collect_seldom()
+    reduce_garbage_collection()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=3, help="runs, of which the fastest counts")
     parser.add_argument("--all", action="store_true", help="every recursive algorithm of the library")

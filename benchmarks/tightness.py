@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Cost
-from archline.cli.main import collect_seldom
+from archline.cli.main import reduce_garbage_collection
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate_fact
 from archline.language import syntax as s
@@ -174,7 +174,7 @@ def generated(count: int) -> None:
 
 def main() -> None:
     """Read the options and print the report."""
-    collect_seldom()
+    reduce_garbage_collection()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generated", type=int, metavar="PROGRAMS", help="this many generated programs instead")
     parser.add_argument("--without", action="append", default=[], metavar="NAME", help="leave an algorithm out")

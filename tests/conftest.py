@@ -10,7 +10,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from archline.api import result_cache
-from archline.cli.main import call_in_large_stack_chunk, collect_seldom
+from archline.cli.main import call_in_large_stack_chunk, reduce_garbage_collection
 from effort import EFFORT, drawn
 from shared import share
 
@@ -26,7 +26,7 @@ settings.register_profile("explore", settings.get_profile("steady"), derandomize
 settings.register_profile("unshrunk", settings.get_profile("steady"), phases=(Phase.explicit, Phase.generate))
 settings.load_profile("steady")
 # What tests share are a million objects and more: to look through them took an eighth of the time.
-collect_seldom()
+reduce_garbage_collection()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -54,10 +54,10 @@ def test_costs_under_facts_are_those_of_a_run(target: str, fact: str) -> None:
 
 def test_a_fact_of_the_outermost_call_is_checked_there_alone() -> None:
     from archline.api.running import run_at
-    from archline.costs.sizes import from_python
+    from archline.costs.sizes import convert_python_values
 
     narrowed = al.algorithm("sort.mergesort::mergesort").assuming("n >= 20")
-    assert run_at(narrowed, from_python({"n": 20}), al.Cache(Z=64, L=4)).counts.io
+    assert run_at(narrowed, convert_python_values({"n": 20}), al.Cache(Z=64, L=4)).counts.io
     with pytest.raises(ArchlineError, match="n >= 20"):
         narrowed.run(a=[2.0, 1.0])
 

@@ -106,7 +106,7 @@ def test_no_processor_has_more_products_than_is_assumed(target):
             # Elsewhere blocks are filled up with zeros, whose products are no products of the problem.
             at["m"] = at["m"] * at["g"]
         run = algorithm.run(at)
-        point = bounds.add_processors(run.sizes)
+        point = bounds.with_processor_count(run.sizes)
         n, m, p = (at.get(name, at["n"]) for name in "nmp")
         most = Fraction(n * m * p) / point["P"]
         if target.endswith("cannon_unequal"):

@@ -15,7 +15,7 @@ import scipy.sparse
 
 import archline as al
 from archline.compare.verdicts import DEPENDS, EXECUTED, OPEN, PROVED, THIN, PointVerdict, judge_estimates
-from archline.costs.sizes import from_python
+from archline.costs.sizes import convert_python_values
 from archline.energy.answers import derive_numeric
 from archline.energy.caches import Settings
 from archline.energy.estimates import Estimate, estimate_amounts
@@ -105,7 +105,9 @@ class Case:
         """Those of the derived bounds."""
         settings = Settings(self.cache, chosen_cache=True)
         first, second = (
-            derive_numeric(subject(target), self.machine, find_model(self.model), from_python(at), settings).estimate
+            derive_numeric(
+                subject(target), self.machine, find_model(self.model), convert_python_values(at), settings
+            ).estimate
             for target, at in zip(self.targets, self.sizes, strict=True)
         )
         assert first is not None

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from archline.analysis.cache.lru import client as solve
 from archline.analysis.cache.lru.client import LruUnavailable, derive_lru_counts
-from archline.analysis.cache.lru.distribution import LruCounts, bound_optimal_misses, evaluate_piecewise
+from archline.analysis.cache.lru.distribution import LruCounts, bound_optimal_misses_below, evaluate_piecewise
 from archline.analysis.cache.lru.schedule import build_count_problem
 from archline.execution.cache import CompactTrace, compact, lru, optimal, stack_distances, streamed
 from archline.execution.cache.streamed import SPARE
@@ -66,9 +66,9 @@ BY_LINES = ("dense.gemv::gemv", "dense.matmul::matmul_ikj", "dense.trisolv::tris
 
 def counted(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) -> LruCounts:
     """The counts, without a process of their own."""
-    from archline.analysis.cache.lru.count import count_by_distance
+    from archline.analysis.cache.lru.count import count_accesses_by_distance
 
-    return pickle.loads(pickle.dumps(count_by_distance(build_count_problem(module, algorithm, point))))
+    return pickle.loads(pickle.dumps(count_accesses_by_distance(build_count_problem(module, algorithm, point))))
 
 
 def of(text: str) -> tuple[Module, s.Algorithm]:
@@ -218,7 +218,7 @@ def test_lru_bounds_optimal_replacement(seed: int) -> None:
     for capacity in range(1, trace.distinct + 1):
         best = optimal(trace, capacity).io
         for lines in range(capacity, trace.distinct + 2):
-            found = bound_optimal_misses(lru(trace, lines).io, lines, capacity)
+            found = bound_optimal_misses_below(lru(trace, lines).io, lines, capacity)
             assert found <= best
             # The theorem for caches that begin empty.
             assert found * lines >= lru(trace, lines).io * (lines - capacity + 1)
@@ -228,9 +228,9 @@ def test_the_bound_is_attained() -> None:
     """C + 1 lines in turn: LRU with C' = C + 1 has them all, one of C lines fetches at every access, the optimum once
     in C accesses."""
     trace = compact(np.array(list(range(5)) * 100))
-    assert bound_optimal_misses(lru(trace, 4).io, 4, 4) == 4 + 124
+    assert bound_optimal_misses_below(lru(trace, 4).io, 4, 4) == 4 + 124
     assert optimal(trace, 4).io == 4 + 124
-    assert bound_optimal_misses(0, 4, 2) == 0
+    assert bound_optimal_misses_below(0, 4, 2) == 0
 
 
 @with_isl

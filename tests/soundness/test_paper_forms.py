@@ -87,7 +87,7 @@ def test_what_vanishes_is_0_and_a_sign_is_that_of_the_value(left: str, right: st
     scale = 1e-6 * max(1.0, *map(abs, values))  # type: ignore[arg-type]
     if forms.is_zero(form):
         assert abs(gap) <= scale
-    sign = forms.find_sign(form)
+    sign = forms.compute_sign(form)
     assert sign is None or sign * gap >= -scale
 
 

@@ -16,7 +16,7 @@ from flint import arb
 from archline.algebra.evaluate.formulas import BALL_ARITHMETIC, EvaluationRefusedError
 from archline.expr.text import format_expression
 from archline.recurrences.asymptotic.evaluate import Evaluator
-from archline.recurrences.asymptotic.logspace.solve import solve_in_log_space
+from archline.recurrences.asymptotic.logspace.solve import solve_recurrence_in_log_space
 from archline.recurrences.asymptotic.problem import Answer, RealRecurrence, Refused, SolvedGrowth
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve
@@ -158,7 +158,7 @@ def _point(found: Sample, rates: dict[str, float], scale: int, draw: random.Rand
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_the_growth_agrees_with_the_recurrence_over_four_scales(seed: int) -> None:
     found = sample(seed)
-    answer = solve_in_log_space(parse_recurrence(found.text, found.where))
+    answer = solve_recurrence_in_log_space(parse_recurrence(found.text, found.where))
     assert isinstance(answer, SolvedGrowth), f"{found.text} {found.where}: {answer}"
     moved, rates = drift(found, answer, seed)
     assert moved <= NOISE, f"{found.text} {found.where} -> {answer.growth} {answer.regimes} drifts at {rates}"
@@ -167,7 +167,7 @@ def test_the_growth_agrees_with_the_recurrence_over_four_scales(seed: int) -> No
 @pytest.mark.parametrize("seed", range(1000, 1016))
 def test_cases_of_different_costs_agree_too_or_jump(seed: int) -> None:
     found = sample(seed, apart=True)
-    answer = solve_in_log_space(parse_recurrence(found.text, found.where))
+    answer = solve_recurrence_in_log_space(parse_recurrence(found.text, found.where))
     if isinstance(answer, Refused):
         assert answer.reason.startswith("the growth is discontinuous at"), found.text
     else:
@@ -181,7 +181,7 @@ def survey(first: int, last: int) -> None:
     refused = 0
     for seed in range(first, last):
         found = sample(seed)
-        answer = solve_in_log_space(parse_recurrence(found.text, found.where))
+        answer = solve_recurrence_in_log_space(parse_recurrence(found.text, found.where))
         if isinstance(answer, Refused):
             refused += 1
             print(f"{seed} refused: {answer.reason}: {found.text} {found.where}")

@@ -38,10 +38,12 @@ def _renamed(text: str, random: random.Random) -> str:
     (item,) = parse_program(Source("", text)).items
     if not isinstance(item, s.Algorithm):
         return text
-    names = {each.name for each in item.parameters} | {each.name for each in item.grid} | s.find_set_names(item.body)
+    names = (
+        {each.name for each in item.parameters} | {each.name for each in item.grid} | s.find_assigned_names(item.body)
+    )
     names |= {each.id for part in item.parameters for each in s.nodes(part) if isinstance(each, s.Name)}
     methods = {word for node in s.nodes(item.body) if isinstance(node, s.Clause) for word in s.names(node.values)}
-    names -= {*CONTEXTUAL, *(methods - s.find_set_names(item.body)), "P", "Z", "L", "K", "pi"}
+    names -= {*CONTEXTUAL, *(methods - s.find_assigned_names(item.body)), "P", "Z", "L", "K", "pi"}
     chosen = [name for name in sorted(names) if random.random() < 0.7]
     free = [each for each in (f"{letter}{number}" for letter, number in product("qwa", range(50))) if each not in text]
     fresh = random.sample(free, len(chosen))

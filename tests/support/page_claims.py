@@ -12,7 +12,7 @@ from typing import Any
 import archline as al
 from archline.api.algorithms import Algorithm
 from archline.api.costs import CostReport
-from archline.costs.sizes import from_python
+from archline.costs.sizes import convert_python_values
 from archline.expr.values import bounds_of_value, evaluate, evaluate_fact
 from archline.language.metrics import METRICS
 from archline.language.parser import parse_expression
@@ -181,7 +181,7 @@ def disagreements_at(algorithm: Algorithm, sizes: Mapping[str, int], cache: al.C
     for metric in metrics:
         report = report.including(metric)
     of_cache = {} if cache is None else {"Z": cache.Z, "L": cache.L}
-    point = report.point_of_run(from_python({**sizes, **of_cache}))
+    point = report.point_of_run(convert_python_values({**sizes, **of_cache}))
     view = report.view(point)
     shown = values_of_page(documents.markdown(page.make_page(view, report.metrics)))
     written = json.loads(render(full.make_json_document(view)))["costs"]

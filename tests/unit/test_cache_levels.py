@@ -17,7 +17,7 @@ from archline.api.modules import loads
 from archline.api.pictures import roofline
 from archline.api.running import run
 from archline.energy.caches import Settings
-from archline.energy.estimates import estimate_amounts, find_default_model
+from archline.energy.estimates import choose_default_model, estimate_amounts
 from archline.energy.machine_files import machine
 from archline.energy.machines import Machine, read_parameters
 from archline.energy.models import find_model, load_models
@@ -348,25 +348,25 @@ def test_comparisons_take_levels(tmp_path: Path) -> None:
 def test_the_usual_model_is_the_first_that_a_machine_feeds(tmp_path: Path) -> None:
     two = of_text(tmp_path, SHEET)
     plain = of_text(tmp_path, SHEET.split("[level")[0])
-    assert find_default_model([two], at_sizes=True).name == "roofline+levels"
-    assert find_default_model([two], at_sizes=False).name == "roofline"
-    assert find_default_model([plain], at_sizes=True).name == "roofline"
-    assert find_default_model([two, plain], at_sizes=True).name == "roofline"
+    assert choose_default_model([two], at_sizes=True).name == "roofline+levels"
+    assert choose_default_model([two], at_sizes=False).name == "roofline"
+    assert choose_default_model([plain], at_sizes=True).name == "roofline"
+    assert choose_default_model([two, plain], at_sizes=True).name == "roofline"
     for fed in ("gtx-580", "xeon-e5-2650l-v3"):
-        assert find_default_model([machine(fed)], at_sizes=True).name == "ice"
+        assert choose_default_model([machine(fed)], at_sizes=True).name == "ice"
     # Of none that can be fed, the one that lacks the least: a bandwidth.
-    assert find_default_model([machine("jaketown")], at_sizes=True).name == "roofline"
+    assert choose_default_model([machine("jaketown")], at_sizes=True).name == "roofline"
     # Levels are the first where they are known; the time of unlimited cores is the last.
     a100 = machine("a100-sxm4-40gb")
     found = [
-        find_default_model([a100], at_sizes=sizes, asked=each).name
+        choose_default_model([a100], at_sizes=sizes, asked=each).name
         for sizes in (True, False)
         for each in ("energy", "time")
     ]
     assert found == ["roofline+levels", "roofline+levels", "ice", "roofline"]
     for asked in ("time", "power", "energy_delay"):
-        assert find_default_model([machine("gtx-580")], at_sizes=True, asked=asked).name == "roofline"
-        assert find_default_model([machine("ice/fermi-gtx-580")], at_sizes=True, asked=asked).name == "ice"
+        assert choose_default_model([machine("gtx-580")], at_sizes=True, asked=asked).name == "roofline"
+        assert choose_default_model([machine("ice/fermi-gtx-580")], at_sizes=True, asked=asked).name == "ice"
 
 
 def test_a_draft_is_told_what_a_time_needs(tmp_path: Path) -> None:

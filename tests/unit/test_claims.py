@@ -11,7 +11,7 @@ import pytest
 
 import archline as al
 from archline.api.claims import decide_file_claims
-from archline.energy.caches import find_cache
+from archline.energy.caches import select_machine_cache
 from archline.energy.machine_files import machine
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -207,7 +207,7 @@ def test_the_cache_that_is_taken_is_said() -> None:
     assert chosen.outcome == "holds"
     assert chosen.assumptions == ()
     # A machine that has a cache is meant with it at all sizes, too; one without is any.
-    known = find_cache(machine("grace-superchip"))
+    known = select_machine_cache(machine("grace-superchip"))
     own = f"Z = {known.Z}, L = {known.L}, the machine's, as the claim names no cache"
     found = decided('bytes(line) <= 16*n + 128 on "grace-superchip"')
     assert (found.outcome, found.assumptions) == ("holds", (own,))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.certificates.check import check
-from archline.compare.growth import find_relation
+from archline.compare.growth import decide_growth_relation
 from archline.compare.verdicts import (
     DEPENDS,
     EXECUTED,
@@ -393,7 +393,7 @@ def test_relations_agree_with_numbers() -> None:
             g = [*f, f[0]]
             source.shuffle(g)
         one, other = (Growth(expr, expr) for expr in map(parse_expression, map(written, (f, g))))
-        found = find_relation(one, other)
+        found = decide_growth_relation(one, other)
         counts[found.relation] += 1
         ratios = [magnitude(f, n, m) - magnitude(g, n, m) for n, m in sizes]
         match found.relation:

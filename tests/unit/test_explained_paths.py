@@ -13,14 +13,14 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ZERO, Poly
 from archline.api.running import Run, run_at
 from archline.cli.main import main
-from archline.costs.sizes import from_python
+from archline.costs.sizes import convert_python_values
 from archline.energy.caches import Settings
 from archline.energy.machines import Machine
 from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
-from archline.report.paths import PathTable, subtract_steps
+from archline.report.paths import PathTable, subtract_step_bounds
 from effort import long, some
 from energy_support import made
 
@@ -48,7 +48,7 @@ def test_messages_of_the_statements_add_up_to_the_bound(target: str) -> None:
     """Messages are bounded statement by statement: nothing is left over."""
     table = _table(target)
     rows = {row.metric: row for row in table.view.rows}
-    assert subtract_steps(table.steps, rows["messages"]) == ZERO
+    assert subtract_step_bounds(table.steps, rows["messages"]) == ZERO
     assert sum((each.upper("messages") for each in table.steps), ZERO) == rows["messages"].upper
 
 
@@ -374,7 +374,7 @@ algorithm uneven(x: real[n], y: out real[P, n]) on grid(r: P):
 
 
 def timed(algorithm: al.Algorithm, on: Machine = SLOW_LINKS, **sizes: int) -> Run:
-    return run_at(algorithm, from_python(sizes), None, Settings(machine=on))
+    return run_at(algorithm, convert_python_values(sizes), None, Settings(machine=on))
 
 
 @pytest.mark.parametrize(("gamma", "time"), [(1, 2 * 10 + 3), (100, 100 * 30)])

@@ -16,7 +16,7 @@ from archline.analysis.metrics.tally import Tally
 from archline.api.algorithms import algorithm as algorithm_of
 from archline.api.modules import loads
 from archline.api.running import run_at
-from archline.costs.sizes import from_python
+from archline.costs.sizes import convert_python_values
 from archline.execution.results import RunCounts
 from archline.execution.run import execute
 from archline.ir.amounts import UNIT_AMOUNT, UnknownAmount
@@ -243,7 +243,7 @@ def test_accesses_of_runs_lie_in_what_is_derived(first: int) -> None:
 def test_accesses_of_recursion(target: str, n: int) -> None:
     subject = algorithm_of(target)
     sizes = dict.fromkeys(subject.sizes, n)
-    counts = run_at(subject, from_python(sizes), None).counts
+    counts = run_at(subject, convert_python_values(sizes), None).counts
     cost = derive_metric(subject.module, subject.node, "accesses")["accesses"]
     lower, upper = enclose_cost(cost, sizes).ends
     assert lower <= counts.accesses <= upper

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import archline as al
-from archline.costs.sizes import from_python
+from archline.costs.sizes import convert_python_values
 from archline.energy.answers import derive_energies
 from archline.energy.caches import Settings
 from archline.energy.estimates import Estimate, estimate_amounts
@@ -58,7 +58,7 @@ def amounts(target: str, fixed: tuple[tuple[str, int], ...], point: tuple[tuple[
     if any(evaluate_fact(fact, at) is False for fact in chosen.where):
         return None
     try:
-        (found,) = derive_energies([chosen], [machine("jaketown")], None, from_python(at), Settings())
+        (found,) = derive_energies([chosen], [machine("jaketown")], None, convert_python_values(at), Settings())
     except al.ArchlineError:
         return None
     known = found.estimate.amounts

@@ -17,7 +17,7 @@ from archline.language.parser import parse_expression, parse_facts
 from archline.papers.findings import DIFFERS, EQUAL, READING, UNDECIDED, RowVerdict, is_relation_true
 from archline.papers.forms import evaluate_at
 from archline.papers.recipes import RECIPE_INPUTS, derive_verdict
-from archline.papers.report import derive_row_verdicts, format_entry
+from archline.papers.report import derive_row_verdicts, iterate_entry_lines
 from archline.papers.rows import read_paper
 from archline.records import replace
 from archline.resources import find_resource
@@ -123,7 +123,7 @@ def test_few_rows_are_undecided_and_say_why(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_has_what_does_not_hold(name: str) -> None:
     for each in found(name, DIFFERS) + found(name, READING):
-        assert "\n".join(format_entry(each)) in PAGE, (
+        assert "\n".join(iterate_entry_lines(each)) in PAGE, (
             each.row.place,
             "archline papers --format markdown >docs/papers.md",
         )

@@ -18,7 +18,7 @@ import archline as al
 from archline.algebra.atoms import floor_div
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
-from archline.costs.sizes import report_broken_facts
+from archline.costs.sizes import diagnose_broken_facts
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.values import evaluate, evaluate_static
@@ -83,7 +83,7 @@ def points(view: CostView, names: set[str]) -> list[dict[str, int]]:
         point |= {name: max(1, point[name]) for name in names - vanishing(view)}
         point["L"] = generator.choice([1, 2, 3, 8])
         point["Z"] = point["L"] * generator.choice([1, 2, 3, 5, 40])
-        if not report_broken_facts(point, tuple(facts)):
+        if not diagnose_broken_facts(point, tuple(facts)):
             found.append(point)
     return found[:300]
 

@@ -6,7 +6,7 @@ import pytest
 
 from archline.expr.text import format_expression
 from archline.growth.is_big_o import Proved
-from archline.recurrences.asymptotic.logspace.solve import solve_in_log_space
+from archline.recurrences.asymptotic.logspace.solve import solve_recurrence_in_log_space
 from archline.recurrences.asymptotic.problem import Refused, SolvedGrowth
 from archline.recurrences.asymptotic.read import parse_recurrence
 from growth_questions import order_texts
@@ -185,13 +185,13 @@ BY_HAND = [
 
 
 def solved(text: str, where: str = "") -> SolvedGrowth:
-    answer = solve_in_log_space(parse_recurrence(text, where))
+    answer = solve_recurrence_in_log_space(parse_recurrence(text, where))
     assert isinstance(answer, SolvedGrowth), answer
     return answer
 
 
 def refused(text: str, where: str = "") -> str:
-    answer = solve_in_log_space(parse_recurrence(text, where))
+    answer = solve_recurrence_in_log_space(parse_recurrence(text, where))
     assert isinstance(answer, Refused), answer
     return answer.reason
 
@@ -283,5 +283,6 @@ def test_growth_that_jumps_inside_the_recursion_is_refused() -> None:
 
 def test_facts_that_nothing_satisfies_leave_a_point() -> None:
     assert isinstance(
-        solve_in_log_space(parse_recurrence("Q(n) = 1 when n <= Z; 2*Q(n/2)", "n <= 1, Z <= 1")), Refused | SolvedGrowth
+        solve_recurrence_in_log_space(parse_recurrence("Q(n) = 1 when n <= Z; 2*Q(n/2)", "n <= 1, Z <= 1")),
+        Refused | SolvedGrowth,
     )

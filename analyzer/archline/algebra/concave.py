@@ -58,14 +58,14 @@ class ConcaveFunction:
             width = min(width, end - reached)
             pieces.append((width, steepness + slope))
             reached += width
-        return ConcaveFunction(self.start + start, sort_by_slope((*pieces, (end - reached, slope))))
+        return ConcaveFunction(self.start + start, sort_pieces_by_slope((*pieces, (end - reached, slope))))
 
 
 def sup_convolve(parts: Iterable[ConcaveFunction]) -> ConcaveFunction:
     """Return the sup-convolution: x -> the maximum of f_1(x_1) + f_2(x_2) + ... over x_i >= 0 that add up to x."""
     parts = tuple(parts)
     pieces = (piece for part in parts for piece in part.pieces)
-    return ConcaveFunction(sum((part.start for part in parts), RATIONAL_ZERO), sort_by_slope(pieces))
+    return ConcaveFunction(sum((part.start for part in parts), RATIONAL_ZERO), sort_pieces_by_slope(pieces))
 
 
 def add_functions(parts: Sequence[ConcaveFunction]) -> ConcaveFunction:
@@ -109,7 +109,7 @@ def _slope_between(left: Point, right: Point) -> fmpq:
     return (right[1] - left[1]) / (right[0] - left[0])
 
 
-def sort_by_slope(pieces: Iterable[tuple[fmpq, fmpq]]) -> tuple[tuple[fmpq, fmpq], ...]:
+def sort_pieces_by_slope(pieces: Iterable[tuple[fmpq, fmpq]]) -> tuple[tuple[fmpq, fmpq], ...]:
     """Sort the pieces of positive slope and width from steep to flat."""
     rising = [(width, slope) for width, slope in pieces if width > 0 and slope > 0]
     return tuple(sorted(rising, key=lambda piece: -piece[1]))

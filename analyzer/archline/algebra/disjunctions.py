@@ -37,7 +37,7 @@ class Knowledge:
         if len(candidates) > MAX_ALTERNATIVES:
             return self
         possible = [
-            extended for candidate in candidates if not (extended := self._add_nonnegative(candidate)).impossible
+            extended for candidate in candidates if not (extended := self._with_nonnegative(candidate)).impossible
         ]
         if not possible:
             return None
@@ -45,9 +45,9 @@ class Knowledge:
             return possible[0]
         values = {value.key: value for candidate in candidates for value in candidate}
         common = tuple(v for _, v in sorted(values.items()) if all(case.facts.nonnegative(v) for case in possible))
-        return Knowledge(self._add_nonnegative(common).facts, (*self.nonnegative, *common), pending)
+        return Knowledge(self._with_nonnegative(common).facts, (*self.nonnegative, *common), pending)
 
-    def _add_nonnegative(self, values: Values) -> Knowledge:
+    def _with_nonnegative(self, values: Values) -> Knowledge:
         nonnegative = (*self.nonnegative, *values)
         return Knowledge(_assume_nonnegative(self.facts, nonnegative), nonnegative)
 
@@ -73,11 +73,11 @@ def _close_transitively(facts: Facts) -> Facts:
         for low, high in product(bounds.lower, bounds.upper):
             value = high - low
             if not value.is_constant and not facts.nonnegative(value):
-                facts = _raise_integer_bound(facts.with_nonnegative(_reduce_to_exponent(value)), value)
+                facts = _increase_integer_bound(facts.with_nonnegative(_reduce_to_exponent(value)), value)
     return facts
 
 
-def _raise_integer_bound(facts: Facts, value: Poly) -> Facts:
+def _increase_integer_bound(facts: Facts, value: Poly) -> Facts:
     """Assume value >= 0 of one integer symbol, and raise its lower bound where that follows: 2^k < 4^k -> k >= 1."""
     names = [name for name in value.names if name in facts.bounds]
     if len(names) != 1 or value.names != set(names):

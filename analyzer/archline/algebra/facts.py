@@ -199,7 +199,7 @@ class Facts:
     # Proofs
     def nonnegative(self, value: Poly) -> bool:
         """Test whether value >= 0 is proved."""
-        proved = self.decide_by_constants(value)
+        proved = self.decide_sign_by_constants(value)
         if proved is None:
             proved = self._asked.get(value)
         if proved is None:
@@ -219,7 +219,7 @@ class Facts:
             facts.proved[value] = proved
         return proved
 
-    def decide_by_constants(self, value: Poly) -> bool | None:
+    def decide_sign_by_constants(self, value: Poly) -> bool | None:
         """Decide d >= 0 or c*v + d >= 0 for a symbol v and numbers, the most frequent queries; else None."""
         terms = value.terms
         rest = terms.get(ONE_MONOMIAL, RATIONAL_ZERO)

@@ -18,10 +18,10 @@ from archline.algebra.sums.blocks import match_condition_pair
 from archline.algebra.sums.summation import (
     UnresolvedError,
     cache_by_facts,
+    compute_floor_period,
     cut_at,
     cut_where_positive,
     find_covered_segments,
-    find_floor_period,
     find_sign_change,
     is_composite_in,
     measure_complexity,
@@ -280,7 +280,7 @@ def _find_cuts_and_period(value: Poly, variable: str, facts: Facts) -> tuple[lis
                 raise UnresolvedError(atom, variable)
             cuts.append(facts.simplify(change[0]))
         elif isinstance(atom, a.Floor):
-            step = find_floor_period(atom, variable)
+            step = compute_floor_period(atom, variable)
             if step is None or lcm(period, step) > MAX_PERIOD:
                 raise UnresolvedError(atom, variable)
             period = lcm(period, step)

@@ -233,16 +233,16 @@ def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | Non
         (whole for whole in sorted(value.atoms(), key=str) if whole != atom and contains_atom(whole, atom)), None
     )
     if outer is None:
-        return _replace_by_range(value, atom, find_atom_range(atom, facts), facts, upper)
+        return _replace_atom_by_range(value, atom, find_atom_range(atom, facts), facts, upper)
     low, high = _find_outer_range(outer, atom, facts)
     if low is None and not upper and isinstance(outer, a.CeilLog2 | a.PositivePart | a.Exponential):
         # A level, a maximum or a power is at least 0 even if nothing is known of the argument. For upper bounds,
         # other methods are sharper than dropping subtracted terms.
         low = ZERO
-    return _replace_by_range(value, outer, (low, high), facts, upper)
+    return _replace_atom_by_range(value, outer, (low, high), facts, upper)
 
 
-def _replace_by_range(value: Poly, atom: Atom, ends: _Range, facts: Facts, upper: bool) -> Poly | None:
+def _replace_atom_by_range(value: Poly, atom: Atom, ends: _Range, facts: Facts, upper: bool) -> Poly | None:
     low, high = ends
     result = ZERO
     for monomial, coefficient in value.terms.items():
@@ -289,7 +289,7 @@ def find_atom_range(atom: Atom, facts: Facts) -> _Range:
             bounds = facts.bounds[atom.name]
             return (bounds.lower or (None,))[0], (bounds.upper or (None,))[0]
         case a.PositivePart():
-            return ZERO, _bound_positive_part(atom, facts)
+            return ZERO, _bound_positive_part_above(atom, facts)
         case a.Floor():
             argument, modulus = atom.parts
             power = a.find_exponent_of_two(modulus)
@@ -336,7 +336,7 @@ def _lacks_youngest_symbol(value: Poly, other: Poly, facts: Facts) -> bool:
     return youngest not in value.names
 
 
-def _bound_positive_part(atom: a.PositivePart, facts: Facts) -> Poly | None:
+def _bound_positive_part_above(atom: a.PositivePart, facts: Facts) -> Poly | None:
     """Return the positive terms of e, a bound of max(0, e), if they are >= 0 and the rest is <= 0; else None."""
     positive = atom.argument.positive_terms()
     rest = atom.argument - positive

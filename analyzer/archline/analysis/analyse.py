@@ -151,8 +151,8 @@ def _derive_costs(module: Module, algorithm: s.Algorithm, model: CostModel, recu
         if name.startswith("flops.")
     }
     if find_recursive_component(module, algorithm):
-        metrics = {metric: _add_recurrence_results(cost, algorithm, statements) for metric, cost in metrics.items()}
-        kinds = {kind: _add_recurrence_results(cost, algorithm, statements) for kind, cost in kinds.items()}
+        metrics = {metric: _with_recurrence_results(cost, algorithm, statements) for metric, cost in metrics.items()}
+        kinds = {kind: _with_recurrence_results(cost, algorithm, statements) for kind, cost in kinds.items()}
     costs = relate_costs(_build_costs(module, algorithm, metrics, kinds, steps), module, algorithm, scope.facts)
     if not find_recursive_component(module, algorithm):
         metrics, kinds = (
@@ -164,7 +164,7 @@ def _derive_costs(module: Module, algorithm: s.Algorithm, model: CostModel, recu
     return costs
 
 
-def derive_with_longest_message(module: Module, algorithm: s.Algorithm) -> Costs:
+def derive_longest_message_costs(module: Module, algorithm: s.Algorithm) -> Costs:
     """Derive costs on a grid whose messages have at most K words: w words are ceil(w/K) messages."""
     return _derive_on_grid(module, algorithm, grid.LONGEST_MESSAGE)
 
@@ -240,7 +240,7 @@ def _derive_within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
     return reason
 
 
-def _add_recurrence_results(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:
+def _with_recurrence_results(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:
     """Add the bounds and values of its recurrence to a cost; the outermost call adds 1 if the metric counts calls."""
     facts = declared_scope(statements.module, algorithm).facts
     if cost.upper is not None and any(facts.positive(gap - cost.upper) for gap in (ZERO, cost.lower or ZERO)):

@@ -16,7 +16,7 @@ from archline.expr.values import evaluate_static
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.language import syntax as s
-from archline.language.call_graph import find_reachable, list_declared_costs
+from archline.language.call_graph import find_reachable, iterate_declared_costs
 from archline.language.checking.scopes import MACHINE_SYMBOLS, list_machine_symbols
 from archline.language.model import Module
 from archline.language.substitution import express_facts_in_sizes
@@ -40,7 +40,7 @@ MAX_ENUMERATED_SIZES = 5
 """The maximum number of sizes for which all choices of small values are tried."""
 
 
-def list_valid_sizes(
+def iterate_valid_sizes(
     algorithm: s.Algorithm,
     scope: Scope,
     names: Iterable[str],
@@ -66,7 +66,7 @@ def list_valid_sizes(
         [name for name in names if name not in fixed],
     )
     starts = [search.least.get(name, 0) for name in names]
-    declared = [amount for _, amount, _ in list_declared_costs(scope.module, algorithm.body)]
+    declared = [amount for _, amount, _ in iterate_declared_costs(scope.module, algorithm.body)]
 
     def has_valid_costs(point: Point) -> bool:
         # A run stops at a negative cost, unless it is in a branch that is not taken at these sizes.

@@ -49,7 +49,7 @@ def _evaluate_in_chunks(
     cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None, end: Callable[..., Integers]
 ) -> Integers:
     # Points of one magnitude stay together, so that few chunks need integers above 64 bits.
-    order = _order_by_magnitude(points, length)
+    order = _order_points_by_magnitude(points, length)
     parts, sums = [], TermCache()
     for start in range(0, length, CHUNK):
         chosen = order[start : start + CHUNK]
@@ -68,7 +68,7 @@ def _evaluate_in_chunks(
     return result
 
 
-def _order_by_magnitude(points: Mapping[str, Integers], length: int) -> Integers:
+def _order_points_by_magnitude(points: Mapping[str, Integers], length: int) -> Integers:
     """Return the indices of the points by total bit length of their values, in rising order."""
     digits = np.zeros(length, np.uint16)
     for name, values in points.items():

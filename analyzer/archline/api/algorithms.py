@@ -65,7 +65,9 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
         values = {**(given or {}), **arguments}
         settings = replace(executed.DEFAULT_SETTINGS, seed=seed, compiled=compiled, engine=engine, timeout=timeout)
         if self._gives_only_sizes(values):
-            return running.run_at(self, given_sizes.from_python(values), caches.read_given_cache(cache), settings)
+            return running.run_at(
+                self, given_sizes.convert_python_values(values), caches.read_given_cache(cache), settings
+            )
         return running.run(self, values, caches.read_given_cache(cache), settings)
 
     def _gives_only_sizes(self, values: Mapping[str, Any]) -> bool:

@@ -289,7 +289,7 @@ class ChangeSearch:
             # The further costs that models use grow like the costs that they depend on.
             left_out = (r.SIZES, r.WHERE, *FURTHER_METRICS)
             changes = [change.of_growth for change in changes if change.metric not in left_out]
-        counts = Counter(r.find_cost_verdicts(changes).values())
+        counts = Counter(r.merge_cost_verdicts(changes).values())
         counts[r.EQUAL] += sum(filter(None, self._unchanged.values()))
         summary = {verdict: counts[verdict] for verdict in (*r.VERDICTS, r.IGNORED) if counts[verdict]}
         changes = [change for change in changes if change.verdict not in (r.EQUAL, r.UNKNOWN)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from archline.algebra.effort import set_time_limit
 from archline.api import processes
 from archline.costs.rules import DEFECT
-from archline.costs.sizes import report_unknown_in_fact
+from archline.costs.sizes import diagnose_unknown_in_fact
 from archline.expr.text import format_fact
 from archline.expr.tree import Source
 from archline.language import syntax as s
@@ -99,7 +99,7 @@ def require_sizes_of_project(project: Configuration, targets: Iterable[str]) -> 
             # The program may have the missing size.
             return
         names |= collect_sizes(algorithms)
-    problems = [report_unknown_in_fact(name, names, span) for name, span in spans.items() if name not in names]
+    problems = [diagnose_unknown_in_fact(name, names, span) for name, span in spans.items() if name not in names]
     if problems:
         raise ArchlineError(problems)
 

@@ -87,7 +87,7 @@ class Configuration:
 
     def require_paths(self) -> None:
         """Raise ArchlineError (AL440) for paths that do not exist."""
-        place = None if self.source is None else _find_place(self.source, "paths")
+        place = None if self.source is None else _find_value_span(self.source, "paths")
         problems: list[Diagnostic] = []
         for path in (os.path.relpath(path, self.folder) for path in self.paths):
             if not (self.folder / path.partition("::")[0]).exists():
@@ -107,9 +107,9 @@ class Configuration:
     def locate_diagnostic(self, problem: Diagnostic) -> Diagnostic:
         """Set the place of a diagnostic of the facts, or of a missing baseline, in the file of the project."""
         if self.source is not None and problem.path is not None and problem.path == self.baseline:
-            return replace(problem, span=_find_place(self.source, "baseline"), path=None)
+            return replace(problem, span=_find_value_span(self.source, "baseline"), path=None)
         span = problem.span
-        place = None if self.source is None else _find_place(self.source, "where")
+        place = None if self.source is None else _find_value_span(self.source, "where")
         if span is None or place is None or span.source.text != self.facts:
             return problem
         column, texts = span.column, iter(self.where)
@@ -192,14 +192,16 @@ def _make_configuration(table: Mapping[str, Any], source: Source, file: Path) ->
     for key, value in table.items():
         if key not in keys:
             hint = suggest_closest(key, keys) or f"the keys are {', '.join(keys)}"
-            problems.append(Diagnostic(CONFIGURATION, f"there is no key `{key}`", _find_place(source, key), hint=hint))
+            problems.append(
+                Diagnostic(CONFIGURATION, f"there is no key `{key}`", _find_value_span(source, key), hint=hint)
+            )
         elif (texts := _list_texts(key, value)) is None:
             kind = "a string, or a list of strings" if key in LIST_KEYS else "a string"
-            problems.append(Diagnostic(CONFIGURATION, f"`{key}` must be {kind}", _find_place(source, key)))
+            problems.append(Diagnostic(CONFIGURATION, f"`{key}` must be {kind}", _find_value_span(source, key)))
         else:
             if key == "paths" and not texts:
                 problems.append(
-                    Diagnostic(CONFIGURATION, "`paths` is empty", _find_place(source, key), hint="remove it")
+                    Diagnostic(CONFIGURATION, "`paths` is empty", _find_value_span(source, key), hint="remove it")
                 )
             if key in PATH_KEYS:
                 texts = tuple(view.make_path_relative(str(file.parent / text)) for text in texts)
@@ -209,11 +211,13 @@ def _make_configuration(table: Mapping[str, Any], source: Source, file: Path) ->
                     for text in texts
                 )
             values[key] = texts if key in LIST_KEYS else texts[0]
-            problems += chain.from_iterable(_value_problems(key, text, _find_place(source, key)) for text in texts)
+            problems += chain.from_iterable(
+                _iterate_value_problems(key, text, _find_value_span(source, key)) for text in texts
+            )
     for key in ("select", "ignore"):
         for code in unknown_codes(values.get(key, ())):
             message = f"no finding has a code that starts with `{code}`"
-            problems.append(Diagnostic(CONFIGURATION, message, _find_place(source, key), hint=FINDING_CODES))
+            problems.append(Diagnostic(CONFIGURATION, message, _find_value_span(source, key), hint=FINDING_CODES))
     configuration = Configuration(_find_repository(file.parent) or file.parent, source, **values)
     try:
         parser.parse_facts(configuration.facts or "0 <= 0", "where")
@@ -224,7 +228,7 @@ def _make_configuration(table: Mapping[str, Any], source: Source, file: Path) ->
     return configuration
 
 
-def _value_problems(key: str, text: str, place: Span | None) -> Iterator[Diagnostic]:
+def _iterate_value_problems(key: str, text: str, place: Span | None) -> Iterator[Diagnostic]:
     """Yield the diagnostics of reading the value `text` of a key, at `place`."""
     try:
         if key in VALUE_READERS:
@@ -252,7 +256,7 @@ def _list_texts(key: str, value: object) -> tuple[str, ...] | None:
     return None
 
 
-def _find_place(source: Source, key: str) -> Span | None:
+def _find_value_span(source: Source, key: str) -> Span | None:
     """Find the position of the value of a key of `[tool.archline]`, else of the table; None if neither is there."""
     # Imported here, as places are needed only for errors.
     from archline.language.toml import TomlPositions

@@ -133,7 +133,7 @@ class CostReport(DerivedCosts, WithPage):
     def explain(self, metric: str = "work", width: int = 100) -> str:
         """Explain the derivation of a metric, step by step; on a grid by the statements on the critical path."""
         if self.on_grid:
-            return paths.steps_text(self.path_table(), (metric,), width)
+            return paths.format_path_tables(self.path_table(), (metric,), width)
 
         return render_derivation(self.including(metric).view(), metric, width)
 

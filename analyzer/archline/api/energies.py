@@ -43,22 +43,22 @@ class Energy(WithPage):
     @property
     def total(self) -> Ends_ | None:
         """The energy in joules; None if the machine lacks quantities, or the answer is in symbols."""
-        return self._find_amount("energy")
+        return self._get_amount("energy")
 
     @property
     def time(self) -> Ends_ | None:
         """The time in seconds; None if it is unknown, or the answer is in symbols."""
-        return self._find_amount("time")
+        return self._get_amount("time")
 
     @property
     def power(self) -> Ends_ | None:
         """The average power in watts; None if it is unknown, or the answer is in symbols."""
-        return self._find_amount("power")
+        return self._get_amount("power")
 
     @property
     def energy_delay(self) -> Ends_ | None:
         """The energy-delay product in joule-seconds; None if it is unknown, or the answer is in symbols."""
-        return self._find_amount("energy_delay")
+        return self._get_amount("energy_delay")
 
     @property
     def flops_per_joule(self) -> Ends_ | None:
@@ -79,7 +79,7 @@ class Energy(WithPage):
         floor = self.result.floor
         return None if floor is None or floor.estimate.energy is None else floor.estimate.energy.lower
 
-    def _find_amount(self, quantity: str) -> Ends_ | None:
+    def _get_amount(self, quantity: str) -> Ends_ | None:
         estimate = self.result.estimate
         value = None if estimate is None else estimate.by(quantity)
         return None if value is None else _convert_interval(value)

@@ -48,11 +48,11 @@ def _check_verdicts(
     f: str, g: str, facts: tuple[str, ...], upper: Verdict | None, lower: Verdict | None
 ) -> dict[str, Checked]:
     """Check the verdicts on f = O(g) and on g = O(f) by the independent checker; undecided ones are left out."""
-    both = {UPPER: _check(f, g, facts, upper), LOWER: _check(g, f, facts, lower)}
+    both = {UPPER: _check_verdict(f, g, facts, upper), LOWER: _check_verdict(g, f, facts, lower)}
     return {name: checked for name, checked in both.items() if checked is not None}
 
 
-def _check(f: str, g: str, facts: tuple[str, ...], verdict: Verdict | None) -> Checked | None:
+def _check_verdict(f: str, g: str, facts: tuple[str, ...], verdict: Verdict | None) -> Checked | None:
     """Check a verdict on f = O(g) by the independent checker; None if it is undecided."""
     match verdict:
         case Proved(certificate=certificate):

@@ -221,7 +221,7 @@ def _evaluate_misses(view: LruView, curve: MissCurve, point: Mapping[str, int]) 
     return replace(view, misses=decided, bound=None if capacity is None else curve.bound(capacity))
 
 
-def add_lru_counts(view: CostView, lru: LruView) -> CostView:
+def with_lru_counts(view: CostView, lru: LruView) -> CostView:
     """Return a view with exact LRU counts, which may raise the lower bound on io."""
     least = 0 if lru.bound is None else lru.bound.bound
     rows = tuple(replace(row, least=least) if row.metric == "io" else row for row in view.rows)

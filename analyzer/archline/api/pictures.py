@@ -74,7 +74,7 @@ def draw_roofline(
     for result in derive_energies(
         subjects, [machine], find_model(f"roofline{'+levels' * of_levels}"), at, settings, where
     ):
-        points = _find_intensities(result)
+        points = _compute_intensities(result)
         if not points or min(interval.lower for interval in points.values()) <= 0:
             notes.append(f"{result.algorithm} has no flops or no traffic here, so it has no place on the axis")
             continue
@@ -94,7 +94,7 @@ def draw_roofline(
     return Picture(make_view(machine, intensities, tuple(dict.fromkeys(notes)), served))
 
 
-def _find_intensities(result: EnergyResult) -> dict[str, Interval]:
+def _compute_intensities(result: EnergyResult) -> dict[str, Interval]:
     """Return the flops per byte of slow memory and of each level of caches, by level; empty if bytes are unknown."""
     estimate = result.estimate
     memory = None if estimate is None else estimate.figures.get("intensity")

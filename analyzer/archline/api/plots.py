@@ -48,7 +48,7 @@ class Drawn:
 
     def save(self, path: str | Path) -> None:
         """Write a picture, .svg, .png or .pdf. Raises ArchlineError (AL413, AL417, AL418)."""
-        picture = self._draw(check_target(path))
+        picture = self._draw(check_picture_format(path))
         try:
             Path(path).write_bytes(picture)
         except OSError as problem:
@@ -90,7 +90,7 @@ class IoPlot(Drawn):
         return tuple(io_point.words for io_point in self.points if io_point.outside)
 
 
-def check_target(path: str | Path) -> str:
+def check_picture_format(path: str | Path) -> str:
     """Return the format of a picture by its path. Raises ArchlineError (AL413, AL417, AL418) if it is not possible."""
     target = Path(path)
     form = target.suffix.removeprefix(".").lower()
@@ -151,7 +151,7 @@ def make_io_plot(
 def _make_curves(
     algorithm: Algorithm, report: CostReport, cost: Cost, point: Point, line: int, seed: int, compiled: bool | None
 ) -> IoCurves:
-    starts = [start for regime in cost.by_cache if (start := _find_start(regime, point, line)) is not None]
+    starts = [start for regime in cost.by_cache if (start := _compute_regime_start(regime, point, line)) is not None]
     bounds = _IoBounds(report, cost, point, line)
     ends = bounds.evaluate_all([start.lines for start in starts])
     if not ends:
@@ -229,7 +229,7 @@ class _Start:
     regime: Bound
 
 
-def _find_start(regime: Bound, point: Point, line: int) -> _Start | None:
+def _compute_regime_start(regime: Bound, point: Point, line: int) -> _Start | None:
     """Find the start of a regime at a point, in lines of `line` words; None if its condition or bound has no value."""
     try:
         # Every condition is that Z - L*lines is at least 0.

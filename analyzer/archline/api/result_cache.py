@@ -49,7 +49,7 @@ def find_or_make(asked: object, targets: Iterable[str], make: Callable[[], tuple
 def find(asked: object) -> Any:
     """Return the stored answer to a question, as JSON data, if it is still valid; else None."""
     try:
-        digest, _, text = _find_entry_file(asked).read_text(encoding="utf-8").partition("\n")
+        digest, _, text = _make_entry_path(asked).read_text(encoding="utf-8").partition("\n")
         if digest != _compute_digest(text):
             return None
         entry = json.loads(text)
@@ -70,7 +70,7 @@ def store(asked: object, read: Read, found: object) -> None:
     digests = {str(path): None if text is None else _compute_digest(text) for path, text in read.items()}
     text = json.dumps({"read": digests, "found": found})
     with suppress(OSError, RuntimeError):
-        file = _find_entry_file(asked)
+        file = _make_entry_path(asked)
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with NamedTemporaryFile("w", encoding="utf-8", dir=file.parent, delete=False) as stream:
             stream.write(f"{_compute_digest(text)}\n{text}")
@@ -88,7 +88,7 @@ def _compute_file_digest(path: str) -> str | None:
     return None if text is None else _compute_digest(text)
 
 
-def _find_entry_file(asked: object) -> Path:
+def _make_entry_path(asked: object) -> Path:
     """Return the path of an entry's file. Raises RuntimeError or OSError without a cache folder or a current folder."""
     name = _compute_digest(
         repr((ENTRY_FORMAT, __version__, sys.version_info[:3], _compute_program_digest(), os.getcwd(), asked))

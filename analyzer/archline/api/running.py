@@ -116,7 +116,7 @@ class Run(ExecutedRun, WithPage):
                 derived, unchecked = derived | extra, unchecked | why
                 statuses |= dict.fromkeys(extra, metrics["io"].status)
         counts = CountsView(
-            self._list_counts(), derived, statuses, kinds, derived_kinds, self.counts.own, self.counts.total
+            self._collect_counts(), derived, statuses, kinds, derived_kinds, self.counts.own, self.counts.total
         )
         return RunView(self, counts, self.data + self._word_size_note, unchecked, self.lower_bounds, self.path)
 
@@ -136,7 +136,7 @@ class Run(ExecutedRun, WithPage):
             return "the derived bounds assume schedules that keep the serial order on each processor"
         return None
 
-    def _list_counts(self) -> dict[str, Number]:
+    def _collect_counts(self) -> dict[str, Number]:
         counted = {metric: getattr(self.counts, metric) for metric in EXECUTED}
         if self.private is not None:
             assert self.cache is not None

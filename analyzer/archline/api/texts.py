@@ -10,7 +10,7 @@ from pathlib import Path
 from archline.costs import rules
 from archline.expr.tree import Source, make_structural_key
 from archline.language import name_rules, syntax_rules
-from archline.language.diagnostics import Rule, error, list_rules, suggest_closest
+from archline.language.diagnostics import Rule, error, get_rules_by_code, suggest_closest
 from archline.language.loader import list_stdlib_modules
 from archline.language.parser import parse_headers, parse_program
 from archline.language.printer import format_program
@@ -28,7 +28,7 @@ def all_rules() -> dict[str, Rule]:
     for file in sorted(_PACKAGE.rglob("*.py")):
         if _DEFINITION.search(file.read_text(encoding="utf-8")):
             load_module(".".join(("archline", *file.relative_to(_PACKAGE).with_suffix("").parts)))
-    return list_rules()
+    return get_rules_by_code()
 
 
 def explain(code: str) -> str:

@@ -159,7 +159,7 @@ class DifferenceChecker:
                     raise_to_power(_TWO, low) * factor >= _ONE for low in self._iterate_minima(name, because)
                 )
             case "size below exponential", _, s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
-                by = small.find_power_of(name)
+                by = small.get_power_of(name)
                 return by in _SMALL_POWERS and factor >= make_rational((Fraction(27, 50) * by) ** int(by))
             case "log below size", s.Call(function="log2", arguments=(s.Name(id=name),)), s.Name(id=above_name):
                 return name == above_name and factor >= _LOG2_OF_3

@@ -92,7 +92,7 @@ def _raise_to_power(base: Value, by: Value) -> Value:
     if isinstance(base, Fraction) and isinstance(by, Fraction):
         if base == 0 and by <= 0:
             raise RejectedError("a power of zero")
-        root = _find_rational_root(base, by.denominator) if by.denominator < 1000 else None
+        root = _compute_rational_root(base, by.denominator) if by.denominator < 1000 else None
         if root is not None and _count_bits(base) * abs(by) < _MAX_BITS:
             return Fraction(root**by.numerator)
         if base == 2 and by.denominator == 1:
@@ -100,7 +100,7 @@ def _raise_to_power(base: Value, by: Value) -> Value:
     return convert_to_ball(base) ** convert_to_ball(by)
 
 
-def _find_rational_root(value: Fraction, degree: int) -> Fraction | None:
+def _compute_rational_root(value: Fraction, degree: int) -> Fraction | None:
     """Return the root if it is rational, else None."""
     if degree == 1:
         return value
@@ -162,7 +162,7 @@ def evaluate_fact(fact: s.Fact, point: Point) -> bool | None:
             return _compare_values(op, a, b)
         case s.IsSquare(value=value):
             number = evaluate(value, point)
-            return _find_rational_root(number, 2) is not None if isinstance(number, Fraction) else None
+            return _compute_rational_root(number, 2) is not None if isinstance(number, Fraction) else None
         case s.Divides(divisor=divisor, value=value):
             quotient = _apply_operator("/", evaluate(value, point), evaluate(divisor, point))
             return quotient.denominator == 1 if isinstance(quotient, Fraction) else None
@@ -263,7 +263,7 @@ class CounterexampleChecker:
             point = {name: evaluate(size, {"T": time}, shift=0) for name, size in curve.items()}
             self._require_allowed(point, certain=certain)
             values = self._evaluate_both(point)
-            signs = tuple(map(_find_positivity, values))
+            signs = tuple(map(_decide_positivity, values))
             if certain and signs == (1, 0):
                 return
             if None in signs:
@@ -307,14 +307,14 @@ def _is_increasing(values: Sequence[Value]) -> bool:
     return all(is_at_most(later, earlier) is False for earlier, later in pairwise(values))
 
 
-def _find_positivity(value: Value) -> int | None:
+def _decide_positivity(value: Value) -> int | None:
     """Return 1 if the value is positive, 0 if it is not, None if that is undecided."""
     below = is_at_most(value, _ZERO)
     return None if below is None else int(not below)
 
 
 def _is_positive(value: Value) -> bool:
-    return _find_positivity(value) == 1
+    return _decide_positivity(value) == 1
 
 
 def _is_close(text: str, value: Value) -> bool:

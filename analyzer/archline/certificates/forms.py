@@ -91,7 +91,7 @@ def multiply_forms(a: Form, b: Form) -> Form:
     return _combine_clause_pairs(a, b, lambda x, y: frozenset(left * right for left in x for right in y))
 
 
-def raise_form(bound: Form, by: Number) -> Form:
+def power_of_form(bound: Form, by: Number) -> Form:
     """Return a power of a form; a negative one turns an upper bound into a lower one, and the reverse."""
     return frozenset(frozenset(factor**by for factor in clause) for clause in bound)
 
@@ -131,7 +131,7 @@ def raise_to_monomial(base: Atom | None, by: Monomial) -> Monomial:
     """
     if base is None and _is_size(by):
         return make_exponential(str(by))
-    depths = _find_depth_powers(by)
+    depths = _tabulate_depth_powers(by)
     require(depths is not None and all(map(_is_growing_product, depths.values())), f"`{by}` is not known to grow")
     for atom, _ in by.powers if base is None else ():
         rest = by * make_monomial(atom) ** make_rational(-1)
@@ -159,7 +159,7 @@ def is_below_power(small: Atom, large: Atom, power: Number) -> bool:
     if large.exponent is None or power.sign <= 0:
         return False
     (below,) = expand_log(make_monomial(small))
-    sizes, ratio = _find_depth_powers(below), _find_depth_powers(large.exponent * below ** make_rational(-1))
+    sizes, ratio = _tabulate_depth_powers(below), _tabulate_depth_powers(large.exponent * below ** make_rational(-1))
     if sizes and ratio and set(sizes) <= set(ratio) and all(map(_is_growing_product, ratio.values())):
         return True
     if (
@@ -175,7 +175,7 @@ def _is_growing_product(powers: Mapping[int, Number]) -> bool:
     return powers[min(powers)].sign > 0
 
 
-def _find_depth_powers(monomial: Monomial) -> dict[str, dict[int, Number]] | None:
+def _tabulate_depth_powers(monomial: Monomial) -> dict[str, dict[int, Number]] | None:
     """Return for each size n its exponents in a monomial, by depth: 2^n (-1), n (0), log2(n) (1) and so on.
 
     None if there is another atom.

@@ -58,7 +58,7 @@ class Term:
                 return factor.expr
         return None
 
-    def find_power_of(self, name: str) -> Fraction:
+    def get_power_of(self, name: str) -> Fraction:
         """Return the exponent if the term is a rational power of the size `name`; 0 for other terms."""
         if len(self.powers) == 1:
             ((factor, times),) = self.powers

@@ -85,7 +85,7 @@ def make_canonical(module: Module, algorithm: s.Algorithm, like: Names = ()) -> 
 
     `like` has names in the order of the sizes of another version; sizes with these names get the same numbers.
     """
-    algorithms, externs = _find_reached(module, algorithm)
+    algorithms, externs = _find_reached_definitions(module, algorithm)
     nodes = s.nodes(tuple(reached.body for reached in algorithms))
     new = _make_name_generator({item.span.source.text for item in (*algorithms, *externs)})
     numbered = {size: new(SIZE_PREFIX) for size in (like or module.signatures[algorithm].size_names)}
@@ -111,13 +111,15 @@ def write_program(module: Module, algorithm: s.Algorithm) -> str:
     """Write an algorithm and its callees, in their own names, as a program with the same canonical form."""
     return "".join(
         f"{line}\n"
-        for items in _find_reached(module, algorithm)
+        for items in _find_reached_definitions(module, algorithm)
         for item in items
         for line in _iterate_renamed_lines(item, {})
     )
 
 
-def _find_reached(module: Module, algorithm: s.Algorithm) -> tuple[tuple[s.Algorithm, ...], tuple[s.Extern, ...]]:
+def _find_reached_definitions(
+    module: Module, algorithm: s.Algorithm
+) -> tuple[tuple[s.Algorithm, ...], tuple[s.Extern, ...]]:
     """Find the algorithms and externs that a run of an algorithm may call; it is the first algorithm itself."""
     algorithms = tuple(dict.fromkeys((algorithm, *find_reachable(module, algorithm))))
     calls = s.find_nodes(tuple(reached.body for reached in algorithms), s.Call)

@@ -21,7 +21,7 @@ from archline.changes import results as r
 from archline.changes.baseline import NO_BASELINE, group_by_metric, list_bounds_by_cache, read_cost, write_costs
 from archline.changes.git import NO_VERSION
 from archline.changes.results import CostChange
-from archline.claims.decide import add_cost_symbols
+from archline.claims.decide import with_cost_symbols
 from archline.claims.growth_claims import format_growths
 from archline.compare.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.compare.orders import NO_VALUE, OrderVerdict, decide_cost_order
@@ -87,7 +87,7 @@ class RecordedSubject(AlgorithmSubject):
     def __init__(self, algorithm: AlgorithmUnderFacts, texts: Sequence[str], latest: DerivedCosts) -> None:
         super().__init__(algorithm)
         self.texts, self.unread = group_by_metric(texts), set[str]()
-        scope = add_cost_symbols(declared_scope(algorithm.module, algorithm.node))
+        scope = with_cost_symbols(declared_scope(algorithm.module, algorithm.node))
         metrics = {metric: Cost(metric, "unknown", None, None) for metric in (*latest.metrics, *self.texts)}
         for metric, lines in self.texts.items():
             try:
@@ -129,7 +129,7 @@ def compare_versions(
         else:
             changes += _MetricVersions(old, new, metric, tolerance, at).find_changes(equal)
     if old is not None and new is not None and not isinstance(old, RecordedSubject):
-        for metric in _list_further_metrics(old, new):
+        for metric in _iterate_further_metrics(old, new):
             moved = {change.verdict for change in changes if change.metric == FURTHER_METRICS[metric]}.difference(
                 UNMOVED_VERDICTS
             )
@@ -143,13 +143,16 @@ def compare_versions(
                 changes += shown
         changes += [CostChange(r.SIZES, r.NOW_TAKES, new=", ".join(added))] if added else []
         changes += [CostChange(r.SIZES, r.NO_LONGER_TAKES, old=", ".join(removed))] if removed else []
-        before, after = _find_added_facts(new.algorithm, old.algorithm), _find_added_facts(old.algorithm, new.algorithm)
+        before, after = (
+            _format_added_facts(new.algorithm, old.algorithm),
+            _format_added_facts(old.algorithm, new.algorithm),
+        )
         changes += [CostChange(r.WHERE, r.NOW_REQUIRES, new=after)] if after else []
         changes += [CostChange(r.WHERE, r.NO_LONGER_REQUIRES, old=before)] if before else []
     return changes
 
 
-def _list_further_metrics(old: AlgorithmSubject, new: AlgorithmSubject) -> Iterator[str]:
+def _iterate_further_metrics(old: AlgorithmSubject, new: AlgorithmSubject) -> Iterator[str]:
     """Yield the metrics of `FURTHER_METRICS` that may have changed, because bounds of flops or the accesses differ."""
     kinds = (side.report.without_io.flops_by_kind.items() for side in (old, new))
     before, after = ({(kind, cost.lower, cost.upper) for kind, cost in costs} for costs in kinds)
@@ -182,7 +185,7 @@ def _format_cost(subject: AlgorithmSubject | None, metric: str) -> str | None:
     return cost_text(subject.report.costs, shown) + (f" when {general[0].where.when}" if general else "")
 
 
-def _find_added_facts(first: AlgorithmUnderFacts, second: AlgorithmUnderFacts) -> str:
+def _format_added_facts(first: AlgorithmUnderFacts, second: AlgorithmUnderFacts) -> str:
     """Return the facts of the second algorithm, as text, that are false at some sizes that the first one allows."""
     facts, signature = second.node.where, first.signature
     sizes = Sizes.of((*signature.size_names, *signature.indices), signature.indices, first.node.where)
@@ -220,7 +223,7 @@ class _MetricVersions:
             bounds = list_bounds_by_cache(old, new) if self.metric not in FURTHER_METRICS else []
             conditions = {bound.where.when: bound.where for bound in bounds}
             last = next(reversed(conditions), "")
-            changes = [*self._iterate_explained_changes(plain, self._find_moves_of_whole_cost(), *self._whole_costs)]
+            changes = [*self._iterate_explained_changes(plain, self._decide_moves_of_whole_cost(), *self._whole_costs)]
             changes += (
                 x
                 for when, region in conditions.items()
@@ -246,7 +249,9 @@ class _MetricVersions:
         compared in the last region.
         """
         old, new, sizes = self._build_sized_costs(region.facts)
-        (olds, of_old), (news, of_new) = (_find_bounds_in(amount, region.when, sizes) for amount in (old, new))
+        (olds, of_old), (news, of_new) = (
+            _list_costs_under_condition(amount, region.when, sizes) for amount in (old, new)
+        )
         falls = of_new and not _is_any_at_most(olds[of_old:], news[0], sizes)
         rises = of_old and not _is_any_at_most(news[of_new:], olds[0], sizes)
         if not rises and not falls:
@@ -257,15 +262,15 @@ class _MetricVersions:
         shown = replace(plain, old=before, new=after, when=region.when)
         lower = last and of_old and of_new
         for change in self._iterate_explained_changes(
-            shown, _find_moves(olds[0], news[0], sizes, lower), olds[0], news[0], sizes, lower
+            shown, _decide_moves(olds[0], news[0], sizes, lower), olds[0], news[0], sizes, lower
         ):
             if (rises or change.verdict not in r.RISES) and (falls or change.verdict not in r.FALLS):
                 yield change
 
-    def _find_moves_of_whole_cost(self) -> list[Move]:
+    def _decide_moves_of_whole_cost(self) -> list[Move]:
         """Find how the whole costs moved, by values at realistic sizes; also by proofs if no bound is by cache."""
         old, new, sizes = self._whole_costs
-        proved = [] if old.cost.by_cache or new.cost.by_cache else _find_moves(old, new, sizes)
+        proved = [] if old.cost.by_cache or new.cost.by_cache else _decide_moves(old, new, sizes)
         moves = {move[0]: move for move in proved if move[0] in COST_VERDICTS}
         for point in self._realistic_points:
             left = [x for x in COST_VERDICTS if x not in moves and self._can_show(x, point)]
@@ -304,7 +309,7 @@ class _MetricVersions:
         for verdict in self.verdicts:
             factor = 1 + self.tolerance if verdict in r.RISES else Fraction(1)
             shown = replace(plain, verdict=verdict, extent=r.AT_SHOWN_SIZES)
-            change = self._add_values(shown, sizes, None, factor, lower=True, wide=False)
+            change = self._with_values(shown, sizes, None, factor, lower=True, wide=False)
             if change.values is not None:
                 yield change
                 return
@@ -324,9 +329,9 @@ class _MetricVersions:
                     beyond = "exceeds the tolerance of" if fails else "not proved to be within"
                     change = replace(change, reason=f"{beyond} {format_percent(self.tolerance)}")
                     factor, point = (1 + self.tolerance, within.point) if fails else (factor, point)
-            yield self._add_values(change, sizes, point, factor, lower and old.cost.upper == new.cost.upper)
+            yield self._with_values(change, sizes, point, factor, lower and old.cost.upper == new.cost.upper)
 
-    def _add_values(
+    def _with_values(
         self,
         change: CostChange,
         sizes: Sizes,
@@ -361,7 +366,7 @@ class _MetricVersions:
                 )
                 values = self._evaluate_costs(trial) if is_possible else None
                 if values is not None and _is_shown_by_values(verdict, *values, share, lower) and self._has_runs(trial):
-                    change = replace(change, at=_format_sizes(trial), values=_format_both(*values))
+                    change = replace(change, at=_format_sizes(trial), values=_format_old_and_new(*values))
                     whole = dict(zip((r.ROSE, r.FELL), COST_VERDICTS, strict=True)).get(verdict)
                     if whole and change.tolerance is None and _is_shown_by_values(whole, *values, least, False):
                         change = replace(change, verdict=whole, extent=r.AT_SHOWN_SIZES)
@@ -381,7 +386,7 @@ class _MetricVersions:
         if first is not None and wide and any(at.get(name) != text for name, text in _format_sizes(first).items()):
             values = self._evaluate_costs(first)
             assert values is not None
-            change = replace(change, asked={"at": _format_sizes(first), **_format_both(*values)})
+            change = replace(change, asked={"at": _format_sizes(first), **_format_old_and_new(*values)})
         return change
 
     def _iterate_remainders(self) -> Iterator[Point]:
@@ -519,7 +524,7 @@ def _is_shown_by_values(verdict: str, before: Interval, after: Interval, least: 
     return verdict != r.GREW or after.lower > max(before.upper, least * before.lower)
 
 
-def _find_moves(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True) -> list[Move]:
+def _decide_moves(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True) -> list[Move]:
     """Find how a cost moved: up, down, or both, by proofs and values; if neither is known, how its bounds moved.
 
     Of the lower bounds only with `lower`.
@@ -537,10 +542,10 @@ def _find_moves(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True
             if extent == r.SOMEWHERE and decide_cost_order(new, old, sizes, strict).outcome == "holds":
                 extent = r.EVERYWHERE
             moves.append((verdict, extent, shown.point))
-    return moves or ([UNCHANGED] if is_same else _find_moves_of_bounds(old, new, sizes, lower))
+    return moves or ([UNCHANGED] if is_same else _decide_moves_of_bounds(old, new, sizes, lower))
 
 
-def _find_moves_of_bounds(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool) -> list[Move]:
+def _decide_moves_of_bounds(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool) -> list[Move]:
     """Find how the upper bound of a cost moved, or else the lower one; of exact costs that the bound rose."""
     if old.cost.exact and new.cost.exact:
         return [(r.ROSE, None, None)]
@@ -548,7 +553,7 @@ def _find_moves_of_bounds(old: SizedCost, new: SizedCost, sizes: Sizes, lower: b
     for before, after in ends:
         assert before is not None
         assert after is not None
-        moves = _find_moves(_as_exact_cost(old, before), _as_exact_cost(new, after), sizes)
+        moves = _decide_moves(_as_exact_cost(old, before), _as_exact_cost(new, after), sizes)
         if moves[0][0] not in (r.EQUAL, r.OTHER_FORM):
             return [(BOUND_VERDICTS[verdict], None, point) for verdict, _, point in moves]
     return [(r.OTHER_FORM, None, None)]
@@ -558,7 +563,7 @@ def _as_exact_cost(amount: SizedCost, bound: Poly) -> SizedCost:
     return replace(amount, cost=Cost(amount.cost.metric, "exact", bound, bound))
 
 
-def _find_bounds_in(amount: SizedCost, when: str, sizes: Sizes) -> tuple[list[SizedCost], bool]:
+def _list_costs_under_condition(amount: SizedCost, when: str, sizes: Sizes) -> tuple[list[SizedCost], bool]:
     """List a cost for each upper bound that holds under a condition; also return if the first is the condition's own.
 
     Bounds of larger caches may hold there too; they follow, those of the largest first.
@@ -595,6 +600,6 @@ def _format_sizes(point: Point) -> dict[str, str]:
     return {name: str(value) for name, value in point.items()}
 
 
-def _format_both(old: Interval, new: Interval) -> dict[str, str]:
+def _format_old_and_new(old: Interval, new: Interval) -> dict[str, str]:
     sides = (" to ".join(dict.fromkeys(map(str, (value.lower, value.upper)))) for value in (old, new))
     return dict(zip(("old", "new"), sides, strict=True))

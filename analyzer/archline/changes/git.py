@@ -32,7 +32,7 @@ PLAIN_FILES = (b"100644", b"100755")
 def read_programs(folder: Path, revision: str) -> dict[str, bytes]:
     """Read the programs below a folder at a revision, by paths relative to it. Raises ArchlineError (AL441)."""
     prefix = _run_required(folder, "rev-parse", "--show-prefix").decode().removesuffix("\n")
-    commit = _find_commit(folder, revision)
+    commit = _resolve_commit(folder, revision)
     result: dict[str, bytes] = {}
     for entry in _run_required(folder, "ls-tree", "-r", "-z", "--full-tree", commit, "--", prefix or ".").split(b"\0")[
         :-1
@@ -62,11 +62,11 @@ def list_programs(folder: Path) -> list[str]:
 
 def find_merge_base(folder: Path, one: str, other: str) -> str:
     """Return the last commit that two revisions have in common. Raises ArchlineError (AL441)."""
-    answer = _run_git(folder, "merge-base", _find_commit(folder, one), _find_commit(folder, other))
+    answer = _run_git(folder, "merge-base", _resolve_commit(folder, one), _resolve_commit(folder, other))
     return _require_line(folder, answer, f"`{one}` and `{other}` have no commit in common")
 
 
-def _find_commit(folder: Path, revision: str) -> str:
+def _resolve_commit(folder: Path, revision: str) -> str:
     """Return the commit of a revision. Raises ArchlineError (AL441)."""
     _run_required(folder, "rev-parse", "--git-dir")
     # A revision that begins with `-` would be an option.

@@ -162,7 +162,7 @@ def _format_values(at: Mapping[str, str], values: VersionTexts) -> str:
     return f"{text} at {sizes}" if sizes else text
 
 
-def find_cost_verdicts(changes: Iterable[CostChange]) -> dict[tuple[str, ...], str]:
+def merge_cost_verdicts(changes: Iterable[CostChange]) -> dict[tuple[str, ...], str]:
     """Return one verdict for each cost, by algorithm and metric, also if it grew at some sizes and shrank at others.
 
     Changes of sizes, and of facts about sizes, have one verdict each.
@@ -184,7 +184,7 @@ def merge_verdicts(verdicts: Set[str]) -> str:
     return BOUNDS_DIFFER if moved >= {ROSE, FELL} else min(moved, key=VERDICTS.index)
 
 
-def _find_minimum_size(change: CostChange) -> int:
+def _compute_minimum_size(change: CostChange) -> int:
     """Return the minimum of the sizes at which a change is shown, without those of the cache."""
     return min((int(value) for name, value in (change.at or {}).items() if name not in MACHINE_SYMBOLS), default=0)
 
@@ -200,7 +200,7 @@ def _merge_changes(changes: Sequence[CostChange]) -> CostChange:
     left, more = len(changes) - len(used), ""
     if left > 0:
         more = f"under {format_count(left, 'more condition')} on the cache, which `archline diff --all` shows"
-    used.sort(key=_find_minimum_size, reverse=True)
+    used.sort(key=_compute_minimum_size, reverse=True)
     if verdict == used[0].verdict:
         wheres = [f" where {change.when}" if change.when else "" for change in against]
         asides = [f"{change.verdict}{where}: {change.evidence}" for where, change in zip(wheres, against, strict=True)]

@@ -15,7 +15,7 @@ from itertools import product
 
 from archline.algebra.effort import is_out_of_time
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.analyse import derive, derive_steps_on_grid, derive_with_longest_message
+from archline.analysis.analyse import derive, derive_longest_message_costs, derive_steps_on_grid
 from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import list_assumed_facts
@@ -24,7 +24,7 @@ from archline.expr import build as b
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import has_same_structure
 from archline.growth.log_domain import Domain
-from archline.ir.conditions import add_facts, has_false_fact
+from archline.ir.conditions import has_false_fact, with_facts
 from archline.ir.declarations import declared_scope
 from archline.ir.recursive import inherited_facts
 from archline.ir.scope import Scope, known_value
@@ -32,7 +32,7 @@ from archline.language import model
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable
 from archline.language.diagnostics import ArchlineError
-from archline.language.extra_facts import add_where
+from archline.language.extra_facts import with_where_facts
 from archline.language.model import Module
 from archline.language.substitution import express_facts_in_sizes
 from archline.records import record, replace
@@ -158,7 +158,7 @@ class CaseDecider:
             # The costs of recursive calls would be derived under facts that hold for the outermost call only.
             return None
         try:
-            module, algorithm = add_where(self.module, self.algorithm, facts)
+            module, algorithm = with_where_facts(self.module, self.algorithm, facts)
         except ArchlineError:
             return None
         return AlgorithmInCase(algorithm, declared_scope(module, algorithm))
@@ -169,7 +169,7 @@ def _list_allowed_axis_cases(
 ) -> list[tuple[s.Fact, ...]]:
     """List the cases of an axis' extent `name`, 1 or at least 2, that the facts of a claim do not exclude."""
     scope = declared_scope(module, algorithm)
-    facts = add_facts(scope.facts, ensures.when, scope)
+    facts = with_facts(scope.facts, ensures.when, scope)
     split = _make_split(s.Name(name, span=algorithm.span))
     size = facts.rewrite_symbol(name)
     several, one = not facts.nonnegative(1 - size), not facts.nonnegative(size - 2)
@@ -188,7 +188,7 @@ def _iterate_undecided_splits(
 ) -> Iterator[_Split]:
     """Yield the splits that the facts do not decide and whose names occur in conditions of the cost."""
     scope = narrowed.scope
-    conditions = _find_names_in_conditions(narrowed.costs.metrics[ensures.metric])
+    conditions = _find_sizes_in_atoms(narrowed.costs.metrics[ensures.metric])
     for split in _iterate_splits(algorithm, ensures):
         number = known_value(split.number, scope)
         if number is None:
@@ -201,7 +201,7 @@ def _iterate_undecided_splits(
             yield split
 
 
-def _find_names_in_conditions(cost: Cost) -> frozenset[str]:
+def _find_sizes_in_atoms(cost: Cost) -> frozenset[str]:
     """Find the sizes inside maxima, floors and similar atoms of a cost."""
     bounds = [bound for bound in (cost.lower, cost.upper) if bound is not None]
     names = [part.names for bound in bounds for atom in bound.atoms() for part in atom.parts]
@@ -254,7 +254,7 @@ def derive_general_case(module: model.Module, node: s.Algorithm, costs: Costs, l
     if not when or is_too_long_to_rederive(module, node):
         return everywhere
     try:
-        narrowed, narrowed_node = add_where(module, node, when)
+        narrowed, narrowed_node = with_where_facts(module, node, when)
         Domain((*express_facts_in_sizes(narrowed_node), *list_assumed_facts(narrowed_node)))
     except ArchlineError:
         # No sizes satisfy these facts.
@@ -263,7 +263,7 @@ def derive_general_case(module: model.Module, node: s.Algorithm, costs: Costs, l
         # Recursive calls may have axes of one processor.
         return everywhere
     derived = (
-        derive(narrowed, narrowed_node) if longest is None else derive_with_longest_message(narrowed, narrowed_node)
+        derive(narrowed, narrowed_node) if longest is None else derive_longest_message_costs(narrowed, narrowed_node)
     )
     if any(cost.upper is None and costs[cost.metric].upper is not None for cost in derived):
         return everywhere

@@ -19,7 +19,7 @@ from archline.expr.tree import iterate_defined_sizes
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.records import record
-from archline.recurrences.model import Equation, SizeFunction, find_calls, split_by_call
+from archline.recurrences.model import Equation, SizeFunction, find_calls, split_value_by_call
 
 LEVELS = Poly.symbol("levels")
 MAX_LEVELS = 8
@@ -101,7 +101,7 @@ class _UnrolledClaim:
         total, weight = ZERO, ONE
         for _ in range(self.ties.period):
             equation = self._find_equation(function, state, facts)
-            rest, factors = split_by_call(equation.value)
+            rest, factors = split_value_by_call(equation.value)
             if len(factors) != 1 or find_calls(rest):
                 raise _UntiedCallError
             ((call, factor),) = factors.items()
@@ -111,7 +111,7 @@ class _UnrolledClaim:
             state = {name: facts.simplify(expand_logarithms(value.substitute(state))) for name, value in arguments}
             for name, value in state.items():
                 facts = facts.with_nonnegative(value - function.least[name])
-        smaller = self._find_sizes_of_call(function, state)
+        smaller = self._match_sizes_of_call(function, state)
         step = (
             self._build_claimed_value(levels)
             - total
@@ -147,7 +147,7 @@ class _UnrolledClaim:
     def _make_scope(self, values: Mapping[str, Poly]) -> Scope:
         return Scope(self.scope.module, self._make_facts(0), values, reads_decimals=True)
 
-    def _find_sizes_of_call(self, function: SizeFunction, state: Mapping[str, Poly]) -> dict[str, Poly]:
+    def _match_sizes_of_call(self, function: SizeFunction, state: Mapping[str, Poly]) -> dict[str, Poly]:
         """Return the values of the size symbols in a call with the sizes `state`. Raises _UntiedCallError."""
         values: dict[str, Poly] = {}
         for name, start in self.ties.build_start_values(function.parameters, LEVELS).items():

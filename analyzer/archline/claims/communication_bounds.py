@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
 from typing import Any
 
-from archline.claims.published import find_library_target
+from archline.claims.published import name_library_algorithm
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.expr.text import Formula, format_conjunction, format_expression
@@ -87,7 +87,7 @@ def load_problem_tables() -> Texts:
 
 def find_library_problem(algorithm: s.Algorithm) -> SolvedProblem | None:
     """Return the problem that a library algorithm solves; None for other algorithms."""
-    entry = load_problem_tables()["algorithms"].get(find_library_target(algorithm))
+    entry = load_problem_tables()["algorithms"].get(name_library_algorithm(algorithm))
     if entry is None:
         return None
     most = entry.get("most")
@@ -220,12 +220,12 @@ class CommunicationBounds:
 
         Bounds that depend on memory need it. If no value is positive, communication may be unnecessary.
         """
-        values = self.add_processors(point)
+        values = self.with_processor_count(point)
         result: dict[str, Ends] = {}
         for bound in self.bounds:
-            if "P" not in values or (bound.needs_memory and not self.bound_words_held(memory)):
+            if "P" not in values or (bound.needs_memory and not self.bound_words_held_from_above(memory)):
                 continue
-            words = {} if memory is None else {MEMORY_SYMBOL: self.bound_words_held(memory)}
+            words = {} if memory is None else {MEMORY_SYMBOL: self.bound_words_held_from_above(memory)}
             try:
                 value = bound.at({**values, **words})
             except EvaluationError:
@@ -234,7 +234,7 @@ class CommunicationBounds:
                 result[bound.kind] = value
         return result
 
-    def add_processors(self, point: Point) -> dict[str, int | Fraction]:
+    def with_processor_count(self, point: Point) -> dict[str, int | Fraction]:
         """Add P to a point, as the product of the axes' extents, if these have values."""
         result = dict(point)
         try:
@@ -246,7 +246,7 @@ class CommunicationBounds:
             result["P"] = reduce(lambda a, b: a * b, (Fraction(extent) for extent in extents))  # type: ignore[arg-type]
         return result
 
-    def bound_flops(self, point: Point) -> Fraction | None:
+    def bound_flops_from_below(self, point: Point) -> Fraction | None:
         """Return a lower bound on the flops of all processors at a point; None if there is none for the problem."""
         text = self.solved.problem.get("flops")
         if text is None:
@@ -257,7 +257,7 @@ class CommunicationBounds:
             return None
         return max(low, Fraction(0))
 
-    def bound_words_held(self, memory: Fraction | None) -> Fraction:
+    def bound_words_held_from_above(self, memory: Fraction | None) -> Fraction:
         """Return an upper bound on the words that a processor holds at a time in arrays and registers; 0 if unknown."""
         return Fraction(0) if memory is None or self.registers is None else memory + self.registers
 
@@ -265,7 +265,7 @@ class CommunicationBounds:
 def derive_communication_bounds(module: Module, algorithm: s.Algorithm, solved: SolvedProblem) -> CommunicationBounds:
     """Derive the bounds for the problem that an algorithm on a grid solves."""
     reader = _FormulaReader(
-        solved, _find_cores_per_node(algorithm), "memory" if "M" in module.signatures[algorithm].size_names else "M"
+        solved, _build_cores_per_node(algorithm), "memory" if "M" in module.signatures[algorithm].size_names else "M"
     )
     bounds = tuple(_build_bound(reader, texts) for texts in solved.problem["bounds"])
     return CommunicationBounds(algorithm, solved, bounds, _count_registers(module, algorithm), reader.letter)
@@ -369,7 +369,7 @@ def _divide_by_cores(expr: s.Expr, cores: s.Expr | None) -> s.Expr:
     return expr if cores is None else s.Binary("/", expr, cores, span=expr.span)
 
 
-def _find_cores_per_node(algorithm: s.Algorithm) -> s.Expr | None:
+def _build_cores_per_node(algorithm: s.Algorithm) -> s.Expr | None:
     """Return the number of cores per node; None if each processor is a node."""
     within = [axis.extent for axis in algorithm.grid if axis.within is not None]
     if not within:

@@ -21,7 +21,7 @@ from archline.growth.normal_form import Sum, expand_with_equal_extrema
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
-from archline.language.substitution import express_facts_in_sizes, find_processors
+from archline.language.substitution import build_processor_count, express_facts_in_sizes
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -58,7 +58,7 @@ def compare_words_to_bound(module: Module, costs: Costs, bounds: CommunicationBo
     words, memory = costs["words"], costs["memory"]
     if bound.held is None or len(bound.cases) != 1 or (bound.needs_memory and bounds.registers != 0):
         return BoundRatio()
-    vacuous = _find_vacuous_sizes(costs, bounds, bound, memory)
+    vacuous = _derive_vacuous_sizes(costs, bounds, bound, memory)
     if words.upper is None or words.lower is None:
         return BoundRatio(vacuous=vacuous)
     if words.exact and _is_equal(costs, bounds, bound, words.upper):
@@ -76,7 +76,7 @@ def compare_words_to_bound(module: Module, costs: Costs, bounds: CommunicationBo
 def _express_in_sizes(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, memory: Poly | None) -> s.Expr | None:
     """Substitute the grid's extents for P and `memory` for M in an expression; None if M occurs and is unknown."""
     values: dict[str, s.Expr] = {}
-    processors = find_processors(bounds.algorithm)
+    processors = build_processor_count(bounds.algorithm)
     if processors is not None:
         values["P"] = processors
     if MEMORY_SYMBOL in s.names(expr):
@@ -114,7 +114,7 @@ def _find_single_term(expr: s.Expr | None) -> tuple[Term, Constant] | None:
             return None
 
 
-def _find_vacuous_sizes(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, memory: Cost) -> str:
+def _derive_vacuous_sizes(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, memory: Cost) -> str:
     """Find the values of a size at which the bound is not positive, as `g <= 2`; empty if several sizes decide it."""
     lead = _find_single_term(_express_in_sizes(costs, bounds, bound.cases[0].lead, memory.upper))
     assert bound.held is not None
@@ -185,7 +185,7 @@ def _find_factor_by_growth(
         if memory is None:
             return "", ""
         lead = substitute_names(lead, {MEMORY_SYMBOL: memory})
-    processors = find_processors(bounds.algorithm)
+    processors = build_processor_count(bounds.algorithm)
     in_sizes = substitute_names(lead, {} if processors is None else {"P": processors})
     factor = next(_iterate_proved_factors(bounds, upper, in_sizes, where), "")
     return (factor, format_conjunction(where)) if factor else ("", "")
@@ -195,7 +195,7 @@ def _iterate_proved_factors(
     bounds: CommunicationBounds, words: s.Expr, lead: s.Expr, more: tuple[s.Fact, ...]
 ) -> Iterator[str]:
     """Yield the candidate factors, in increasing order, for which words are proved to be O(factor*lead)."""
-    processors = find_processors(bounds.algorithm)
+    processors = build_processor_count(bounds.algorithm)
     values = {} if processors is None else {"P": processors}
     try:
         domain = Domain((*express_facts_in_sizes(bounds.algorithm), *more))

@@ -40,7 +40,7 @@ from archline.expr.tree import substitute_in_fact, substitute_names
 from archline.expr.values import bounds_of_value
 from archline.expr.values import evaluate as evaluate_claim
 from archline.growth.growths import make_domain
-from archline.ir.conditions import add_facts, has_false_fact
+from archline.ir.conditions import has_false_fact, with_facts
 from archline.ir.declarations import declared_scope
 from archline.ir.layout import ONE_LINE_FITS
 from archline.ir.scope import NotStaticError, Scope, static_value
@@ -48,7 +48,7 @@ from archline.language import syntax as s
 from archline.language.checking.contracts import find_cost_symbols
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
-from archline.language.substitution import find_processors
+from archline.language.substitution import build_processor_count
 from archline.numbers import format_nine_digits, format_readable
 from archline.records import record, replace
 
@@ -80,7 +80,7 @@ def decide_claims(
             by_cases.decide_by_cases(claim, verdict) if verdict.outcome == "unknown" else verdict
             for claim, verdict in zip(written, verdicts, strict=True)
         ]
-    verdicts = [_reject_vacuous(verdict, algorithm, costs, scope) for verdict in verdicts]
+    verdicts = [_reject_vacuous_claim(verdict, algorithm, costs, scope) for verdict in verdicts]
     verdicts = [
         replace(verdict, reason=_add_failures_to_reason(verdict.reason)) if verdict.outcome == "unknown" else verdict
         for verdict in verdicts
@@ -93,9 +93,9 @@ def _add_failures_to_reason(reason: str) -> str:
     return append_failures(reason if not Clock.late or OUT_OF_TIME in reason else f"{reason}; {OUT_OF_TIME}")
 
 
-def _reject_vacuous(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
+def _reject_vacuous_claim(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
     """Replace a verdict `holds` by unknown if no sizes satisfy the facts of the claim."""
-    cost = _find_claimed_cost(verdict.ensures, costs)
+    cost = _select_claimed_cost(verdict.ensures, costs)
     if verdict.outcome != "holds" or cost is None:
         return verdict
     asked = ClaimQuery(verdict.ensures, algorithm, costs, cost, scope)
@@ -112,7 +112,7 @@ def _reject_vacuous(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scop
 
 def _substitute_processors(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensures:
     """Replace P in a claim by the product of the grid's axes, if these are sizes."""
-    processors = find_processors(algorithm)
+    processors = build_processor_count(algorithm)
     if processors is None or "P" not in s.names((ensures.bound, ensures.when)):
         return ensures
     values = {"P": processors}
@@ -122,14 +122,14 @@ def _substitute_processors(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensu
 
 def _decide_claim(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
     """Decide a claim within the time limit; unknown if its metric is not derived."""
-    cost = _find_claimed_cost(ensures, costs)
+    cost = _select_claimed_cost(ensures, costs)
     if cost is None:
         return Verdict(ensures, "unknown", f"`{ensures.metric}` is not derived in this version")
     query = ClaimQuery(ensures, algorithm, costs, cost, scope)
     return search_within_time(lambda: _try_tactics(query), Verdict(ensures, "unknown", OUT_OF_TIME))
 
 
-def _by_unrolling(asked: ClaimQuery) -> Verdict | None:
+def _decide_by_unrolling(asked: ClaimQuery) -> Verdict | None:
     return by_unrolling.decide_by_unrolling(asked)
 
 
@@ -140,7 +140,7 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
     cost, claim = asked.cost, asked.claim
     undefined = _refute_undefined_claim(asked) if asked.is_comparison else None
     if undefined is not None:
-        return undefined if cost.lower is None else _add_evidence(undefined, asked)
+        return undefined if cost.lower is None else _with_evidence(undefined, asked)
     tactics: tuple[Tactic, ...]
     if cost.lower is None or cost.upper is None:
         tactics = (
@@ -150,7 +150,7 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
         )
         return find_first_decided(asked, tactics) or asked.make_unknown(cost.reason or "the cost is unknown")
     if asked.is_comparison:
-        tactics = (_decide_at_fixed_sizes, _accept_shown_bound, _decide_by_margins, _by_unrolling)
+        tactics = (_decide_at_fixed_sizes, _accept_shown_bound, _decide_by_margins, _decide_by_unrolling)
     else:
         tactics = (decide_by_growth_of_bounds, decide_by_recurrence, decide_by_shown_growth)
     verdict = find_first_decided(asked, tactics)
@@ -158,7 +158,7 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
     if not asked.is_comparison and verdict.outcome == "holds":
         verdict = refute_where_logarithms_vanish(asked) or verdict
     if asked.is_comparison or verdict.outcome != "fails":
-        return _add_evidence(verdict, asked)
+        return _with_evidence(verdict, asked)
 
     def is_proved(guarded: s.Ensures) -> bool:
         query = replace(asked, claim=guarded)
@@ -166,10 +166,12 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
         return holds and refute_where_logarithms_vanish(query) is None
 
     sizes = asked.scope.module.signatures[asked.algorithm].size_names
-    return replace(_add_evidence(verdict, asked), guarded=find_proved_guard(claim, sizes, is_proved) if sizes else None)
+    return replace(
+        _with_evidence(verdict, asked), guarded=find_proved_guard(claim, sizes, is_proved) if sizes else None
+    )
 
 
-def _add_evidence(verdict: Verdict, asked: ClaimQuery) -> Verdict:
+def _with_evidence(verdict: Verdict, asked: ClaimQuery) -> Verdict:
     """Add to a verdict, unless it is `holds`, the derived cost as text, and of the counterexample, if any, the sizes
     that the claim or the cost depends on.
     """
@@ -186,7 +188,7 @@ def _add_evidence(verdict: Verdict, asked: ClaimQuery) -> Verdict:
     return replace(verdict, derived=derived, deciding={name: point[name] for name in point if name in named})
 
 
-def _find_claimed_cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
+def _select_claimed_cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
     """Return the cost of the claim's metric, or the time on its number of processors; None if it is not derived."""
     if ensures.processors is not None:
         return time_cost(costs, Poly.symbol(ensures.processors.id), ensures.processors.id)
@@ -268,7 +270,7 @@ def _accept_shown_bound(asked: ClaimQuery) -> Verdict | None:
 
 def _decide_by_margins(asked: ClaimQuery) -> Verdict:
     """Prove that the difference of both sides has the claimed sign at all sizes; else search a counterexample."""
-    asked = replace(asked, scope=add_cost_symbols(asked.scope))
+    asked = replace(asked, scope=with_cost_symbols(asked.scope))
     try:
         with limit_effort(MAX_TERM_PRODUCTS):
             claimed = write_quotients_as_fractions(static_value(asked.claim.bound, asked.scope.with_facts(asked.known)))
@@ -284,7 +286,7 @@ def _decide_by_margins(asked: ClaimQuery) -> Verdict:
         return asked.make_unknown(str(problem))
 
 
-def add_cost_symbols(scope: Scope) -> Scope:
+def with_cost_symbols(scope: Scope) -> Scope:
     """Add the symbols of declared extern costs to a scope, as nonnegative counts."""
     for name in find_cost_symbols(scope.module.externs.values()):
         if name not in scope.values:
@@ -346,7 +348,7 @@ class _Comparison:
         for piece, case in cost.facts_by_piece:
             if case is not None and has_false_fact(claim.when, self.asked.scope.with_facts(case)):
                 continue
-            facts = stated if case is None else add_facts(case, claim.when, self.asked.scope)
+            facts = stated if case is None else with_facts(case, claim.when, self.asked.scope)
             if claim.relation in ("==", "<="):
                 yield facts, (self.claimed - write_quotients_as_fractions(piece.upper.substitute(stated.rewrites)),)
             if claim.relation in ("==", ">="):

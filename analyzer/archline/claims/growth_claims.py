@@ -25,7 +25,7 @@ from archline.cost_growth.growth_of_cost import derive_cost_growth, derive_recur
 from archline.cost_growth.pieces import (
     build_growth_pieces,
     build_time_growth_pieces,
-    express_over_range,
+    express_cost_over_range,
     list_facts_without_disjunctions,
     rewrite_bounds,
 )
@@ -38,7 +38,7 @@ from archline.growth.counterexample import Point
 from archline.growth.growths import Growth, Witness, decide_growth, make_domain
 from archline.growth.growths import is_proved_big_o as grows_no_faster
 from archline.growth.is_big_o import Refuted
-from archline.ir.conditions import add_fact, assume_facts
+from archline.ir.conditions import assume_facts, with_fact
 from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.checking.contracts import find_cost_symbols
@@ -62,7 +62,7 @@ def decide_by_growth_of_bounds(asked: ClaimQuery) -> Verdict:
     proved = first.outcome == "holds"
     if first.outcome == "fails" or not _may_miss_zeros(asked, proved):
         return first
-    zero = _find_one_sided_zero(asked, proved)
+    zero = _refute_by_one_sided_zeros(asked, proved)
     if zero is not None:
         return zero
     if proved:
@@ -72,7 +72,7 @@ def decide_by_growth_of_bounds(asked: ClaimQuery) -> Verdict:
         return first
     ((name, size),) = zeros[-1].items()
     (beyond,) = b.lower_bound_facts([name], size + 1)
-    rest = _decide_growth_under_facts(asked, add_fact(asked.scope.facts, beyond, asked.scope), (*asked.facts, beyond))
+    rest = _decide_growth_under_facts(asked, with_fact(asked.scope.facts, beyond, asked.scope), (*asked.facts, beyond))
     if rest.outcome != "holds":
         return rest
     return replace(rest, reason=f"{rest.reason}; cost and claim are 0 up to {name} = {size}")
@@ -82,7 +82,7 @@ def _decide_growth_under_facts(asked: ClaimQuery, base: Facts, facts: tuple[s.Fa
     """Decide a growth claim under `facts`; `base` are the same facts about symbols."""
     claim, costs, cost, indices = asked.claim, asked.costs, asked.cost, asked.costs.index_range
     confirm, bound = _CounterexampleCheck(cost, facts, claim.bound, indices), claim.bound
-    moved = express_over_range(indices, cost, facts, base)
+    moved = express_cost_over_range(indices, cost, facts, base)
     if claim.processors is not None:
         verdict = decide_growth(
             claim.relation, build_time_growth_pieces(costs, claim.processors.id, facts, base), bound, confirm
@@ -222,7 +222,7 @@ def decide_by_shown_growth(asked: ClaimQuery) -> Verdict | None:
         return None
     above = claim.relation == "Omega" or any(grows_no_faster(upper, claim.bound, domain) for upper in uppers)
     if above and (claim.relation == "O" or any(grows_no_faster(claim.bound, lower, domain) for lower in lowers)):
-        zero = _find_one_sided_zero(asked, proved=True) if _may_miss_zeros(asked, proved=True) else None
+        zero = _refute_by_one_sided_zeros(asked, proved=True) if _may_miss_zeros(asked, proved=True) else None
         return zero or asked.make_verdict("holds", PROVED)
     return None
 
@@ -278,7 +278,7 @@ def refute_where_logarithms_vanish(asked: ClaimQuery) -> Verdict | None:
         bound = rewrite_parts(substitute_names(claim.bound, written), _remove_vanishing_logarithms)
         if bound == b.ZERO:
             continue
-        knowing_size = partial(add_fact, fact=fact, scope=asked.scope)
+        knowing_size = partial(with_fact, fact=fact, scope=asked.scope)
         there = rewrite_bounds(cost, partial(Poly.substitute, values=value), knowing_size)
         facts = tuple(substitute_in_fact(assumed, written) for assumed in asked.facts)
         cases = build_growth_pieces(costs, there, (*facts, fact), knowing_size(asked.known))
@@ -326,7 +326,7 @@ def _list_small_points(asked: ClaimQuery) -> list[Mapping[str, int]]:
     return list(islice(points, MAX_ZERO_COST_SIZE))
 
 
-def _find_one_sided_zero(asked: ClaimQuery, proved: bool) -> Verdict | None:
+def _refute_by_one_sided_zeros(asked: ClaimQuery, proved: bool) -> Verdict | None:
     """Refute a claim by small sizes at which only one of cost and claim is 0; None if there are none.
 
     With `proved`, the verdict is unknown at sizes where the lower bound of the cost is 0 and its upper bound is not.
@@ -393,7 +393,7 @@ def select_shown_growths(module: Module, algorithm: s.Algorithm, costs: Costs, c
         with suppress(ArchlineError):
             claim = s.Ensures(cost.metric, None, relation, bound, order.where, span=bound.span)
             asked = ClaimQuery(claim, algorithm, costs, cost, scope)
-            if _may_miss_zeros(asked, proved=True) and _find_one_sided_zero(asked, proved=True) is not None:
+            if _may_miss_zeros(asked, proved=True) and _refute_by_one_sided_zeros(asked, proved=True) is not None:
                 return False
             if refute_where_logarithms_vanish(asked) is not None:
                 return False

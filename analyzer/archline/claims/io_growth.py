@@ -74,7 +74,9 @@ class IoGrowthClaim:
             )
             if verdict.outcome != "holds":
                 return (
-                    self._add_sufficient_condition(verdict) if side == "O" and verdict.outcome == "unknown" else verdict
+                    self._with_sufficient_condition(verdict)
+                    if side == "O" and verdict.outcome == "unknown"
+                    else verdict
                 )
             proofs += verdict.proofs
         return replace(verdict, proofs=proofs)
@@ -142,7 +144,7 @@ class IoGrowthClaim:
         yield replace(accesses, proof="proved for all sizes, in any cache")
 
     def _make_bounds(self, known: Facts, lower: Poly | None, upper: Poly | None) -> _BoundsByCase:
-        """Return the growth, piece by piece, of the cost with these two bounds and no other bounds than those of cases."""
+        """Return the growth, by pieces, of the cost with these two bounds and no other bounds than those of cases."""
         bounds = tuple(bound for bound in self.cost.bounds if bound.where.cases)
         cost = replace(self.cost, lower=lower, upper=upper, upper_growths=None, bounds=bounds)
         return _BoundsByCase(build_growth_pieces(self.costs, cost, self.facts, known))
@@ -158,7 +160,7 @@ class IoGrowthClaim:
             growth = Growth(lower, None, self.facts)
             yield _BoundsByCase((growth,), f"every schedule costs {growth.text}", "for every schedule ", orders=True)
 
-    def _add_sufficient_condition(self, verdict: GrowthVerdict) -> GrowthVerdict:
+    def _with_sufficient_condition(self, verdict: GrowthVerdict) -> GrowthVerdict:
         """Add to the reason of an undecided O claim a condition on the cache under which it is proved, if any."""
         when = next((plan.where.when for plan in self.cost.by_cache if self._is_proved_within(plan)), "")
         return replace(verdict, reason=f"{verdict.reason}; proved to be O of this when {when}") if when else verdict

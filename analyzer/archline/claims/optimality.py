@@ -170,16 +170,16 @@ class _FactorSearch:
         alternatives = self.cost.by_cache
         factors, rank = list(self.factors), len(self.factors) + 1
         # The largest caches are tried first, as the number of trials is limited; then only smaller factors than before.
-        largest = [self._find_regime_of_bound(alternative, len(factors)) for alternative in alternatives[-1:]]
+        largest = [self._decide_regime_of_bound(alternative, len(factors)) for alternative in alternatives[-1:]]
         for regime in chain(
-            (self._find_regime_of_bound(alternative, rank) for alternative in alternatives[:-1]), largest
+            (self._decide_regime_of_bound(alternative, rank) for alternative in alternatives[:-1]), largest
         ):
             rank_of_factor = min(rank, len(factors)) if regime.factor is None else factors.index(regime.factor)
             if rank_of_factor < rank:
                 rank = rank_of_factor
                 yield regime
 
-    def _find_regime_of_bound(self, alternative: Bound, most: int) -> OptimalityRegime:
+    def _decide_regime_of_bound(self, alternative: Bound, most: int) -> OptimalityRegime:
         """Find the regime of a bound by cache, with one of the first `most` factors."""
         when = "" if alternative.where.when == "Z >= L" else alternative.where.when
         if sum(1 for value in (alternative.value, *alternative.where.needs) for _ in value.atoms_within()) > MAX_ATOMS:

@@ -21,7 +21,7 @@ from archline.expr.text import format_expression
 from archline.expr.tree import substitute_names
 from archline.expr.values import bounds_of_value, evaluate
 from archline.growth.is_big_o import Proved, Refuted, is_O
-from archline.ir.conditions import add_facts
+from archline.ir.conditions import with_facts
 from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -65,7 +65,7 @@ def load_published_tables() -> dict[str, Any]:
     return tables
 
 
-def find_library_target(algorithm: s.Algorithm) -> str | None:
+def name_library_algorithm(algorithm: s.Algorithm) -> str | None:
     """Return the name of a library algorithm, as `dense.matmul::matmul_basic`; None for other algorithms."""
     root, path = find_resource("stdlib").resolve(), Path(str(algorithm.span.source.path))
     try:
@@ -82,7 +82,7 @@ def compare_published_bounds(
 
     None for other algorithms, or if no bound for any schedule is derived.
     """
-    entry = load_published_tables()["algorithms"].get(find_library_target(algorithm))
+    entry = load_published_tables()["algorithms"].get(name_library_algorithm(algorithm))
     if entry is None or cost.any_schedule_bound is None:
         return None
     sizes = {name: parse_expression(value) for name, value in (entry["sizes"] | {"S": "Z"}).items()}
@@ -119,7 +119,7 @@ class _DerivedBound:
             *list_assumed_facts(algorithm),
             *require_sizes_above_one(cost.any_schedule_bound, sizes, scope.facts),
         )
-        known = add_facts(scope.facts, facts, scope)
+        known = with_facts(scope.facts, facts, scope)
         whole, touched = (find_any_schedule_growth(costs, cost, known, touched=only) for only in (False, True))
         return _DerivedBound(cost, sizes, _substitute_one_word_lines(whole), _substitute_one_word_lines(touched), facts)
 

@@ -9,11 +9,11 @@ from typing import TypeAlias
 from archline.algebra.facts import Facts
 from archline.analysis.checks.failures import find_certain_failure
 from archline.analysis.cost import Cost, Costs
-from archline.analysis.sampling import list_assumed_facts, list_valid_sizes
+from archline.analysis.sampling import iterate_valid_sizes, list_assumed_facts
 from archline.expr import build as b
 from archline.growth.growths import Outcome
 from archline.growth.is_big_o import Proved
-from archline.ir.conditions import add_facts
+from archline.ir.conditions import with_facts
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.substitution import express_facts_in_sizes
@@ -74,13 +74,15 @@ class ClaimQuery:
     @cached_property
     def known(self) -> Facts:
         """The facts about symbols from the declaration and the claim."""
-        return add_facts(self.scope.facts, self.claim.when, self.scope)
+        return with_facts(self.scope.facts, self.claim.when, self.scope)
 
     def iterate_points(self, *, branches: bool = True) -> Iterator[Mapping[str, int]]:
         """Yield points that satisfy the facts; with `branches`, all declared costs, of any branch, are counts there."""
         bounds = (value for cost in self.costs for value in (cost.lower, cost.upper) if value)
         free = sorted(set().union(*(value.names for value in bounds)) | s.names(self.claim.processors))
-        return list_valid_sizes(self.algorithm, self.scope, (*self.costs.parameters, *free), self.claim.when, branches)
+        return iterate_valid_sizes(
+            self.algorithm, self.scope, (*self.costs.parameters, *free), self.claim.when, branches
+        )
 
     def has_runs(self, point: Mapping[str, int]) -> bool:
         """Test whether a run at a point may end without an error; only such a point can refute a claim."""
@@ -132,9 +134,9 @@ def find_proved_guard(
     A guard is a minimum value of one of the `sizes`, or of all sizes.
     """
     # Most claims that fail do so at large sizes as well: one test with the strongest guard excludes them.
-    if not proved(_add_guard(ensures, MAX_GUARD_SIZE, sizes).ensures):
+    if not proved(_guard_claim(ensures, MAX_GUARD_SIZE, sizes).ensures):
         return None
-    candidates = (_add_guard(ensures, least, names) for least, names in iterate_guards(sizes))
+    candidates = (_guard_claim(ensures, least, names) for least, names in iterate_guards(sizes))
     return next((candidate for candidate in candidates if proved(candidate.ensures)), None)
 
 
@@ -145,7 +147,7 @@ def iterate_guards(sizes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
     yield from ((least, sizes) for least in (MIN_GUARD_SIZE, MAX_GUARD_SIZE))
 
 
-def _add_guard(ensures: s.Ensures, least: int, names: Sequence[str]) -> GuardedClaim:
+def _guard_claim(ensures: s.Ensures, least: int, names: Sequence[str]) -> GuardedClaim:
     """Add to a claim the condition that the sizes `names` are at least `least`."""
     fails_where = " or ".join(f"{name} < {least}" for name in names)
     return GuardedClaim(replace(ensures, when=(*ensures.when, *b.lower_bound_facts(names, least))), fails_where)

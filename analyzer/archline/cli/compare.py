@@ -57,9 +57,9 @@ def execute(options: argparse.Namespace) -> str:
     at = None if options.at is None else shared.read_at(options)
     sweep = None if options.sweep is None else SizeSweep.read(options.sweep)
     if options.out is not None:
-        from archline.api.plots import check_target
+        from archline.api.plots import check_picture_format
 
-        check_target(options.out)
+        check_picture_format(options.out)
     chosen = shared.read_model(options)
     settings = shared.read_energy_settings(options)
     comparison = compare_subjects(

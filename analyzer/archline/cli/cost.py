@@ -90,7 +90,7 @@ def _make_page(options: argparse.Namespace, subjects: list[Algorithm]) -> str:
             message = f"the number of processors is set by the grid of `{report.name}`"
             raise error(rules.OPTIONS_CLASH, message, hint="give its sizes, or P: `--at P=8`")
     for metric in options.metric or ():
-        reports = _add_metric(reports, metric)
+        reports = _include_metric_in_reports(reports, metric)
     values = _read_values(options)
     points = _check_points(options, reports, values)
     assumed = values is not None and _has_no_cache(values) and options.project_cache is None
@@ -124,15 +124,15 @@ def _parse_metrics(text: str) -> tuple[str, ...]:
     return names
 
 
-def _add_metric(reports: list[CostReport], metric: str) -> list[CostReport]:
+def _include_metric_in_reports(reports: list[CostReport], metric: str) -> list[CostReport]:
     """Add a metric to the algorithms that have it. Raises ArchlineError (AL411) if none has."""
     having = [
         report for report in reports if metric in report.metrics or (metric not in ON_GRID and not report.on_grid)
     ]
-    return [_add_metric_to_report(report, metric) for report in having or reports]
+    return [_include_metric(report, metric) for report in having or reports]
 
 
-def _add_metric_to_report(report: CostReport, metric: str) -> CostReport:
+def _include_metric(report: CostReport, metric: str) -> CostReport:
     """Add a metric to the costs. Raises ArchlineError (AL411) if algorithms of this kind do not have it."""
     if report.on_grid and metric not in report.metrics:
         message = f"`{metric}` cannot be derived for `{report.name}`, which runs on a grid"
@@ -213,10 +213,10 @@ def _render(
     without_io = options.format == "text" and not shows_io
     views = [report.view(point, options.procs, without_io) for report, point in zip(reports, points, strict=True)]
     if options.lru is not None:
-        from archline.api.metrics import add_lru_counts
+        from archline.api.metrics import with_lru_counts
 
         counts = [report.lru(options.lru, point, options.limit) for report, point in zip(reports, points, strict=True)]
-        views = [add_lru_counts(view, lru) for view, lru in zip(views, counts, strict=True)]
+        views = [with_lru_counts(view, lru) for view, lru in zip(views, counts, strict=True)]
     assumed = assumed and not without_io
     views = [replace(view, cache_assumed=assumed and "Z" in (view.at or {})) for view in views]
     from archline.report import derivation, documents, json, paths
@@ -246,7 +246,7 @@ def _render(
         if options.explain and report.on_grid:
             steps = report.path_table(point, everywhere=options.all)
             metrics = options.metric or ("words", "messages", "node_words", "node_messages", "flops")
-            parts.append(paths.steps_text(steps, metrics, width, options.all))
+            parts.append(paths.format_path_tables(steps, metrics, width, options.all))
         elif options.explain:
             parts += [derivation.render_derivation(view, metric, width) for metric in options.metric or ("work",)]
     return "\n".join(parts)

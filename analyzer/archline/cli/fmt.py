@@ -46,7 +46,7 @@ def execute(options: argparse.Namespace) -> int:
         except ArchlineError as problem:
             problems.extend(problem.diagnostics)
     changed = [(source, text) for source, text in formatted if source.text != text]
-    _report(options, formatted, changed)
+    _output_formatted(options, formatted, changed)
     if problems:
         raise ArchlineError(problems)
     return 1 if changed and (options.check or options.diff) else 0
@@ -60,7 +60,7 @@ def _read_program(name: str) -> Source:
     return shared.read_standard_input() if name == "-" else read_source(Path(name))
 
 
-def _report(
+def _output_formatted(
     options: argparse.Namespace, formatted: list[tuple[Source, str]], changed: list[tuple[Source, str]]
 ) -> None:
     """Print the differences or the names of changed files, or write the formatted texts, as the options say."""

@@ -67,4 +67,4 @@ def execute(options: argparse.Namespace) -> str:
     listed_machines = machines()
     if options.format == "json":
         return json.render([report.make_json_document(each_machine, load_models()) for each_machine in listed_machines])
-    return report.list_machines(listed_machines, load_models(), terminal_width())
+    return report.format_machine_list(listed_machines, load_models(), terminal_width())

@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     It is 130 after an interrupt.
     """
     if argv is None:
-        collect_seldom()
+        reduce_garbage_collection()
         _open_closed_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if argv is None and isinstance(sys.stdout, io.TextIOWrapper):
@@ -70,11 +70,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of the output has ended.
-        _abandon_output()
+        _discard_output()
         return SUCCESS
     except OSError as problem:
         _print_error(f"archline: {problem.strerror or problem}")
-        _abandon_output()
+        _discard_output()
         return BAD_INPUT
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else BAD_INPUT
@@ -90,7 +90,7 @@ def _open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
 
 
-def collect_seldom() -> None:
+def reduce_garbage_collection() -> None:
     """Collect unreachable cycles seldom; only for processes that archline starts, as the setting is global."""
     gc.set_threshold(COLLECTION_THRESHOLD, 10, 1_000)
     # At exit all memory is freed anyway: a last collection would take a tenth of the time or more.
@@ -122,7 +122,7 @@ def _run_command(arguments: list[str]) -> int:
         parser.error(_describe_unknown_command(name))
     options, rest = parser.parse_known_args([name])
     assert not rest
-    from archline.cli.options import add_configuration, apply_configuration
+    from archline.cli.options import add_configuration_options, apply_configuration
 
     command = import_module(f"archline.cli.{options.command}")
     chosen = argparse.ArgumentParser(
@@ -134,7 +134,7 @@ def _run_command(arguments: list[str]) -> int:
     command.configure(chosen)
     configured = hasattr(command, "CONFIGURED")
     if configured:
-        add_configuration(chosen)
+        add_configuration_options(chosen)
     options = chosen.parse_args(arguments[1:])
     if configured:
         apply_configuration(chosen, options, command.CONFIGURED)
@@ -143,7 +143,7 @@ def _run_command(arguments: list[str]) -> int:
     return result
 
 
-def _abandon_output() -> None:
+def _discard_output() -> None:
     """Discard all further standard output, also what Python flushes at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

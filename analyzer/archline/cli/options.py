@@ -181,7 +181,7 @@ def add_options(parser: argparse.ArgumentParser, *options: str, choices: tuple[s
     parser.set_defaults(command=parser.prog)
 
 
-def add_configuration(parser: argparse.ArgumentParser) -> None:
+def add_configuration_options(parser: argparse.ArgumentParser) -> None:
     """Add --config FILE and --isolated."""
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
@@ -221,10 +221,12 @@ def apply_configuration(
 
 def _is_cache_given(options: argparse.Namespace) -> bool:
     """Test whether `--at` or one of the machines gives the cache, so that the default is not used."""
-    from archline.energy.caches import find_cache
+    from archline.energy.caches import select_machine_cache
 
     machines = read_machines(options) if getattr(options, "machines", None) else []
-    return bool(re.search(r"\b[ZL]\s*=", getattr(options, "at", None) or "")) or any(map(find_cache, machines))
+    return bool(re.search(r"\b[ZL]\s*=", getattr(options, "at", None) or "")) or any(
+        map(select_machine_cache, machines)
+    )
 
 
 def make_text_despite_defects(make: Callable[[list[Algorithm]], str], subjects: list[Algorithm]) -> str:

@@ -61,13 +61,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Print or save the picture; return the exit status: 1 if simulated io is outside of its bounds, else 0."""
-    from archline.api.plots import IoPlot, check_target
+    from archline.api.plots import IoPlot, check_picture_format
 
     options.machines = options.machines or (options.project_machines if options.kind != "io" else [])
     _check_options_of_kind(options)
     if options.out is not None:
         # Checked first, so that a wrong name is reported before the run.
-        check_target(options.out)
+        check_picture_format(options.out)
     picture = _make_io_plot(options) if options.kind == "io" else _make_picture(options)
     if options.out is not None:
         picture.save(options.out)

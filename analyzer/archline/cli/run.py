@@ -71,7 +71,7 @@ def execute(options: argparse.Namespace) -> int:
     at, settings = shared.read_at(options), shared.read_energy_settings(options)
     machine = shared.read_only_machine(options) if options.machines else None
     if machine is not None and not subject.node.grid:
-        settings = _add_level_caches(machine, settings, processors)
+        settings = _with_level_caches(machine, settings, processors)
     settings = replace(
         settings,
         chosen_cache=settings.chosen_cache or settings.of_machine,
@@ -86,7 +86,7 @@ def execute(options: argparse.Namespace) -> int:
     return 1 if done.outside else 0
 
 
-def _add_level_caches(machine: Machine, settings: Settings, processors: Processors | None) -> Settings:
+def _with_level_caches(machine: Machine, settings: Settings, processors: Processors | None) -> Settings:
     """Add the caches of a machine's levels, which are counted separately, to settings. Raises ArchlineError (AL411)."""
     from archline.energy.caches import list_level_caches
 

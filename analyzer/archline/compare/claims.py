@@ -17,8 +17,8 @@ from archline.claims.decide import decide_claims
 from archline.compare.orders import CostOrder, OrderVerdict, separate_parts
 from archline.compare.sizes import Point, SizedCost, Sizes
 from archline.costs.algorithms import AlgorithmUnderFacts
-from archline.energy.caches import DEFAULT_CACHE, find_cache, list_level_caches
-from archline.energy.estimates import ModelOnMachine, find_default_model
+from archline.energy.caches import DEFAULT_CACHE, list_level_caches, select_machine_cache
+from archline.energy.estimates import ModelOnMachine, choose_default_model
 from archline.energy.formulas import names_in
 from archline.energy.growth import derive_growth
 from archline.energy.machine_files import machine as machine_of
@@ -45,7 +45,7 @@ from archline.language.loader import load_path
 from archline.language.metrics import OF_CACHE, ON_MACHINE
 from archline.language.model import Module
 from archline.language.source import note_read, path_exists
-from archline.language.substitution import express_facts_in_sizes, find_processors
+from archline.language.substitution import build_processor_count, express_facts_in_sizes
 from archline.records import record, replace
 
 GROWTHS = ("O", "Omega", "Theta")
@@ -101,7 +101,7 @@ class _ClaimSetting:
     @cached_property
     def values(self) -> Mapping[str, s.Expr]:
         """The expressions that the claim gives to the algorithm's names, and the P of its grid."""
-        processors = find_processors(self.program[1])
+        processors = build_processor_count(self.program[1])
         product = {} if processors is None else {"P": substitute_names(processors, self.sizes)}
         return {**product, **self.sizes}
 
@@ -167,7 +167,7 @@ class ClaimOfCosts:
         except ArchlineError as problem:
             return OrderVerdict("unknown", problem.diagnostics[0].message)
         values = {**parts, **self.constants}
-        order = CostOrder(left, self.claim.relation, right, self.amounts, values, sizes, self._find_units())
+        order = CostOrder(left, self.claim.relation, right, self.amounts, values, sizes, self._derive_units())
         return self._decide_growth(order, parts) if self.claim.relation in GROWTHS else order.decide()
 
     @cached_property
@@ -196,9 +196,9 @@ class ClaimOfCosts:
             return replace(unnarrowed, subject=narrowed) if narrowed.report else unnarrowed
         return unnarrowed
 
-    def _find_units(self) -> tuple[str, str]:
+    def _derive_units(self) -> tuple[str, str]:
         """Return the units of both sides, empty if unknown; a side without costs has the unit of the opposite side."""
-        left, right = (_find_unit(side, list_costs(self.claim)) for side in (self.claim.left, self.claim.right))
+        left, right = (_derive_unit(side, list_costs(self.claim)) for side in (self.claim.left, self.claim.right))
         return (left if left is not None else right) or "", (right if right is not None else left) or ""
 
     # Formulas
@@ -235,7 +235,7 @@ class ClaimOfCosts:
             named_model = None if on.model is None else model_of(on.model)
             functions = {machine_cost.function for machine_cost in list_costs(self.claim)}.intersection(ON_MACHINE)
             asked = cost.function if len(functions) == 1 else "energy_delay"
-            usual = find_default_model([machine], at_sizes=self._uses_machine_cache, asked=asked)
+            usual = choose_default_model([machine], at_sizes=self._uses_machine_cache, asked=asked)
             model = choose_model(setting.subject, named_model, usual).on(machine)
             applied = ModelOnMachine(model, machine, frozenset({*setting.subject.metrics, *PER_LEVEL, "Z", "L"}))
             applied.require()
@@ -253,13 +253,13 @@ class ClaimOfCosts:
         caches = dict(list_level_caches(machine)) if model.levels else {}
         for name in sorted(names & METRICS.keys() - {"Z", "L"}):
             level, metric = PER_LEVEL.get(name, ("", name))
-            cache = caches.get(level) or (find_cache(machine) if caches and metric in OF_CACHE else None)
-            values[name] = self._name_amount(metric, cost if cache is None else self._set_cache(cost, cache))
+            cache = caches.get(level) or (select_machine_cache(machine) if caches and metric in OF_CACHE else None)
+            values[name] = self._name_amount(metric, cost if cache is None else self._with_cache(cost, cache))
         return substitute_names(
             formula, {**values, **{name: setting.sizes[name] for name in "ZL" if name in setting.sizes}}
         )
 
-    def _set_cache(self, cost: s.Call, cache: Cache) -> s.Call:
+    def _with_cache(self, cost: s.Call, cache: Cache) -> s.Call:
         """Return a cost with the Z and L of a cache among its sizes; add its setting."""
         words = (("Z", s.Integer(cache.Z, span=cost.span)), ("L", s.Integer(cache.L, span=cost.span)))
         cached_cost = replace(cost, sizes=(*(pair for pair in cost.sizes if pair[0] not in ("Z", "L")), *words))
@@ -279,7 +279,7 @@ class ClaimOfCosts:
     # Growth
     def _decide_growth(self, order: CostOrder, parts: Mapping[str, s.Expr]) -> OrderVerdict:
         """Decide O, Omega or Theta: by both growths, and as an `ensures` if a side is one cost."""
-        growths = {name: self._find_growth(name) for name in self.amounts}
+        growths = {name: self._derive_growth(name) for name in self.amounts}
         growths |= {name: Growth(part, part) for name, part in parts.items()}
         factors = {name: ONE if value else ZERO for name, value in self.constants.items()}
         left, right = (
@@ -330,7 +330,7 @@ class ClaimOfCosts:
                 if verdict.outcome == outcome:
                     yield GrowthVerdict(verdict.outcome, verdict.reason, verdict.proofs)
 
-    def _find_growth(self, name: str) -> Growth:
+    def _derive_growth(self, name: str) -> Growth:
         """Return the growth of a cost in the sizes of the claim; unknown if its conditions are not implied."""
         setting, metric = self.of_amounts[name]
         in_sizes = setting.subject.in_sizes(everywhere=True)
@@ -373,7 +373,7 @@ class ClaimOfCosts:
                 *b.lower_bound_facts(["P"], 1),
             ]
         if held >= {"Z", "L"}:
-            facts += [b.binary(">=", b.name("Z"), b.name("L")), *self._cache_facts()]
+            facts += [b.binary(">=", b.name("Z"), b.name("L")), *self._iterate_cache_facts()]
         self._record_assumptions(held)
         ordered = dict.fromkeys(name for setting in settings for name in setting.names if name in held)
         names = [name for name in (*ordered, *sorted(held)) if name not in MACHINE_SYMBOLS]
@@ -390,14 +390,14 @@ class ClaimOfCosts:
         named = sides.union(*(dict(cost.sizes) for cost in list_costs(self.claim)))
         return self.claim.on is not None and self.claim.relation not in GROWTHS and not {"Z", "L"} & named
 
-    def _cache_facts(self) -> Iterator[s.Fact]:
+    def _iterate_cache_facts(self) -> Iterator[s.Fact]:
         """Yield facts that Z and L are those of the claim's machine, if the claim names no cache.
 
         If the machine has no cache, they are those of the default cache, at sizes only.
         """
         if self.claim.on is None or not self._uses_machine_cache:
             return
-        machine_cache = find_cache(machine_of(self._resolve_machine(self.claim.on.machine)))
+        machine_cache = select_machine_cache(machine_of(self._resolve_machine(self.claim.on.machine)))
         if machine_cache is not None or self.claim.at:
             cache, whose = machine_cache or DEFAULT_CACHE, ", the machine's" if machine_cache is not None else ""
             self.assumed[f"Z = {cache.Z}, L = {cache.L}{whose}, as the claim names no cache"] = None
@@ -405,15 +405,15 @@ class ClaimOfCosts:
                 yield b.binary("==", b.name(name), b.number(words))
 
 
-def _find_unit(side: s.Expr, costs: Sequence[s.Call]) -> str | None:
+def _derive_unit(side: s.Expr, costs: Sequence[s.Call]) -> str | None:
     """Return the unit of a formula: that of a cost, its multiples and sums; else empty. None if it has no cost."""
     match side:
         case s.Call() if side in costs:
             return OBJECTIVE_UNITS.get(side.function, "")
         case s.Unary():
-            return _find_unit(side.operand, costs)
+            return _derive_unit(side.operand, costs)
         case s.Binary(op="+" | "-" | "*" | "/"):
-            left, right = _find_unit(side.left, costs), _find_unit(side.right, costs)
+            left, right = _derive_unit(side.left, costs), _derive_unit(side.right, costs)
             if right is None or (left == right and side.op in "+-"):
                 return left
             return right if left is None and side.op != "/" else ""

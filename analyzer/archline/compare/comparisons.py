@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from archline.compare.executions import iterate_paired_runs
-from archline.compare.growth import compare_growths, mark_equal_ratios
+from archline.compare.growth import compare_growths, with_equal_ratios
 from archline.compare.results import ComparedPoint, CostComparison, Pair
 from archline.compare.verdicts import (
     OPEN,
@@ -22,10 +22,10 @@ from archline.compare.verdicts import (
     judge_estimates,
 )
 from archline.costs import rules
-from archline.costs.sizes import Given, from_python, require_known_names
+from archline.costs.sizes import Given, convert_python_values, require_known_names
 from archline.energy.answers import apply_to_subject, derive_numeric
 from archline.energy.caches import Settings
-from archline.energy.estimates import TIME_DEPENDENT, Estimate, ModelOnMachine, estimate_amounts, find_default_model
+from archline.energy.estimates import TIME_DEPENDENT, Estimate, ModelOnMachine, choose_default_model, estimate_amounts
 from archline.energy.formulas import names_in
 from archline.energy.growth import derive_growth, derive_term_growths
 from archline.energy.in_sizes import InSizes
@@ -39,14 +39,14 @@ from archline.energy.subjects import (
     AlgorithmSubject,
     FormulaSubject,
     Subject,
-    add_common_processors,
-    add_facts,
     check_facts,
     choose_model,
-    find_processor_fact,
     has_only_numbers,
-    list_processor_counts,
+    iterate_processor_counts,
+    make_processor_facts,
     select_values,
+    with_common_processor_count,
+    with_facts,
 )
 from archline.energy.sweeps import SizeSweep
 from archline.growth.growths import Growth
@@ -95,11 +95,11 @@ def compare_subjects(
     in_sizes = [subject.in_sizes(everywhere=everywhere) for subject in subjects]
     growths = [_derive_growths(*pair, model, by) for pair in zip(subjects, in_sizes, strict=True)]
     growth = {
-        (names[i], names[j]): mark_equal_ratios(
+        (names[i], names[j]): with_equal_ratios(
             compare_growths(
-                *(add_facts(growths[index], find_processor_fact(subjects[i], subjects[j])) for index in (i, j))
+                *(with_facts(growths[index], make_processor_facts(subjects[i], subjects[j])) for index in (i, j))
             ),
-            _find_ratios(subjects[i], in_sizes[i], in_sizes[j], model),
+            _derive_constant_ratios(subjects[i], in_sizes[i], in_sizes[j], model),
         )
         for i, j in pairs
     }
@@ -113,7 +113,7 @@ def compare_subjects(
         assumptions=tuple(dict.fromkeys(text for subject in subjects for text in subject.assumptions)),
         when=when,
         implied=frozenset(implied),
-        processors=dict(list_processor_counts(names, subjects)),
+        processors=dict(iterate_processor_counts(names, subjects)),
         shorten=any(sizes.shorten for sizes in in_sizes),
     )
     if not (machines and sized):
@@ -163,7 +163,7 @@ def _choose_model(subjects: Sequence[Subject], machines: Sequence[Machine], leve
     Raises ArchlineError (AL411) if they need different ones.
     """
     deciding = [x for x in subjects if isinstance(x, FormulaSubject) or x.on_grid] or subjects[:1]
-    default = find_default_model(machines, at_sizes=levels, asked=by or "energy")
+    default = choose_default_model(machines, at_sizes=levels, asked=by or "energy")
     models = {model.name: model for model in (choose_model(x, None, default) for x in deciding)}
     if len(models) > 1:
         raise error(rules.OPTIONS_CLASH, f"the targets need models {' and '.join(models)}", hint="give --model NAME")
@@ -207,7 +207,7 @@ def _derive_growths(chosen: Subject, in_sizes: InSizes | FormulaSubject, model: 
     }
 
 
-def _find_ratios(
+def _derive_constant_ratios(
     chosen: Subject, one: InSizes | FormulaSubject, other: InSizes | FormulaSubject, model: Model
 ) -> dict[str, str]:
     """Return the ratios of metrics that are constant, and "1" for terms of the energy whose metrics are equal."""
@@ -270,15 +270,15 @@ class _PairwiseComparison:
                 for i, j in combinations(range(len(self.subjects)), 2):
                     yield self._compare_at(size, machine, i, j)
 
-    def _find_given_sizes(self, size: int) -> Given:
+    def _make_given_sizes(self, size: int) -> Given:
         """Return the given sizes at the point `size` of the sweep, with the processors of the subjects."""
         given = self.at if self.sweep is None else {**self.at, **self.sweep.at(size)}
-        return add_common_processors(given, self.subjects, self.settings.option)
+        return with_common_processor_count(given, self.subjects, self.settings.option)
 
     def _compare_at(self, size: int, machine: int, i: int, j: int) -> ComparedPoint:
         pair = (self.names[i], self.names[j])
-        first, second = (self._find_estimate(index, machine, size) for index in (i, j))
-        at = {name: value for name, (value, _) in self._find_given_sizes(size).items()}
+        first, second = (self._estimate_subject(index, machine, size) for index in (i, j))
+        at = {name: value for name, (value, _) in self._make_given_sizes(size).items()}
         for result in (first, second):
             if isinstance(result, ArchlineError):
                 verdict = PointVerdict(OPEN, None, None, "", result.diagnostics[0].message)
@@ -290,7 +290,7 @@ class _PairwiseComparison:
             verdict = self._decide_by_runs(verdict, size, machine, i, j)
         return ComparedPoint(at, self.machines[machine], pair, verdict, first, second)  # type: ignore[arg-type]
 
-    def _find_estimate(self, index: int, machine: int, size: int) -> Estimate | ArchlineError:
+    def _estimate_subject(self, index: int, machine: int, size: int) -> Estimate | ArchlineError:
         """Return the estimate of a subject at a point of the sweep, or the error that its facts exclude the point.
 
         `index`, `machine` and `size` are positions in the lists of subjects, machines and points.
@@ -298,7 +298,7 @@ class _PairwiseComparison:
         key = (index, machine, size)
         if key not in self._known:
             try:
-                at = select_values(self._find_given_sizes(size), self.subjects[index])
+                at = select_values(self._make_given_sizes(size), self.subjects[index])
                 self._known[key] = self._estimate_in_numbers(index, machine, at, self.settings)
             except ArchlineError as problem:
                 # Facts of the sizes may fail at some points of a sweep; other errors occur at all points.
@@ -334,7 +334,7 @@ class _PairwiseComparison:
         first, second = self.subjects[i], self.subjects[j]
         if not isinstance(first, AlgorithmSubject) or not isinstance(second, AlgorithmSubject):
             return verdict
-        at = self._find_given_sizes(size)
+        at = self._make_given_sizes(size)
         try:
             runs = list(
                 iterate_paired_runs(
@@ -392,7 +392,9 @@ class _PairwiseComparison:
                 runs.append(subject.run(select_values(self.at, subject), self._make_run_settings(machine)))
             for i, j in combinations(range(len(self.subjects)), 2):
                 estimates = [
-                    self._estimate_in_numbers(index, machine, from_python(dict(runs[index].sizes)), derived_settings)
+                    self._estimate_in_numbers(
+                        index, machine, convert_python_values(dict(runs[index].sizes)), derived_settings
+                    )
                     for index in (i, j)
                 ]
                 verdict = judge_estimates(estimates[0], estimates[1], self.by)
@@ -415,7 +417,7 @@ class _PairwiseComparison:
                 sizes = list(zip(self.sweep.points, (point.verdict for point in pair_points), strict=True))
 
                 def at(size: int, number: int = number, i: int = i, j: int = j) -> PointVerdict | None:
-                    first, second = (self._find_estimate(index, number, size) for index in (i, j))
+                    first, second = (self._estimate_subject(index, number, size) for index in (i, j))
                     if isinstance(first, ArchlineError) or isinstance(second, ArchlineError):
                         return None
                     return judge_estimates(first, second, self.by)

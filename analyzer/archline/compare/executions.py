@@ -11,7 +11,7 @@ import numpy as np
 from archline.analysis.cost import enclose_cost
 from archline.costs import rules
 from archline.costs.sizes import Given, Point
-from archline.energy.caches import Settings, find_cache_at
+from archline.energy.caches import Settings, select_cache_at_point
 from archline.energy.running import ExecutedRun, run_on_arguments, split_arguments
 from archline.energy.subjects import AlgorithmSubject
 from archline.execution.data import generate_arguments
@@ -109,7 +109,7 @@ def _share_data(values: dict[str, Any], others: Mapping[str, Any]) -> dict[str, 
 def _run_algorithm(
     chosen: AlgorithmSubject, point: Point, values: Mapping[str, Any], settings: Settings
 ) -> ExecutedRun:
-    cache, picked = find_cache_at(point, settings.cache, settings.chosen_cache)
+    cache, picked = select_cache_at_point(point, settings.cache, settings.chosen_cache)
     names = {name: value for name, value in values.items() if name not in ("Z", "L")}
     used = replace(settings, chosen_cache=picked)
     return run_on_arguments(

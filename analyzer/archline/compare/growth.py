@@ -32,10 +32,10 @@ class GrowthRelation:
 
 def compare_growths(first: Mapping[str, Growth], second: Mapping[str, Growth]) -> dict[str, GrowthRelation]:
     """Return the relation of each quantity that both mappings have."""
-    return {name: find_relation(growth, second[name]) for name, growth in first.items() if name in second}
+    return {name: decide_growth_relation(growth, second[name]) for name, growth in first.items() if name in second}
 
 
-def mark_equal_ratios(relations: Mapping[str, GrowthRelation], ratios: Mapping[str, str]) -> dict[str, GrowthRelation]:
+def with_equal_ratios(relations: Mapping[str, GrowthRelation], ratios: Mapping[str, str]) -> dict[str, GrowthRelation]:
     """Return the relations, with the same growth for quantities in `ratios`, whose ratio is constant over all sizes."""
     return {
         name: replace(row, relation=SAME_GROWTH, ratio=ratios[name], bound="") if name in ratios else row
@@ -43,7 +43,7 @@ def mark_equal_ratios(relations: Mapping[str, GrowthRelation], ratios: Mapping[s
     }
 
 
-def find_relation(first: Growth, second: Growth) -> GrowthRelation:
+def decide_growth_relation(first: Growth, second: Growth) -> GrowthRelation:
     """Return the relation of two growths under the facts of both."""
     facts = tuple(dict.fromkeys((*first.facts, *second.facts)))
     texts = first.text, second.text

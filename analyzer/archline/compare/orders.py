@@ -29,8 +29,8 @@ from archline.expr.values import bounds_of_value, evaluate
 from archline.growth.balls import format_integer
 from archline.growth.growths import Outcome
 from archline.growth.is_big_o import Refuted
-from archline.ir.conditions import add_facts, has_false_fact
 from archline.ir.conditions import comparison_constraints as signs
+from archline.ir.conditions import has_false_fact, with_facts
 from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
 from archline.numbers import fmpq, format_nine_digits, format_point
@@ -196,7 +196,7 @@ class CostOrder:
         above, below = _order_side_names(side)
         texts = []
         for at in refuted.points[:3]:
-            values = self._order_values(side, at)
+            values = self._evaluate_ordered_sides(side, at)
             if values is not None:
                 bounds = "" if values[0].exact and values[1].exact else "at least "
                 sizes = _format_assignments({name: format_integer(size) for name, size in at.items()})
@@ -229,12 +229,12 @@ class CostOrder:
         above, below = _order_side_names(side)
         points = (point for point in self.sizes.points() if min(point.values(), default=start) >= start)
         for point in islice(points, MAX_ZEROS):
-            values = self._order_values(side, point)
+            values = self._evaluate_ordered_sides(side, point)
             if values is not None and values[0].lower > 0 == values[1].upper and self._has_runs(point):
                 return f"at {format_point(point)} the {above} side is {_format_interval(values[0])}, the {below} side 0"
         return ""
 
-    def _order_values(self, side: str, point: Point) -> tuple[Interval, Interval] | None:
+    def _evaluate_ordered_sides(self, side: str, point: Point) -> tuple[Interval, Interval] | None:
         """Evaluate the side that should be smaller by `side`, O or Omega, then the larger; None if one has no value."""
         values = self.evaluate_sides(point)
         return values if values is None or side == "O" else values[::-1]
@@ -307,7 +307,7 @@ class CostOrder:
     def _is_nonnegative(self, value: Poly, case: _Case, strict: bool) -> bool:
         """Test whether a polynomial of amounts and their maxima is never negative, or always positive if `strict`."""
         facts, case_bounds = case
-        exact, integer_facts = _find_exact_amounts(case_bounds), facts
+        exact, integer_facts = _select_exact_amounts(case_bounds), facts
         inexact = {name: amount_bounds for name, amount_bounds in case_bounds.items() if name not in exact}
         whole = {name: amount_bounds for name, amount_bounds in inexact.items() if self.amounts[name].whole}
         for name, (lowers, uppers) in whole.items():
@@ -366,7 +366,9 @@ class CostOrder:
         maxima = any(_is_maximum(atom, self.amounts) for value in values for atom in value.atoms())
         if box is None or rest or maxima or self.relation == "==":
             return None
-        values = [self._substitute_lower_bounds(value.substitute(_find_exact_amounts(ends)), ends) for value in values]
+        values = [
+            self._substitute_lower_bounds(value.substitute(_select_exact_amounts(ends)), ends) for value in values
+        ]
         strict = [self.relation in ("<", ">")] * len(self._margins) + [True] * len(self._symbols.divisors)
         left, asked, names = np.array([list(zip(*box.values(), strict=True))]), 0, list(box)
         while len(left) and asked + len(left) <= MAX_SIZES:
@@ -436,7 +438,7 @@ def _iterate_bound_cases(
         more = [substitute_in_fact(fact, amount.sizes) for fact in (() if stated is None else list_case_facts(stated))]
         if has_false_fact(more, scope.with_facts(facts)):
             continue
-        for case in _split_by_conditions(add_facts(facts, more, scope), conditions):
+        for case in _split_by_conditions(with_facts(facts, more, scope), conditions):
             low, high = (
                 [
                     write_quotients_as_fractions(amount.in_sizes(bound.value, scope))
@@ -460,7 +462,7 @@ def _split_by_conditions(facts: Facts, conditions: Sequence[Sequence[Poly]]) -> 
     yield facts
 
 
-def _find_exact_amounts(amounts: Mapping[str, _AmountBounds]) -> dict[str, Poly]:
+def _select_exact_amounts(amounts: Mapping[str, _AmountBounds]) -> dict[str, Poly]:
     """Return the values of the amounts that are exact: one of their lower bounds is an upper bound, too."""
     return {name: bound for name, (lowers, uppers) in amounts.items() for bound in lowers if bound in uppers}
 

@@ -12,7 +12,7 @@ from archline.algebra.effort import LazyList
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.cost import Cost, enclose_count
-from archline.analysis.sampling import build_size_search, list_valid_sizes
+from archline.analysis.sampling import build_size_search, iterate_valid_sizes
 from archline.energy.optimise.lattice import TooManyError, UnlimitedSizeError, count_points, enumerate_points
 from archline.energy.optimise.problem import Variable
 from archline.expr.intervals import Interval
@@ -99,7 +99,7 @@ class Sizes:
     @cached_property
     def _points(self) -> LazyList[Point]:
         """The points, which are searched as they are taken. Memoised: in this object, for several comparisons."""
-        searched = list_valid_sizes(self.algorithm, self.scope, self.names, constants=self.constants)
+        searched = iterate_valid_sizes(self.algorithm, self.scope, self.names, constants=self.constants)
         return LazyList(chain(filter(self.allowed, self.interest), searched))
 
     @cached_property

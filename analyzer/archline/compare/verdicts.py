@@ -55,7 +55,7 @@ def judge_estimates(first: Estimate, second: Estimate, by: str) -> PointVerdict:
         reason = next(iter(lacks.reasons.values()), f"the {by} is not known")
         return PointVerdict(OPEN, None, None, "", reason)
     ratio = divide_amounts(first_amount, second_amount)
-    less = _find_lesser(first_amount, second_amount)
+    less = _decide_lesser(first_amount, second_amount)
     if less is None and not (first_amount.exact and first_amount == second_amount):
         return PointVerdict(
             OPEN, None, ratio, _find_widest_term(first, second, by), _explain_undecided(first, second, by)
@@ -72,22 +72,22 @@ def divide_amounts(one: Interval, other: Interval) -> Interval | None:
     return one / other if other.lower > 0 else None
 
 
-def _find_lesser(one: Interval, other: Interval) -> str | None:
+def _decide_lesser(one: Interval, other: Interval) -> str | None:
     """Return the label of the smaller amount; None if the bounds do not decide."""
     if one.upper < other.lower:
         return FIRST_LABEL
     return SECOND_LABEL if other.upper < one.lower else None
 
 
-def _find_parts(estimate: Estimate, by: str) -> Mapping[str, Interval]:
+def _select_parts(estimate: Estimate, by: str) -> Mapping[str, Interval]:
     """Return the sides of a time, the terms of an energy, or the bytes, by name."""
     if by == "bytes":
         return {by: estimate.amounts[by]} if by in estimate.amounts else {}
     return estimate.sides if by == "time" else estimate.terms
 
 
-def _find_differences(first: Estimate, second: Estimate, by: str) -> dict[str, Interval]:
-    left, right = _find_parts(first, by), _find_parts(second, by)
+def _subtract_parts(first: Estimate, second: Estimate, by: str) -> dict[str, Interval]:
+    left, right = _select_parts(first, by), _select_parts(second, by)
     zero = Interval.of(0)
     return {name: left.get(name, zero) - right.get(name, zero) for name in dict.fromkeys((*left, *right))}
 
@@ -100,13 +100,13 @@ def _find_deciding_term(first: Estimate, second: Estimate, by: str, less: str | 
         loser = second if less == FIRST_LABEL else first
         return loser.binds
     sign = -1 if less == FIRST_LABEL else 1
-    differences = _find_differences(first, second, by)
+    differences = _subtract_parts(first, second, by)
     return max(differences, key=lambda name: sign * differences[name].middle)
 
 
 def _find_widest_term(first: Estimate, second: Estimate, by: str) -> str:
     """Return the term of the quantity `by` whose difference has the widest bounds; empty if there is none."""
-    differences = _find_differences(first, second, by)
+    differences = _subtract_parts(first, second, by)
     return max(differences, key=lambda name: differences[name].width) if differences else ""
 
 
@@ -114,9 +114,9 @@ def _explain_undecided(first: Estimate, second: Estimate, by: str) -> str:
     """Name the term with the widest bounds, and the algorithm that has it."""
     name = _find_widest_term(first, second, by)
     widths = {
-        place: _find_parts(estimate, by)[name].width
+        place: _select_parts(estimate, by)[name].width
         for place, estimate in ((FIRST_LABEL, first), (SECOND_LABEL, second))
-        if name in _find_parts(estimate, by)
+        if name in _select_parts(estimate, by)
     }
     if not any(widths.values()):
         return "the two are equal within the rounding of the bounds"
@@ -134,16 +134,16 @@ def _explain_thin_margin(first: Estimate, second: Estimate, by: str, less: str |
         if margin < accuracy:
             percent = f"{float(100 * margin):.3g} %"
             return f"the margin, {percent}, is below the model's stated error, {float(100 * accuracy):.3g} %"
-    coarse = [_find_coarse_amount(estimate, by) for estimate in (first, second)]
+    coarse = [_estimate_coarse_amount(estimate, by) for estimate in (first, second)]
     if coarse[0] is None or coarse[1] is None:
         return ""
-    coarse_lesser = _find_lesser(coarse[0], coarse[1])
+    coarse_lesser = _decide_lesser(coarse[0], coarse[1])
     if coarse_lesser == less:
         return ""
     return f"{'undecided' if coarse_lesser is None else 'reversed'} if eps_op multiplies flops instead of work"
 
 
-def _find_coarse_amount(estimate: Estimate, by: str) -> Interval | None:
+def _estimate_coarse_amount(estimate: Estimate, by: str) -> Interval | None:
     """Return the quantity by the coarser form of the model, in which eps_op multiplies flops; None if there is none."""
     energy = ModelOnMachine(estimate.model, estimate.machine, estimate.amounts.keys()).estimate_coarser(estimate)
     return None if energy is None else replace(estimate, energy=energy, quotients={}).by(by)
@@ -151,7 +151,7 @@ def _find_coarse_amount(estimate: Estimate, by: str) -> Interval | None:
 
 def decide_by_executions(verdict: PointVerdict, ratios: Sequence[Execution], decides: str) -> PointVerdict:
     """Decide a verdict that the bounds leave open by the `ratios` of executions; `decides` is the deciding term."""
-    directions = {_find_side(execution.ratio) for execution in ratios}
+    directions = {_decide_lesser_by_ratio(execution.ratio) for execution in ratios}
     if not ratios:
         return verdict
     if len(directions) > 1:
@@ -164,7 +164,7 @@ def decide_by_executions(verdict: PointVerdict, ratios: Sequence[Execution], dec
     return replace(verdict, verdict=EXECUTED, less=only, decides=decides, reason=reason, executions=tuple(ratios))
 
 
-def _find_side(ratio: Interval) -> str | None:
+def _decide_lesser_by_ratio(ratio: Interval) -> str | None:
     """Return the label of the algorithm that takes less by a ratio; None if it may be 1."""
     if ratio.upper < 1:
         return FIRST_LABEL

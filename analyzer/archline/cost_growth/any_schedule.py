@@ -9,7 +9,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Monomial, Poly, Symbol
 from archline.analysis.cost import AnyScheduleBound, Cost, Costs
-from archline.cost_growth.forms import bound_without_differences, build_lower_growth
+from archline.cost_growth.forms import bound_below_without_differences, build_lower_growth
 from archline.expr import build as b
 from archline.ir.layout import LINE
 from archline.language import syntax as s
@@ -44,7 +44,7 @@ def _iterate_compulsory_growths(costs: Costs, bound: AnyScheduleBound, facts: Fa
         return
     for touched in dict.fromkeys((bound.touched, bound.simple_touched or bound.touched)):
         for value, divisor in _iterate_comparable_forms(touched, int(bound.touches_a_line), facts):
-            count = bound_without_differences(costs, value, facts)
+            count = bound_below_without_differences(costs, value, facts)
             if count is not None:
                 yield b.divide_products([count], divisor)
                 return
@@ -68,11 +68,11 @@ def _relax_line_floors(value: Poly, known: Facts) -> Poly:
     """Return a lower bound on a value: each term with floor(e/L) is replaced by a bound without it, where possible."""
     total = ZERO
     for monomial, coefficient in value.terms.items():
-        total = total + (_bound_term_without_floor(monomial, coefficient, known) or Poly({monomial: coefficient}))
+        total = total + (_bound_term_below_without_floor(monomial, coefficient, known) or Poly({monomial: coefficient}))
     return total
 
 
-def _bound_term_without_floor(monomial: Monomial, coefficient: fmpq, facts: Facts) -> Poly | None:
+def _bound_term_below_without_floor(monomial: Monomial, coefficient: fmpq, facts: Facts) -> Poly | None:
     """Return a lower bound on a term without its factor floor(e/L); None if it has no such factor or no such bound."""
     for atom, power in monomial:
         if not isinstance(atom, a.Floor) or atom.modulus != LINE or power < 1:

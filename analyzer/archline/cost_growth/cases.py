@@ -83,10 +83,12 @@ def iterate_case_splits(value: Poly, facts: Facts) -> Iterator[list[GrowthCase]]
 
 def _iterate_cases_with_remainders(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
     """Yield cases whose bounds have limits of remainders in place of rounding; None for one without such bounds."""
-    for conditions, known, part in _split_by_signs(facts.simplify(value), facts, (), linear=True):
+    for conditions, known, part in _split_value_by_signs(facts.simplify(value), facts, (), linear=True):
         remainders = _RemainderSymbols(known)
         unrounded = part.map_atoms(remainders.replace_rounding)
-        for more, there, branch in _split_by_signs(remainders.facts.simplify(unrounded), remainders.facts, conditions):
+        for more, there, branch in _split_value_by_signs(
+            remainders.facts.simplify(unrounded), remainders.facts, conditions
+        ):
             lower, upper = (_bound_remainders(remainders.names, branch, there, upper) for upper in (False, True))
             if lower is None or upper is None:
                 yield None
@@ -99,7 +101,7 @@ def _iterate_cases_by_class(value: Poly, facts: Facts) -> Iterator[GrowthCase | 
     by_leads: dict[frozenset[Poly], tuple[dict[Poly, fmpq], list[Poly]]] = {}
     regions, classes = Counter[frozenset[Poly]](), list(_iterate_remainder_classes(value, facts))
     for within, part, sizes in classes:
-        for conditions, _, form in _split_by_signs(within.simplify(part), within, (), strip=1):
+        for conditions, _, form in _split_value_by_signs(within.simplify(part), within, (), strip=1):
             here = [condition.substitute(sizes) for condition in conditions]
             scaled = [condition / a.compute_content(condition - condition.constant_term) for condition in here]
             regions[frozenset(scaled)] += 1
@@ -123,7 +125,7 @@ def _iterate_remainder_classes(value: Poly, facts: Facts) -> Iterator[tuple[Fact
 
     The value is expressed in the block numbers, and these are given as expressions of the sizes.
     """
-    periods = _find_remainder_periods(value)
+    periods = _compute_remainder_periods(value)
     for rests in product(*(range(period) for period in periods.values())):
         known_facts: Facts | None = facts
         part, sizes = value, dict[str, Poly]()
@@ -148,7 +150,7 @@ def _combine_coefficients(forms: Sequence[Poly], end: Callable[[Iterable[fmpq]],
     return Poly({monomial: coefficient for monomial, coefficient in ends.items() if coefficient})
 
 
-def _find_remainder_periods(value: Poly) -> dict[str, int]:
+def _compute_remainder_periods(value: Poly) -> dict[str, int]:
     """Find for each size the period with which its remainders repeat; empty if there are too many combinations."""
     result: dict[str, int] = {}
     for atom in value.atoms_within():
@@ -161,7 +163,7 @@ def _find_remainder_periods(value: Poly) -> dict[str, int]:
     return result if prod(result.values()) <= MAX_REMAINDER_CLASSES else {}
 
 
-def _split_by_signs(
+def _split_value_by_signs(
     value: Poly, facts: Facts, conditions: Conditions, linear: bool = False, strip: int = MAX_ENUMERATED_VALUES
 ) -> Iterator[tuple[Conditions, Facts, Poly]]:
     """Yield cases of a value by the signs in its maxima: the conditions, the facts, and the value without maxima.
@@ -175,7 +177,9 @@ def _split_by_signs(
             difference = Poly.symbol(name) - symbol_value
             there, ends = facts.with_nonnegative(difference).with_nonnegative(-difference), (difference, -difference)
             part = there.simplify(value.substitute({name: symbol_value}))
-            yield from _split_by_signs(part, there, (*conditions, *(ends if len(possible) > 1 else ())), linear, strip)
+            yield from _split_value_by_signs(
+                part, there, (*conditions, *(ends if len(possible) > 1 else ())), linear, strip
+            )
         return
     atoms = [atom for atom in _find_innermost_maxima(value) if not linear or _has_sign_without_rounding(atom.argument)]
     alternatives = [chosen for atom in atoms if (chosen := _resolve_maximum(value, facts, atom)) or not linear]
@@ -187,7 +191,7 @@ def _split_by_signs(
         # The sign stays unknown: too many cases are yielded, so that this way is skipped.
         yield from ((conditions, facts, value) for _ in range(MAX_CASES + 1))
     for sign, known, part in chosen:
-        yield from _split_by_signs(part, known, (*conditions, sign), linear, strip)
+        yield from _split_value_by_signs(part, known, (*conditions, sign), linear, strip)
 
 
 def _has_sign_without_rounding(argument: Poly) -> bool:

@@ -18,7 +18,7 @@ from archline.algebra.prove.prover import prove_never_negative
 from archline.algebra.prove.strong import STRONG_TACTICS
 from archline.algebra.relax import find_floor_by_number, replace_atoms_by_bounds
 from archline.algebra.sums.blocks import match_condition_pair
-from archline.analysis.communication.floors import bound_without_rounded_powers
+from archline.analysis.communication.floors import bound_rounded_powers_above
 from archline.analysis.cost import Costs
 from archline.expr import build as b
 from archline.language import syntax as s
@@ -38,7 +38,7 @@ def build_growth_bounds(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blo
     below, above = _build_cached_bounds(costs, ends, facts, blocks)
     if any(map(_is_rounded_power, s.nodes((below, above)))):
         most = drop_conditions(ends[1], facts)
-        unrounded = -bound_without_rounded_powers(-ends[0], facts), bound_without_rounded_powers(most, facts)
+        unrounded = -bound_rounded_powers_above(-ends[0], facts), bound_rounded_powers_above(most, facts)
         below, above = _build_cached_bounds(costs, unrounded, facts, blocks)
     return below, above
 
@@ -110,10 +110,12 @@ def _convert_bound(costs: Costs, value: Poly, upper: bool) -> s.Expr:
 
 def _build_lower_expression(costs: Costs, value: Poly, facts: Facts) -> s.Expr:
     """Return a lower bound on a value without differences, if one is proved; else one that may have some."""
-    return bound_without_differences(costs, value, facts) or _bound_by_part(costs, value, value, facts)
+    return bound_below_without_differences(costs, value, facts) or _convert_part_to_lower_bound(
+        costs, value, value, facts
+    )
 
 
-def _bound_by_part(costs: Costs, part: Poly, value: Poly, facts: Facts) -> s.Expr:
+def _convert_part_to_lower_bound(costs: Costs, part: Poly, value: Poly, facts: Facts) -> s.Expr:
     """Convert `part`, a lower bound on `value`, to an expression that is one too.
 
     A negative constant that merging of logarithms adds is removed: e - d >= e/(1 + d) if e - d >= 1.
@@ -125,11 +127,11 @@ def _bound_by_part(costs: Costs, part: Poly, value: Poly, facts: Facts) -> s.Exp
     return _convert_bound(costs, part, False)
 
 
-def bound_without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | None:
+def bound_below_without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | None:
     """Return a lower bound on a value as an expression without differences, proved for integer sizes; else None."""
     inner = _replace_maxima(value, fmpq(1))
     if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
-        return _bound_by_part(costs, value, value, facts)
+        return _convert_part_to_lower_bound(costs, value, value, facts)
     # A maximum is at least the mean of its two operands, a bound in which both occur.
     uncapped = remove_caps(value, facts, upper=False)
     first = [] if uncapped == value else [uncapped]
@@ -138,9 +140,9 @@ def bound_without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr
         for part in (positive, _select_independent_terms(positive, whole)):
             share = _find_proved_share(value, part, facts) if part else None
             if share is not None:
-                return _bound_by_part(costs, part.scaled(share), value, facts)
+                return _convert_part_to_lower_bound(costs, part.scaled(share), value, facts)
     whole = -relax_block_floors(-value, facts, floors=True)
-    return None if whole == value else bound_without_differences(costs, whole, facts)
+    return None if whole == value else bound_below_without_differences(costs, whole, facts)
 
 
 def relax_block_floors(value: Poly, facts: Facts, floors: bool) -> Poly:

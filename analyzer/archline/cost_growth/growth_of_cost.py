@@ -16,7 +16,7 @@ from archline.algebra.polynomial import Monomial, Poly
 from archline.algebra.reals import OutOfReachError
 from archline.analysis.analyse import derive_metric, derive_unguarded
 from archline.analysis.cache import traffic
-from archline.analysis.communication.floors import bound_without_rounded_powers
+from archline.analysis.communication.floors import bound_rounded_powers_above
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import list_assumed_facts
 from archline.cost_growth import cases as growth_cases
@@ -25,7 +25,7 @@ from archline.cost_growth.any_schedule import find_any_schedule_growth
 from archline.cost_growth.forms import drop_conditions, relax_block_floors
 from archline.cost_growth.pieces import (
     build_growth_pieces,
-    express_over_range,
+    express_cost_over_range,
     find_recurrence_growths,
     is_valid_in_any_cache,
     iterate_growth_pieces_by_cases,
@@ -48,7 +48,7 @@ from archline.growth.candidates import (
 from archline.growth.growths import Growth, is_proved_big_o, make_domain
 from archline.growth.log_domain import Domain
 from archline.growth.monomials import Factor
-from archline.ir.conditions import add_facts, assume_facts
+from archline.ir.conditions import assume_facts, with_facts
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.language import syntax as s
@@ -129,19 +129,19 @@ def derive_cost_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cos
 
 def _derive_cost_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """Derive the growth of a cost from its own bounds; from further sources if that is not a Theta class."""
-    growth = _derive_from_own_bounds(module, algorithm, costs, cost)
+    growth = _derive_growth_from_own_bounds(module, algorithm, costs, cost)
     if growth.under or growth.is_theta:
         return growth
-    growth = _sharpen_by_recurrence(growth, algorithm, costs, cost)
+    growth = _sharpen_growth_by_recurrence(growth, algorithm, costs, cost)
     if growth.is_theta:
         return growth
-    unguarded = _derive_without_guards(module, algorithm, cost)
+    unguarded = _derive_costs_without_guards(module, algorithm, cost)
     above = (*cost.at_most, *unguarded, *_derive_access_bounds(module, algorithm, cost))
     uppers = (derive_cost_growth(module, algorithm, costs, related).upper for related in above)
     lowers = (derive_cost_growth(module, algorithm, costs, related).lower for related in (*cost.at_least, *unguarded))
     if growth.lower is None and growth.upper is not None and growth.tight is None and cost.lower is not None:
         facts = declared_scope(module, algorithm).facts
-        growth = replace(growth, lower=_derive_growth_of_sure_terms(module, algorithm, costs, cost.lower, facts))
+        growth = replace(growth, lower=_derive_growth_without_maxima(module, algorithm, costs, cost.lower, facts))
     domain = make_domain((*express_facts_in_sizes(algorithm), *list_assumed_facts(algorithm)))
     return replace(
         growth,
@@ -150,7 +150,7 @@ def _derive_cost_growth(module: Module, algorithm: s.Algorithm, costs: Costs, co
     )
 
 
-def _derive_without_guards(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple[Cost, ...]:
+def _derive_costs_without_guards(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple[Cost, ...]:
     """Derive simpler bounds for an exact cost with maxima, without guards that sizes decide; empty without such."""
     if not cost.exact or cost.upper is None or not any(isinstance(atom, PositivePart) for atom in cost.upper.atoms()):
         return ()
@@ -166,7 +166,7 @@ def _derive_access_bounds(module: Module, algorithm: s.Algorithm, cost: Cost) ->
     return map(traffic.convert_lines_to_bytes, accesses) if cost.metric == "bytes" else accesses
 
 
-def _derive_growth_of_sure_terms(
+def _derive_growth_without_maxima(
     module: Module, algorithm: s.Algorithm, costs: Costs, lower: Poly, facts: Facts
 ) -> s.Expr | None:
     """Derive a lower growth from the terms of `lower` that are not maxima: p + max(0, n - p*m) is Omega(p).
@@ -177,7 +177,7 @@ def _derive_growth_of_sure_terms(
     terms = {monomial: number for monomial, number in value.terms.items() if number < 0 or not _has_maximum(monomial)}
     sure = Poly(terms)
     if sure != value and facts.positive(sure) and facts.nonnegative(value - sure):
-        return _derive_from_own_bounds(module, algorithm, costs, Cost("", "exact", sure, sure)).lower or b.ONE
+        return _derive_growth_from_own_bounds(module, algorithm, costs, Cost("", "exact", sure, sure)).lower or b.ONE
     return b.ONE if facts.positive(value) else None
 
 
@@ -185,7 +185,7 @@ def _has_maximum(monomial: Monomial) -> bool:
     return any(isinstance(atom, PositivePart) for atom, _ in monomial)
 
 
-def _sharpen_by_recurrence(growth: CostGrowth, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
+def _sharpen_growth_by_recurrence(growth: CostGrowth, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """Sharpen a growth by that of the cost's recurrence, if it has one that can be solved."""
     facts = (*express_facts_in_sizes(algorithm), *list_assumed_facts(algorithm))
     solved = None if cost.upper is not None and not cost.upper else derive_recurrence_growth(costs, cost, facts)
@@ -243,7 +243,7 @@ def _select_sharper_growth(
     return second if is_proved_big_o(small, large, domain) and not is_proved_big_o(large, small, domain) else first
 
 
-def _derive_from_own_bounds(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
+def _derive_growth_from_own_bounds(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """Derive the growth of a cost from its lower and upper bound, without related metrics."""
     if cost.upper_growths is not None:
         return _derive_recursive_io_growth(module, algorithm, costs, cost)
@@ -254,7 +254,7 @@ def _derive_from_own_bounds(module: Module, algorithm: s.Algorithm, costs: Costs
     # The growth of a recursion that splits its processors is that of its recurrence.
     sizes = (*sizes, *(("P",) if algorithm.grid and cost.recursion is None else ()))
     declared = declared_scope(module, algorithm).facts
-    indices, moved = costs.index_range, express_over_range(costs.index_range, cost, facts, declared)
+    indices, moved = costs.index_range, express_cost_over_range(costs.index_range, cost, facts, declared)
     if indices is not None and moved is not None:
         growth = _search_growth(costs, moved[0], (*sizes, indices.size), *moved[1:])
         upper, lower = (
@@ -286,7 +286,7 @@ def _derive_theta_from_sizes(
         where = (*facts, *added)
         if added and make_domain(where) is not None:
             yield from islice(
-                _iterate_searches(costs, cost, sizes, where, add_facts(scope.facts, added, scope)), 1, None
+                _iterate_searches(costs, cost, sizes, where, with_facts(scope.facts, added, scope)), 1, None
             )
 
     for start in _list_start_sizes(cost.lower):
@@ -403,8 +403,8 @@ def _simplify_bounds(cost: Cost, facts: Facts, blocks: bool) -> Cost:
     """
     if cost.by_case or cost.lower is None or cost.upper is None:
         return cost
-    lower = -bound_without_rounded_powers(-cost.lower, facts)
-    upper = bound_without_rounded_powers(drop_conditions(cost.upper, facts), facts)
+    lower = -bound_rounded_powers_above(-cost.lower, facts)
+    upper = bound_rounded_powers_above(drop_conditions(cost.upper, facts), facts)
     if not blocks:
         lower, upper = -relax_block_floors(-lower, facts, floors=True), relax_block_floors(upper, facts, floors=False)
     return replace(cost, lower=lower, upper=upper)
@@ -454,9 +454,9 @@ class _GrowthSearch:
             if not any(has_same_structure(order, old) for old in tried)
         )
         result = CostGrowth(upper, next(filter(self._is_lower_growth, remaining), None))
-        return self._search_by_cases(result) if len(self._cases) > 1 else result
+        return self._search_growth_by_cases(result) if len(self._cases) > 1 else result
 
-    def _search_by_cases(self, result: CostGrowth) -> CostGrowth:
+    def _search_growth_by_cases(self, result: CostGrowth) -> CostGrowth:
         """Return the minimum of the growths in all cases, if it is tight; else the growth of each case.
 
         `result`, the bounds of all cases together, is returned if a case has no Theta class, or if cases do not help.

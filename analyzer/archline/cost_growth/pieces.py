@@ -14,7 +14,7 @@ from archline.cost_growth.forms import build_growth_bounds
 from archline.expr import build as b
 from archline.expr.text import format_fact
 from archline.growth.growths import Growth, decide_growth
-from archline.ir.conditions import add_facts
+from archline.ir.conditions import with_facts
 from archline.ir.layout import LINE, ONE_LINE_FITS, WORDS
 from archline.language import syntax as s
 from archline.records import replace
@@ -86,7 +86,7 @@ def rewrite_bounds(cost: Cost, form: Callable[[Poly], Poly], known: Callable[[Fa
     return replace(cost, lower=form(cost.lower), upper=form(cost.upper), bounds=bounds)
 
 
-def express_over_range(
+def express_cost_over_range(
     indices: IndexRange | None, cost: Cost, facts: tuple[s.Fact, ...], known: Facts
 ) -> tuple[Cost, tuple[s.Fact, ...], Facts] | None:
     """Express a cost, its facts and `known` in the length of an index range.
@@ -168,7 +168,7 @@ def find_recurrence_growths(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Grow
 
 def is_valid_in_any_cache(costs: Costs, cost: Cost, growth: Growth, facts: tuple[s.Fact, ...], scope: Scope) -> bool:
     """Test whether a growth of io under a condition also holds in caches of few lines."""
-    known = add_facts(scope.facts, list_facts_without_disjunctions(growth), scope)
+    known = with_facts(scope.facts, list_facts_without_disjunctions(growth), scope)
     assert growth.upper is not None
     return all_arrays_fit(cost, known) or is_valid_in_small_caches(costs, growth.upper, facts, scope.facts)
 

@@ -36,7 +36,7 @@ from archline.language import syntax as s
 from archline.language.checking.scopes import list_machine_symbols
 from archline.language.conditions import BAD_SIZE
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
-from archline.language.extra_facts import add_where
+from archline.language.extra_facts import with_where_facts
 from archline.language.loader import load_target
 from archline.language.parser import parse_facts
 from archline.language.syntax_rules import NO_ALGORITHM
@@ -50,7 +50,7 @@ MAX_CONFIRMED_FAILURES = 3
 """The number of failures of each kind, those at the smallest sizes, that are executed to confirm one."""
 
 
-def _find_known_replacements(costs: Mapping[str, Cost], others: Mapping[str, Cost]) -> dict[str, Cost]:
+def _select_known_costs(costs: Mapping[str, Cost], others: Mapping[str, Cost]) -> dict[str, Cost]:
     """Return the entries of `others` for the costs that are unknown in `costs`."""
     return {name: others[name] for name, cost in costs.items() if cost.upper is None and name in others}
 
@@ -84,14 +84,14 @@ class AlgorithmUnderFacts:
     @cached_property
     def executed(self) -> tuple[model.Module, s.Algorithm]:
         """The algorithm under inherited facts, from which costs are derived and which is executed."""
-        return add_where(*self._plain, self.inherited)
+        return with_where_facts(*self._plain, self.inherited)
 
     @cached_property
     def _without_machine_facts(self) -> tuple[model.Module, s.Algorithm]:
         """The algorithm without facts only about the machine, for flops, work and span; P of a grid is a size."""
         symbols = set(list_machine_symbols(self.signature)) - ({"P"} if self.node.grid else set())
         of_sizes = tuple(fact for fact in self.inherited if not s.names(fact) <= symbols)
-        return self.executed if of_sizes == self.inherited else add_where(*self._plain, of_sizes)
+        return self.executed if of_sizes == self.inherited else with_where_facts(*self._plain, of_sizes)
 
     @cached_property
     def _costs(self) -> Costs:
@@ -100,9 +100,9 @@ class AlgorithmUnderFacts:
         for facts in self._alternative_facts:
             if all(cost.upper is not None for cost in costs):
                 break
-            other_costs = derive(*add_where(*self._plain, facts))
-            metrics = {**costs.metrics, **_find_known_replacements(costs.metrics, other_costs.metrics)}
-            kinds = {**costs.flops_by_kind, **_find_known_replacements(costs.flops_by_kind, other_costs.flops_by_kind)}
+            other_costs = derive(*with_where_facts(*self._plain, facts))
+            metrics = {**costs.metrics, **_select_known_costs(costs.metrics, other_costs.metrics)}
+            kinds = {**costs.flops_by_kind, **_select_known_costs(costs.flops_by_kind, other_costs.flops_by_kind)}
             costs = replace(costs, metrics=metrics, flops_by_kind=kinds)
         return costs
 
@@ -112,7 +112,7 @@ class AlgorithmUnderFacts:
         cost = derive_io_cost(*self.executed)
         for facts in self._alternative_facts:
             if cost.upper is None:
-                cost = derive_io_cost(*add_where(*self._plain, facts))
+                cost = derive_io_cost(*with_where_facts(*self._plain, facts))
         return cost
 
     @property
@@ -180,7 +180,7 @@ class AlgorithmUnderFacts:
             names = {*self.sizes, *(["P"] if self.node.grid else [])}
             facts = tuple(fact for fact in facts if s.names(fact) <= names)
         both = (*self.further_facts, *facts)
-        narrowed = type(self)(*add_where(self.module, self.node, facts), self._plain, both)
+        narrowed = type(self)(*with_where_facts(self.module, self.node, facts), self._plain, both)
         _require_satisfiable_facts(narrowed, facts)
         return narrowed
 

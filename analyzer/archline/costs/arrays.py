@@ -13,7 +13,7 @@ from archline.analysis.cost import Cost
 from archline.analysis.vectorised import NoBoundError, find_false_fact, upper_at
 from archline.costs import rules
 from archline.costs.derived import DerivedCosts
-from archline.costs.sizes import check_point, from_python
+from archline.costs.sizes import check_point, convert_python_values
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.metrics import OF_CACHE
@@ -51,8 +51,8 @@ def evaluate_upper_bound(derived: DerivedCosts, cost: Cost, given: Mapping[str, 
     require_bounds(derived, cost)
     needed = list_needed_names(derived, cost)
     arrays = {name: _convert_to_integers(value) for name, value in given.items()}
-    smallest = {name: value if isinstance(value, str) else _find_minimum(value) for name, value in arrays.items()}
-    check_point(from_python(smallest), derived.names, needed=needed)
+    smallest = {name: value if isinstance(value, str) else _compute_minimum(value) for name, value in arrays.items()}
+    check_point(convert_python_values(smallest), derived.names, needed=needed)
     try:
         together = np.broadcast_arrays(*arrays.values())
     except ValueError:
@@ -89,7 +89,7 @@ def _convert_to_int64(array: NDArray[Any]) -> NDArray[Any]:
         return np.array(np.frompyfunc(int, 1, 1)(array), dtype=object)
 
 
-def _find_minimum(array: NDArray[Any]) -> int | None:
+def _compute_minimum(array: NDArray[Any]) -> int | None:
     return int(array.min()) if array.size else 1
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.analyse import derive_metric, derive_with_longest_message
+from archline.analysis.analyse import derive_longest_message_costs, derive_metric
 from archline.analysis.bounds import Piece
 from archline.analysis.cache import parallel
 from archline.analysis.cache import traffic as cache_traffic
@@ -36,7 +36,7 @@ from archline.language import model, printer
 from archline.language import syntax as s
 from archline.language.call_graph import has_recursion
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.extra_facts import add_where
+from archline.language.extra_facts import with_where_facts
 from archline.language.metrics import DERIVABLE, OF_CACHE
 from archline.records import replace
 
@@ -157,7 +157,7 @@ class DerivedCosts:
         """The costs on a grid if a message has at most K words, so that w words are ceil(w/K) messages."""
         if not self.on_grid or self.longest is not None:
             return self
-        costs = derive_with_longest_message(*self.executed)
+        costs = derive_longest_message_costs(*self.executed)
         messages = {name: costs[name] for name in ("messages", "node_messages") if name in costs.metrics}
         report = self._replace_costs(messages, None, parameters=costs.parameters)
         report.longest = derive.LONGEST_MESSAGE
@@ -281,7 +281,7 @@ class DerivedCosts:
     @cached_property
     def _under_assumptions(self) -> tuple[model.Module, s.Algorithm]:
         """The algorithm under the facts about sizes that all results assume."""
-        return add_where(self.module, self.node, list_assumed_size_facts(*self.executed))
+        return with_where_facts(self.module, self.node, list_assumed_size_facts(*self.executed))
 
     @cached_property
     def attained(self) -> OptimalityResult | None:

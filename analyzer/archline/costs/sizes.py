@@ -29,7 +29,7 @@ Given: TypeAlias = Mapping[str, tuple[object, Span | None]]
 """Values by name, each with its place on the command line, if it has one."""
 
 
-def from_python(values: Mapping[str, object]) -> Given:
+def convert_python_values(values: Mapping[str, object]) -> Given:
     """Convert values from Python code."""
     return {name: (value, None) for name, value in values.items()}
 
@@ -37,8 +37,8 @@ def from_python(values: Mapping[str, object]) -> Given:
 def merge_sizes(sizes: Mapping[str, object] | str | None, named: Mapping[str, object]) -> Given | None:
     """Merge sizes from a mapping, or a text, and from keywords, which take precedence; None if neither gives any."""
     if isinstance(sizes, str):
-        return {**read_settings(sizes, "at"), **from_python(named)}
-    return None if sizes is None and not named else from_python({**(sizes or {}), **named})
+        return {**read_settings(sizes, "at"), **convert_python_values(named)}
+    return None if sizes is None and not named else convert_python_values({**(sizes or {}), **named})
 
 
 @record
@@ -147,9 +147,9 @@ def require_known_names(given: Given, names: Sequence[SizeNames]) -> None:
     allowed = list(dict.fromkeys(name for algorithm in names for name in algorithm.all))
     needed = _list_accepted_names(given, (name for algorithm in names for name in algorithm.needed), allowed)
     problems = [
-        report_unknown_in_fact(name, sizes, span)
+        diagnose_unknown_in_fact(name, sizes, span)
         if value is None
-        else _report_unknown_name(name, allowed, needed, span)
+        else _diagnose_unknown_name(name, allowed, needed, span)
         for name, (value, span) in given.items()
         if name not in allowed
     ]
@@ -157,7 +157,7 @@ def require_known_names(given: Given, names: Sequence[SizeNames]) -> None:
         raise ArchlineError(problems)
 
 
-def report_unknown_in_fact(name: str, sizes: Set[str], span: Span | None) -> Diagnostic:
+def diagnose_unknown_in_fact(name: str, sizes: Set[str], span: Span | None) -> Diagnostic:
     """Build the diagnostic (AL401) of a fact about a name that is not a size."""
     hint = suggest_closest(name, sizes) or f"the sizes are {', '.join(sorted(sizes)) or 'none'}"
     return Diagnostic(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span, hint=hint)
@@ -168,7 +168,7 @@ def _list_accepted_names(given: Given, needed: Iterable[str], known: Iterable[st
     return list(dict.fromkeys((*needed, *(name for name in given if name in known))))
 
 
-def _report_unknown_name(name: str, known: Iterable[str], needed: Iterable[str], span: Span | None) -> Diagnostic:
+def _diagnose_unknown_name(name: str, known: Iterable[str], needed: Iterable[str], span: Span | None) -> Diagnostic:
     hint = suggest_closest(name, known) or _format_names("values are given for", needed)
     return Diagnostic(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span, hint=hint)
 
@@ -193,10 +193,10 @@ def check_point(
         value = int(raw_value) if isinstance(raw_value, Integral) and not isinstance(raw_value, bool) else raw_value
         if name not in names.all:
             problems.append(
-                _report_unknown_name(name, names.all, _list_accepted_names(values, names.needed, names.all), span)
+                _diagnose_unknown_name(name, names.all, _list_accepted_names(values, names.needed, names.all), span)
             )
             continue
-        finding = report_wrong_value(name, value, names, span)
+        finding = diagnose_wrong_value(name, value, names, span)
         if finding is not None:
             problems.append(finding)
         elif isinstance(value, int | Fraction):
@@ -206,17 +206,17 @@ def check_point(
     asked = names.needed if needed is None else tuple(needed)
     missing = [name for name in asked if name not in values and name not in point]
     if missing:
-        problems.extend(_report_missing_sizes(missing, asked, tuple(where), point, option))
+        problems.extend(_diagnose_missing_sizes(missing, asked, tuple(where), point, option))
     if "Z" in point and "L" in point and point["Z"] < point["L"]:
         problems.append(Diagnostic(rules.WRONG_CACHE, CACHE_BELOW_LINE, values["Z"][1]))
     if not problems:
-        problems.extend(report_broken_facts(point, where))
+        problems.extend(diagnose_broken_facts(point, where))
     if problems:
         raise ArchlineError(problems)
     return point
 
 
-def report_wrong_value(name: str, value: object, names: SizeNames, span: Span | None) -> Diagnostic | None:
+def diagnose_wrong_value(name: str, value: object, names: SizeNames, span: Span | None) -> Diagnostic | None:
     """Report a value that is wrong independently of other values; None if it is valid."""
 
     def report_finding(rule: Rule, message: str) -> Diagnostic:
@@ -241,7 +241,7 @@ def _format_names(head: str, names: Iterable[str]) -> str:
     return f"{head} " + ", ".join(f"`{name}`" for name in names)
 
 
-def report_broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) -> list[Diagnostic]:
+def diagnose_broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) -> list[Diagnostic]:
     """Report the facts that do not hold at a point."""
     whole = {name: value for name, value in point.items() if isinstance(value, int)}
     return [
@@ -251,7 +251,7 @@ def report_broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) ->
     ]
 
 
-def _report_missing_sizes(
+def _diagnose_missing_sizes(
     missing: Sequence[str], asked: Sequence[str], where: tuple[s.Fact, ...], point: Point, option: str
 ) -> Iterator[Diagnostic]:
     """Report the `missing` sizes that no value determines, or else those whose definition is not an integer."""

@@ -11,7 +11,7 @@ from archline.costs import rules
 from archline.costs.communication import describe_replication
 from archline.costs.sizes import Given, require_known_names
 from archline.energy.caches import CACHE_QUANTITIES, Settings, make_levels_error
-from archline.energy.estimates import TIME_DEPENDENT, Estimate, ModelOnMachine, check_amounts, find_default_model
+from archline.energy.estimates import TIME_DEPENDENT, Estimate, ModelOnMachine, check_amounts, choose_default_model
 from archline.energy.formulas import FormulaBounds, bound_formula, names_in, parse_formula
 from archline.energy.growth import derive_term_growths
 from archline.energy.in_sizes import InSizes
@@ -72,7 +72,7 @@ def derive_energies(
             chosen = choose_model(
                 subject,
                 model,
-                find_default_model([machine], at_sizes=point is not None and settings.takes_levels(point)),
+                choose_default_model([machine], at_sizes=point is not None and settings.takes_levels(point)),
             )
             result = (
                 derive_symbolic(subject, machine, chosen, everywhere=everywhere)
@@ -105,7 +105,7 @@ def apply_to_subject(
     if settings.procs is not None and settings.runs:
         raise error(rules.OPTIONS_CLASH, "runs count one processor; `--procs` is for derived inputs and formulas")
     if settings.procs is not None:
-        machine = set_processors(chosen, machine, model, settings.procs)
+        machine = with_processor_count(chosen, machine, model, settings.procs)
     model = model.on(machine)
     if not isinstance(chosen, FormulaSubject):
         metrics -= set(ON_REQUEST) - model.formula_names
@@ -125,7 +125,7 @@ def apply_to_subject(
     return on_machine, machine
 
 
-def set_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -> Machine:
+def with_processor_count(chosen: Subject, machine: Machine, model: Model, procs: int) -> Machine:
     """Return the machine, with `procs` cores if the model counts them. Raises ArchlineError (AL411)."""
     takes_procs = model.processors == "span" if not isinstance(chosen, FormulaSubject) else "P" in chosen.names.needed
     if model.processors == "cores":
@@ -178,7 +178,7 @@ def derive_numeric(
     return EnergyResult(
         chosen.name, machine, model, basis.at, basis.inputs, basis.cache, _describe_sources(on, basis), estimate,
         elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,
-        notes=tuple(answer_notes(chosen, estimate, basis.cache)), floor=floor,
+        notes=tuple(iterate_answer_notes(chosen, estimate, basis.cache)), floor=floor,
     )  # fmt: skip
 
 
@@ -206,7 +206,7 @@ def _check_processors(value: object) -> int:
     return value
 
 
-def answer_notes(chosen: Subject, estimate: Estimate, cache: CacheUsed | None) -> Iterator[str]:
+def iterate_answer_notes(chosen: Subject, estimate: Estimate, cache: CacheUsed | None) -> Iterator[str]:
     """Yield the warnings on an answer: a cache that is not the machine's, a power above its limit, copies of arrays."""
     constants, model = estimate.machine.values, estimate.model
     limit, needed = constants.get("memory_max"), estimate.amounts.get("memory")
@@ -254,7 +254,7 @@ def derive_symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhe
     bounds = {metric.name: _metric_bounds(metric) for metric in metrics}
     numbers = {name: _make_numeral(value) for name, value in machine.values.items()}
     terms = {
-        name: _bound_in_sizes(on.formula(name), numbers, bounds)
+        name: _format_bounds_in_sizes(on.formula(name), numbers, bounds)
         for name in model.energy
         if not _lacks_quantity(on, name)
     }
@@ -263,8 +263,8 @@ def derive_symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhe
     total = on.complete(model.expand_formula(model.expression))
     shown = SymbolicEnergy(
         tuple(metric for metric in metrics if metric.name not in ("Z", "L")),
-        _write_with_units(total, machine),
-        None if _lacks_quantity(on, "time") else _bound_in_sizes(on.formula("time"), numbers, bounds),
+        _write_formula_with_units(total, machine),
+        None if _lacks_quantity(on, "time") else _format_bounds_in_sizes(on.formula("time"), numbers, bounds),
         terms,
         _derive_growths(on, in_sizes, names) if len(terms) == len(model.energy) and not model.at_most else {},
         tuple(map(Formula, in_sizes.when)),
@@ -303,7 +303,7 @@ def _metric_bounds(metric: SymbolicMetric) -> FormulaBounds[s.Expr]:
     return FormulaBounds(*metric.ends)
 
 
-def _bound_in_sizes(
+def _format_bounds_in_sizes(
     formula: s.Expr, numbers: Mapping[str, s.Expr], bounds: Mapping[str, FormulaBounds[s.Expr]]
 ) -> TextBounds:
     ends = bound_formula(substitute_names(formula, numbers), bounds)
@@ -331,7 +331,7 @@ def write_decimal(value: Fraction) -> str:
     return f"{point}e{exponent + len(trimmed) - 1}"
 
 
-def _write_with_units(expr: s.Expr, machine: Machine) -> str:
+def _write_formula_with_units(expr: s.Expr, machine: Machine) -> str:
     """Write a formula with the machine's numbers and their units in place of their names."""
     text = format_expression(simplify_with_unit_constants(substitute_names(expr, dict.fromkeys(CONSTANTS, ONE))))
 

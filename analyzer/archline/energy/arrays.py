@@ -15,8 +15,8 @@ from archline.algebra.effort import is_out_of_time
 from archline.analysis.cost import Cost, enclose_count
 from archline.costs import rules
 from archline.costs.arrays import evaluate_upper_bound
-from archline.costs.sizes import from_python, require_known_names
-from archline.energy.caches import DEFAULT_CACHE, find_cache
+from archline.costs.sizes import convert_python_values, require_known_names
+from archline.energy.caches import DEFAULT_CACHE, select_machine_cache
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import FormulaBounds, bound_formula, names_in
 from archline.energy.machines import Machine, read_parameter
@@ -63,7 +63,7 @@ def upper_at(
     formulas = {name: expr for name, expr in formulas.items() if not (names_in(expr) & QUANTITIES.keys()) - available}
     values: dict[str, Any] = {**{name: float(value) for name, value in machine.values.items()}, **parameters}
     formulas = {name: bound.upper for name, bound in bound_formulas(subject, formulas).items()}
-    default_cache = find_cache(machine) or DEFAULT_CACHE
+    default_cache = select_machine_cache(machine) or DEFAULT_CACHE
     words = {name: sizes.get(name, getattr(default_cache, name)) for name in ("Z", "L")}
     if isinstance(subject, AlgorithmSubject):
         subject_sizes = {name: value for name, value in sizes.items() if name not in words}
@@ -75,7 +75,7 @@ def upper_at(
                 values[name] = _evaluate_upper(subject, cost if name == metric else lower, subject_sizes, words)
         values |= words
     else:
-        require_known_names(from_python(sizes), [subject.names])
+        require_known_names(convert_python_values(sizes), [subject.names])
         values |= {**words, **{f"{SIZE_PREFIX}{name}": value for name, value in {**words, **sizes}.items()}}
     evaluate_all = compile_formulas(formulas)
     missing = [name for name in evaluate_all.names if name not in values]

@@ -30,7 +30,7 @@ CACHE_QUANTITIES = frozenset(
 """The quantities of a machine that define its caches."""
 
 
-def find_cache(machine: Machine) -> Cache | None:
+def select_machine_cache(machine: Machine) -> Cache | None:
     """Return the fast memory of a machine as a cache, else a cache of its last level; None if sizes are missing."""
     fast_cache = _make_cache(machine, "fast_memory", "line")
     return fast_cache or next((cache for _, cache in reversed(list_level_caches(machine))), None)
@@ -93,7 +93,7 @@ def read_given_cache(cache: Cache | str | None) -> Cache | None:
     return cache
 
 
-def find_cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:
+def select_cache_at_point(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:
     """Return the cache of the Z and L of a point, and True; else `cache`, and whether it was `chosen` by the user.
 
     Raises ArchlineError (AL408) if only one of the two is given, or if a cache was asked for in addition.
@@ -161,7 +161,7 @@ class Settings:
         caches = tuple(
             (name, replace(cache, policy=policy)) for name, cache in list_level_caches(machine) if name in levels
         )
-        machine_cache = caches[-1][1] if caches else None if self.chosen_cache else find_cache(machine)
+        machine_cache = caches[-1][1] if caches else None if self.chosen_cache else select_machine_cache(machine)
         if machine_cache is None:
             return self
         return replace(self, cache=replace(machine_cache, policy=policy), of_machine=True, levels=caches)

@@ -94,14 +94,14 @@ def _draft_lscpu(listing: Listing) -> DraftItems:
     core_rows = "; ".join(str(row) for pair in groups for row in pair)
     if cores:
         yield _make_table("cores", cores, "1", core_rows)
-    caches = list(_find_caches(rows))
+    caches = list(_iterate_cache_levels(rows))
     threads = [rows[key][0].number() for key in ("CPU(s)", "Thread(s) per core") if key in rows]
     uneven = any(number and cores % number for _, _, number, _ in caches)
     if len(names) > 1 or (cores and (uneven or (len(threads) == 2 and threads[0] != threads[1] * cores))):
         yield "Its cores differ, or some are offline: the listing does not show the clock and the caches of each."
         caches = [cache for cache in caches if cache[2] == 1]
     else:
-        yield from _find_clock(rows)
+        yield from _draft_clock(rows)
     flags = rows.get("Flags", [])
     # Lines of flags end within a word, or between two.
     words = {word for end in (" ", "") for word in end.join(row.value for row in flags).split()}
@@ -123,7 +123,7 @@ def _draft_lscpu(listing: Listing) -> DraftItems:
         yield f"All {sockets} sockets together: give their total bandwidth and power too."
 
 
-def _find_clock(rows: Rows) -> DraftItems:
+def _draft_clock(rows: Rows) -> DraftItems:
     for row in (*rows.get("Model name", ()), *rows.get("BIOS Model name", ())):
         if (clock := _CLOCK.fullmatch(row.value)) and Fraction(clock[1]):
             yield _make_table("frequency", Fraction(clock[1]), "GHz", f"base clock: {row}")
@@ -133,7 +133,7 @@ def _find_clock(rows: Rows) -> DraftItems:
         yield _make_table("frequency", row.number("MHz"), "MHz", place)
 
 
-def _find_caches(rows: Rows) -> Iterator[tuple[str, Fraction, Fraction | None, str]]:
+def _iterate_cache_levels(rows: Rows) -> Iterator[tuple[str, Fraction, Fraction | None, str]]:
     """Yield each level that the listing determines: its name, KiB of one cache, number of caches, and rows as text."""
     for name in ("L1d", "L1", "L2", "L3"):
         level_rows = [rows[f"{name}{end}"][0] for end in ("", " cache", " ONE-SIZE") if f"{name}{end}" in rows]

@@ -87,9 +87,9 @@ class ModelOnMachine:
     def missing_quantities(self) -> tuple[str, ...]:
         """The quantities that the machine lacks for any answer."""
         essential = self.model.energy if self.model.essential == "energy" else ("time",)
-        return self.find_missing(*essential)
+        return self.list_missing_quantities(*essential)
 
-    def find_missing(self, *names: str) -> tuple[str, ...]:
+    def list_missing_quantities(self, *names: str) -> tuple[str, ...]:
         """Return the quantities in the named formulas that the machine neither has nor gives by a conversion."""
         used = frozenset().union(*(names_in(self.formula(name)) for name in names))
         return tuple(sorted((used & QUANTITIES.keys()) - self._known))
@@ -111,7 +111,7 @@ class ModelOnMachine:
     @property
     def energy_problem(self) -> str:
         """The message that the machine lacks quantities for the energy; empty if it has all."""
-        lacking = self.find_missing(*self.model.energy)
+        lacking = self.list_missing_quantities(*self.model.energy)
         return f"machine `{self.machine.name}` lacks {_write_quantities(lacking)}" if lacking else ""
 
     def require_known(self, expr: s.Expr) -> s.Expr:
@@ -179,7 +179,7 @@ class ModelOnMachine:
         reasons: dict[str, str] = {}
 
         def value_of_formula(name: str) -> Interval | None:
-            missing = self.find_missing(name)
+            missing = self.list_missing_quantities(name)
             if missing:
                 reasons[name] = f"machine `{self.machine.name}` has no {', '.join(f'`{item}`' for item in missing)}"
                 return None
@@ -210,14 +210,14 @@ class ModelOnMachine:
             time,
             defined,
             energy,
-            self._find_sides(values),
+            self._evaluate_sides(values),
             {name: figure for name, figure in figures.items() if figure is not None},
             reasons,
             self.converted,
             quotients,
         )
 
-    def _find_sides(self, values: Mapping[str, Interval]) -> dict[str, Interval]:
+    def _evaluate_sides(self, values: Mapping[str, Interval]) -> dict[str, Interval]:
         sides = {name: self.complete(self.model.expand_formula(text)) for name, text in self.model.sides.items()}
         bounds: dict[str, Interval] = {}
         for name, expr in sides.items():
@@ -278,7 +278,7 @@ class Estimate:
 
         None if it is unknown.
         """
-        bound, values = self.quotients.get("power", _divide(self.energy, self.time)), self.machine.values
+        bound, values = self.quotients.get("power", _divide_amounts(self.energy, self.time)), self.machine.values
         limits = {"power_limit": "power cap" in self.sides, "power_rated": self.model.at_most}
         for limit in (values[name] for name, holds in limits.items() if holds and name in values):
             bound = None if bound is None else bound.minimum(Interval.of(limit))
@@ -328,7 +328,7 @@ class Estimate:
         if not rest:
             return None
         following = Interval(max(side.lower for side in rest), max(side.upper for side in rest))
-        return _divide(self.sides[self.binds], following)
+        return _divide_amounts(self.sides[self.binds], following)
 
     @property
     def next_sides(self) -> tuple[str, ...]:
@@ -346,7 +346,7 @@ def _write_quantities(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}` ({QUANTITIES[name].unit})" for name in names)
 
 
-def _divide(top: Interval | None, bottom: Interval | None) -> Interval | None:
+def _divide_amounts(top: Interval | None, bottom: Interval | None) -> Interval | None:
     if top is None or bottom is None or bottom.lower <= 0:
         return None
     return top / bottom
@@ -372,7 +372,7 @@ def estimate_amounts(
     return ModelOnMachine(model.on(machine), machine, amounts.keys()).estimate(amounts)
 
 
-def find_default_model(machines: Sequence[Machine], *, at_sizes: bool, asked: str = "energy") -> Model:
+def choose_default_model(machines: Sequence[Machine], *, at_sizes: bool, asked: str = "energy") -> Model:
     """Return the default model for shared memory: the first for which all machines have the quantities.
 
     The order is the roofline with levels of caches (only `at_sizes`), ICE, the roofline. If the answer `asked` for

@@ -89,7 +89,7 @@ class Fit:
     rates: Mapping[str, float]
 
 
-def find_definition(name: str) -> QuantityDefinition:
+def get_quantity_definition(name: str) -> QuantityDefinition:
     """Return the definition of a parameter or a rate, in any precision."""
     return QUANTITIES[name.partition("@")[0]]
 
@@ -114,7 +114,10 @@ def fit_model(model: str, data: Measurements) -> Fit:
     solution = _solve_least_squares(_split_sides(parts, joules) if model == "ice" else parts, joules)
     condition, errors = _examine_solution(solution)
     numbers = zip(
-        solution.estimates.tolist(), errors.tolist(), (find_definition(name).unit for name in parts), strict=True
+        solution.estimates.tolist(),
+        errors.tolist(),
+        (get_quantity_definition(name).unit for name in parts),
+        strict=True,
     )
     parameters = {name: FittedParameter(*pair) for name, pair in zip(parts, numbers, strict=True)}
     mean, largest = np.sqrt(np.mean(solution.residuals**2)), np.max(np.abs(solution.residuals))

@@ -105,7 +105,7 @@ class GridSubject:
 def derive_fixed_memory(subject: GridSubject, on: ModelOnMachine) -> FixedMemory:
     """Return the growth of the energy of an algorithm on a machine in P and the memory M of a processor."""
     try:
-        values = _express_sizes(subject)
+        values = _solve_sizes_in_m_and_p(subject)
         if isinstance(values, str):
             return make_unknown(values)
         exprs = {name: shape.tree() for name, shape in values.items()}
@@ -114,14 +114,14 @@ def derive_fixed_memory(subject: GridSubject, on: ModelOnMachine) -> FixedMemory
             name: FormulaBounds(substitute_names(bound.lower, exprs), substitute_names(bound.upper, exprs))
             for name, bound in subject.bounds.items()
         }
-        return _decide_growth(subject, on, bounds, facts, {name: shape.text() for name, shape in values.items()})
+        return _derive_fixed_memory(subject, on, bounds, facts, {name: shape.text() for name, shape in values.items()})
     except ArchlineError as problem:
         return make_unknown(problem.diagnostics[0].message)
     except OutOfReachError as problem:
         return make_unknown(str(problem))
 
 
-def _decide_growth(
+def _derive_fixed_memory(
     subject: GridSubject, on: ModelOnMachine, bounds: Bounds, facts: tuple[s.Fact, ...], sizes: Mapping[str, str]
 ) -> FixedMemory:
     domain = Domain(facts)
@@ -132,14 +132,14 @@ def _decide_growth(
         for name, bound in terms.items()
         if not _is_zero(bound.upper)
     )
-    lower_limits, upper_limits = _find_memory_limits(facts)
+    lower_limits, upper_limits = _derive_memory_limits(facts)
     limits = tuple(shape.text() for shape in lower_limits), tuple(shape.text() for shape in upper_limits)
     result = FixedMemory(sizes, subject.more, *limits, None, shown)
-    proved = _prove_growth(energy, domain)
+    proved = _prove_growth_without_p(energy, domain)
     if proved is None:
         return replace(result, reason="no growth without P could be proved")
     growth, proofs = proved
-    beyond = next((term for limit in upper_limits for term in _find_growing_terms(limit, on, terms, facts)), None)
+    beyond = next((term for limit in upper_limits for term in _iterate_growing_terms(limit, on, terms, facts)), None)
     return replace(result, growth=growth, proofs=proofs, beyond=beyond)
 
 
@@ -148,10 +148,10 @@ def _is_zero(expr: s.Expr) -> bool:
 
 
 # The sizes of the grid in P and M
-def _express_sizes(subject: GridSubject) -> dict[str, Shape] | str:
+def _solve_sizes_in_m_and_p(subject: GridSubject) -> dict[str, Shape] | str:
     """Express the sizes in the extents of the grid as products of powers of P, M and the other sizes."""
     extents = [read_monomial(extent) for extent in subject.extents]
-    memory = _find_leading_monomial(subject.bounds["memory"], subject.facts)
+    memory = _derive_leading_monomial(subject.bounds["memory"], subject.facts)
     if memory is None:
         return "the memory of a processor is not known to grow like a product of sizes"
     shapes = [shape for shape in extents if shape is not None]
@@ -167,7 +167,7 @@ def _express_sizes(subject: GridSubject) -> dict[str, Shape] | str:
     return solved
 
 
-def _find_leading_monomial(memory: FormulaBounds[s.Expr], facts: tuple[s.Fact, ...]) -> Shape | None:
+def _derive_leading_monomial(memory: FormulaBounds[s.Expr], facts: tuple[s.Fact, ...]) -> Shape | None:
     terms = [term.tree() for term in find_added_terms(memory.lower)]
     growth = simplify_growth(Growth(memory.lower, memory.upper), terms, Domain(facts))
     return read_monomial(growth.upper) if growth.tight and growth.upper is not None else None
@@ -205,12 +205,12 @@ def _substitute_comparisons(facts: Sequence[s.Fact], values: Mapping[str, s.Expr
             yield s.Binary(fact.op, left, right, span=fact.span)
 
 
-def _find_memory_limits(facts: Sequence[s.Fact]) -> tuple[list[Shape], list[Shape]]:
+def _derive_memory_limits(facts: Sequence[s.Fact]) -> tuple[list[Shape], list[Shape]]:
     """Return lower and upper bounds of M, up to constants, in terms of P."""
     lower_limits: list[Shape] = []
     upper_limits: list[Shape] = []
     for fact in facts:
-        limit = _find_memory_limit(fact)
+        limit = _derive_memory_limit(fact)
         if limit is not None:
             is_upper, monomial = limit
             monomials = upper_limits if is_upper else lower_limits
@@ -219,7 +219,7 @@ def _find_memory_limits(facts: Sequence[s.Fact]) -> tuple[list[Shape], list[Shap
     return lower_limits, upper_limits
 
 
-def _find_memory_limit(fact: s.Fact) -> tuple[bool, Shape] | None:
+def _derive_memory_limit(fact: s.Fact) -> tuple[bool, Shape] | None:
     """Return whether a fact bounds M from above, and the bound; None unless it is about M and P."""
     assert isinstance(fact, s.Binary)
     left, right = (read_monomial(side) for side in (fact.left, fact.right))
@@ -246,7 +246,7 @@ def _bound_formula(on: ModelOnMachine, formula: s.Expr, bounds: Bounds) -> Formu
     return bound_formula(simplified, used)
 
 
-def _prove_growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[Proved, ...]] | None:
+def _prove_growth_without_p(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[Proved, ...]] | None:
     """Return an expression without P that the energy is proved to be Theta of, and the proofs; None if none is."""
     free = [term for term in find_added_terms(energy.lower) if make_size_factor(PROCESSORS) not in term.powers]
     candidate = None if not free else reduce_sum_by_order(sum_terms((False, term.tree()) for term in free), domain)
@@ -269,13 +269,13 @@ def _shorten_bound(expr: s.Expr, domain: Domain) -> s.Expr | None:
     return None if shorter is expr else shorter
 
 
-def _find_growing_terms(
+def _iterate_growing_terms(
     end: Shape, on: ModelOnMachine, terms: Mapping[str, FormulaBounds[s.Expr]], facts: Sequence[s.Fact]
 ) -> Iterator[GrowthBeyond]:
     """Yield the terms of the energy that grow with P if M is as large as the sizes allow."""
     values = {MEMORY: end.tree()}
     # The upper bound of M is attained up to a constant.
-    unlimited = [fact for fact in facts if (limit := _find_memory_limit(fact)) is None or not limit[0]]
+    unlimited = [fact for fact in facts if (limit := _derive_memory_limit(fact)) is None or not limit[0]]
     domain = Domain(tuple(_substitute_comparisons(unlimited, values)))
     for name in on.model.energy:
         lower = substitute_names(terms[name].lower, values)

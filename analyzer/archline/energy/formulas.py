@@ -126,9 +126,9 @@ class _UnitEvaluator:
                     return None
                 return left.times(right, 1 if op == "*" else -1)
             case _:
-                return self._raise_to_power(left, right, expr)
+                return self._compute_power(left, right, expr)
 
-    def _raise_to_power(self, left: Dimension | None, right: Dimension | None, expr: s.Binary) -> Dimension | None:
+    def _compute_power(self, left: Dimension | None, right: Dimension | None, expr: s.Binary) -> Dimension | None:
         if right not in (None, DIMENSIONLESS):
             raise error(
                 rules.DIMENSION, f"an exponent must be a number, and this one is in {right}", span=expr.right.span

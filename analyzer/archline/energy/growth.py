@@ -35,7 +35,7 @@ def derive_growth(
     simplified = simplify_with_unit_constants(substitute_names(formula, {**constants, **dict.fromkeys(zeros, ZERO)}))
     if is_integer_literal(simplified, 0):
         return Growth(ZERO, ZERO)
-    highest, lowest = _drop_differences(simplified, upper=True), _drop_differences(simplified, upper=False)
+    highest, lowest = _relax_differences(simplified, upper=True), _relax_differences(simplified, upper=False)
     used = names_in(simplified) & metrics.keys()
     facts = tuple(dict.fromkeys(fact for name in sorted(used) for fact in metrics[name].facts))
     growths = [metrics[name] for name in sorted(used)]
@@ -59,16 +59,16 @@ def derive_growth(
     return replace(simplest, lower=None) if vacuous else simplest
 
 
-def _drop_differences(expr: s.Expr, *, upper: bool) -> s.Expr:
+def _relax_differences(expr: s.Expr, *, upper: bool) -> s.Expr:
     """Relax a - b, which is at least 0: to a for an upper bound, to 0 for a lower one; growth cannot subtract."""
     match expr:
         case s.Binary(op="-", left=left):
-            return _drop_differences(left, upper=upper) if upper else ZERO
+            return _relax_differences(left, upper=upper) if upper else ZERO
         case s.Binary(op=op, left=left, right=right):
-            first, second = (_drop_differences(side, upper=upper) for side in (left, right))
+            first, second = (_relax_differences(side, upper=upper) for side in (left, right))
             return simplify_with_unit_constants(s.Binary(op, first, second, span=expr.span))
         case s.Call(function=function, arguments=arguments):
-            without = tuple(_drop_differences(argument, upper=upper) for argument in arguments)
+            without = tuple(_relax_differences(argument, upper=upper) for argument in arguments)
             return simplify_with_unit_constants(s.Call(function, without, span=expr.span))
         case _:
             return expr

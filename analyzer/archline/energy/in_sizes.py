@@ -84,15 +84,19 @@ class InSizes:
         if self.derived.node.grid and form.tight is not None and form.tight.tight:
             return Growth(form.tight.upper, form.tight.upper, (*self.where, *form.tight.where))
         if not form.under:
-            return Growth(form.lower if form.is_theta else self._bound_growth(cost, form.lower), form.upper, self.where)
+            return Growth(
+                form.lower if form.is_theta else self._bound_growth_from_below(cost, form.lower), form.upper, self.where
+            )
         if len(form.under) > 1:
             return Growth(None, None, self.where)
         (only,) = form.under
         return Growth(
-            only.upper if only.tight else self._bound_growth(cost, None), only.upper, (*self.where, *only.where)
+            only.upper if only.tight else self._bound_growth_from_below(cost, None),
+            only.upper,
+            (*self.where, *only.where),
         )
 
-    def _bound_growth(self, cost: Cost, lower: s.Expr | None) -> s.Expr | None:
+    def _bound_growth_from_below(self, cost: Cost, lower: s.Expr | None) -> s.Expr | None:
         """Return a lower bound on the growth of a cost: `lower`, for io together with its bound for any schedule.
 
         None if there is neither, or if that bound holds only from sizes of 2 on and `lower` is None.

@@ -30,7 +30,7 @@ TWO_TERM_FIGURE = "effective energy balance"
 """The figure that gives the energy if computation and slow memory are its only terms."""
 
 
-def add_levels(model: Model, machine: Machine) -> Model:
+def with_cache_levels(model: Model, machine: Machine) -> Model:
     """Return the roofline with a machine's levels of caches. Raises ArchlineError (AL458) if the machine has none.
 
     A level without a bandwidth does not enter the time.

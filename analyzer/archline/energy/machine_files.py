@@ -22,7 +22,7 @@ from archline.energy.machines import (
     Machine,
     Provenance,
     Quantity,
-    find_impossible_quantities,
+    diagnose_impossible_quantities,
     find_levels_without_capacity,
     override_quantities,
     read_parameter,
@@ -166,13 +166,13 @@ class _MachineReader:
         title, processor = (self.text(data, key, "the machine", ()) for key in ("title", "processor"))
         if "word" not in quantities and {"bandwidth", "tau_mem"} & quantities.keys():
             quantities["word"] = ASSUMED_WORD
-        self.findings += find_impossible_quantities(
+        self.findings += diagnose_impossible_quantities(
             {name: item for name, item in quantities.items() if item.formula is None}
         )
         if self.findings:
             return None
         quantities = dict(resolve_quantities(quantities))
-        self.findings += find_impossible_quantities(quantities)
+        self.findings += diagnose_impossible_quantities(quantities)
         for level in find_levels_without_capacity(quantities):
             hint = f"write a table `[level.{level}.quantity.capacity]` with {_QUANTITY_FORM}"
             self.report(rules.MACHINE_FORM, f"level `{level}` has no `capacity`", ("level", level), hint)
@@ -404,7 +404,7 @@ def machines() -> tuple[Machine, ...]:
     return tuple(machine(name) for name in machine_names())
 
 
-def find_other_peaks(of: Machine) -> dict[str, Fraction]:
+def collect_variant_peaks(of: Machine) -> dict[str, Fraction]:
     """Return the peaks of the other variants of one of archline's own machines."""
     base_name, _, own_variant = of.name.partition("@")
     names = [name for name in of.variants if name != own_variant] if of.collection else []

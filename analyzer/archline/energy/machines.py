@@ -127,7 +127,7 @@ class Machine:
         over real numbers.
         """
         quantities = {**self.quantities, **parameters}
-        if not tried and (problems := find_impossible_quantities(quantities, parameters)):
+        if not tried and (problems := diagnose_impossible_quantities(quantities, parameters)):
             raise ArchlineError(problems)
         return replace(self, quantities=resolve_quantities(quantities)) if parameters else self
 
@@ -232,7 +232,7 @@ _INTEGER_QUANTITIES = (
 )
 
 
-def find_impossible_quantities(
+def diagnose_impossible_quantities(
     quantities: Mapping[str, Quantity], of: Collection[str] = QUANTITIES
 ) -> list[Diagnostic]:
     """Return an error (AL457) for each impossible quantity: a rate of 0, half a core, a line of 1.5 words."""
@@ -250,7 +250,7 @@ def find_impossible_quantities(
             wrong[name] = f"a line of {quantity.as_written} is not a whole number of words of {word.as_written}"
     if line and fast and 0 < fast.value < line.value and {"fast_memory", "line"} & set(of):
         wrong["fast_memory"] = f"a fast memory of {fast.as_written} is smaller than a line of {line.as_written}"
-    wrong |= dict(_find_wrong_levels(quantities))
+    wrong |= dict(_iterate_level_problems(quantities))
     hint = "rates and sizes are above 0, such as a word of 8 B or a line of 64 B; leave out what is unknown"
     of_level = "a capacity is that of one cache and a whole number of lines; level L1 is next to the processor"
     return [
@@ -259,7 +259,7 @@ def find_impossible_quantities(
     ]
 
 
-def _find_wrong_levels(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, str]]:
+def _iterate_level_problems(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, str]]:
     """Yield capacities of levels that are not multiples of the line, or smaller than that of the level before."""
     before: Quantity | None = None
     for level in LEVELS:

@@ -33,7 +33,9 @@ def bound_quotient(top: s.Expr, bottom: s.Expr, box: Mapping[str, Interval]) -> 
     pieces = [(numerator, denominator, *where | there) for (numerator, where), (denominator, there) in product(*sides)
               if not any(-form in there for form in where)]  # fmt: skip
     names = sorted({name for piece in pieces for form in piece for name in form.names})
-    rises = {name: {rise for piece in pieces for rise in _find_slope_signs(piece[0], piece[1], name)} for name in names}
+    rises = {
+        name: {rise for piece in pieces for rise in _compute_slope_signs(piece[0], piece[1], name)} for name in names
+    }
     free = {name: box[name] for name in names if len(rises[name]) > 1}
     ends: list[fmpq] = []
     for sign in (-1, 1):
@@ -45,7 +47,7 @@ def bound_quotient(top: s.Expr, bottom: s.Expr, box: Mapping[str, Interval]) -> 
     return Interval(*(Fraction(int(end.p), int(end.q)) for end in ends))
 
 
-def _find_slope_signs(top: Poly, bottom: Poly, name: str) -> set[bool]:
+def _compute_slope_signs(top: Poly, bottom: Poly, name: str) -> set[bool]:
     """Return the signs, True if positive, of the terms of the derivative of a quotient along an amount."""
     parts = product(*(side.coefficients(Symbol(name)).items() for side in (top, bottom)))
     slope = sum_polynomials((a * b * Poly.of_atom(Symbol(name), i + j)).scaled(i - j) for (i, a), (j, b) in parts)

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.derived import DerivedCosts
-from archline.costs.sizes import Given, Point, report_broken_facts
-from archline.energy.caches import Processors, Settings, find_cache, find_cache_at
+from archline.costs.sizes import Given, Point, diagnose_broken_facts
+from archline.energy.caches import Processors, Settings, select_cache_at_point, select_machine_cache
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import bound_value, parse_formula
 from archline.energy.machines import Machine
@@ -85,7 +85,7 @@ def run_at_sizes(
     point = report.point(at, () if file is not None else report.names.for_a_run, settings.option)
     # On a grid there is no cache unless one is asked for.
     cache = None if algorithm.node.grid and not settings.chosen_cache else cache
-    cache, chosen = find_cache_at(point, cache, settings.chosen_cache)
+    cache, chosen = select_cache_at_point(point, cache, settings.chosen_cache)
     sizes, symbols = split_arguments(algorithm, point)
     view = None
     if file is None:
@@ -128,12 +128,12 @@ def run_on_arguments(
         raise error(rules.WRONG_SCHEDULE, f"the grid of `{node.name}` determines the number of processors", hint=hint)
     events = processors is not None
     # On one processor a machine gives the caches to count; on a grid it gives the times of paths.
-    priced = machine is not None and (bool(node.grid) or find_cache(machine) is None)
-    prices = _find_path_prices(node, machine) if machine and priced else ()
+    priced = machine is not None and (bool(node.grid) or select_machine_cache(machine) is None)
+    prices = _compute_seconds_per_unit(node, machine) if machine and priced else ()
     execution = execute(module, node, arguments, cache=None if events else cache, line=_get_line_words(cache),
                         events=events, compiled=compiled, engine=settings.engine, timeout=settings.timeout,
                         trace=bool(levels), prices=prices, path=settings.path)  # fmt: skip
-    broken = report_broken_facts(execution.sizes, algorithm.of_first_call)
+    broken = diagnose_broken_facts(execution.sizes, algorithm.of_first_call)
     if broken:
         raise ArchlineError(broken)
     private = None
@@ -154,7 +154,7 @@ def run_on_arguments(
     return kind(algorithm, execution, given, cache, settings, data, matrix, private, counted, report)
 
 
-def _find_path_prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:
+def _compute_seconds_per_unit(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:
     """Return the seconds that a unit of each metric of paths takes. Raises ArchlineError (AL411, AL458)."""
     if not algorithm.grid:
         message = f"machine `{machine.name}` has no cache to count: its size or its line is missing"

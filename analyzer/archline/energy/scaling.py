@@ -137,9 +137,9 @@ class Scaling:
     @cached_property
     def ranges(self) -> tuple[PerfectRange, ...]:
         """The ranges in which time and energy scale perfectly, and the reasons that they end."""
-        return tuple(self._find_range(name) for name in ("time*P", "energy"))
+        return tuple(self._find_perfect_range(name) for name in ("time*P", "energy"))
 
-    def _find_range(self, quantity: str) -> PerfectRange:
+    def _find_perfect_range(self, quantity: str) -> PerfectRange:
         base = self.base(quantity)
         if base is None:
             return PerfectRange(quantity, None, None, self._describe_start(), "")
@@ -167,18 +167,18 @@ class Scaling:
         ends = " .. ".join(dict.fromkeys(f"{float(end):.3g}" for end in (ratio.lower, ratio.upper)))
         if self.verdict(step, quantity) == OPEN:
             return f"the bounds do not decide: {ends} times as much at P = {step.processors.lower}"
-        growing = self._find_largest_growth(step, quantity)
+        growing = self._find_fastest_growing_term(step, quantity)
         return f"{ends} times as much at P = {step.processors.lower}; {growing} grows most"
 
-    def _find_largest_growth(self, step: ScaleStep, quantity: str) -> str:
+    def _find_fastest_growing_term(self, step: ScaleStep, quantity: str) -> str:
         """Return the term that grows most between the first step and a later one."""
         base = self.base(quantity)
         assert base is not None
-        before, after = (_list_terms(point, quantity) for point in (base, step))
+        before, after = (_collect_terms(point, quantity) for point in (base, step))
         return max(after, key=lambda name: after[name] - before.get(name, Fraction(0)))
 
 
-def _list_terms(step: ScaleStep, quantity: str) -> dict[str, Fraction]:
+def _collect_terms(step: ScaleStep, quantity: str) -> dict[str, Fraction]:
     assert step.result is not None
     estimate = step.result.estimate
     assert estimate is not None

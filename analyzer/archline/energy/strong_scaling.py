@@ -32,7 +32,7 @@ from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.conditions import SIZE_RULES
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.extra_facts import add_where
+from archline.language.extra_facts import with_where_facts
 from archline.language.substitution import express_facts_in_sizes
 
 
@@ -58,7 +58,7 @@ def derive_scaling(
     if len({len(sweep.points) for sweep in sweeps}) > 1:
         lengths = ", ".join(f"{sweep.variable} has {len(sweep.points)}" for sweep in sweeps)
         raise error(rules.OPTIONS_CLASH, f"sizes that vary together must have the same number of values: {lengths}")
-    steps = tuple(_scaling_steps(chosen, machine, fitted, point, sweeps, settings or Settings()))
+    steps = tuple(_iterate_scale_points(chosen, machine, fitted, point, sweeps, settings or Settings()))
     counts = [step.processors.lower for step in steps if step.result is not None]
     if any(after <= before for before, after in pairwise(counts)):
         hint = "vary the sizes that determine the grid, or P"
@@ -69,7 +69,7 @@ def derive_scaling(
     return Scaling(chosen.name, fitted, varied, factor, steps, growths, fixed, (*chosen.needed, *machine.assumptions))
 
 
-def _scaling_steps(
+def _iterate_scale_points(
     chosen: Subject, machine: Machine, model: Model, at: Given, sweeps: Sequence[SizeSweep], settings: Settings
 ) -> Iterator[ScaleStep]:
     failed: list[ArchlineError] = []
@@ -152,7 +152,7 @@ def _iterate_general_facts(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
 
 
 def _derive_from_costs(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...], on: ModelOnMachine) -> FixedMemory:
-    module, node = add_where(algorithm.module, algorithm.node, facts)
+    module, node = with_where_facts(algorithm.module, algorithm.node, facts)
     costs, scope_facts = derive(module, node), declared_scope(module, node).facts
     facts_of_sizes = express_facts_in_sizes(node)
     bounds: dict[str, FormulaBounds[s.Expr]] = {"P": FormulaBounds(b.name("P"), b.name("P"))}

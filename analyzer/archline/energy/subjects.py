@@ -16,7 +16,7 @@ from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts, select_facts
 from archline.costs.derived import DerivedCosts
 from archline.costs.sizes import Given, Point, SizeNames, check_point
-from archline.energy.caches import Settings, find_cache_at
+from archline.energy.caches import Settings, select_cache_at_point
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.in_sizes import InSizes
 from archline.energy.model import Model
@@ -37,7 +37,7 @@ from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import METRICS, OF_CACHE, Derived, select_metrics
 from archline.language.parser import parse_facts
 from archline.language.source import Read, is_path, note_read, read_current_text, record_reads
-from archline.language.substitution import find_processors
+from archline.language.substitution import build_processor_count
 from archline.records import field, record, replace
 
 INPUTS = select_metrics(lambda metric: metric.taken and metric.derived is not Derived.NEVER)
@@ -165,16 +165,16 @@ class AlgorithmSubject:
         """Return the inputs that can be derived, and why inputs are unknown. Raises ArchlineError for wrong sizes."""
         key = (tuple(sorted((name, value) for name, (value, _) in at.items())), frozenset(metrics), settings)
         if key not in self._derived:
-            self._derived[key] = self._derive(at, metrics, settings)
+            self._derived[key] = self._derive_basis(at, metrics, settings)
         return self._derived[key]
 
-    def _derive(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
+    def _derive_basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         report = self.report
         point = report.point_of_run(at, self._required_names, settings.option)
         if self.on_grid:
             values, unknown = self._derive_inputs(point, metrics, settings)
             return Basis(point, values, None, DERIVED_NOTE, unknown)
-        cache, chosen = find_cache_at(point, settings.cache, settings.chosen_cache)
+        cache, chosen = select_cache_at_point(point, settings.cache, settings.chosen_cache)
         assert cache is not None
         values, unknown = self._derive_inputs({**point, "Z": cache.Z, "L": cache.L}, metrics, settings)
         used = CacheUsed(cache.Z, cache.L, cache.policy, chosen, settings.of_machine)
@@ -319,22 +319,22 @@ def make_subject(target: str | AlgorithmUnderFacts, where: str | None = None) ->
     An algorithm is derived once: its subject is cached while its files have the same texts.
     """
     if isinstance(target, AlgorithmUnderFacts):
-        return _derive_once(target, where)
+        return _make_algorithm_subject(target, where)
     if is_formula(target):
         return FormulaSubject(read_target(target))
-    named = _find_algorithm(target)
-    return _derive_once(named, select_facts(named, where))
+    named = _load_algorithm(target)
+    return _make_algorithm_subject(named, select_facts(named, where))
 
 
 @lru_cache(maxsize=MAX_CACHED)
-def _derive_once(algorithm: AlgorithmUnderFacts, where: str | tuple[s.Fact, ...] | None) -> AlgorithmSubject:
+def _make_algorithm_subject(algorithm: AlgorithmUnderFacts, where: str | tuple[s.Fact, ...] | None) -> AlgorithmSubject:
     return AlgorithmSubject(algorithm.assuming(where))
 
 
 _known: OrderedDict[object, tuple[Read, AlgorithmUnderFacts]] = OrderedDict()
 
 
-def _find_algorithm(target: str) -> AlgorithmUnderFacts:
+def _load_algorithm(target: str) -> AlgorithmUnderFacts:
     key = target, is_path(target.partition("::")[0]), os.getcwd()
     read, algorithm = _known.pop(key, ({}, None))
     if algorithm is None or any(read_current_text(path) != text for path, text in read.items()):
@@ -395,18 +395,18 @@ def _drop_cache_words(point: Mapping[str, Number]) -> dict[str, Number]:
     return {name: value for name, value in point.items() if name not in ("Z", "L")}
 
 
-def list_processor_counts(names: Sequence[str], subjects: Sequence[Subject]) -> Iterator[tuple[str, str]]:
+def iterate_processor_counts(names: Sequence[str], subjects: Sequence[Subject]) -> Iterator[tuple[str, str]]:
     """Yield the name of each algorithm on a grid, with its number of processors in sizes."""
     for name, candidate in zip(names, subjects, strict=True):
         if isinstance(candidate, AlgorithmSubject) and candidate.on_grid:
             yield name, candidate.report.write(candidate.cost("P").upper or NOTHING)
 
 
-def find_processor_fact(one: Subject, other: Subject) -> tuple[s.Fact, ...]:
+def make_processor_facts(one: Subject, other: Subject) -> tuple[s.Fact, ...]:
     """Return the fact that P, a size of one target, is the number of processors of the other, a product of sizes."""
     for first, second in ((one, other), (other, one)):
         if takes_processors(first) and isinstance(second, AlgorithmSubject):
-            product = find_processors(second.algorithm.node)
+            product = build_processor_count(second.algorithm.node)
             if product is not None:
                 return (b.binary("==", b.name("P"), product),)
     return ()
@@ -417,12 +417,12 @@ def takes_processors(chosen: Subject) -> bool:
     return "P" in chosen.target.sizes if isinstance(chosen, FormulaSubject) else chosen.takes_processors
 
 
-def add_facts(growths: Mapping[str, Growth], facts: tuple[s.Fact, ...]) -> dict[str, Growth]:
+def with_facts(growths: Mapping[str, Growth], facts: tuple[s.Fact, ...]) -> dict[str, Growth]:
     """Return the growths with further facts each."""
     return {name: replace(growth, facts=(*growth.facts, *facts)) for name, growth in growths.items()}
 
 
-def add_common_processors(at: Given, subjects: Sequence[Subject], option: str) -> Given:
+def with_common_processor_count(at: Given, subjects: Sequence[Subject], option: str) -> Given:
     """Return the sizes, and P if some target takes it and all grids without P have the same number of processors.
 
     `option` gave the sizes. Sizes that are wrong are returned unchanged.
@@ -455,7 +455,7 @@ def derive_energy_floor(
     if on.model.processors != "P" or communication is None or memory is None or processors is None or not memory.lower:
         return None
     bounds = communication.bounds
-    flops = None if bounds is None else bounds.bound_flops(at)
+    flops = None if bounds is None else bounds.bound_flops_from_below(at)
     if bounds is None or flops is None or communication.replicated is not None:
         return None
     values = [low for low, _ in bounds.at(at, memory.upper).values()]

@@ -21,7 +21,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error, suggest_closest
 from archline.language.parser import parse_expression
 from archline.language.printer import format_fact
-from archline.language.substitution import find_processors
+from archline.language.substitution import build_processor_count
 from archline.records import record
 
 _SWEEP = re.compile(r"\s*((?:[A-Za-z_]\w*\s*=\s*)+)(.+?)\.\.(.+?)(?:\s+step\s+(.+))?\s*")
@@ -119,7 +119,7 @@ def read_variables(
         elif name in QUANTITIES:
             yield Variable(name, name, False, low, high)
         else:
-            processors = None if isinstance(chosen, FormulaSubject) else find_processors(chosen.algorithm.node)
+            processors = None if isinstance(chosen, FormulaSubject) else build_processor_count(chosen.algorithm.node)
             if name == "P" and processors is not None:
                 axes = ",".join(size for size in sizes if size in s.names(processors))
                 hint = f'write --over {axes}, and --where "P <= 64" for a range'
@@ -140,7 +140,7 @@ def _read_number(text: str) -> Fraction:
     return Fraction(value)
 
 
-def constraints_of_fact(reading: FormulaReader, fact: s.Fact, whole: bool) -> Iterator[Constraint]:
+def iterate_fact_constraints(reading: FormulaReader, fact: s.Fact, whole: bool) -> Iterator[Constraint]:
     """Yield the constraints of a fact about variables of an optimisation, which are integers if `whole`.
 
     Facts other than comparisons give none; unless `whole` they raise ArchlineError (AL411).
@@ -156,7 +156,7 @@ def constraints_of_fact(reading: FormulaReader, fact: s.Fact, whole: bool) -> It
             pass
 
 
-def list_size_names(chosen: AlgorithmSubject) -> Iterator[str]:
+def iterate_size_names(chosen: AlgorithmSubject) -> Iterator[str]:
     """Yield the names of an algorithm that may have values: sizes, indices, amounts, and Z and L or P."""
     names = chosen.names
     yield from (*names.sizes, *names.indices, *names.amounts)
@@ -168,7 +168,7 @@ def list_size_names(chosen: AlgorithmSubject) -> Iterator[str]:
 
 def express_processors(chosen: AlgorithmSubject) -> s.Expr:
     """Return the number of processors of a grid in sizes, or as P."""
-    product = find_processors(chosen.algorithm.node)
+    product = build_processor_count(chosen.algorithm.node)
     return s.Name("P", span=b.DERIVED) if product is None else product
 
 

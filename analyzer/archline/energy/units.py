@@ -118,8 +118,8 @@ def format_si(value: Fraction, unit: str, digits: int = 4) -> str:
         scaled //= 10
     group = 3 * (exponent // 3)
     if group not in _WRITTEN_PREFIXES:
-        return f"{_place_point(scaled, digits, 1)}e{exponent:+d} {unit}".rstrip()
-    return f"{_place_point(scaled, digits, exponent - group + 1)} {_WRITTEN_PREFIXES[group]}{unit}".rstrip()
+        return f"{_insert_decimal_point(scaled, digits, 1)}e{exponent:+d} {unit}".rstrip()
+    return f"{_insert_decimal_point(scaled, digits, exponent - group + 1)} {_WRITTEN_PREFIXES[group]}{unit}".rstrip()
 
 
 def format_binary(size: Fraction) -> str:
@@ -142,7 +142,7 @@ def _decimal_exponent(value: Fraction) -> int:
     return exponent
 
 
-def _place_point(digits: int, length: int, before: int) -> str:
+def _insert_decimal_point(digits: int, length: int, before: int) -> str:
     text = str(digits).ljust(before, "0")
     if before >= length:
         return text

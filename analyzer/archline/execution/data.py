@@ -210,7 +210,7 @@ def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]
     signature = module.signatures[algorithm]
     names = [*signature.size_names, *signature.indices]
     if algorithm.grid:
-        sizes = add_processor_count(algorithm, sizes)
+        sizes = with_processor_count(algorithm, sizes)
         names.append("P")
     span = algorithm.name_span
     for name in sizes:
@@ -238,7 +238,7 @@ def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]
     return point
 
 
-def add_processor_count(algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_processor_count(algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
     """Add P to the sizes of a run on a grid, if sizes determine the extents of all axes."""
     if "P" in sizes or any("P" in s.names(axis.extent) for axis in algorithm.grid):
         return sizes

@@ -32,7 +32,7 @@ from archline.execution.launch import (
     list_entry_arguments,
 )
 from archline.execution.memory import Memory, Room, compiled_memory, fetch_array, plain_memory
-from archline.execution.paths import METRICS, NO_PRICES, CriticalPath, Links, Prices
+from archline.execution.paths import METRICS, NO_UNIT_TIMES, CriticalPath, Links, UnitTimes
 from archline.execution.progress import run_in_large_stack
 from archline.execution.results import Run, RunCounts
 from archline.execution.simulated import Locations, RunningProcessor, Stop, simulate
@@ -59,7 +59,7 @@ class ProcessorResult:
     outputs: Mapping[str, NDArray[Any]]
 
 
-def find_grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any) -> tuple[int, ...]:
+def compute_grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any) -> tuple[int, ...]:
     """Return the extents of a grid's axes. Raises ArchlineError (AL530) if P is missing, or not their product."""
     point = dict(sizes)
     if processors is not None:
@@ -173,10 +173,10 @@ def make_grid_result(
             writes=max(count.writes for count in counts),
             memory=max(count.memory for count in counts),
             communication={name: longest[name] for name in longest if name not in ("flops", "work")},
-            node_memory=_find_node_memory(ready.links.nodes, counts) if two_levels else None,
+            node_memory=_compute_peak_node_memory(ready.links.nodes, counts) if two_levels else None,
             own={name: max(path.own[index] for path in paths) for name, index in shown.items()},
             total={name: sum(path.own[index] for path in paths) for name, index in shown.items()},
-            time=_find_longest_time(paths),
+            time=_compute_longest_times(paths),
         ),
         outputs,
         processors[0].value,
@@ -192,7 +192,7 @@ def make_grid_result(
     )
 
 
-def _find_node_memory(nodes: Sequence[int], counts: Sequence[RunCounts]) -> int:
+def _compute_peak_node_memory(nodes: Sequence[int], counts: Sequence[RunCounts]) -> int:
     """Return the maximum over nodes of the sum of peak words of the node's processors."""
     amounts: Counter[int] = Counter()
     for node, count in zip(nodes, counts, strict=True):
@@ -200,7 +200,7 @@ def _find_node_memory(nodes: Sequence[int], counts: Sequence[RunCounts]) -> int:
     return max(amounts.values())
 
 
-def _find_longest_time(paths: Sequence[CriticalPath]) -> tuple[Fraction, Fraction] | None:
+def _compute_longest_times(paths: Sequence[CriticalPath]) -> tuple[Fraction, Fraction] | None:
     """Return the time of the slowest path, and the sum of the times of each metric's longest path.
 
     None if prices are missing.
@@ -216,8 +216,8 @@ def prepare_processors(
     plan: RunPlan, shape: tuple[int, ...], room: Room | None, fuel: int | None, here: Iterable[int]
 ) -> PreparedGrid:
     """Prepare the processors of ranks `here` with their memories. Raises ArchlineError (AL519) if these do not fit."""
-    links = Links(_number_nodes(plan.algorithm, shape), _find_largest_message(plan))
-    prices = _convert_prices(plan, links)
+    links = Links(_number_nodes(plan.algorithm, shape), _get_largest_message(plan))
+    prices = _convert_unit_times(plan, links)
     forms, values = list_entry_arguments(plan)
     built = get_engine(plan.module, plan.algorithm, forms, plan.options)
     shared = _make_memory(plan, built, room, fuel, None)
@@ -232,28 +232,31 @@ def prepare_processors(
         own_words = sum(plan.bound.placements[name].elements for name in plan.bound.local)
         memory.state[PEAK] = own_words
         processor = Processor(rank, memory.arrays, memory.state, shared.arrays, written, readers, room is not None)
-        group = ProcessorGroup(processor, ranks, _find_coordinates(rank, shape), 0)
+        group = ProcessorGroup(processor, ranks, _compute_coordinates(rank, shape), 0)
         task = [0] if plan.options.races else []
         program = built.call((memory.arrays, plan.bound.own_words, own_words, *task, group, *values))
         path = CriticalPath(prices) if plan.traced is None else TracedPath(prices, rank, plan.traced)
         running.append(RunningProcessor(processor, program, built.program, memory, amounts, weights, path))
     calls = map_calls(plan.algorithm)
     places = Locations(
-        lambda site: built.program.site(site).span, lambda rank: _find_coordinates(rank, shape), plan.algorithm, calls
+        lambda site: built.program.site(site).span,
+        lambda rank: _compute_coordinates(rank, shape),
+        plan.algorithm,
+        calls,
     )
     return PreparedGrid(shared, written, readers, tuple(running), links, places)
 
 
-def _convert_prices(plan: RunPlan, links: Links) -> Prices:
+def _convert_unit_times(plan: RunPlan, links: Links) -> UnitTimes:
     """Return the price of each metric on a critical path; cores share their node's link, so its price is multiplied."""
     if not plan.prices:
-        return NO_PRICES
+        return NO_UNIT_TIMES
     cores = Fraction(len(links.nodes), len(set(links.nodes)))
     shared = [cores if name in ("words", "messages") else 1 for name in METRICS]
-    return Prices.from_seconds([price * factor for price, factor in zip(plan.prices, shared, strict=True)])
+    return UnitTimes.from_seconds([price * factor for price, factor in zip(plan.prices, shared, strict=True)])
 
 
-def _find_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _compute_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(coordinate) for coordinate in np.unravel_index(rank, shape))
 
 
@@ -283,7 +286,7 @@ def plan_restart(stops: Sequence[Stop], room: Room | None) -> Room | None:
     return room.enlarge(tasks=False) if full and room is not None else None
 
 
-def _find_largest_message(plan: RunPlan) -> int | None:
+def _get_largest_message(plan: RunPlan) -> int | None:
     largest = plan.bound.symbols.get("K")
     return None if largest is None else int(largest)
 

@@ -95,14 +95,14 @@ class Processor:
 
         `site` is the number of the place in the source, for diagnostics.
         """
-        words = fetch_words(self.arrays[1], find_addresses(place))
+        words = fetch_words(self.arrays[1], compute_addresses(place))
         if self.has_unset(words, place[0]):
             fail(self.state, site)
         # A slice of compiled memory is not a copy yet.
         return np.array(words) if self.compiled else words
 
     def write(self, place: Place, words: Words) -> None:
-        put_words(self.arrays[1], find_addresses(place), words)
+        put_words(self.arrays[1], compute_addresses(place), words)
 
     def reserve(self, top: int, words: int) -> int:
         """Reserve words above `top` of the stack and return its new top. Stops the run if memory is full."""
@@ -130,7 +130,7 @@ def put_words(memory: Any, addresses: Any, words: Words) -> None:
         memory[addresses] = words
 
 
-def find_addresses(place: Place) -> Any:
+def compute_addresses(place: Place) -> Any:
     """Return the addresses of a buffer in row-major order: a slice if possible, else a list."""
     _, base, extents, strides = place
     rank = len(extents)
@@ -241,7 +241,7 @@ class ProcessorGroup:
         words = math.prod(extents)
         above = self.processor.reserve(top, words)
         memory = self.processor.arrays[1]
-        memory[top:above] = fetch_words(memory, find_addresses(place))
+        memory[top:above] = fetch_words(memory, compute_addresses(place))
         return top, 1, above
 
     def unflat(self, place: Place, base: int) -> None:
@@ -257,7 +257,7 @@ class ProcessorGroup:
         `site` is the number of the place in the source, for diagnostics.
         """
         processor = self.processor
-        addresses = find_addresses(source)
+        addresses = compute_addresses(source)
         words = fetch_words(processor.shared[1], addresses)
         if processor.has_unset(words, source[0]):
             fail(processor.state, site)
@@ -277,7 +277,7 @@ class ProcessorGroup:
         """
         processor = self.processor
         words = processor.read(source, site)
-        addresses = find_addresses(target)
+        addresses = compute_addresses(target)
         if processor.written[addresses].any():
             fail(processor.state, twice)
         processor.written[addresses] = twice

@@ -187,7 +187,7 @@ def _try_compiled(plan: RunPlan, room: Room) -> FinishedRun | Room | None:
     built = get_engine(plan.module, plan.algorithm, forms, plan.options)
     memory = compiled_memory(plan.algorithm, plan.bound, built.program, room)
     if built.program.options.streams and plan.cache is not None:
-        memory = streamed.add_lru_state(memory, plan.cache)
+        memory = streamed.with_lru_state(memory, plan.cache)
     amounts = fill_state(plan, built, memory)
     arguments = _prepare_call_arguments(plan, memory, values)
     if any(isinstance(value, int) and abs(value) >= 2**63 for value in arguments):

@@ -41,9 +41,9 @@ from archline.execution.simulated import (
     Stop,
     begin_step,
     end_step,
-    find_stop,
     make_deadlock_error,
     make_lost_error,
+    make_stop,
 )
 from archline.execution.slots import MEM_INTS, SITE
 from archline.execution.stops import StoppedError
@@ -179,7 +179,7 @@ class Mailbox:
             for rank in range(self.size)
         ]
 
-    def meet(self, state: State) -> list[Status] | None:
+    def exchange_statuses(self, state: State) -> list[Status] | None:
         """Share a state with all ranks, and return their statuses if these are final, else None.
 
         A state other than the end calls running ranks to the meeting. Statuses are final if no letter is under way
@@ -260,15 +260,15 @@ def make_rank_attempt(
             ready = prepare_processors(plan, shape, room, fuel, (here.rank,))
             outcome = _run_processor(ready, here, plan, timeout)
         except _MetError as met:
-            return _resolve_failure(met.statuses, ready, room)
+            return _plan_restart_or_raise(met.statuses, ready, room)
         except Exception as problem:
             outcome = make_sendable(problem)
         statuses = None
         while statuses is None:
-            statuses = here.meet(None if isinstance(outcome, EndedProcessor) else outcome)
+            statuses = here.exchange_statuses(None if isinstance(outcome, EndedProcessor) else outcome)
         done = all(status.state is None and not status.unused for status in statuses)
         if ready is None or not isinstance(outcome, EndedProcessor) or not done:
-            return _resolve_failure(statuses, ready, room)
+            return _plan_restart_or_raise(statuses, ready, room)
         return _share_result(outcome, ready, plan, here)
 
     return attempt
@@ -284,7 +284,7 @@ def _run_processor(ready: PreparedGrid, here: Mailbox, plan: RunPlan, timeout: f
     try:
         run_with_large_stack(ready, lambda: _advance_processor(running, ready, here, timeout))
     except (StoppedError, ArchlineError) as problem:
-        return find_stop(running, problem, ready.places)
+        return make_stop(running, problem, ready.places)
     written = np.flatnonzero(ready.written)
     words = fetch_words(ready.shared.arrays[MEM_INTS], written.tolist())
     read = np.flatnonzero(ready.readers != -1)
@@ -325,12 +325,12 @@ def _await_letter(step: Step, source: int, here: Mailbox, timeout: float) -> Let
         answer = here.wait(letter_or_call, timeout)
         if isinstance(answer, tuple):
             return answer
-        statuses = here.meet(replace(step, payload=None))
+        statuses = here.exchange_statuses(replace(step, payload=None))
         if statuses is not None:
             raise _MetError(statuses)
 
 
-def _resolve_failure(statuses: Sequence[Status], ready: PreparedGrid | None, room: Room | None) -> Room | None:
+def _plan_restart_or_raise(statuses: Sequence[Status], ready: PreparedGrid | None, room: Room | None) -> Room | None:
     """Return the room of a new attempt (None: another limit), if ranks stopped for it; else raise the failure."""
     stops = [status.state for status in statuses if isinstance(status.state, Exception | int)]
     if stops:

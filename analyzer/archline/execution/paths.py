@@ -22,24 +22,24 @@ Values = tuple[int, ...]
 
 
 @record(slots=True)
-class Prices:
+class UnitTimes:
     """The time of a unit of each metric in ticks (a second has `scale` ticks); empty if prices are missing."""
 
     ticks: tuple[int, ...] = ()
     scale: int = 1
 
     @staticmethod
-    def from_seconds(seconds: Sequence[Fraction]) -> Prices:
+    def from_seconds(seconds: Sequence[Fraction]) -> UnitTimes:
         """Return prices that represent the given seconds for a unit of each metric exactly."""
         scale = math.lcm(*(price.denominator for price in seconds))
-        return Prices(tuple(int(price * scale) for price in seconds), scale)
+        return UnitTimes(tuple(int(price * scale) for price in seconds), scale)
 
     def seconds(self, values: Sequence[int]) -> Fraction:
         """Return the sum of the times of amounts of each metric, in seconds."""
         return Fraction(sum(map(int.__mul__, self.ticks, values)), self.scale)
 
 
-NO_PRICES = Prices()
+NO_UNIT_TIMES = UnitTimes()
 
 
 @record(slots=True)
@@ -68,7 +68,7 @@ class CriticalPath:
     `values` has the longest path in each of METRICS, then the time of the slowest path; `own` has the amounts.
     """
 
-    prices: Prices = NO_PRICES
+    prices: UnitTimes = NO_UNIT_TIMES
     values: list[int] = field(default_factory=lambda: [0] * (len(METRICS) + 1))
     own: list[int] = field(default_factory=lambda: [0] * len(METRICS))
 

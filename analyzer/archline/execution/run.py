@@ -20,7 +20,7 @@ from archline.execution.cache import StrandLog, lru, optimal, streamed
 from archline.execution.codegen.scope import list_cost_symbols
 from archline.execution.codegen.writer import Options
 from archline.execution.data import generate_arguments
-from archline.execution.distributed import find_grid_shape, launch_on_grid, make_simulated_attempt
+from archline.execution.distributed import compute_grid_shape, launch_on_grid, make_simulated_attempt
 from archline.execution.externs import register_extern
 from archline.execution.launch import FinishedRun, RunPlan, collect_sizes, counts_of, launch_run
 from archline.execution.memory import fetch_array
@@ -94,7 +94,7 @@ def execute(
             span=algorithm.name_span,
             hint="run an algorithm that its processors call with a cache",
         )
-    shape = find_grid_shape(algorithm, collect_sizes(plan), bound.symbols.get("P"))
+    shape = compute_grid_shape(algorithm, collect_sizes(plan), bound.symbols.get("P"))
     _check_local_arrays(plan, math.prod(shape))
     if engine == "simulated":
         return launch_on_grid(plan, shape, compiled, make_simulated_attempt(shape), steps)

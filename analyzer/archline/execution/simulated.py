@@ -149,7 +149,7 @@ def _describe_words(count: int | None) -> str:
     return "a message without a buffer" if count is None else format_count(count, "word")
 
 
-def find_stop(running: RunningProcessor, problem: StoppedError | ArchlineError, places: Locations) -> Stop:
+def make_stop(running: RunningProcessor, problem: StoppedError | ArchlineError, places: Locations) -> Stop:
     """Return why a processor stopped: the error to report, or the number of the limit that it reached."""
     if isinstance(problem, ArchlineError):
         return problem
@@ -216,7 +216,7 @@ class _GridSimulation:
             try:
                 self._advance_processor(running)
             except (StoppedError, ArchlineError) as problem:
-                stop = self._stops[running.rank] = find_stop(running, problem, self._places)
+                stop = self._stops[running.rank] = make_stop(running, problem, self._places)
                 if not isinstance(stop, Exception):
                     break
         if self._stops:

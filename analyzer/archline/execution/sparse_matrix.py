@@ -58,12 +58,12 @@ class SparseMatrix:
 
     def csr(self) -> tuple[Integers, Integers, Reals]:
         """Return `(rowptr[n+1], col[nz], val[nz])`: row i is at rowptr[i]..rowptr[i+1], in order of columns."""
-        return _count_offsets(self.rows, self.n), self.cols.copy(), self.values.copy()
+        return _compute_offsets(self.rows, self.n), self.cols.copy(), self.values.copy()
 
     def csc(self) -> tuple[Integers, Integers, Reals]:
         """Return `(colptr[m+1], row[nz], val[nz])`: column j is at colptr[j]..colptr[j+1], in order of rows."""
         order = np.argsort(self.cols, kind="stable")
-        return _count_offsets(self.cols, self.m), self.rows[order], self.values[order]
+        return _compute_offsets(self.cols, self.m), self.rows[order], self.values[order]
 
     def blocks(self, b: int, *, square: bool = False, zmorton: bool = False) -> BlockedMatrix:
         """Return the matrix in b x b blocks; the last blocks may reach beyond the matrix.
@@ -91,7 +91,7 @@ class SparseMatrix:
         row, col = self.rows % b, self.cols % b
         within = (_interleave_bits(row, col, b),) if zmorton else (col, row)
         order = np.lexsort((*within, block))
-        offsets = _count_offsets(block, block_rows * block_cols)
+        offsets = _compute_offsets(block, block_rows * block_cols)
         return BlockedMatrix(b, block_rows, block_cols, offsets, row[order], col[order], self.values[order])
 
 
@@ -156,7 +156,7 @@ def _count_most_frequent(indices: Integers) -> int:
     return int(counts.max())
 
 
-def _count_offsets(segments: Integers, count: int) -> Integers:
+def _compute_offsets(segments: Integers, count: int) -> Integers:
     """Return `int64[count + 1]`: for each segment the number of entries in earlier ones, and the number of all."""
     offsets = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(np.bincount(segments, minlength=count), out=offsets[1:])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from archline.execution.paths import METRICS, NO_AMOUNTS, CriticalPath, Prices, Values
+from archline.execution.paths import METRICS, NO_AMOUNTS, CriticalPath, UnitTimes, Values
 from archline.execution.simulated import Locations
 from archline.execution.slots import FIRST_SITE
 from archline.expr.tree import Span
@@ -50,7 +50,7 @@ class _TracedValues(tuple[int, ...]):
 class TracedPath(CriticalPath):
     """A critical path that records the pieces of the longest path in one metric, or in the time."""
 
-    def __init__(self, prices: Prices, rank: int, metric: str) -> None:
+    def __init__(self, prices: UnitTimes, rank: int, metric: str) -> None:
         super().__init__(prices)
         self.last: Piece | None = None
         self._rank = rank

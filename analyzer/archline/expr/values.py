@@ -176,7 +176,7 @@ def _is_power(value: int | Fraction, base: int | Fraction) -> bool:
     return value == 1
 
 
-def _find_exponent(value: Value, base: Value) -> int | None:
+def _compute_exponent(value: Value, base: Value) -> int | None:
     """Return the k >= 0 of a value that is base^k; None for other values."""
     if isinstance(value, Interval) or isinstance(base, Interval) or base < 2 or not _is_power(value, base):
         return None
@@ -226,7 +226,7 @@ class _ExactDomain:
     def binary(self, op: str, left: Value, right: Value, expr: s.Binary) -> Value:
         match expr:
             case s.Binary(op="^", right=s.Binary(op="/", left=above, right=s.Call("log2", (inner,)))) if (
-                levels := _find_exponent(self._check_value(expr.left, left), self.value(inner))
+                levels := _compute_exponent(self._check_value(expr.left, left), self.value(inner))
             ) is not None:
                 # (b^k)^(e/log2(b)) -> 2^(k*e), which enclosures could not distinguish from numbers near it
                 return self._apply_operator("^", 2, levels * Fraction(self._evaluate_rational_part(above)), expr)
@@ -277,7 +277,7 @@ class _ExactDomain:
         if isinstance(value, int) and value.bit_length() <= MAX_BITS and self._rounds is None:
             return value
         if self._strict and not isinstance(value, int):
-            raise EvaluationError(_STRICT_FAILURES.get(_find_operation_name(expr), "the value is not an integer"), expr)
+            raise EvaluationError(_STRICT_FAILURES.get(_get_operation_name(expr), "the value is not an integer"), expr)
         for end in bounds_of_value(value):
             if max(end.numerator.bit_length(), end.denominator.bit_length()) > MAX_BITS:
                 raise EvaluationError(f"the value has more than {MAX_BITS} bits", expr)
@@ -292,9 +292,7 @@ class _ExactDomain:
         except OverflowError:
             raise EvaluationError("the number is too large", expr) from None
         return (
-            enclose_executed_power(nearest)
-            if _find_operation_name(expr) == "^"
-            else _normalise_value(Fraction(nearest))
+            enclose_executed_power(nearest) if _get_operation_name(expr) == "^" else _normalise_value(Fraction(nearest))
         )
 
     def _apply_operator(self, op: str, left: Value, right: Value, expr: s.Binary) -> Value:
@@ -330,7 +328,7 @@ _STRICT_FAILURES = {
 }
 
 
-def _find_operation_name(expr: s.Expr) -> str:
+def _get_operation_name(expr: s.Expr) -> str:
     match expr:
         case s.Binary(op=name) | s.Call(function=name):
             return name

@@ -23,8 +23,8 @@ from archline.growth.lattices import (
     make_extremum,
     make_size_power,
     multiply_lattices,
-    raise_atom,
-    raise_lattice,
+    power_of_atom,
+    power_of_lattice,
     take_lattice_logarithm,
 )
 from archline.growth.monomials import Factor, Monomial, Term, make_monomial
@@ -163,7 +163,7 @@ class EnvelopeReader:
     def _read_term(self, term: Term) -> Envelope:
         result = CONSTANT_ENVELOPE
         for factor, times in term.powers.items():
-            result = _multiply_envelopes(result, self._raise_envelope(self.read(factor.expr), times, factor.key))
+            result = _multiply_envelopes(result, self._power_of_envelope(self.read(factor.expr), times, factor.key))
         return result
 
     def proves_at_least_one(self, expr: s.Expr) -> bool:
@@ -173,9 +173,9 @@ class EnvelopeReader:
 
     # Powers
     def _read_power(self, base: s.Expr, exponent: Constant) -> Envelope:
-        return self._raise_envelope(self.read(base), exponent, format_expression(base))
+        return self._power_of_envelope(self.read(base), exponent, format_expression(base))
 
-    def _raise_envelope(self, base: Envelope, exponent: Constant, text: str) -> Envelope:
+    def _power_of_envelope(self, base: Envelope, exponent: Constant, text: str) -> Envelope:
         sign = exponent.sign()
         if not sign:
             return CONSTANT_ENVELOPE
@@ -185,12 +185,12 @@ class EnvelopeReader:
             return base
         if sign > 0:
             return Envelope(
-                None if base.lower is None else raise_lattice(base.lower, exponent),
-                None if base.upper is None else raise_lattice(base.upper, exponent),
+                None if base.lower is None else power_of_lattice(base.lower, exponent),
+                None if base.upper is None else power_of_lattice(base.upper, exponent),
             )
         if base.lower is None or base.upper is None:
             raise OutOfReachError(f"it divides by `{text}`, which may be zero")
-        return Envelope(raise_lattice(base.upper, exponent), raise_lattice(base.lower, exponent))
+        return Envelope(power_of_lattice(base.upper, exponent), power_of_lattice(base.lower, exponent))
 
     def _read_general_power(self, base: s.Expr, by: s.Expr) -> Envelope:
         value = e.evaluate_constant(by)
@@ -209,20 +209,20 @@ class EnvelopeReader:
         for term, coefficient in e.expand(by).items():
             if term.powers and number != ONE_CONSTANT:
                 result = multiply_lattices(
-                    result, raise_lattice(self._raise_two(term, text), coefficient * number.log2())
+                    result, power_of_lattice(self._power_of_two(term, text), coefficient * number.log2())
                 )
             for factor, times in factors.powers.items():
                 result = multiply_lattices(
-                    result, raise_lattice(self._raise_factor(factor.expr, term, text), coefficient * times)
+                    result, power_of_lattice(self._power_of_factor(factor.expr, term, text), coefficient * times)
                 )
         return Envelope(result, result)
 
-    def _raise_factor(self, base: s.Expr, by: Term, text: str) -> Lattice:
+    def _power_of_factor(self, base: s.Expr, by: Term, text: str) -> Lattice:
         """Raise a size, 2^n or a logarithm to a product of sizes, exponentials and logarithms."""
         if isinstance(base, s.Binary) and e.is_exponential(base):
-            return self._raise_two(by * make_monomial(Factor(format_expression(base.right), base.right)), text)
+            return self._power_of_two(by * make_monomial(Factor(format_expression(base.right), base.right)), text)
         (atom,) = self._read_exact_atom(base, text).powers
-        return raise_atom(atom, self._read_exact_product(by, text)) if by.powers else make_monomial(atom)
+        return power_of_atom(atom, self._read_exact_product(by, text)) if by.powers else make_monomial(atom)
 
     def _read_exact_product(self, term: Term, text: str) -> Powers:
         parts = (self._read_exact_atom(factor.expr, text).power(times) for factor, times in term.powers.items())
@@ -235,7 +235,7 @@ class EnvelopeReader:
             return upper
         raise OutOfReachError(f"`{text}` as an exponent is not a sum of products of sizes and logarithms")
 
-    def _raise_two(self, term: Term, text: str) -> Lattice:
+    def _power_of_two(self, term: Term, text: str) -> Lattice:
         """Return 2^term, up to a constant factor; `text` is the exponent that contains the term."""
         match e.find_single_factor(term):
             case s.Name(id=name):
@@ -248,7 +248,7 @@ class EnvelopeReader:
                 whole = isinstance(argument.upper, Monomial) and argument.upper.never_shrinks
                 return argument.upper if whole else make_extremum("max", (ONE, argument.upper))
             case _:
-                return raise_atom(None, self._read_exact_product(term, text))
+                return power_of_atom(None, self._read_exact_product(term, text))
 
     def _read_whole_power(self, base: s.Expr, by: s.Expr) -> Envelope:
         whole = s.Binary("^", base, by, span=base.span)

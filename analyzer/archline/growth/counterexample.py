@@ -66,7 +66,7 @@ class Refuter:
         sizes = {atom.key: value for atom, value in values.items() if atom.key.isidentifier()}
         # The simplest curve first: leading powers alone.
         for count in (1, 2, 3):
-            divergence = self._test_powers(_find_level_powers(sizes, slow, count))
+            divergence = self._test_powers(_compute_level_powers(sizes, slow, count))
             if divergence is not None:
                 return divergence
         return None
@@ -193,15 +193,15 @@ def _iterate_simple_curves(names: Sequence[str]) -> Iterator[dict[str, tuple[fmp
     yield from (curve for curve in iterate_curves(plain + rare, several) if not set(curve.values()).isdisjoint(rare))
 
 
-def _find_level_powers(sizes: Mapping[str, fmpq], slow: fmpq, digits: int) -> dict[str, tuple[fmpq, ...]]:
+def _compute_level_powers(sizes: Mapping[str, fmpq], slow: fmpq, digits: int) -> dict[str, tuple[fmpq, ...]]:
     """Express logarithms in proportion as powers of 2^T, T and log2(T), each `slow` times the one before."""
     top = max(sizes.values(), default=fmpq(0))
     if not top:
         return {}
-    return {name: _find_leading_digits(value / top, slow, digits) for name, value in sizes.items() if value}
+    return {name: _compute_leading_digits(value / top, slow, digits) for name, value in sizes.items() if value}
 
 
-def _find_leading_digits(value: fmpq, slow: fmpq, count: int) -> tuple[fmpq, ...]:
+def _compute_leading_digits(value: fmpq, slow: fmpq, count: int) -> tuple[fmpq, ...]:
     """Return the leading digits of a number in base `slow`; digits are simple fractions of any sign.
 
     There are at most three, and at most `count` are not 0.
@@ -240,7 +240,7 @@ def _find_constants(bounds: Sequence[DominanceBound], curve: Curve, names: Seque
     rows, limits = [], []
     for bound in bounds:
         try:
-            need = _bound_constant_ratio(bound, curve)
+            need = _bound_log2_of_ratio_above(bound, curve)
         except OutOfReachError:
             continue
         if need is None:
@@ -255,7 +255,7 @@ def _find_constants(bounds: Sequence[DominanceBound], curve: Curve, names: Seque
     return {name: fmpq(1 << int(value.ceil())) for name, value in zip(names, solution.point, strict=True) if value > 0}
 
 
-def _bound_constant_ratio(bound: DominanceBound, curve: Curve) -> fmpq | None:
+def _bound_log2_of_ratio_above(bound: DominanceBound, curve: Curve) -> fmpq | None:
     """Bound log2(small/large), for which constants of the sizes must make up, if both sides grow alike; else None."""
     need = fmpq(0)
     scale = hardy_field.CONSTANT_SCALE

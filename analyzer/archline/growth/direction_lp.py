@@ -85,7 +85,7 @@ class Direction:
     values: Mapping[GrowthAtom, fmpq]
 
 
-def prove_by_quotient(left: Sequence[Powers], right: Sequence[Powers]) -> Proof | None:
+def prove_dominance_by_quotient(left: Sequence[Powers], right: Sequence[Powers]) -> Proof | None:
     """Prove that a minimum is O of a maximum, from one monomial of each; small/large must have no growing factor.
 
     `left` are the monomials of the minimum, `right` those of the maximum. None if no pair is found.
@@ -110,7 +110,7 @@ def compare_clauses(
     return _Program(left, right, rows, bits).solve()
 
 
-def bound_by_power(small: Powers, large: Powers, rows: Sequence[Inequality]) -> tuple[fmpq, Product] | None:
+def find_least_bounding_power(small: Powers, large: Powers, rows: Sequence[Inequality]) -> tuple[fmpq, Product] | None:
     """Return the least k and a proof of small <= C*large^k from the rows with rational exponents, or None."""
     usable = [row for row in rows if row.gap.is_rational]
     if not (small.is_rational and large.is_rational):
@@ -365,7 +365,7 @@ class InequalityCone:
         assert w is not None
         if not self.base and v.never_shrinks and w.never_shrinks and not set(v.powers) <= set(w.powers):
             return None
-        bound = bound_by_power(v, w, [row for row in rows if row.because["rule"] != "log below power"])
+        bound = find_least_bounding_power(v, w, [row for row in rows if row.because["rule"] != "log below power"])
         if bound is None:
             return None
         rule = {"rule": "order of logs", "power": str(bound[0])}

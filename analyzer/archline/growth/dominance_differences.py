@@ -104,7 +104,7 @@ class NegativeTermCover:
         """
         covers = []
         for into, has in left.items():
-            bound = self._bound_quotient(term, into) if has > 0 else None
+            bound = self._bound_ratio_above(term, into) if has > 0 else None
             if bound is not None:
                 covers.append((into, has / bound[0], bound))
         room = sum((capacity for _, capacity, _ in covers), ZERO)
@@ -117,17 +117,17 @@ class NegativeTermCover:
             shares.append(Share(term, part, into, factor, uses))
         return shares
 
-    def _bound_quotient(self, small: Term, large: Term) -> tuple[fmpq, Product] | None:
+    def _bound_ratio_above(self, small: Term, large: Term) -> tuple[fmpq, Product] | None:
         """Find a factor with small <= factor*large, and its proof. None if no proof is found."""
         quotient = large / small
         gap = quotient.powers
         factor_bounds = list(_iterate_function_bounds(dict.fromkeys((*small.powers, *large.powers)), self._bounds))
         is_at_least_one = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
         if not quotient.is_rational or (is_at_least_one and not self._bounds and not factor_bounds):
-            uses = self._multiply_minima(gap) if is_at_least_one else self._prove_by_one_bound(gap)
-            return None if uses is None else (_bound_product_of_factors(uses), uses)
+            uses = self._multiply_minima(gap) if is_at_least_one else self._prove_gap_by_one_bound(gap)
+            return None if uses is None else (_bound_product_of_factors_above(uses), uses)
         usable = [*self._gaps, *_iterate_rational_gaps(factor_bounds)]
-        return _prove_by_program({factor: power.rational for factor, power in gap.items()}, usable)
+        return _bound_ratio_above_by_program({factor: power.rational for factor, power in gap.items()}, usable)
 
     def _multiply_minima(self, gap: Mapping[Factor, Constant]) -> Product:
         """Prove that 1 is at most a product of powers of factors that are at least 1."""
@@ -136,7 +136,7 @@ class NegativeTermCover:
             for factor, power in gap.items()
         )
 
-    def _prove_by_one_bound(self, gap: Mapping[Factor, Constant]) -> Product | None:
+    def _prove_gap_by_one_bound(self, gap: Mapping[Factor, Constant]) -> Product | None:
         """Prove that 1 is at most a product of irrational powers: (n/m)^(log2(7) - 2) where m <= n.
 
         None if no single bound proves it.
@@ -158,7 +158,7 @@ class NegativeTermCover:
         return None
 
 
-def _prove_by_program(gap: dict[Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq, Product] | None:
+def _bound_ratio_above_by_program(gap: dict[Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq, Product] | None:
     """Find powers of bounds whose product is small <= factor*large with the smallest factor. None if there are none."""
     factors = list(dict.fromkeys([*gap, *(factor for _, exponents in usable for factor in exponents)]))
     powers = _tabulate_gaps(factors, [exponents for _, exponents in usable])
@@ -178,7 +178,7 @@ def _prove_by_program(gap: dict[Factor, fmpq], usable: Sequence[_Gap]) -> tuple[
         rest = gap.get(factor, ZERO) - sum((row[index] * times for index, times in nonzero), ZERO)
         if rest:
             uses.append((make_factor_at_least_one(factor), Constant(rest)))
-    return _bound_product_of_powers([(bound.factor, times.rational) for bound, times in uses]), tuple(uses)
+    return _bound_product_of_powers_above([(bound.factor, times.rational) for bound, times in uses]), tuple(uses)
 
 
 def _tabulate_gaps(factors: Iterable[Factor], gaps: Sequence[Mapping[Factor, fmpq]]) -> dict[Factor, list[fmpq]]:
@@ -298,18 +298,18 @@ def _approximate_log2(value: fmpq) -> fmpq:
     return fmpq(round(float((arb(value).log() / arb.const_log2()).mid()) * SCALE), SCALE)
 
 
-def _bound_product_of_factors(uses: Product) -> fmpq:
+def _bound_product_of_factors_above(uses: Product) -> fmpq:
     """Return a rational that is at least the product of the factors of bounds, each to its power."""
     bounded = [(bound.factor, power) for bound, power in uses if bound.factor != 1]
     if all(power.is_rational for _, power in bounded):
-        return _bound_product_of_powers([(factor, power.rational) for factor, power in bounded])
+        return _bound_product_of_powers_above([(factor, power.rational) for factor, power in bounded])
     product = arb(1)
     for factor, power in bounded:
         product *= arb(factor) ** power.enclose_at_precision(PRECISION)
     return exact_midpoint(product.upper())
 
 
-def _bound_product_of_powers(powers: Iterable[tuple[fmpq, fmpq]]) -> fmpq:
+def _bound_product_of_powers_above(powers: Iterable[tuple[fmpq, fmpq]]) -> fmpq:
     """Return a rational that is at least the product of rationals to rational powers."""
     exact, rest = ONE, arb(1)
     for base, power in powers:

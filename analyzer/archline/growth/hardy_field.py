@@ -122,7 +122,7 @@ def _multiply_terms(left: ScaledTerm, right: ScaledTerm) -> ScaledTerm:
     return ScaledTerm(left.coefficient * right.coefficient, scale)
 
 
-def raise_value(value: AsymptoticValue, exponent: Constant) -> AsymptoticValue:
+def power_of_value(value: AsymptoticValue, exponent: Constant) -> AsymptoticValue:
     """Return value^exponent. Raises OutOfReachError for 1/0 and roots of negative numbers."""
     if not exponent:
         return make_number(ONE)
@@ -159,7 +159,7 @@ def take_log2(value: AsymptoticValue) -> AsymptoticValue:
     return AsymptoticValue((ScaledTerm((term.coefficient + Constant.of(2)).log2(), CONSTANT_SCALE),), exact=False)
 
 
-def raise_two_to_value(value: AsymptoticValue) -> AsymptoticValue:
+def power_of_two(value: AsymptoticValue) -> AsymptoticValue:
     """Return 2^value for an exact multiple of one level below 2^T. Raises OutOfReachError."""
     if not value.exact or len(value.terms) != 1:
         raise OutOfReachError("an exponent that is not known exactly")
@@ -242,7 +242,7 @@ def _apply_operator(op: str, left: AsymptoticValue, right: AsymptoticValue) -> A
         case "*":
             return multiply_values(left, right)
         case "/":
-            return multiply_values(left, raise_value(right, MINUS_ONE))
+            return multiply_values(left, power_of_value(right, MINUS_ONE))
         case "//":
             return round_value(_apply_operator("/", left, right), up=False)
         case _:
@@ -252,7 +252,7 @@ def _apply_operator(op: str, left: AsymptoticValue, right: AsymptoticValue) -> A
 def _evaluate_power(base: s.Expr, exponent: s.Expr, curve: Curve) -> AsymptoticValue:
     value = e.evaluate_constant(exponent)
     if value is not None:
-        return raise_value(evaluate_along(base, curve), value)
+        return power_of_value(evaluate_along(base, curve), value)
     base_value = e.evaluate_constant(base)
     if base_value is None:
         raise OutOfReachError("an exponent that is not constant")
@@ -266,10 +266,10 @@ def _evaluate_power(base: s.Expr, exponent: s.Expr, curve: Curve) -> AsymptoticV
                 # b^(c*log2(2 + w)) is (2 + w)^(c*log2(b)).
                 power_base = add_values(evaluate_along(inner, curve), make_number(fmpq(2)))
             case s.Name(id=name):
-                power_base = raise_two_to_value(curve.value(name))
+                power_base = power_of_two(curve.value(name))
             case _:
                 raise OutOfReachError("an exponent that is not constant")
-        result = multiply_values(result, raise_value(power_base, coefficient * base_value.log2()))
+        result = multiply_values(result, power_of_value(power_base, coefficient * base_value.log2()))
     return result
 
 
@@ -285,7 +285,7 @@ def evaluate_log_along(expr: s.Expr, curve: Curve) -> AsymptoticValue:
         case s.Binary(op="^", left=left, right=right):
             return multiply_values(evaluate_along(right, curve), evaluate_log_along(left, curve))
         case s.Binary(op="+", left=left, right=right) | s.Call(function="max", arguments=(left, right)):
-            return _find_extreme(evaluate_log_along(left, curve), evaluate_log_along(right, curve), 1)
+            return _take_extreme(evaluate_log_along(left, curve), evaluate_log_along(right, curve), 1)
         case _ if (value := e.evaluate_constant(expr)) is not None:
             return make_constant(value.log2())
         case _:
@@ -304,10 +304,10 @@ def _apply_function(function: str, values: list[AsymptoticValue]) -> AsymptoticV
     match function:
         case "min" | "max":
             for candidate in rest:
-                first = _find_extreme(first, candidate, 1 if function == "max" else -1)
+                first = _take_extreme(first, candidate, 1 if function == "max" else -1)
             return first
         case "sqrt" | "rsqrt":
-            return raise_value(first, HALF if function == "sqrt" else -HALF)
+            return power_of_value(first, HALF if function == "sqrt" else -HALF)
         case "log2" | "log":
             return take_log2(first)
         case "floor" | "ceil":
@@ -318,7 +318,7 @@ def _apply_function(function: str, values: list[AsymptoticValue]) -> AsymptoticV
             raise OutOfReachError(f"`{function}` along a curve")
 
 
-def _find_extreme(left: AsymptoticValue, right: AsymptoticValue, sign: int) -> AsymptoticValue:
+def _take_extreme(left: AsymptoticValue, right: AsymptoticValue, sign: int) -> AsymptoticValue:
     try:
         return left if compare_values(left, right) * sign >= 0 else right
     except OutOfReachError:

@@ -57,13 +57,13 @@ def make_exponential(name: str) -> Powers:
     return make_monomial(GrowthAtom(f"2^{name}", exponent=make_size_power(name)))
 
 
-def raise_atom(base: GrowthAtom | None, by: Powers) -> Powers:
+def power_of_atom(base: GrowthAtom | None, by: Powers) -> Powers:
     """Raise an atom, or 2 if `base` is None, to a product of atoms that grows, up to a constant factor.
 
     2^(x*log2(n)), as logarithms are read (2 + n)^x, is n^x up to e^(2*x/n), and x is n or log2(n) here. Raises
     OutOfReachError where the exponent is not known to grow.
     """
-    depths = _find_log_depths(by)
+    depths = _tabulate_log_depths(by)
     if depths is None or not all(map(_is_growing, depths.values())):
         raise OutOfReachError(f"`{by}` as an exponent is not known to grow")
     for atom in by.powers if base is None else ():
@@ -89,7 +89,7 @@ def find_dominating_exponent(small: GrowthAtom, large: GrowthAtom, slow: fmpq) -
     above, below = large.exponent, take_logarithm(small)
     if above is None or (str(small) + str(large)).find("(") < 0:
         return None
-    of_below, ratio = _find_log_depths(below), _find_log_depths(above / below)
+    of_below, ratio = _tabulate_log_depths(below), _tabulate_log_depths(above / below)
     if of_below and ratio and of_below.keys() <= ratio.keys() and all(map(_is_growing, ratio.values())):
         return slow
     one_base = str(small).strip("(").partition("^")[0] == str(large).strip("(").partition("^")[0]
@@ -100,7 +100,7 @@ def _is_growing(powers: Mapping[int, Constant]) -> bool:
     return powers[min(powers)].sign() > 0
 
 
-def _find_log_depths(monomial: Powers) -> dict[str, dict[int, Constant]] | None:
+def _tabulate_log_depths(monomial: Powers) -> dict[str, dict[int, Constant]] | None:
     """Return for each size the powers of 2^n (-1), n (0), log2(n) (1), ...; None if there is another atom."""
     depths: dict[str, dict[int, Constant]] = {}
     for atom, power in monomial.powers.items():
@@ -175,7 +175,7 @@ def multiply_lattices(left: Lattice, right: Lattice) -> Lattice:
             return multiply_lattices(right, left)
 
 
-def raise_lattice(base: Lattice, exponent: Constant) -> Lattice:
+def power_of_lattice(base: Lattice, exponent: Constant) -> Lattice:
     """Return base^exponent."""
     if isinstance(base, Monomial):
         return base.power(exponent)
@@ -183,10 +183,10 @@ def raise_lattice(base: Lattice, exponent: Constant) -> Lattice:
     if not sign:
         return ONE
     if isinstance(base, Product):
-        raised: list[Lattice] = [raise_lattice(part, exponent) for part in base.parts]
+        raised: list[Lattice] = [power_of_lattice(part, exponent) for part in base.parts]
         return reduce(multiply_lattices, raised)
     op: Literal["max", "min"] = base.op if sign > 0 else ("min" if base.op == "max" else "max")
-    return make_extremum(op, [raise_lattice(part, exponent) for part in base.parts])
+    return make_extremum(op, [power_of_lattice(part, exponent) for part in base.parts])
 
 
 def take_lattice_logarithm(argument: Lattice) -> Lattice:
@@ -214,20 +214,20 @@ Clause: TypeAlias = frozenset[Powers]
 
 def to_maximum_of_minima(value: Lattice) -> list[Clause]:
     """Return the lattice as the maximum of several clauses, each the minimum of its monomials."""
-    return _find_clauses(value, "max")
+    return _build_clauses(value, "max")
 
 
 def to_minimum_of_maxima(value: Lattice) -> list[Clause]:
     """Return the lattice as the minimum of several clauses, each the maximum of its monomials."""
-    return _find_clauses(value, "min")
+    return _build_clauses(value, "min")
 
 
-def _find_clauses(value: Lattice, outer: Literal["max", "min"]) -> list[Clause]:
+def _build_clauses(value: Lattice, outer: Literal["max", "min"]) -> list[Clause]:
     if isinstance(value, Monomial):
         return [frozenset((value,))]
     if isinstance(value, Product):
-        return reduce(_multiply_clauses, [_find_clauses(part, outer) for part in value.parts])
-    parts = [_find_clauses(part, outer) for part in value.parts]
+        return reduce(_multiply_clauses, [_build_clauses(part, outer) for part in value.parts])
+    parts = [_build_clauses(part, outer) for part in value.parts]
     if value.op == outer:
         return _drop_covered_clauses([clause for part in parts for clause in part])
     clauses: list[Clause] = [frozenset()]

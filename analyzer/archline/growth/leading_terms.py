@@ -27,9 +27,9 @@ def find_leading_terms(value: Poly, slow: Collection[str] = ()) -> Poly | None:
     The `slow` sizes grow more slowly than any power of the other sizes. Quotients lose their rounding. None if it is
     unknown: the rest may cancel, or an atom, such as the maximum of two sizes, has no degree.
     """
-    value = value.map_atoms(partial(_replace_by_limit, slow))
+    value = value.map_atoms(partial(_replace_atom_by_limit, slow))
     smooth = value.map_atoms(_drop_rounding)
-    terms = {monomial: _find_degrees(monomial) for monomial in smooth.terms}
+    terms = {monomial: _compute_degrees(monomial) for monomial in smooth.terms}
     lost = [errors for monomial in value.terms for errors in _iterate_rounding_errors(monomial)]
     if None in terms.values() or any(None in alternatives for alternatives in lost):
         return None
@@ -57,7 +57,7 @@ def _is_lead_positive(lead: Poly) -> bool | None:
     groups: dict[frozenset[tuple[str, tuple[Fraction, int]]], Poly] = {}
     for monomial, coefficient in lead.terms.items():
         of_cache = tuple((atom, power) for atom, power in monomial if atom.names <= CACHE_PARAMETERS)
-        group = frozenset((_find_degrees(monomial) or {}).items())
+        group = frozenset((_compute_degrees(monomial) or {}).items())
         groups[group] = groups.get(group, ZERO) + Poly({of_cache: coefficient})
     signs = {_is_coefficient_positive(coefficient_sum) for coefficient_sum in groups.values()}
     return signs.pop() if len(signs) == 1 else None
@@ -75,7 +75,7 @@ def _is_coefficient_positive(coefficient: Poly) -> bool | None:
     return False if CACHE_FACTS.positive(-coefficient) else None
 
 
-def _replace_by_limit(slow: Collection[str], atom: Atom) -> Poly | None:
+def _replace_atom_by_limit(slow: Collection[str], atom: Atom) -> Poly | None:
     """Return the value of an atom at all large sizes, L >= 2: `n - 1` for `max(0, n - 1)`, 0 for `floor(1/L)`.
 
     None if it does not change, or if the sign is unknown.
@@ -86,7 +86,7 @@ def _replace_by_limit(slow: Collection[str], atom: Atom) -> Poly | None:
         case a.PositivePart(argument=argument):
             large = assume_large_sizes(argument.names)
             if large.nonnegative(argument):
-                return argument.map_atoms(partial(_replace_by_limit, slow))
+                return argument.map_atoms(partial(_replace_atom_by_limit, slow))
             if large.nonnegative(-argument):
                 return ZERO
             lead = find_leading_terms(argument, slow)
@@ -94,10 +94,14 @@ def _replace_by_limit(slow: Collection[str], atom: Atom) -> Poly | None:
                 return None
             positive = _is_lead_positive(lead)
             return (
-                None if positive is None else argument.map_atoms(partial(_replace_by_limit, slow)) if positive else ZERO
+                None
+                if positive is None
+                else argument.map_atoms(partial(_replace_atom_by_limit, slow))
+                if positive
+                else ZERO
             )
         case _:
-            parts = tuple(part.map_atoms(partial(_replace_by_limit, slow)) for part in atom.parts)
+            parts = tuple(part.map_atoms(partial(_replace_atom_by_limit, slow)) for part in atom.parts)
             return None if parts == atom.parts else atom.rebuild(parts)
 
 
@@ -131,7 +135,7 @@ def _drop_line_divisors(atom: Atom) -> Poly | None:
     return ZERO if isinstance(atom, a.CommonDivisor) and Poly.symbol("L") in atom.parts else None
 
 
-def _find_degrees(monomial: Monomial) -> Degrees | None:
+def _compute_degrees(monomial: Monomial) -> Degrees | None:
     """Return the degrees of a product; None if a factor has none."""
     degrees: dict[str, tuple[Fraction, int]] = {}
     for atom, power in monomial:
@@ -176,21 +180,23 @@ def _iterate_rounding_errors(monomial: Monomial) -> Iterator[tuple[tuple[Degrees
     Also those of the product itself, where a nonnegative quotient is rounded down.
     """
     nested = [
-        (atom, power) for atom, power in monomial if isinstance(atom, a.Floor) and _bound_rounding_error(atom) != ONE
+        (atom, power)
+        for atom, power in monomial
+        if isinstance(atom, a.Floor) and _bound_rounding_error_above(atom) != ONE
     ]
-    error = product(_bound_rounding_error(atom) for atom, _ in nested if isinstance(atom, a.Floor))
+    error = product(_bound_rounding_error_above(atom) for atom, _ in nested if isinstance(atom, a.Floor))
     for index, (atom, power) in enumerate(monomial):
         if isinstance(atom, a.Floor | a.CeilLog2) and _drop_rounding(atom) is not None:
             rest: Collection[tuple[Atom, int]] = ((atom, power - 1),) if power > 1 else ()
             others = Poly({(*monomial[:index], *rest, *monomial[index + 1 :]): RATIONAL_ONE})
-            without = None if any(power > 1 for _, power in nested) else _find_upper_degrees(others * error)
+            without = None if any(power > 1 for _, power in nested) else _compute_upper_degrees(others * error)
             down = (
                 not nested and isinstance(atom, a.Floor) and assume_large_sizes(atom.names).nonnegative(atom.argument)
             )
-            yield (without, _find_upper_degrees(Poly({monomial: RATIONAL_ONE}))) if down else (without,)
+            yield (without, _compute_upper_degrees(Poly({monomial: RATIONAL_ONE}))) if down else (without,)
 
 
-def _bound_rounding_error(atom: a.Floor) -> Poly:
+def _bound_rounding_error_above(atom: a.Floor) -> Poly:
     """Bound the order of a rounding error: more than 1 where a quotient is nested, as in m - b*floor(m/b)."""
     inside = [(powers, atom) for powers in atom.argument.terms for atom, _ in powers if isinstance(atom, a.Floor)]
     return ONE + sum(
@@ -198,10 +204,10 @@ def _bound_rounding_error(atom: a.Floor) -> Poly:
     )
 
 
-def _find_upper_degrees(value: Poly) -> tuple[Degrees, ...] | None:
+def _compute_upper_degrees(value: Poly) -> tuple[Degrees, ...] | None:
     """Return the degrees of the terms of a product without rounding. None if a term has other factors."""
     unrounded = value.map_atoms(_drop_rounding)
-    degrees = [_find_degrees(monomial) for monomial in unrounded.terms]
+    degrees = [_compute_degrees(monomial) for monomial in unrounded.terms]
     terms = tuple(degree for degree in degrees if degree is not None)
     return terms if len(terms) == len(degrees) else None
 

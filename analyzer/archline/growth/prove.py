@@ -22,7 +22,7 @@ from archline.growth.direction_lp import (
     Proof,
     RelevantInequalities,
     compare_clauses,
-    prove_by_quotient,
+    prove_dominance_by_quotient,
 )
 from archline.growth.lattices import ONE as NO_GROWTH
 from archline.growth.lattices import Clause, GrowthAtom, Powers
@@ -97,7 +97,7 @@ class ProofSearch:
         proofs: list[Tree | None] = []
         # Without cases first: a counterexample for one pair makes the remaining proofs needless.
         for small, large in pairs:
-            proof: Tree | None = prove_by_quotient(small, large)
+            proof: Tree | None = prove_dominance_by_quotient(small, large)
             if proof is None:
                 proof = self._prove_pair(small, large, self._cone, MAX_DEPTH)
             if self.divergence is not None:

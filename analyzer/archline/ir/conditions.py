@@ -124,21 +124,21 @@ def equivalent_constraints(condition: s.Fact, scope: Scope) -> tuple[Poly, ...] 
             return None
 
 
-def add_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
+def with_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
     """Extend facts by the constraints that `fact` implies: a `where`, an `assume` or a condition that holds."""
     for value in implied_constraints(fact, scope):
         facts = facts.with_nonnegative_in_any_order(value) if scope.on_grid else facts.with_nonnegative(value)
     return facts
 
 
-def add_facts(facts: Facts, more: Iterable[s.Fact], scope: Scope) -> Facts:
+def with_facts(facts: Facts, more: Iterable[s.Fact], scope: Scope) -> Facts:
     """Extend facts by several facts in one scope."""
-    return reduce(lambda known, fact: add_fact(known, fact, scope), more, facts)
+    return reduce(lambda known, fact: with_fact(known, fact, scope), more, facts)
 
 
 def assume_facts(scope: Names, *facts: s.Fact) -> Names:
     """Return the scope in which facts hold."""
-    return scope.with_facts(add_facts(scope.facts, facts, scope))
+    return scope.with_facts(with_facts(scope.facts, facts, scope))
 
 
 def scope_after(statement: s.Stmt, scope: Names) -> Names:
@@ -201,7 +201,7 @@ def _bound_conjunction(left: s.Expr, right: s.Expr, scope: Scope, counted: Indic
     """Bound the indicator of `left and right`; a side that is constant where the other one holds is that constant."""
     first, second = bound_indicator(left, scope, counted), bound_indicator(right, scope, counted)
     for outer, inner, condition in ((first, second, left), (second, first, right)):
-        facts = add_fact(scope.facts, condition, scope)
+        facts = with_fact(scope.facts, condition, scope)
         ends = facts.simplify(inner.lower), facts.simplify(inner.upper)
         if ends[0] == ends[1] and ends[0].is_constant:
             return KnownAmount(outer.lower * ends[0], outer.upper * ends[0])

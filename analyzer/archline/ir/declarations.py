@@ -17,7 +17,7 @@ from archline.ir.scope import NotStaticError, Scope, known_value, static_value
 from archline.language import syntax as s
 from archline.language.checking.scopes import list_machine_symbols
 from archline.language.model import Module
-from archline.language.substitution import express_facts_in_sizes, find_exact_divisions, find_processors
+from archline.language.substitution import build_processor_count, express_facts_in_sizes, find_exact_divisions
 from archline.records import record, replace
 
 MAX_QUANTITIES = 4
@@ -48,7 +48,7 @@ def _build_declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
         facts = facts.with_symbol(name)
         values[name] = Poly.symbol(name)
     # Z comes last, so that facts about it are bounds of Z itself.
-    redefined = s.find_set_names(algorithm.body).union(parameter.name for parameter in algorithm.parameters)
+    redefined = s.find_assigned_names(algorithm.body).union(parameter.name for parameter in algorithm.parameters)
     for name in sorted(list_machine_symbols(signature), key=("P", "K", "L", "Z").index):
         facts = facts.with_symbol(name, (ONE,))
         if name not in redefined:
@@ -58,12 +58,12 @@ def _build_declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
     facts = _apply_divisibility_facts(facts, (*algorithm.where, *find_exact_divisions(algorithm)), minimums)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
     scope = Scope(module, facts, values, fixed=frozenset(facts.bounds), on_grid=bool(algorithm.grid))
-    processors = find_processors(algorithm)
+    processors = build_processor_count(algorithm)
     if processors is not None:
         scope = scope.with_value("P", static_value(processors, scope))
     for fact in express_facts_in_sizes(algorithm):
         scope = assume_facts(scope, fact)
-    return _add_array_properties(scope, algorithm)
+    return _with_array_properties(scope, algorithm)
 
 
 def _apply_divisibility_facts(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
@@ -151,7 +151,7 @@ def _read_product(expr: s.Expr, facts: Facts) -> Poly | None:
             return None
 
 
-def _add_array_properties(scope: Scope, algorithm: s.Algorithm) -> Scope:
+def _with_array_properties(scope: Scope, algorithm: s.Algorithm) -> Scope:
     below: dict[str, Poly] = {}
     segments: dict[str, a.Segments] = {}
     for parameter in algorithm.parameters:

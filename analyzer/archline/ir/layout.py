@@ -34,7 +34,7 @@ def count_stack_lines(array: Array) -> Poly:
     return array.below + count_array_lines(array)
 
 
-def bound_interval_lines(
+def bound_interval_lines_above(
     interval: ClosedInterval, facts: Facts, array: Array, whole: bool = True, counters: frozenset[str] | None = None
 ) -> Poly:
     """Bound the lines of w words of a row from above: ceil(w/L) at its start, else floor((w - 2)/L) + 2.
@@ -52,12 +52,14 @@ def bound_interval_lines(
     if at_start:
         return a.ceil_div(words, LINE)
     common = (
-        a.common_divisor(_find_common_divisor(low, counters), LINE) if array.aligned and counters is not None else ONE
+        a.common_divisor(_compute_common_divisor(low, counters), LINE)
+        if array.aligned and counters is not None
+        else ONE
     )
     return facts.simplify(a.floor_div(words - 1 - common, LINE)) + 2
 
 
-def _find_common_divisor(value: Poly, counters: frozenset[str]) -> Poly:
+def _compute_common_divisor(value: Poly, counters: frozenset[str]) -> Poly:
     """Return a divisor of a value that holds for all values of `counters`: the factors that all of its terms share."""
     if not a.is_integral(value) or any(power < 0 for term in value.terms for _, power in term):
         return ONE
@@ -80,7 +82,7 @@ def count_aligned_lines(interval: ClosedInterval, facts: Facts, array: Array) ->
     return a.floor_div(high, LINE) - a.floor_div(low, LINE) + 1
 
 
-def bound_box_lines(
+def bound_box_lines_above(
     array: Array,
     box: Sequence[ClosedInterval],
     facts: Facts,
@@ -91,7 +93,7 @@ def bound_box_lines(
     lines = FactoredProduct()
     for dimension, interval in enumerate(box):
         if dimension == contiguous_dimension(array):
-            lines = lines.times(bound_interval_lines(interval, facts, array, whole, counters))
+            lines = lines.times(bound_interval_lines_above(interval, facts, array, whole, counters))
         else:
             lines = lines.times(facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1)))
     return lines

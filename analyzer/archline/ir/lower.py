@@ -55,7 +55,7 @@ class LoweringPolicy:
         self, program: Lowering, statement: s.Stmt, context: LoweringContext
     ) -> tuple[Iterable[Node], LoweringContext]:
         """Return the loop-tree nodes of a statement, and the context after it."""
-        after = program.find_context_after(statement, context)
+        after = program.derive_context_after(statement, context)
         return program.statement(statement, context, after), after
 
     def scope_for_view_bounds(self, context: LoweringContext) -> Scope:
@@ -167,7 +167,7 @@ class Lowering:
                     yield from reads
                     yield replace(access, times=2 if target in statement.updates else 1, written=True)
 
-    def find_context_after(self, statement: s.Stmt, context: LoweringContext) -> LoweringContext:
+    def derive_context_after(self, statement: s.Stmt, context: LoweringContext) -> LoweringContext:
         """Return the context after a statement, with its declarations, assignments and assumptions."""
         before, context = context, context.after(statement)
         match statement:
@@ -429,7 +429,7 @@ class Lowering:
         return Access(view.array, view.place(subscripts), span, view.parts, certain=certain, when=context.when)
 
     # Calls
-    def find_passed_views(self, call: s.Call, target: s.Algorithm, context: LoweringContext) -> dict[str, View]:
+    def build_passed_views(self, call: s.Call, target: s.Algorithm, context: LoweringContext) -> dict[str, View]:
         """Return the views that a call passes, by parameter. Raises UntracedError."""
         return {
             parameter.name: self.view(argument, context)
@@ -439,7 +439,7 @@ class Lowering:
 
     def inline_call(self, call: s.Call, target: s.Algorithm, context: LoweringContext) -> Iterator[Node]:
         """Yield the loop-tree nodes of the body of a called algorithm."""
-        views = self.find_passed_views(call, target, context)
+        views = self.build_passed_views(call, target, context)
         scope, size_loops = bind_call(call, target, context, self.make_loop_name)
         loops = (*context.loops, *(loop.variable for loop in size_loops))
         # Loops of the caller do not change the callee's parameters while it runs, so `around` has its own loops alone.

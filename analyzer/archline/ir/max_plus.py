@@ -145,10 +145,10 @@ def _merge_sync_delays(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> t
     waiting = [amount for amount in (first.joined, second.joined) if amount is not None]
     if not waiting:
         return None, ZERO_AMOUNT, True
-    joined = reduce(lambda left, right: _bound_from_zero(left, right, facts), waiting)
+    joined = reduce(lambda left, right: _bound_either_from_zero(left, right, facts), waiting)
     certain = len(waiting) == 2 and first.certain and second.certain
-    return joined, _bound_from_zero(first.kept, second.kept, facts), certain
+    return joined, _bound_either_from_zero(first.kept, second.kept, facts), certain
 
 
-def _bound_from_zero(left: Amount, right: Amount, facts: Facts) -> Amount:
+def _bound_either_from_zero(left: Amount, right: Amount, facts: Facts) -> Amount:
     return left if left == right else widen_to_zero(maximum_amount(left, right, facts))

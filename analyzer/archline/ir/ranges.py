@@ -343,7 +343,7 @@ def bound_integer(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
             return None
 
 
-def bound_over_loop(amount: Amount, loop: s.Loop, facts: Facts) -> Amount:
+def bound_amount_over_loop(amount: Amount, loop: s.Loop, facts: Facts) -> Amount:
     """Bound an amount for all values of a loop variable; the result is unknown if no upper bound is found."""
     if isinstance(amount, UnknownAmount) or loop.variable not in amount.lower.names | amount.upper.names:
         return amount

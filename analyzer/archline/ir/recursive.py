@@ -45,7 +45,7 @@ from archline.language import call_graph
 from archline.language import syntax as s
 from archline.language.call_graph import find_recursive_component
 from archline.language.checking.scopes import list_machine_symbols
-from archline.language.extra_facts import add_where
+from archline.language.extra_facts import with_where_facts
 from archline.language.model import Module
 from archline.records import record
 
@@ -103,7 +103,7 @@ class OneLevelLowering(LoweringPolicy):
         base = context.stack if fixed else None
         yield from wrap_in_size_loops(
             size_loops,
-            (RecursiveCall(target, sizes, program.find_passed_views(call, target, context), call.span, base),),
+            (RecursiveCall(target, sizes, program.build_passed_views(call, target, context), call.span, base),),
         )
 
     def branches(self, program: Lowering, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
@@ -165,7 +165,7 @@ class MustLowering(LoweringPolicy):
 
     def _context_after(self, program: Lowering, statement: s.Stmt, context: LoweringContext) -> LoweringContext:
         try:
-            after = program.find_context_after(statement, context)
+            after = program.derive_context_after(statement, context)
         except UntracedError:
             return _bind_unknown_view(program, statement, context.after(statement))
         if not context.algorithm_top:
@@ -257,7 +257,7 @@ def _bind_unknown_view(program: Lowering, statement: s.Stmt, context: LoweringCo
         shape = statement.array.shape
     else:
         return context
-    views = {name: _make_unknown_view(program, name, len(shape)) for name in s.find_set_names(statement)}
+    views = {name: _make_unknown_view(program, name, len(shape)) for name in s.find_assigned_names(statement)}
     return replace(context, views={**context.views, **views})
 
 
@@ -376,7 +376,7 @@ def inherited_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fa
         # Other algorithms of a mutual recursion have sizes of their own.
         return tuple(machine)
     while candidates:
-        inductive = _select_inductive_facts(*add_where(module, algorithm, tuple(candidates)), candidates)
+        inductive = _select_inductive_facts(*with_where_facts(module, algorithm, tuple(candidates)), candidates)
         if len(inductive) == len(candidates):
             break
         candidates = inductive

@@ -297,10 +297,10 @@ def floor_while_bound(value: Poly, facts: Facts) -> Poly:
                     return rest + a.floor_sqrt(argument)
             case _:
                 pass
-    return value.map_atoms(lambda atom: _bound_by_integer(atom, value))
+    return value.map_atoms(lambda atom: _round_log_or_root_by_sign(atom, value))
 
 
-def _bound_by_integer(atom: Atom, value: Poly) -> Poly | None:
+def _round_log_or_root_by_sign(atom: Atom, value: Poly) -> Poly | None:
     """Round a log or root up where its term is added, down where it is subtracted; None if it has other factors."""
     terms = [(m, c) for m, c in value.terms.items() if any(factor == atom for factor, _ in m)]
     match atom, terms:

@@ -12,7 +12,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.expr.tree import Span
 from archline.language import syntax as s
-from archline.language.call_graph import find_reachable, list_declared_costs
+from archline.language.call_graph import find_reachable, iterate_declared_costs
 from archline.language.model import Module
 from archline.records import field, record, replace
 
@@ -35,7 +35,7 @@ def require_traceable(module: Module, algorithm: s.Algorithm) -> None:
             )
         for moving in s.find_nodes(called.body, s.Communication, s.Split):
             raise UntracedError("the costs of communication are not derived in this version", moving.span)
-        for node, _, metric in list_declared_costs(module, called.body):
+        for node, _, metric in iterate_declared_costs(module, called.body):
             if metric == "io":
                 raise UntracedError("declared io costs are not supported in this version", node.span)
 

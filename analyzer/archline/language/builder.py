@@ -175,10 +175,17 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         parallel, name, lo, direction, hi, step, body = children
         down = direction.type == "DOWNTO"
         return s.Loop(
-            self._check_name(name), lo, hi, step, down, parallel is not None, body, span=self._find_header(meta, name)
+            self._check_name(name),
+            lo,
+            hi,
+            step,
+            down,
+            parallel is not None,
+            body,
+            span=self._make_header_span(meta, name),
         )
 
-    def _find_header(self, meta: Meta, name: Token) -> Span:
+    def _make_header_span(self, meta: Meta, name: Token) -> Span:
         """Return the header's line: a diagnostic about a loop points at it, not at the body. `name` has no effect."""
         span = self._make_span(meta)
         line = self._source.lines[span.line - 1] if span.line <= len(self._source.lines) else ""
@@ -186,19 +193,19 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     def while_(self, meta: Meta, children: list[Any]) -> s.While:
         condition, limit, body = children
-        return s.While(condition, limit, body, span=self._find_header(meta, Token("NAME", "")))
+        return s.While(condition, limit, body, span=self._make_header_span(meta, Token("NAME", "")))
 
     def if_(self, meta: Meta, children: list[Any]) -> s.If:
         condition, body, *rest = children
-        head = self._find_header(meta, Token("NAME", ""))
+        head = self._make_header_span(meta, Token("NAME", ""))
         first = s.Branch(condition, body, span=head)
         return s.If((first, *(branch for branch in rest if branch is not None)), span=head)
 
     def elif_(self, meta: Meta, children: list[Any]) -> s.Branch:
-        return s.Branch(children[0], children[1], span=self._find_header(meta, Token("NAME", "")))
+        return s.Branch(children[0], children[1], span=self._make_header_span(meta, Token("NAME", "")))
 
     def else_(self, meta: Meta, children: list[Any]) -> s.Branch:
-        return s.Branch(None, children[0], span=self._find_header(meta, Token("NAME", "")))
+        return s.Branch(None, children[0], span=self._make_header_span(meta, Token("NAME", "")))
 
     # Items
     def use(self, meta: Meta, children: list[Any]) -> s.Use:
@@ -286,7 +293,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             tuple(expr for exprs in parts["decreases"] for expr in exprs),
             tuple(body),
             self._make_span(name),
-            span=self._find_header(meta, name),
+            span=self._make_header_span(meta, name),
         )
 
     def setting_list(self, meta: Meta, children: list[Any]) -> Any:

@@ -31,7 +31,7 @@ Components = tuple[tuple[s.Algorithm, ...], ...]
 
 def find_recursive_component(module: Module, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
     """Return the algorithms that `algorithm` is mutually recursive with, itself first; empty if it is not recursive."""
-    component = _find_graph(module).find_recursive_component(algorithm)
+    component = _get_graph(module).find_recursive_component(algorithm)
     if not component:
         return ()
     return (
@@ -42,13 +42,13 @@ def find_recursive_component(module: Module, algorithm: s.Algorithm) -> tuple[s.
 
 def has_recursion(module: Module, algorithm: s.Algorithm) -> bool:
     """Whether the algorithm is recursive, or calls one that is, directly or not."""
-    return _find_graph(module).has_recursion(algorithm)
+    return _get_graph(module).has_recursion(algorithm)
 
 
 @lru_cache(maxsize=MAX_CACHED_SETS)
 def find_reachable(module: Module, algorithm: s.Algorithm) -> Mapping[s.Algorithm, None]:
     """Return the algorithms that a call may call, directly or not, in order of discovery."""
-    return traverse_reachable(_find_graph(module).list_callees, algorithm)
+    return traverse_reachable(_get_graph(module).list_callees, algorithm)
 
 
 def has_parallelism(module: Module, algorithm: s.Algorithm) -> bool:
@@ -64,7 +64,7 @@ def has_forks(algorithms: Iterable[s.Algorithm]) -> bool:
     )
 
 
-def list_local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Local]:
+def iterate_local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Local]:
     """Yield the local arrays of an algorithm, and of its callees, direct or not."""
     for callee in dict.fromkeys((algorithm, *find_reachable(module, algorithm))):
         yield from (local for local in s.find_nodes(callee.body, s.Local) if local.array)
@@ -72,11 +72,11 @@ def list_local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Loca
 
 def list_components(module: Module, algorithm: s.Algorithm) -> Components:
     """Return the components that a call of `algorithm` may execute, its own included: callees first."""
-    return find_components(_find_graph(module).list_callees, algorithm)
+    return find_components(_get_graph(module).list_callees, algorithm)
 
 
 @lru_cache(maxsize=MAX_CACHED_GRAPHS)
-def _find_graph(module: Module) -> _CallGraph:
+def _get_graph(module: Module) -> _CallGraph:
     return _CallGraph(module)
 
 
@@ -105,14 +105,14 @@ class _CallGraph:
     def _classify_reachable(self, algorithm: s.Algorithm) -> None:
         if algorithm in self._circle:
             return
-        for component in find_components(self._unresolved_callees, algorithm):
+        for component in find_components(self._iterate_unresolved_callees, algorithm):
             called = {target for member in component for target in self.list_callees(member)}
             circle = frozenset(component) if called & set(component) else frozenset[s.Algorithm]()
             recursive = bool(circle) or any(self._recurses[callee] for callee in called)
             self._circle |= dict.fromkeys(component, circle)
             self._recurses |= dict.fromkeys(component, recursive)
 
-    def _unresolved_callees(self, algorithm: s.Algorithm) -> Iterator[s.Algorithm]:
+    def _iterate_unresolved_callees(self, algorithm: s.Algorithm) -> Iterator[s.Algorithm]:
         """Return the callees whose component is not known; if that of an algorithm is known, so are its callees'."""
         return (callee for callee in self.list_callees(algorithm) if callee not in self._circle)
 
@@ -172,7 +172,7 @@ def iterate_callees(program: CallTargets, part: object) -> Iterator[s.Algorithm]
             yield target
 
 
-def list_declared_costs(known: CallTargets, part: object) -> Iterator[tuple[s.Node, s.Expr, str]]:
+def iterate_declared_costs(known: CallTargets, part: object) -> Iterator[tuple[s.Node, s.Expr, str]]:
     """Yield the amounts declared by the `costs` in a part of a program and by the externs that it calls.
 
     Each is a triple of the node (`costs` or call), the amount and the metric.

@@ -46,7 +46,7 @@ def _restore_rule(code: str, *text: str) -> Rule:
     return _REGISTRY.get(code) or Rule(code, *text)
 
 
-def list_rules() -> dict[str, Rule]:
+def get_rules_by_code() -> dict[str, Rule]:
     """Return the rules defined by the modules imported so far, by code."""
     return dict(sorted(_REGISTRY.items()))
 

@@ -11,7 +11,7 @@ from archline.language.checking.communication import COLLECTIVES_MODULE as COLLE
 from archline.language.model import Module
 
 
-def add_where(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...]) -> tuple[Module, s.Algorithm]:
+def with_where_facts(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...]) -> tuple[Module, s.Algorithm]:
     """Return the module with the facts added to the `where` of one of its own algorithms, checked again.
 
     Raises ArchlineError if a fact is not one about sizes of the algorithm.

@@ -61,8 +61,8 @@ def iterate_logical_lines(item: s.Item) -> Iterator[LogicalLine]:
             yield _format_header(item)
             if item.doc is not None:
                 yield LogicalLine(1, f'"{item.doc}"')
-            yield from _contract_lines(item)
-            yield from _block_lines(item.body)
+            yield from _iterate_contract_lines(item)
+            yield from _iterate_block_lines(item.body)
 
 
 def _format_extern(item: s.Extern) -> LogicalLine:
@@ -99,22 +99,22 @@ def _format_axis(axis: s.Axis) -> str:
     return f"{axis.name}: {format_expression(axis.extent)}{within}"
 
 
-def _contract_lines(item: s.Algorithm) -> Iterator[LogicalLine]:
+def _iterate_contract_lines(item: s.Algorithm) -> Iterator[LogicalLine]:
     """Yield the contract's lines in the order of the source, which the tree keeps only in the spans."""
     lines: list[tuple[tuple[int, int], str]] = []
     lines.extend(
-        (_find_start(facts[0]), f"where {format_facts(facts)}") for facts in _split_clauses(item.where, "where")
+        (_get_start(facts[0]), f"where {format_facts(facts)}") for facts in _split_clauses(item.where, "where")
     )
-    lines.extend((_find_start(clause), _format_ensures(clause)) for clause in item.ensures)
+    lines.extend((_get_start(clause), _format_ensures(clause)) for clause in item.ensures)
     lines.extend(
-        (_find_start(exprs[0]), f"decreases {format_list(exprs)}")
+        (_get_start(exprs[0]), f"decreases {format_list(exprs)}")
         for exprs in _split_clauses(item.decreases, "decreases")
     )
     for _, text in sorted(lines):
         yield LogicalLine(1, text)
 
 
-def _find_start(node: s.Node) -> tuple[int, int]:
+def _get_start(node: s.Node) -> tuple[int, int]:
     return node.span.line, node.span.column
 
 
@@ -166,7 +166,7 @@ def _format_amounts(amounts: Sequence[tuple[s.Expr, str]]) -> str:
     return ", ".join(f"{format_expression(amount)} {metric}" for amount, metric in amounts)
 
 
-def _block_lines(body: Sequence[s.Stmt]) -> Iterator[LogicalLine]:
+def _iterate_block_lines(body: Sequence[s.Stmt]) -> Iterator[LogicalLine]:
     # The stack is explicit: blocks may nest deeper than Python's recursion.
     stack: list[tuple[s.Stmt | s.Branch, int, bool]] = [(statement, 1, False) for statement in reversed(body)]
     while stack:

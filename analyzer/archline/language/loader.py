@@ -55,7 +55,7 @@ def list_stdlib_modules() -> list[str]:
 def _find_path(place: str) -> Path:
     if is_path(place):
         return Path(place)
-    file = _find_module_file(find_resource("stdlib"), tuple(place.split(".")))
+    file = _make_module_path(find_resource("stdlib"), tuple(place.split(".")))
     if not path_exists(file):
         message = f"there is no file and no module of the standard library called `{place}`"
         raise error(syntax_rules.MISSING_FILE, message, path=place, hint=_suggest_module(place))
@@ -72,7 +72,7 @@ def _suggest_module(place: str) -> str:
     return next(iter(ending), None) or suggest_closest(place, modules) or "a file is named with its `.algo`"
 
 
-def _find_module_file(root: Path, path: tuple[str, ...]) -> Path:
+def _make_module_path(root: Path, path: tuple[str, ...]) -> Path:
     return root.joinpath(*path).with_suffix(".algo")
 
 
@@ -99,13 +99,13 @@ class _Loader:
     def load_source(self, source: Source, folder: Path | None) -> Module:
         """Return the module of a text; its `use` looks in `folder` before the standard library."""
         parsed = parse(source)
-        return check(parsed.program, lambda use: self._resolve(use, folder), parsed.diagnostics)
+        return check(parsed.program, lambda use: self._load_used_module(use, folder), parsed.diagnostics)
 
-    def _resolve(self, use: s.Use, folder: Path | None) -> Module:
+    def _load_used_module(self, use: s.Use, folder: Path | None) -> Module:
         name = ".".join(use.path)
         roots = [find_resource("stdlib")] if folder is None else [folder, find_resource("stdlib")]
         for root in roots:
-            file = _find_module_file(root, use.path)
+            file = _make_module_path(root, use.path)
             if not path_exists(file):
                 note_read(file, None)
                 continue

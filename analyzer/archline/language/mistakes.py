@@ -115,7 +115,7 @@ def suggest_for_line(line: str) -> str | None:
     return next((match.expand(hint) for pattern, hint in _LINES if (match := re.search(pattern, line))), None)
 
 
-def suggest_at_place(kind: str, line: str, column: int, accepted: Collection[str]) -> str | None:
+def suggest_at_location(kind: str, line: str, column: int, accepted: Collection[str]) -> str | None:
     """Return a hint on a terminal `kind` at `column` (from 1), where `accepted` ones may be; None if there is none."""
     before = line[: column - 1]
     if kind == "NAME" and _AMOUNT.search(before) and _UNIT.match(line, column - 1):
@@ -187,7 +187,7 @@ def count_brackets(code: str) -> int:
     return sum((character in "([") - (character in ")]") for character in code)
 
 
-def find_unclosed(lines: Sequence[str], number: int, column: int) -> tuple[int, int, str] | None:
+def find_unclosed_bracket(lines: Sequence[str], number: int, column: int) -> tuple[int, int, str] | None:
     """Return the innermost bracket open before a place: its line and column (from 1) and itself; None if none is."""
     stack: list[tuple[int, int, str]] = []
     for line_number, line in enumerate(lines[:number], 1):

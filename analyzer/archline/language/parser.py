@@ -24,9 +24,9 @@ from archline.language.builder import TreeBuilder
 from archline.language.diagnostics import ArchlineError, Diagnostic, suggest_closest
 from archline.language.mistakes import (
     count_brackets,
-    find_unclosed,
+    find_unclosed_bracket,
     mask_strings_and_comment,
-    suggest_at_place,
+    suggest_at_location,
     suggest_for_line,
     suggest_growth,
 )
@@ -90,7 +90,7 @@ def describe_unexpected(token: Token, accepted: Collection[str], line: str, colu
     shown = kind.removeprefix("the ") if kind else f"`{str(token)[:40]}`"
     expected = _describe_expected(set(accepted))
     message = f"unexpected {shown}" + (f", expected {expected}" if expected else "")
-    hint = suggest_growth(line) or suggest_at_place(token.type, line, column, accepted) or suggest_for_line(line)
+    hint = suggest_growth(line) or suggest_at_location(token.type, line, column, accepted) or suggest_for_line(line)
     return message, hint or _suggest_fix(token, set(accepted), line[: column - 1])
 
 
@@ -128,7 +128,7 @@ def _suggest_fix(token: Token, accepted: set[str], before: str) -> str | None:
 def make_parser(grammar: str, **options: Any) -> lark.Lark:
     """Return the parser; `options` are those of `lark.Lark`."""
     try:
-        tables = _find_tables_file(grammar, options)
+        tables = _make_tables_path(grammar, options)
         tables.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return lark.Lark(grammar, cache=str(tables), **options)
     except (OSError, RuntimeError):
@@ -136,7 +136,7 @@ def make_parser(grammar: str, **options: Any) -> lark.Lark:
         return lark.Lark(grammar, **options)
 
 
-def _find_tables_file(grammar: str, options: dict[str, Any]) -> Path:
+def _make_tables_path(grammar: str, options: dict[str, Any]) -> Path:
     """Return the cache file of a grammar, its options and the versions. Raises RuntimeError without a home folder."""
     plain = sorted((name, value) for name, value in options.items() if isinstance(value, str | bool | list))
     parts = repr((grammar, plain, lark.__version__, sys.version_info[:2]))
@@ -469,9 +469,9 @@ def _find_open_bracket(lines: list[str], token: Token) -> tuple[int, int, str] |
     It does if the token is the end of the text, or the first one of a line below the bracket.
     """
     if token.type in ("$END", "_DEDENT") or token.line is None:
-        return find_unclosed(lines, len(lines), len(lines[-1]) + 1)
+        return find_unclosed_bracket(lines, len(lines), len(lines[-1]) + 1)
     column = token.column or 1
-    bracket = find_unclosed(lines, token.line, column)
+    bracket = find_unclosed_bracket(lines, token.line, column)
     starts = not lines[token.line - 1][: column - 1].strip()
     return bracket if bracket is not None and starts and bracket[0] < token.line else None
 

@@ -18,7 +18,7 @@ INDENT = 4
 
 
 @record
-class _SourceLine:
+class _LogicalLineRange:
     """A logical line of the source: its physical lines `first` to `last` (from 1) and its indentation."""
 
     first: int
@@ -31,12 +31,12 @@ def format_program(program: s.Program) -> str:
 
     The program must come from text without syntax errors: the layout of comments is read off its source.
     """
-    lines = list(_iterate_source_lines(program.source))
+    lines = list(_iterate_logical_line_ranges(program.source))
     printed = [unit for item in program.items for unit in iterate_logical_lines(item)]
     return _LineWriter(program).run(list(zip(lines, printed, strict=True)))
 
 
-def _iterate_source_lines(source: Source) -> Iterator[_SourceLine]:
+def _iterate_logical_line_ranges(source: Source) -> Iterator[_LogicalLineRange]:
     depth = 0
     first = 0
     for number, line in enumerate(source.lines, 1):
@@ -48,7 +48,7 @@ def _iterate_source_lines(source: Source) -> Iterator[_SourceLine]:
         depth += count_brackets(code)
         if depth == 0:
             start = source.lines[first - 1]
-            yield _SourceLine(first, number, len(start) - len(start.lstrip()))
+            yield _LogicalLineRange(first, number, len(start) - len(start.lstrip()))
 
 
 class _LineWriter:
@@ -63,7 +63,7 @@ class _LineWriter:
         self._separate = False
         self._opened = True
 
-    def run(self, entries: Sequence[tuple[_SourceLine, LogicalLine]]) -> str:
+    def run(self, entries: Sequence[tuple[_LogicalLineRange, LogicalLine]]) -> str:
         indents: list[int] = []
         kind: str | None = None
         for line, unit in entries:
@@ -105,7 +105,7 @@ class _LineWriter:
         self._at = last
         self._opened = False
 
-    def _write_unit(self, line: _SourceLine, unit: LogicalLine) -> None:
+    def _write_unit(self, line: _LogicalLineRange, unit: LogicalLine) -> None:
         inside = self._take_comments(line.last)
         text = unit.text
         if unit.groups:
@@ -136,12 +136,12 @@ def _format_header(unit: LogicalLine, comments: Sequence[s.Comment]) -> str:
         starts = [next_group.positions[0] for next_group in later]
         here = [comment for comment in waiting if not starts or (comment.line, comment.column) < starts[0]]
         waiting = waiting[len(here) :]
-        _fill_lines(lines, group, here, follower)
+        _write_bracketed_lines(lines, group, here, follower)
     lines[-1] += unit.text
     return "\n".join(lines)
 
 
-def _fill_lines(lines: list[str], group: Bracketed, comments: Sequence[s.Comment], follower: int) -> None:
+def _write_bracketed_lines(lines: list[str], group: Bracketed, comments: Sequence[s.Comment], follower: int) -> None:
     lines[-1] += group.opening
     margin = len(lines[-1])
     waiting = list(comments)

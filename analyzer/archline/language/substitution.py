@@ -11,7 +11,7 @@ from archline.expr.tree import find_divisions, find_stated_minima, substitute_in
 from archline.language import syntax as s
 
 
-def find_processors(algorithm: s.Algorithm) -> s.Expr | None:
+def build_processor_count(algorithm: s.Algorithm) -> s.Expr | None:
     """Return the number of processors of a grid in sizes; None if the extents of the axes are in terms of P."""
     if not algorithm.grid or any("P" in s.names(axis.extent) for axis in algorithm.grid):
         return None
@@ -28,7 +28,7 @@ def find_exact_divisions(algorithm: s.Algorithm) -> tuple[s.Divides, ...]:
         return ()
     sizes = {"P"}.union(*(s.names(item.type) for item in algorithm.parameters if isinstance(item.type, s.ArrayType)))
     sizes.update(item.name for item in algorithm.parameters if isinstance(item.type, s.SizeType))
-    sizes -= {axis.name for axis in algorithm.grid} | s.find_set_names(algorithm.body)
+    sizes -= {axis.name for axis in algorithm.grid} | s.find_assigned_names(algorithm.body)
     exprs = [axis.extent for axis in algorithm.grid]
     # Divisions of other values are data, or are left to the checks.
     plain = tuple(statement for statement in algorithm.body if isinstance(statement, s.Simple))
@@ -72,7 +72,7 @@ def express_facts_in_sizes(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
     """Return the facts of an algorithm; on a grid with those implied: P in sizes, axes >= 1, divisors no larger."""
     if not algorithm.grid:
         return algorithm.where
-    processors = find_processors(algorithm)
+    processors = build_processor_count(algorithm)
     values = {} if processors is None else {"P": processors}
     facts = [substitute_in_fact(fact, values) for fact in (*algorithm.where, *find_exact_divisions(algorithm))]
     for axis in algorithm.grid:

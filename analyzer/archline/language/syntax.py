@@ -488,7 +488,7 @@ def list_evaluated(statement: Stmt) -> tuple[Expr, ...]:
 
 
 @lru_cache(maxsize=2048)
-def find_set_names(value: object) -> frozenset[str]:
+def find_assigned_names(value: object) -> frozenset[str]:
     """Return the names that statements in a part of a program give values, including variables of loops."""
     result: set[str] = set()
     for node in nodes(value):

@@ -62,7 +62,7 @@ def _draw_figure(row: PrintedRow) -> PictureView:
         case "ratios":
             view = _draw_ratios(row)
         case kind:
-            view = getattr(pictures, kind)(_find_machine(row)).view
+            view = getattr(pictures, kind)(_get_only_machine(row)).view
     marks = tuple(_read_marks(row))
     source = f"{row.place} of {row.paper.citation or row.paper.title}."
     marked = [f"Marked: {'; '.join(mark.label for mark in marks)}."] if marks else []
@@ -124,7 +124,7 @@ def _read_panel(entry: PrintedRow, first: int, last: int) -> int | None:
     raise entry.make_error(rules.ROW_FORM, f"`panel` is not a number from {first} to {last}", "panel")
 
 
-def _find_machine(row: PrintedRow) -> Machine:
+def _get_only_machine(row: PrintedRow) -> Machine:
     """Return the only machine of a figure. Raises ArchlineError (AL612)."""
     machines = row.machines()
     if len(machines) != 1:
@@ -134,7 +134,7 @@ def _find_machine(row: PrintedRow) -> Machine:
 
 def _draw_ratios(row: PrintedRow) -> Redrawn:
     """Draw a ratio of two energies in each case: by the printed form, as derived, and as executed for some cases."""
-    executed_cases, (axis, *panels), machine = row.table("executed"), _read_axes(row), _find_machine(row)
+    executed_cases, (axis, *panels), machine = row.table("executed"), _read_axes(row), _get_only_machine(row)
     cases = {
         name: {**_collect_numbers(row), **_read_amounts(row, case)}
         for name, case in {**row.cases(), **executed_cases}.items()

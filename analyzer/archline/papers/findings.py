@@ -136,7 +136,7 @@ def _compare_relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, step
     if not isinstance(printed, s.Binary) or printed.op not in INEQUALITIES:
         raise row.make_error(rules.ROW_FORM, "an equation is printed, but an inequality is derived", "printed")
     a, b, c, d = (forms.build_form(side) for relation in (printed, derived) for side in _order_sides(relation))
-    positive = all(forms.find_term_signs(form) == {1} for form in (a, b, c, d))
+    positive = all(forms.compute_term_signs(form) == {1} for form in (a, b, c, d))
     same = forms.is_zero(b - d)
     if positive and not same and not forms.is_zero(a * d - b * c):
         # Scaled to the printed smaller side, so that only the larger remains to be compared.
@@ -168,9 +168,9 @@ def _order_sides(relation: s.Binary) -> tuple[s.Expr, s.Expr]:
 
 def _are_multiples(a: Any, b: Any, c: Any, d: Any) -> bool:
     """Whether a <= b and c <= d are one inequality up to a positive factor."""
-    if all(forms.find_term_signs(form) == {1} for form in (a, b, c, d)):
+    if all(forms.compute_term_signs(form) == {1} for form in (a, b, c, d)):
         return forms.is_zero(a * d - b * c)
-    return forms.find_sign(forms.factor_form((a - b) / (c - d))) == 1
+    return forms.compute_sign(forms.factor_form((a - b) / (c - d))) == 1
 
 
 def is_relation_true(relation: s.Binary, point: Mapping[str, Fraction]) -> bool | None:

@@ -78,7 +78,7 @@ def take_positive_part(value: Any) -> Any:
     for factor, power in sympy.factor(sympy.together(sympy.expand(value))).as_powers_dict().items():
         if factor.is_number:
             outside, inside = outside * abs(factor) ** power, inside * sympy.sign(factor) ** power
-        elif find_term_signs(factor) == {1}:
+        elif compute_term_signs(factor) == {1}:
             outside *= factor**power
         else:
             inside *= factor**power
@@ -90,7 +90,7 @@ def take_positive_part(value: Any) -> Any:
     return outside * positive(inside)
 
 
-def find_term_signs(value: Any) -> set[int]:
+def compute_term_signs(value: Any) -> set[int]:
     """Return the signs of the terms of a form, expanded: 1 or -1, 0 if unknown."""
     import sympy
 
@@ -102,11 +102,11 @@ def find_term_signs(value: Any) -> set[int]:
     return {1 if total.is_positive else -1 if total.is_negative else 0 for total in numbers}
 
 
-def find_sign(value: Any) -> int | None:
+def compute_sign(value: Any) -> int | None:
     """Return the sign of a form if all terms of its numerator, and all of its denominator, have one sign; else None."""
     import sympy
 
-    ends = [find_term_signs(side) for side in sympy.fraction(sympy.together(sympy.expand(sympy.expand_log(value))))]
+    ends = [compute_term_signs(side) for side in sympy.fraction(sympy.together(sympy.expand(sympy.expand_log(value))))]
     return ends[0].pop() * ends[1].pop() or None if all(len(end_signs) == 1 for end_signs in ends) else None
 
 
@@ -203,7 +203,7 @@ def describe_difference(printed: Any, derived: Any) -> tuple[str, Any, Any]:
 
     left, right = (dict.fromkeys(iterate_terms(side)) for side in (printed, derived))
     extra, lacking = ([term for term in a if term not in b] for a, b in ((left, right), (right, left)))
-    description = min(filter(None, _difference_phrases(extra, lacking)), key=len, default="")
+    description = min(filter(None, _iterate_difference_phrases(extra, lacking)), key=len, default="")
     if not 0 < len(description) <= MAX_SHOWN_CHARACTERS:
         description = f"printed less derived is {format_form(sympy.factor(sympy.expand(printed - derived)))}"
     few = 0 < min(len(extra), len(lacking)) <= MAX_SHOWN_TERMS
@@ -211,7 +211,7 @@ def describe_difference(printed: Any, derived: Any) -> tuple[str, Any, Any]:
     return description if len(description) <= MAX_SHOWN_CHARACTERS else "", *parts
 
 
-def _difference_phrases(extra: list[Any], lacking: list[Any]) -> Iterator[str]:
+def _iterate_difference_phrases(extra: list[Any], lacking: list[Any]) -> Iterator[str]:
     """Yield phrases on the terms by which a printed form and the derived one differ."""
     import sympy
 

@@ -51,7 +51,7 @@ def check_model(row: PrintedRow) -> RowVerdict:
         row.formula("of"),
         lambda side: forms.substitute_definitions(side, {k: parse_formula(v) for k, v in definitions.items()}),
     )
-    lacking = [name for name in sorted(_find_names(formula)) if name in METRICS and name not in substitutions]
+    lacking = [name for name in sorted(_collect_names(formula)) if name in METRICS and name not in substitutions]
     if lacking:
         raise row.make_error(rules.ROW_FORM, f"recipe `model` lacks `{lacking[0]}` in its input `with`", "of")
     derived = map_sides(formula, lambda side: substitute_names(side, substitutions))
@@ -68,7 +68,7 @@ def check_limit(row: PrintedRow) -> RowVerdict:
 
     if row.has("names"):
         origin = substitute_names(_derive_input(row, "names"), row.formulas("with"))
-        names = sorted(_find_names(forms.parse_form(forms.format_expanded(origin))) - {*row.texts("without")})
+        names = sorted(_collect_names(forms.parse_form(forms.format_expanded(origin))) - {*row.texts("without")})
         finding = compare_forms(
             row, row.parse_form("*".join(names), "names"), (f"{row.text('names')} has {', '.join(names)}",)
         )
@@ -214,7 +214,7 @@ def _derive_input(row: PrintedRow, key: str) -> s.Expr:
     return row.parse_form(finding.derived, key) if finding.derived else source.expr
 
 
-def _find_names(expr: s.Expr) -> frozenset[str]:
+def _collect_names(expr: s.Expr) -> frozenset[str]:
     if isinstance(expr, s.Binary):
         return names_in(expr.left) | names_in(expr.right)
     return names_in(expr)

@@ -37,14 +37,14 @@ def render_page(papers: Sequence[Paper], found: Sequence[RowVerdict]) -> str:
     parts = [
         INTRODUCTION,
         *(
-            "\n".join(_format_section(paper, [verdict for verdict in found if verdict.row.paper is paper]))
+            "\n".join(_iterate_section_lines(paper, [verdict for verdict in found if verdict.row.paper is paper]))
             for paper in papers
         ),
     ]
     return "\n".join(parts) + "\n"
 
 
-def _format_section(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
+def _iterate_section_lines(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
     wrong, by_reading, left, equal = ([item for item in found if item.verdict == verdict] for verdict in VERDICTS)
     yield from (f"## {paper.title}", "")
     if paper.citation:
@@ -56,9 +56,9 @@ def _format_section(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
         ("What holds under a reading, and not word for word", by_reading),
     ):
         if rows:
-            yield from (f"### {title}", "", *(line for verdict in rows for line in format_entry(verdict)))
+            yield from (f"### {title}", "", *(line for verdict in rows for line in iterate_entry_lines(verdict)))
     if equal:
-        yield from ("### What holds", "", *(line for line in _format_holding_rows(equal)), "")
+        yield from ("### What holds", "", *(line for line in _iterate_holding_rows(equal)), "")
     if left:
         yield from (
             "### Undecided",
@@ -91,7 +91,7 @@ def describe_place(finding: RowVerdict) -> str:
     return ", ".join(filter(None, (f"**{finding.row.place}**", finding.row.subject)))
 
 
-def format_entry(finding: RowVerdict) -> Iterator[str]:
+def iterate_entry_lines(finding: RowVerdict) -> Iterator[str]:
     """Explain a form that does not hold word for word: both forms, the reason, the reading, and a witness."""
     row = finding.row
     facts = ", ".join(map(format_code, row.texts("where")))
@@ -128,7 +128,7 @@ def _format_definitions(finding: RowVerdict) -> str:
     return f", where {', '.join(definitions)}" if definitions else ""
 
 
-def _format_holding_rows(found: Sequence[RowVerdict]) -> Iterator[str]:
+def _iterate_holding_rows(found: Sequence[RowVerdict]) -> Iterator[str]:
     """Yield a Markdown list item for each section of a paper, with the printed results that were confirmed there."""
     for place, rows in groupby(found, key=lambda verdict: verdict.row.place):
         subjects = dict.fromkeys(verdict.row.subject or format_code(verdict.row.printed) for verdict in rows)
@@ -166,7 +166,7 @@ class Rederived:
     def explain(self, width: int | None = None) -> str:
         """Return the text with the derivation of each row."""
         return "\n".join(
-            line for paper in self.papers for line in _format_paper(self, paper, width or terminal_width(), True)
+            line for paper in self.papers for line in _iterate_paper_lines(self, paper, width or terminal_width(), True)
         )
 
     def markdown(self) -> str:
@@ -174,7 +174,9 @@ class Rederived:
         return render_page(self.papers, self.rows)
 
     def __str__(self) -> str:
-        return "\n".join(line for paper in self.papers for line in _format_paper(self, paper, terminal_width(), False))
+        return "\n".join(
+            line for paper in self.papers for line in _iterate_paper_lines(self, paper, terminal_width(), False)
+        )
 
 
 def papers(*names: str, only: str | None = None, place: str | None = None) -> Rederived:
@@ -232,7 +234,7 @@ def row_document(finding: RowVerdict, place: str) -> dict[str, Any]:
     }
 
 
-def _format_paper(result: Rederived, paper: Paper, width: int, explain: bool) -> Iterator[str]:
+def _iterate_paper_lines(result: Rederived, paper: Paper, width: int, explain: bool) -> Iterator[str]:
     """Yield the lines of a paper, rows that do not hold first; with `explain`, the derivation of each row."""
     rows = [finding for finding in result.rows if finding.row.paper is paper]
     if not rows and result.place is not None:
@@ -242,20 +244,20 @@ def _format_paper(result: Rederived, paper: Paper, width: int, explain: bool) ->
     for verdict in VERDICTS:
         shown = [finding for finding in rows if finding.verdict == verdict]
         if verdict == EQUAL and not explain and shown:
-            lines = wrap(f"equal: {', '.join(_equal_places(rows))}", width - 2, "  ")
+            lines = wrap(f"equal: {', '.join(_iterate_equal_places(rows))}", width - 2, "  ")
             yield from ("", *(f"  {line}" for line in lines))
         elif shown:
             yield from (
                 "",
                 f"  {verdict}",
-                *(line for finding in shown for line in _format_row(finding, width, explain)),
+                *(line for finding in shown for line in _iterate_row_lines(finding, width, explain)),
             )
     if not (explain or result.place or all(finding.verdict == EQUAL for finding in rows)):
         yield from ("", "  --explain has the derivations")
     yield ""
 
 
-def _equal_places(rows: Sequence[RowVerdict]) -> Iterator[str]:
+def _iterate_equal_places(rows: Sequence[RowVerdict]) -> Iterator[str]:
     """Yield the sections with rows that hold, with a count if some rows of the section do not."""
     counts = Counter((place, finding.verdict == EQUAL) for finding in rows for place in finding.row.places)
     for place in dict.fromkeys(place for place, equal in counts if equal):
@@ -263,7 +265,7 @@ def _equal_places(rows: Sequence[RowVerdict]) -> Iterator[str]:
         yield f"{place} ({holding} of {holding + failing})" if failing else place
 
 
-def _format_row(finding: RowVerdict, width: int, explain: bool) -> Iterator[str]:
+def _iterate_row_lines(finding: RowVerdict, width: int, explain: bool) -> Iterator[str]:
     row = finding.row
     reason = finding.reason or row.printed
     if finding.verdict == READING:

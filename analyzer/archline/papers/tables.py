@@ -42,7 +42,7 @@ def check_cell(row: PrintedRow) -> RowVerdict:
     low, high = (format_short(bound / factor) for bound in (allowed.lower, allowed.upper))
     named = ", ".join(f"{name} = {number.numeral} {number.unit}".rstrip() for name, number in numbers.items())
     steps = (f"{format_expression(rule)} with {named}", f"values before rounding that allow this: {low} .. {high}")
-    needed = _find_dimension(row, rule, {name: number.dimension for name, number in numbers.items()})
+    needed = _derive_dimension(row, rule, {name: number.dimension for name, number in numbers.items()})
     if needed != printed.dimension:
         return _make_unit_verdict(row, exact, needed, row.text("rule"), steps)
     if printed.shows(exact):
@@ -155,22 +155,22 @@ def check_units(row: PrintedRow) -> RowVerdict:
     unit = parse_printed_unit(row.printed)
     if unit is None:
         raise row.make_error(rules.ROW_FORMULA, f"`{row.printed}` is not a unit", "printed")
-    needed = _find_dimension(row, rule, {name: parse_dimension(text) for name, text in row.table("units").items()})
+    needed = _derive_dimension(row, rule, {name: parse_dimension(text) for name, text in row.table("units").items()})
     step = f"{format_expression(rule)} is in {needed}"
     if unit.dimension == needed:
         return RowVerdict(row, EQUAL, row.printed, "", (step,))
-    witness = SeparatingPoint(_scale_units(row, unit.dimension), _scale_units(row, needed), {})
+    witness = SeparatingPoint(_build_scale_factor(row, unit.dimension), _build_scale_factor(row, needed), {})
     return RowVerdict(row, DIFFERS, str(needed), f"{step}, and {row.printed} is printed", (step,), witness=witness)
 
 
-def _find_dimension(row: PrintedRow, rule: s.Expr, known: Mapping[str, Dimension]) -> Dimension:
+def _derive_dimension(row: PrintedRow, rule: s.Expr, known: Mapping[str, Dimension]) -> Dimension:
     try:
         return dimension_of(rule, known)
     except ArchlineError as problem:
         raise row.make_error(rules.ROW_FORMULA, problem.diagnostics[0].message, "rule") from None
 
 
-def _scale_units(row: PrintedRow, found: Dimension) -> s.Expr:
+def _build_scale_factor(row: PrintedRow, found: Dimension) -> s.Expr:
     """Return the factor by which a number of a dimension grows if each base unit shrinks by a different prime."""
     return row.parse_form("*".join(f"{BASE_SCALES[base]}^({power})" for base, power in found.powers) or "1", "printed")
 
@@ -227,6 +227,6 @@ def _make_unit_verdict(
     row: PrintedRow, exact: Fraction, needed: Dimension, about: str, steps: tuple[str, ...]
 ) -> RowVerdict:
     """Return the verdict on a number that is printed in a unit of another dimension."""
-    witness = SeparatingPoint(_scale_units(row, row.amount.dimension), _scale_units(row, needed), {})
+    witness = SeparatingPoint(_build_scale_factor(row, row.amount.dimension), _build_scale_factor(row, needed), {})
     reason = f"{about} is in {needed}, and {row.amount.unit or 'no unit'} is printed"
     return RowVerdict(row, DIFFERS, f"{float(exact):.6g} {needed}", reason, steps, witness=witness)

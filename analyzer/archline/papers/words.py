@@ -52,12 +52,12 @@ _BOUNDS = re.compile(r"(?:Theta\((.*?)\)|O\((.*?)\), Omega\((.*?)\)) against ")
 def check_claim(row: PrintedRow) -> RowVerdict:
     """Decide a relation for every, some or no case, of a table or a machine; or for all values of its symbols."""
     if row.has("machines") or row.inputs.get("cases"):
-        return _decide_over_cases(row, _find_cases(row))
+        return _decide_over_cases(row, _collect_cases(row))
     facts = [row.parse_form(fact, "where") for fact in row.texts("where")]
     return _decide_over_symbols(row, [fact for fact in facts if isinstance(fact, s.Binary)])
 
 
-def _find_cases(row: PrintedRow) -> list[Case]:
+def _collect_cases(row: PrintedRow) -> list[Case]:
     """Return each case of the row's table on each of its machines, with the paper's and the row's numbers."""
     cases: list[Case] = []
     for named, values in [(machine.name, machine.values) for machine in row.machines()] or [("", {})]:
@@ -147,12 +147,12 @@ def _make_verdict(
         return RowVerdict(row, UNDECIDED, "", "no counterexample was found, and signs of terms do not decide", steps)
     witness = SeparatingPoint(relation.left, relation.right, against[0][1], relations=(("", relation),))
     first, *rest = (case for case, _ in against)
-    more = f", and for {_list_cases(rest, len(holding))}" if rest else ""
+    more = f", and for {_format_cases(rest, len(holding))}" if rest else ""
     reason = f"{witness.sides} for {first}{more}" if first else proof or str(witness)
     return RowVerdict(row, DIFFERS, f"{right or 'some'}: {text}", reason, steps, witness=witness)
 
 
-def _list_cases(cases: Sequence[str], holding: int) -> str:
+def _format_cases(cases: Sequence[str], holding: int) -> str:
     """List cases by name, or count them if there are many and none is `holding`."""
     return ", ".join(cases) if holding or len(cases) < MAX_NAMED_CASES else f"all {len(cases)} others"
 
@@ -181,7 +181,7 @@ def _find_proof(relation: s.Binary, facts: list[s.Binary]) -> str | None:
     for chosen in product(*bounded.values()):
         # A strict relation is tested at the ends of the facts too: a bounded name may equal its bound.
         strict = relation.op in ("<", ">") and any(fact.op[1:] for fact in chosen)
-        signs = [_find_sign_under(relation, chosen, ends) for ends in (False, True)[: 1 + strict]]
+        signs = [_compute_sign_under_facts(relation, chosen, ends) for ends in (False, True)[: 1 + strict]]
         if all(sign in RELATION_SIGNS[relation.op] for sign in signs):
             substitution = f" with {', '.join(map(format_fact, chosen))} put in" if chosen else ""
             sign_text = {1: "positive", -1: "negative", None: "0"}.get(signs[0], "0")
@@ -198,7 +198,7 @@ def _format_gap(relation: s.Binary) -> str:
     return f", {gap}," if len(gap) <= MAX_CHARACTERS else ""
 
 
-def _find_sign_under(relation: s.Binary, chosen: Sequence[s.Binary], ends: bool) -> int | None:
+def _compute_sign_under_facts(relation: s.Binary, chosen: Sequence[s.Binary], ends: bool) -> int | None:
     """Find the sign of left - right of a relation: 1, 0 or -1; None if it is unknown.
 
     Each fact of `chosen` bounds a name by e, or gives its value e; a bounded name is replaced by e/(1 + t) or e*(1 + t)
@@ -211,10 +211,12 @@ def _find_sign_under(relation: s.Binary, chosen: Sequence[s.Binary], ends: bool)
         moved = {format_expression(fact.left): forms.parse_form(f"({format_expression(fact.right)}){more}")}
         sides = [substitute_names(side, moved) for side in sides]
     left, right = map(forms.build_form, sides)
-    return 0 if forms.is_zero(left - right) else _find_sign_by_powers(left, right) or forms.find_sign(left - right)
+    return (
+        0 if forms.is_zero(left - right) else _compute_sign_by_powers(left, right) or forms.compute_sign(left - right)
+    )
 
 
-def _find_sign_by_powers(left: Any, right: Any) -> int | None:
+def _compute_sign_by_powers(left: Any, right: Any) -> int | None:
     """Find the sign of left - right if their ratio is a product of powers of sums that are at least 1.
 
     None if it is not such a product, or its factors disagree.
@@ -229,7 +231,7 @@ def _find_sign_by_powers(left: Any, right: Any) -> int | None:
     ):
         is_number = base.is_Rational and base > 0
         if not is_number and not (
-            forms.find_term_signs(base) == {1} and base.subs(dict.fromkeys(base.free_symbols, 0)) >= 1
+            forms.compute_term_signs(base) == {1} and base.subs(dict.fromkeys(base.free_symbols, 0)) >= 1
         ):
             return None
         signs.add(
@@ -262,7 +264,7 @@ def check_growth(row: PrintedRow) -> RowVerdict:
     # A cost that is Omega(g) is not O(printed) if g is not.
     least = bound and (bound[1] or (bound[3] if relation == "O" else None))
     if outcome == "unknown" and least:
-        free = _drop_definitions(where, least, printed)
+        free = _replace_definitions(where, least, printed)
         outcome = "fails" if archline.order(least, printed, free, relation).holds is False else outcome
     if outcome == "holds":
         return RowVerdict(row, EQUAL, printed, "", steps)
@@ -281,7 +283,7 @@ def check_growth(row: PrintedRow) -> RowVerdict:
     return RowVerdict(row, DIFFERS, order, reason, steps, witness=witness)
 
 
-def _drop_definitions(where: str, *sides: str) -> str:
+def _replace_definitions(where: str, *sides: str) -> str:
     """Replace each fact `NAME == FORM` by `FORM >= 1`, where only that fact uses the name."""
     facts = parse_facts(where, "where") if where else []
     used = Counter(name for expr in (*facts, *map(forms.parse_form, sides)) for name in names(expr))
@@ -348,7 +350,7 @@ def check_run(row: PrintedRow) -> RowVerdict:
     those of the case. If a run has `processors`, io is that of private caches under its `schedule`.
     """
     cases: list[Case] = []
-    for label, at in _find_cases(row):
+    for label, at in _collect_cases(row):
         counts = dict(at)
         for name, asked in row.table("runs").items():
             executed = _execute_run(row.text("program", ""), json.dumps(asked), tuple(sorted(at.items())))
@@ -361,7 +363,7 @@ def check_run(row: PrintedRow) -> RowVerdict:
 def _execute_run(program: str, written: str, case: tuple[tuple[str, Fraction], ...]) -> Mapping[str, Fraction]:
     import archline
     from archline.api.running import run_at
-    from archline.costs.sizes import from_python
+    from archline.costs.sizes import convert_python_values
     from archline.energy.caches import Settings
     from archline.energy.running import read_schedule
 
@@ -372,7 +374,7 @@ def _execute_run(program: str, written: str, case: tuple[tuple[str, Fraction], .
     cache = archline.Cache(**options["cache"]) if "cache" in options else None
     processors = options.get("processors") and read_schedule(options["schedule"], options["processors"], seed)
     settings = Settings(chosen_cache=True, seed=seed, processors=processors)
-    ran = run_at(target, from_python(sizes), cache, settings)
+    ran = run_at(target, convert_python_values(sizes), cache, settings)
     counted = {item.name: getattr(ran.counts, item.name) for item in fields(ran.counts)} | {**ran.counts.communication}
     counted |= sizes if ran.private is None else {**sizes, "io": ran.private.io}
     return {key: Fraction(value) for key, value in counted.items() if isinstance(value, int)}

@@ -13,7 +13,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.expr.intervals import EvaluationError, Number, Point
 from archline.records import record
-from archline.recurrences.model import Equation, SizeFunction, find_calls, split_by_call
+from archline.recurrences.model import Equation, SizeFunction, find_calls, split_value_by_call
 
 NumericCall = tuple[str, tuple[Number, ...]]
 """A call with numbers: the name of the function, and the values of its parameters."""
@@ -73,7 +73,7 @@ class FunctionCases:
         self._blank = self._compiler.make_environment(())[len(self._least) :]
 
     def _compile_case(self, equation: Equation) -> _CompiledCase:
-        rest, factors = split_by_call(equation.value)
+        rest, factors = split_value_by_call(equation.value)
         linear = tuple(
             (self._compiler.compile_expression(factor), self._compile_call(call)) for call, factor in factors.items()
         )
@@ -191,8 +191,8 @@ class ValueTable:
                 steps += 1
                 if steps > most:
                     raise EvaluationError("the recurrence takes too many steps at these sizes")
-                frame = self._find_cases(place[0]).reduce_to_calls(
-                    place[1], lambda called: self._find_cases(called[0]).is_valid(called[1])
+                frame = self._get_cases(place[0]).reduce_to_calls(
+                    place[1], lambda called: self._get_cases(called[0]).is_valid(called[1])
                 )
                 missing = frame.find_missing_calls(values)
                 if missing:
@@ -204,7 +204,7 @@ class ValueTable:
             values[place] = frame.value(values)
         return Fraction(self._known[outermost])
 
-    def _find_cases(self, name: str) -> FunctionCases:
+    def _get_cases(self, name: str) -> FunctionCases:
         if name not in self._cases:
             self._cases[name] = FunctionCases(self._functions[name], self._look_up_call)
         return self._cases[name]
@@ -258,18 +258,18 @@ class PointTable:
 
     def evaluate(self, value: Poly, point: Point) -> Number:
         """Return the value of an expression at a point, a Python integer if it is an integer."""
-        place = self._find_point_values(point)
+        place = self._get_point_values(point)
         return place.evaluate_all([place.compiled[value]])[0]
 
     def evaluate_at_points(self, values: Iterable[Poly], points: Sequence[Point]) -> list[list[Number]]:
         """Return the values of expressions at points: a row for each point."""
-        values, places = list(values), list(map(self._find_point_values, points))
+        values, places = list(values), list(map(self._get_point_values, points))
         # Most points have the same symbols, and so the same compiled expressions.
         compiled_by_id = {id(place.compiled): place.compiled for place in places}
         computes = {name: list(map(compiled.__getitem__, values)) for name, compiled in compiled_by_id.items()}
         return [place.evaluate_all(computes[id(place.compiled)]) for place in places]
 
-    def _find_point_values(self, point: Point) -> _PointValues:
+    def _get_point_values(self, point: Point) -> _PointValues:
         # The same few points are requested often; as they are cached, no other point can have the address of one.
         cached = self._seen.get(id(point))
         if cached is None:

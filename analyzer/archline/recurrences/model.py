@@ -149,7 +149,7 @@ def replace_calls(value: Poly, change: Callable[[a.AppliedFunction], Poly | None
     return value.map_atoms(change_atom)
 
 
-def split_by_call(value: Poly) -> tuple[Poly, dict[a.AppliedFunction, Poly]]:
+def split_value_by_call(value: Poly) -> tuple[Poly, dict[a.AppliedFunction, Poly]]:
     """Return the value without its calls, and the factor of each call; calls inside a max stay there.
 
     Raises TooComplexError if calls are multiplied with each other.
@@ -193,7 +193,7 @@ def format_case_condition(path: Path) -> str:
     return format_conjunction(decision.condition for decision in path if decision.taken)
 
 
-def find_case_conditions(path: Path, skipped: Iterable[Path]) -> tuple[s.Expr, ...]:
+def list_case_conditions(path: Path, skipped: Iterable[Path]) -> tuple[s.Expr, ...]:
     """Return the conditions of a case if the first case that holds applies, with the `skipped` cases left out."""
     skipped = list(skipped)
     return tuple(

@@ -58,7 +58,7 @@ def format_verdict(differences: VersionDifferences) -> str:
     counts = dict(differences.summary)
     counts[r.EQUAL] = counts.get(r.EQUAL, 0) + counts.pop(r.OTHER_FORM, 0)
     keys = {(change.algorithm, change.metric, change.verdict, change.tolerance) for change in differences.changes}
-    whole = r.find_cost_verdicts(differences.changes)
+    whole = r.merge_cost_verdicts(differences.changes)
     within = [key for key in keys if key[3] is not None and (*key[:3], None) not in keys and whole[key[:2]] == key[2]]
     tolerated = Counter(name for _, _, name, _ in within)
     tolerance = f" within the tolerance of {within[0][3]}" if within else ""
@@ -135,11 +135,11 @@ def as_text(differences: VersionDifferences, width: int) -> str:
     for change in differences.shown:
         groups.setdefault(change.algorithm, []).append(change)
     for algorithm, changes in groups.items():
-        lines += ["", algorithm, *indent_lines(list(_list_change_lines(changes, width - 2)))]
+        lines += ["", algorithm, *indent_lines(list(_iterate_change_lines(changes, width - 2)))]
     return "\n".join(lines) + "\n"
 
 
-def _list_change_lines(changes: Sequence[CostChange], width: int) -> Iterator[str]:
+def _iterate_change_lines(changes: Sequence[CostChange], width: int) -> Iterator[str]:
     """Yield the changes of an algorithm: in a table, or with its condition and formulas below each outcome."""
     whole = [cells[1:] for cells in map(make_change_row, changes)]
     rows = [[metric, outcome, ARROW.join(filter(None, (old, new))), more] for metric, outcome, old, new, more in whole]

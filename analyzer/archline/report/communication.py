@@ -17,10 +17,10 @@ from archline.expr.intervals import EvaluationError, Number
 from archline.expr.text import Formula, format_expression, join_phrases, prefix_relation
 from archline.growth.normal_form import expand_with_equal_extrema, format_sum
 from archline.language import syntax as s
-from archline.language.substitution import find_processors
+from archline.language.substitution import build_processor_count
 from archline.numbers import format_exact, format_short
 from archline.records import field, record
-from archline.report.documents import Item, Section, list_text_parts
+from archline.report.documents import Item, Section, iterate_text_parts
 from archline.report.json import pick
 from archline.report.layout import render_block
 
@@ -72,7 +72,7 @@ class CommunicationView:
     processors: Number | None = None
 
     def __str__(self) -> str:
-        return "\n".join(render_block(list_text_parts(list_page_items(self), 100), 100))
+        return "\n".join(render_block(iterate_text_parts(iterate_page_items(self), 100), 100))
 
     @property
     def best(self) -> Ends | None:
@@ -97,7 +97,7 @@ def format_processor_count(count: Number) -> str:
     return f"on {format_exact(count)} processor{'' if count == 1 else 's'}"
 
 
-def factor_text(count: Ends, bound: Ends) -> str:
+def format_ratio_to_bound(count: Ends, bound: Ends) -> str:
     """Compare a count with a bound: `attained`, `within a factor 2.47`; `vacuous` if the bound is not positive.
 
     A count below a bound shows that an assumption of the bound is wrong, such as that all processors do the same.
@@ -201,7 +201,7 @@ def _make_ratio_document(bound: Ends, count: Ends | None) -> dict[str, Any]:
     }
 
 
-def list_page_items(view: CommunicationView) -> Iterator[Item]:
+def iterate_page_items(view: CommunicationView) -> Iterator[Item]:
     """Yield a section of the problem, and one for each bound, with its value if it has one."""
     yield Section(f"lower bounds on communication, for any {view.any}: {view.title}", view.where)
     if view.replicated is not None:
@@ -218,7 +218,7 @@ def _describe_bound(view: CommunicationView, bound: BoundView) -> Iterator[str]:
         where = (" where ", condition) if condition else (" otherwise",) if len(bound.cases) > 1 else ()
         yield join_phrases(prefix_relation("words >=", least), *where, f", {bound.kind}")
     if bound.value is not None:
-        near = "" if view.words is None else f": {factor_text(view.words, bound.value)}"
+        near = "" if view.words is None else f": {format_ratio_to_bound(view.words, bound.value)}"
         yield f"at these sizes words >= {format_lower_bound(bound.value)}{near}"
     yield from describe_nearness(bound.near)
     yield f"since {bound.theorem}"
@@ -229,7 +229,7 @@ def _describe_bound(view: CommunicationView, bound: BoundView) -> Iterator[str]:
 def _describe_message_bound(view: CommunicationView) -> Iterator[str]:
     yield "messages >= words/M, as a message has M words at most: Demmel et al., IPDPS 2013, equation (4)"
     if view.least_messages is not None:
-        near = "" if view.messages is None else f": {factor_text(view.messages, view.least_messages)}"
+        near = "" if view.messages is None else f": {format_ratio_to_bound(view.messages, view.least_messages)}"
         yield f"at these sizes messages >= {format_lower_bound(view.least_messages)}{near}"
     yield (
         "the bounds on words are for what some processor receives; the derived words are no fewer, as each step of the "
@@ -247,10 +247,10 @@ def describe_run_bounds(view: CommunicationView) -> Iterator[str]:
         near = "attained" if view.words == view.best else "vacuous at these sizes"
         yield f"lower bounds for {with_} are {near}: words >= 0"
         return
-    near = factor_text(view.words, view.best)
+    near = format_ratio_to_bound(view.words, view.best)
     yield f"lower bound for {with_}: words >= {format_lower_bound(view.best)}, {near} ({kind})"
     if view.least_messages is not None and view.messages is not None:
-        near = factor_text(view.messages, view.least_messages)
+        near = format_ratio_to_bound(view.messages, view.least_messages)
         yield f"lower bound on its messages: {format_lower_bound(view.least_messages)}, {near}"
 
 
@@ -303,12 +303,12 @@ def _make_view(
 ) -> CommunicationView:
     values = {} if at is None else bounds.at(at, memory)
     shown = tuple(BoundView.of(bound, near(bound), values.get(bound.kind)) for bound in bounds.bounds)
-    placed = {} if at is None else bounds.add_processors(at)
+    placed = {} if at is None else bounds.with_processor_count(at)
     return CommunicationView(
         bounds.solved.name,
         str(bounds.solved.problem["any"]),
         bounds.title,
-        tuple(_define_letters(bounds)),
+        tuple(_format_letter_definitions(bounds)),
         shown,
         None,
         words,
@@ -318,9 +318,9 @@ def _make_view(
     )
 
 
-def _define_letters(bounds: CommunicationBounds) -> list[str]:
+def _format_letter_definitions(bounds: CommunicationBounds) -> list[str]:
     """Return the definitions of the letters of the bounds in the sizes of the algorithm."""
-    processors = find_processors(bounds.algorithm)
+    processors = build_processor_count(bounds.algorithm)
     definitions = [] if processors is None else [f"P = {format_sum(expand_with_equal_extrema(processors))}"]
     exact = any(bound.needs_memory and bound.held is not None for bound in bounds.bounds)
     if bounds.registers and exact:

@@ -24,7 +24,7 @@ from archline.report.documents import (
     text,
 )
 from archline.report.energies import shown
-from archline.report.energies.formats import format_decimal, list_decimal_ends, make_cache_document
+from archline.report.energies.formats import format_decimal, iterate_decimal_ends, make_cache_document
 from archline.report.growth import describe_certificate
 from archline.report.layout import Indented
 
@@ -51,7 +51,7 @@ def format_heading(comparison: CostComparison) -> str:
     return "; ".join(filter(None, (what, shown.caches_text(comparison.caches))))
 
 
-def _find_varying_parts(comparison: CostComparison) -> tuple[bool, bool, bool]:
+def _test_what_varies(comparison: CostComparison) -> tuple[bool, bool, bool]:
     """Test whether there are several machines, several pairs, and processor counts that differ from the P shown."""
     names = comparison.variable.split("=")
     counted = any(
@@ -63,7 +63,7 @@ def _find_varying_parts(comparison: CostComparison) -> tuple[bool, bool, bool]:
 
 def column_heads(comparison: CostComparison) -> list[str]:
     """Return the heads of the columns of points."""
-    machines, pairs, processors = _find_varying_parts(comparison)
+    machines, pairs, processors = _test_what_varies(comparison)
     size = comparison.variable.replace("=", " = ") or "sizes"
     what = [size, *(["P"] * processors), *(["machine"] * machines), *(["pair"] * pairs)]
     return [*what, "ratio", "verdict", "deciding term"]
@@ -71,7 +71,7 @@ def column_heads(comparison: CostComparison) -> list[str]:
 
 def point_cells(comparison: CostComparison, point: ComparedPoint) -> list[str]:
     """Return the cells of a point, one for each head of `column_heads`."""
-    machines, pairs, processors = _find_varying_parts(comparison)
+    machines, pairs, processors = _test_what_varies(comparison)
     names = comparison.variable.split("=")
     size = str(point.at[names[0]]) if comparison.variable else shown.sizes_text(point.at)
     count = " / ".join(dict.fromkeys(map(format_readable, point.processors)))
@@ -96,11 +96,11 @@ def _name_algorithms(reason: str, pair: Pair) -> str:
     return reason
 
 
-def list_notes(comparison: CostComparison) -> Iterable[str]:
+def iterate_notes(comparison: CostComparison) -> Iterable[str]:
     """Yield the crossovers, and notes on the meaning of the numbers."""
     for crossover in comparison.crossovers:
         where = f"at {crossover.end}" if crossover.exact else f"between {crossover.start} and {crossover.end}"
-        on = f" on {crossover.machine}" if _find_varying_parts(comparison)[0] else ""
+        on = f" on {crossover.machine}" if _test_what_varies(comparison)[0] else ""
         ends = f"{crossover.before} takes less up to {crossover.start}, {crossover.after} from {crossover.end} on"
         yield f"crossover {where} of {crossover.variable.replace('=', ' = ')}{on}: {ends}"
     yield comparison.data
@@ -187,7 +187,7 @@ def make_page(
         step = -(-len(comparison.points) // MAX_SHORT_POINTS) if short else 1
         rows = tuple(tuple(point_cells(comparison, point)) for point in comparison.points[::step])
         skipped = (f"one point in {step} is shown",) if step > 1 else ()
-        blocks += [(Table(tuple(column_heads(comparison)), rows),), (*skipped, *list_notes(comparison))]
+        blocks += [(Table(tuple(column_heads(comparison)), rows),), (*skipped, *iterate_notes(comparison))]
     for pair, relations in comparison.growth.items():
         if growth or certificates or not comparison.points:
             blocks.append((_make_growth_section(comparison, pair, relations, certificates),))
@@ -251,7 +251,7 @@ def as_csv(comparison: CostComparison, width: int, *, certificates: bool = False
     for point in comparison.points:
         at = [str(point.at.get(name, "")) for name in sizes]
         count = [format_decimal(processor_count) for processor_count in point.processors] or [""] * len(processors)
-        numbers = list_decimal_ends((*point.amounts(comparison.by), point.verdict.ratio))
+        numbers = iterate_decimal_ends((*point.amounts(comparison.by), point.verdict.ratio))
         about = [point.machine.name, comparison.model.name, comparison.by, *point.pair]
         rows.append([*at, *about, *count, *numbers, point.winner or "", point.verdict.verdict, point.verdict.decides])
     return json.csv_text(rows)

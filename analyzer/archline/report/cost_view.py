@@ -137,7 +137,7 @@ class CostRow(Cost):
         return None if self.derived is None or self.metric != "io" else self.derived.published
 
 
-def list_bound_relations(lower: Poly | None, upper: Poly | None) -> Iterator[tuple[str, Poly]]:
+def iterate_bound_relations(lower: Poly | None, upper: Poly | None) -> Iterator[tuple[str, Poly]]:
     """Yield the bounds of a case, each with its relation: one if they are equal."""
     if lower is not None:
         yield "=" if lower == upper else ">=", lower

@@ -48,7 +48,7 @@ def render_derivation(view: CostView, metric: str, width: int) -> str:
 def _explain_statements(view: CostView, row: CostRow, width: int) -> Iterator[Part]:
     metric = row.metric
     yield [f"derivation of the {metric} of {view.algorithm}: the cost of one execution of each statement", ""]
-    yield [line for step in view.derivation for line in _list_step_lines(view, step, metric, 0, width, ())]
+    yield [line for step in view.derivation for line in _iterate_step_lines(view, step, metric, 0, width, ())]
     call = "; 1 is the call itself" if _is_counted(metric, CALL) else ""
     yield ""
     if not row.by_case:
@@ -60,7 +60,7 @@ def _explain_statements(view: CostView, row: CostRow, width: int) -> Iterator[Pa
         yield _indent_twice(f"{where.head}{metric} {amount}")
 
 
-def _list_step_lines(
+def _iterate_step_lines(
     view: CostView, step: DerivationStep, metric: str, depth: int, width: int, counters: tuple[tuple[str, Poly], ...]
 ) -> Iterator[str]:
     """Yield the lines of a step. `counters` are the values of the variables of the loops around, innermost first."""
@@ -84,7 +84,7 @@ def _list_step_lines(
     for line in wrap(f"{metric} {cost}  ({rule})", max(30, width - len(margin))):
         yield margin + line
     for child in step.children:
-        yield from _list_step_lines(view, child, metric, depth + 1, width, counters)
+        yield from _iterate_step_lines(view, child, metric, depth + 1, width, counters)
 
 
 def _is_counted(metric: str, event: Event) -> bool:
@@ -197,7 +197,7 @@ def _compare_published_bounds(published: PublishedComparison) -> Iterator[Part]:
         yield _indent_twice(source)
 
 
-def list_optimality_rows(optimality: OptimalityResult) -> Iterator[tuple[str, str]]:
+def iterate_optimality_rows(optimality: OptimalityResult) -> Iterator[tuple[str, str]]:
     """Yield the distance of io to the lower bound over all schedules of the same iterations, one line per regime."""
     name = "optimality"
     if optimality.hbl_terms:
@@ -214,7 +214,7 @@ def any_schedule_bound_text(optimality: OptimalityResult) -> Formula:
     return make_order_formula("Omega", b.sum_terms((False, term.expr) for term in optimality.hbl_terms))
 
 
-def gap_lines(row: CostRow) -> Iterator[str]:
+def iterate_gap_sentences(row: CostRow) -> Iterator[str]:
     """Yield, at sizes, the ratio of the upper bound to the lower one, and to the lower bound for any schedule."""
     if row.values is None or not row.any_order or not row.values.lower:
         return
@@ -274,7 +274,7 @@ def _indent_twice(line: str) -> Indented:
     return Indented([Indented([line])])
 
 
-def list_schedule_bounds(bounds: Sequence[SchedulerBound]) -> Iterator[str]:
+def iterate_schedule_bounds(bounds: Sequence[SchedulerBound]) -> Iterator[str]:
     """Yield the io on several processors, by schedule."""
     for bound in bounds:
         yield join_phrases(f"{bound.name}: ", bound.bound, f" ({bound.source})")
@@ -307,15 +307,15 @@ class _RecurrenceWriter:
             yield f"{name} stands for {view.text(value)}"
         for letter, algorithm in self._recurrence.others.items():
             yield f"{letter} stands for that of a call of {algorithm}"
-        yield from self._list_section("recurrence, by the first case that holds", self._make_case_rows())
-        yield from self._list_section("solution", self._make_solution_rows())
+        yield from self._iterate_section_parts("recurrence, by the first case that holds", self._make_case_rows())
+        yield from self._iterate_section_parts("solution", self._make_solution_rows())
         for claim in self._recurrence.claims:
             yield from self._explain_claim(claim)
         if row.growth is not None:
             yield ""
             yield f"{self._function} is {row.growth}"
 
-    def _list_section(self, title: str, rows: list[list[str]]) -> Iterator[Part]:
+    def _iterate_section_parts(self, title: str, rows: list[list[str]]) -> Iterator[Part]:
         yield ""
         yield title
         yield from self._make_table(rows)
@@ -335,10 +335,10 @@ class _RecurrenceWriter:
         rows: list[list[str]] = []
         for case in self._recurrence.cases:
             rows += self._make_bound_rows(self._format_condition(case.when), case.lower, case.upper)
-            rows += [["", "", note] for note in self._list_case_notes(case)]
+            rows += [["", "", note] for note in self._iterate_case_notes(case)]
         return rows
 
-    def _list_case_notes(self, case: RecurrenceCase) -> Iterator[str]:
+    def _iterate_case_notes(self, case: RecurrenceCase) -> Iterator[str]:
         if not case.recursive:
             yield "(no calls)"
         if case.data:

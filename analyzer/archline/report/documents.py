@@ -109,10 +109,10 @@ class WithPage:
 
 def text(page: Document, width: int) -> str:
     """Return the title, and below it the blocks, each after an empty line."""
-    return text_page(width, [_text_head(page, width)], *(list_text_parts(block, width) for block in page.blocks))
+    return text_page(width, [_text_head(page, width)], *(iterate_text_parts(block, width) for block in page.blocks))
 
 
-def list_text_parts(items: Iterable[Item], width: int) -> Iterator[Part]:
+def iterate_text_parts(items: Iterable[Item], width: int) -> Iterator[Part]:
     """Yield tables and sentences as parts of a page of plain text."""
     for item in items:
         match item:
@@ -121,7 +121,7 @@ def list_text_parts(items: Iterable[Item], width: int) -> Iterator[Part]:
                 yield Columns(_stack_columns(item) if width < NARROW_WIDTH and item.below else rows, item.right)
             case Section():
                 yield from filter(None, [item.title])
-                yield Indented(list_text_parts(item.items, width))
+                yield Indented(iterate_text_parts(item.items, width))
             case Verbatim():
                 yield from item.parts
             case _:
@@ -215,7 +215,7 @@ def markdown(page: Document) -> str:
     listed: list[int] = []
     for depth, item in page.items:
         if isinstance(item, Table):
-            lines += [*[""] * bool(listed), *_list_markdown_rows(item), ""]
+            lines += [*[""] * bool(listed), *_iterate_markdown_rows(item), ""]
             listed.clear()
         else:
             listed.append(depth)
@@ -223,7 +223,7 @@ def markdown(page: Document) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _list_markdown_rows(table: Table) -> Iterator[str]:
+def _iterate_markdown_rows(table: Table) -> Iterator[str]:
     yield format_markdown_row(table.head)
     yield "| " + " | ".join(["---"] * len(table.head)) + " |"
     yield from map(format_markdown_row, table.rows)

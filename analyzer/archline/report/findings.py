@@ -150,7 +150,7 @@ class CheckReport:
     def findings(self) -> tuple[CheckFinding, ...]:
         """Findings of claims, stopped runs, a baseline, comments, and targets that cannot be checked, in that order."""
         counted = [finding_made for finding_made in self._all_findings if finding_made not in self.ignored]
-        unneeded = self._find_unneeded() if self.is_selected(rules.UNNEEDED.code) else ()
+        unneeded = self._iterate_unneeded_ignores() if self.is_selected(rules.UNNEEDED.code) else ()
         return (*counted, *unneeded, *map(convert_diagnostic, self.problems))
 
     @cached_property
@@ -199,7 +199,7 @@ class CheckReport:
                     )
         return (*result, *self.changes)
 
-    def _find_unneeded(self) -> Iterator[CheckFinding]:
+    def _iterate_unneeded_ignores(self) -> Iterator[CheckFinding]:
         """Yield findings for comments and entries that ignore none of the findings."""
         for view in self.targets:
             for comment in view.suppressions:

@@ -169,7 +169,7 @@ def _describe_proof(certificate: Mapping[str, Any]) -> Iterator[Part]:
         left = _format_extremum("min", bound["smallest_of"])
         right = _format_extremum("max", bound["largest_of"])
         yield f"{left} <= C*{right}"
-        yield Indented(_list_proof_steps(bound["proof"], certificate["facts"]))
+        yield Indented(_iterate_proof_steps(bound["proof"], certificate["facts"]))
 
 
 def _format_extremum(function: str, monomials: Sequence[Mapping[str, str]]) -> str:
@@ -177,12 +177,12 @@ def _format_extremum(function: str, monomials: Sequence[Mapping[str, str]]) -> s
     return texts[0] if len(texts) == 1 else f"{function}({', '.join(texts)})"
 
 
-def _list_proof_steps(proof: Mapping[str, Any], facts: Sequence[str]) -> Iterator[Part]:
+def _iterate_proof_steps(proof: Mapping[str, Any], facts: Sequence[str]) -> Iterator[Part]:
     if "split" in proof:
         for case in proof["cases"]:
             assumed = ", ".join(_format_inequality(inequality, "") for inequality in case["assume"])
             yield f"if {assumed}:"
-            yield Indented(_list_proof_steps(case["proof"], facts))
+            yield Indented(_iterate_proof_steps(case["proof"], facts))
         return
     left, right = _format_weighted_product(proof["left"]), _format_weighted_product(proof["right"])
     uses = proof["uses"]

@@ -12,7 +12,7 @@ from archline.records import record
 from archline.report.documents import Document, Table
 from archline.report.json import pick
 from archline.report.layout import indent_lines, wrap
-from archline.report.view import contract_text, format_place
+from archline.report.view import contract_text, format_location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,13 +55,13 @@ class LibraryEntry:
 def render_listing(entries: Sequence[LibraryEntry], width: int) -> str:
     """Return a block for each module: each algorithm with its parameters, and below them its summary."""
     blocks = [
-        [module, *(line for entry in group for line in _list_entry_lines(entry, width))]
+        [module, *(line for entry in group for line in _iterate_entry_lines(entry, width))]
         for module, group in groupby(entries, key=lambda entry: entry.module)
     ]
     return "\n".join("".join(f"{line}\n" for line in block) for block in blocks or [["no algorithms"]])
 
 
-def _list_entry_lines(entry: LibraryEntry, width: int) -> Iterator[str]:
+def _iterate_entry_lines(entry: LibraryEntry, width: int) -> Iterator[str]:
     """Yield `  name(parameters)`, broken between parameters, and the summary."""
     line = f"  {entry.name}("
     margin = " " * min(len(line), width // 2)
@@ -92,7 +92,7 @@ def make_declaration_page(algorithm: s.Algorithm, signature: model.Signature) ->
     if algorithm.where:
         sentences.append(join_phrases("where ", join_with_mark(map(Formula, algorithm.where), ", ")))
     sentences += [join_phrases("ensures ", contract_text(claim)) for claim in algorithm.ensures]
-    place = format_place(f"{algorithm.name_span.source.path}:{algorithm.name_span.line}")
+    place = format_location(f"{algorithm.name_span.source.path}:{algorithm.name_span.line}")
     return Document(algorithm.name, algorithm.doc or "", place, ((Table(("parameter", "type"), rows), *sentences),))
 
 

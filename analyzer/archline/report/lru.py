@@ -13,13 +13,13 @@ from archline.report.cost_view import CostView, LruView
 from archline.report.documents import Item, Table
 
 
-def list_page_items(view: CostView, lru: LruView) -> Iterator[Item]:
+def iterate_page_items(view: CostView, lru: LruView) -> Iterator[Item]:
     """Yield the misses by number of lines if the view has a point, else the accesses by reuse distance."""
     if lru.counts is None:
         place = f" ({lru.place})" if lru.place else ""
         yield f"LRU in {_format_line_length(lru.line)} is unknown: {lru.reason}{place}"
     elif lru.misses is None:
-        yield from _list_distribution_items(view, lru.counts)
+        yield from _iterate_distribution_items(view, lru.counts)
     else:
         yield f"LRU in {_format_line_length(lru.line)}: {lru.accesses} accesses"
         rows = tuple((str(lines), str(misses)) for lines, misses in lru.misses)
@@ -39,13 +39,13 @@ def describe_bound_origin(lru: LruView) -> str:
     return f"io >= {bound.bound}, as LRU fetches {bound.misses} into {bound.lines} lines (Sleator and Tarjan, 1985)"
 
 
-def _list_distribution_items(view: CostView, counts: LruCounts) -> Iterator[Item]:
+def _iterate_distribution_items(view: CostView, counts: LruCounts) -> Iterator[Item]:
     yield (
         f"LRU in {_format_line_length(counts.line)}: accesses by reuse distance, the number of distinct lines since "
         "the last access to the line, inclusive; an access misses if its distance exceeds the cache's number of lines"
     )
     rows: list[tuple[str, ...]] = []
-    for distance, pieces in _list_distances(view, counts):
+    for distance, pieces in _iterate_distances(view, counts):
         for piece in pieces:
             when = format_condition(view, piece)
             rows.append((distance, join_phrases(view.text(piece.value), *((" where ", when) if when else ()))))
@@ -53,7 +53,7 @@ def _list_distribution_items(view: CostView, counts: LruCounts) -> Iterator[Item
     yield Table(("distance", "accesses"), tuple(rows))
 
 
-def _list_distances(view: CostView, counts: LruCounts) -> Iterator[tuple[str, PiecewiseCount]]:
+def _iterate_distances(view: CostView, counts: LruCounts) -> Iterator[tuple[str, PiecewiseCount]]:
     yield "all", counts.accesses
     yield "first", counts.first
     for row in sorted(counts.settled, key=lambda row: _order_key(view, row.distance)):
@@ -102,7 +102,7 @@ def make_json_document(view: CostView, lru: LruView) -> dict[str, Any]:
                     {"when": format_condition(view, piece), "count": view.text(piece.value)} for piece in pieces
                 ],
             }
-            for distance, pieces in _list_distances(view, lru.counts)
+            for distance, pieces in _iterate_distances(view, lru.counts)
         ]
         return result
     result["accesses"] = str(lru.accesses)

@@ -10,7 +10,7 @@ from typing import Any
 
 from archline.energy.drafts import Draft
 from archline.energy.estimates import apply_model
-from archline.energy.fitting import MAX_CONDITION, Fit, find_definition
+from archline.energy.fitting import MAX_CONDITION, Fit, get_quantity_definition
 from archline.energy.machines import Machine, Quantity
 from archline.energy.model import Model
 from archline.energy.quantities import LEVEL_QUANTITIES, LEVELS, QUANTITIES
@@ -24,7 +24,7 @@ SCIENTIFIC_NUMBER = re.compile(r"[\d.]+[eE]")
 """The start of a number in scientific notation, which is shown with an SI prefix instead."""
 
 
-def list_machines(machines: Sequence[Machine], models: Sequence[Model], width: int) -> str:
+def format_machine_list(machines: Sequence[Machine], models: Sequence[Model], width: int) -> str:
     """Return a line for each machine, with the models that it has all quantities for; others are named below them."""
     rows = [
         [machine.name, machine.collection, machine.title, ", ".join(find_feasible_models(machine, models))]
@@ -75,10 +75,10 @@ def render_machine_page(machine: Machine, models: Sequence[Model], width: int) -
 
 def _make_quantity_row(quantity: Quantity, numbers: Mapping[str, str]) -> list[str]:
     meaning = f"{quantity.meaning} ({quantity.scope})" if quantity.scope else quantity.meaning
-    return [quantity.name, _format_value(quantity), quantity.kind, numbers.get(str(quantity.source), ""), meaning]
+    return [quantity.name, _format_quantity(quantity), quantity.kind, numbers.get(str(quantity.source), ""), meaning]
 
 
-def _format_value(quantity: Quantity) -> str:
+def _format_quantity(quantity: Quantity) -> str:
     value = quantity.as_written
     if quantity.formula is not None or SCIENTIFIC_NUMBER.match(value):
         value = format_si(quantity.value, "" if quantity.unit == "1" else quantity.unit)
@@ -101,7 +101,7 @@ def _make_level_rows(machine: Machine, numbers: Mapping[str, str]) -> list[list[
         return (
             "-"
             if quantity is None
-            else f"{_format_value(quantity)} ({quantity.kind}) {numbers.get(str(quantity.source), '')}".rstrip()
+            else f"{_format_quantity(quantity)} ({quantity.kind}) {numbers.get(str(quantity.source), '')}".rstrip()
         )
 
     rows = [[level, *map(cell, row)] for level, row in held.items() if any(row)]
@@ -122,7 +122,7 @@ def _format_error(quantity: Quantity, written: str) -> str:
 def _make_model_row(machine: Machine, model: Model) -> list[str]:
     """Return the quantities that the machine lacks for the model, and the answers that it has without them."""
     on = apply_model(model, machine)
-    lacking = {"time": on.find_missing("time"), "energy": on.find_missing(*model.energy)}
+    lacking = {"time": on.list_missing_quantities("time"), "energy": on.list_missing_quantities(*model.energy)}
     answers = [name for name, missing in lacking.items() if not missing]
     if on.missing_quantities or len(answers) == len(lacking):
         return [
@@ -235,7 +235,9 @@ def fit_document(fit: Fit) -> dict[str, Any]:
         "version": VERSION,
         **pick(fit, "model", "parameters", "condition"),
         "residuals": {**fit.residuals, "runs": fit.data.runs, "repeated": fit.data.repeated},
-        "rates": {name: {"value": value, "unit": find_definition(name).unit} for name, value in fit.rates.items()},
+        "rates": {
+            name: {"value": value, "unit": get_quantity_definition(name).unit} for name, value in fit.rates.items()
+        },
     }
 
 
@@ -254,7 +256,7 @@ def fit_text(fit: Fit, width: int) -> str:
                 name,
                 _format_si(name, parameter.value),
                 f"+- {_format_si(name, margin, 2)}{share}",
-                find_definition(name).meaning,
+                get_quantity_definition(name).meaning,
             ]
         )
     repeated = f" ({format_count(fit.data.repeated, 'repeated one')} left out)" if fit.data.repeated else ""
@@ -274,7 +276,7 @@ def fit_text(fit: Fit, width: int) -> str:
 
 
 def _format_si(name: str, value: float, digits: int = 4) -> str:
-    return format_si(Fraction(value), find_definition(name).unit, digits)
+    return format_si(Fraction(value), get_quantity_definition(name).unit, digits)
 
 
 def render_fitted_machine(fit: Fit, title: str) -> str:
@@ -287,9 +289,11 @@ def render_fitted_machine(fit: Fit, title: str) -> str:
         tables[name] = _make_quantity_table(f"{parameter.value:.9g}", parameter.unit, "fitted", source)
         tables[name]["error"] = f"{parameter.standard_error:.3g}"
     for name, value in fit.rates.items():
-        tables[name] = _make_quantity_table(f"{value:.9g}", find_definition(name).unit, "measured", note_of_rates)
+        tables[name] = _make_quantity_table(
+            f"{value:.9g}", get_quantity_definition(name).unit, "measured", note_of_rates
+        )
         time = name.replace("peak_sustained", "tau_flop").replace("bandwidth_sustained", "tau_mem")
-        tables[time] = {"from": f"1/{name.partition('@')[0]}", "unit": find_definition(time).unit}
+        tables[time] = {"from": f"1/{name.partition('@')[0]}", "unit": get_quantity_definition(time).unit}
     for variant in variants or [""] if fit.rates else []:
         note = f"{variant} precision" if variant else "double precision, as the measurements name none"
         name = f"word@{variant}" if variant else "word"

@@ -34,7 +34,9 @@ def render_optimum(answer: Optimisation, width: int) -> str:
     if optimum.value is None:
         return render_page(width, [title, *limits], [_describe_infeasibility(optimum)])
     stated = [] if optimum.estimate is None else [Columns(shown.list_statements(optimum.estimate.model))]
-    return render_page(width, [title, *limits], [Columns(list(_list_rows(answer)))], stated, list(_list_notes(answer)))
+    return render_page(
+        width, [title, *limits], [Columns(list(_iterate_rows(answer)))], stated, list(_iterate_notes(answer))
+    )
 
 
 def _describe_infeasibility(optimum: EnergyOptimum) -> str:
@@ -47,7 +49,7 @@ def _describe_infeasibility(optimum: EnergyOptimum) -> str:
     return f"{INFEASIBLE}: {' and '.join(optimum.conflict)} {end}{best}"
 
 
-def _list_rows(answer: Optimisation) -> Iterator[list[str]]:
+def _iterate_rows(answer: Optimisation) -> Iterator[list[str]]:
     problem, optimum = answer.problem, answer.found
     assert optimum.value is not None
     assert optimum.lower is not None
@@ -90,7 +92,7 @@ def _describe_proof(optimum: EnergyOptimum) -> str:
     return "optimal" if optimum.gap is not None and optimum.gap <= MAX_EXACT_GAP else "optimal up to 1e-6"
 
 
-def _list_notes(answer: Optimisation) -> Iterator[str]:
+def _iterate_notes(answer: Optimisation) -> Iterator[str]:
     optimum = answer.found
     free = [name for name, value in optimum.variables.items() if isinstance(value, tuple)]
     if free:

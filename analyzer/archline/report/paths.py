@@ -53,10 +53,12 @@ def list_path_lines(path: ExecutedPath, width: int) -> list[str]:
     lines += [
         "",
         *align_table(
-            [["line", "statement", "steps", path.metric, "share"], *_list_share_rows(path)], width, right=RIGHT_COLUMNS
+            [["line", "statement", "steps", path.metric, "share"], *_iterate_share_rows(path)],
+            width,
+            right=RIGHT_COLUMNS,
         ),
     ]
-    rows = list(_list_step_rows(path))
+    rows = list(_iterate_step_rows(path))
     head = ["processor", "", "line", "statement", path.metric, ""]
     lines += ["", *align_table([head, *rows[:MAX_LISTED_PIECES]], width, right=frozenset((2, 4)))]
     if len(rows) > MAX_LISTED_PIECES:
@@ -70,21 +72,21 @@ INSIDE_NOTE = "steps inside a call or a collective operation are listed at its l
 RIGHT_COLUMNS = frozenset((0, 2, 3, 4))
 
 
-def _list_share_rows(path: ExecutedPath) -> Iterator[list[str]]:
+def _iterate_share_rows(path: ExecutedPath) -> Iterator[list[str]]:
     """Yield the statements by their sums, largest first."""
     by_statement: dict[tuple[str, str], list[PathPiece]] = {}
     for piece in path.pieces:
-        by_statement.setdefault(_find_statement(piece), []).append(piece)
+        by_statement.setdefault(_describe_statement(piece), []).append(piece)
     sums = {key: sum(piece.amount for piece in pieces) for key, pieces in by_statement.items()}
     for key in sorted(by_statement, key=lambda key: -sums[key]):
         share = f"{float(Fraction(sums[key]) / Fraction(path.total)):.1%}"
         yield [*key, str(len(by_statement[key])), _format_amount(path, sums[key]), share]
 
 
-def _list_step_rows(path: ExecutedPath) -> Iterator[list[str]]:
+def _iterate_step_rows(path: ExecutedPath) -> Iterator[list[str]]:
     """Yield the pieces in order, equal successive ones as one row."""
     for (at, partners, statement, amount), equal in groupby(
-        path.pieces, lambda piece: (piece.coordinates, _name_partners(piece), _find_statement(piece), piece.amount)
+        path.pieces, lambda piece: (piece.coordinates, _name_partners(piece), _describe_statement(piece), piece.amount)
     ):
         times = len(list(equal))
         yield [
@@ -106,7 +108,7 @@ def _format_coordinates(coordinates: Sequence[int]) -> str:
     return f"({', '.join(map(str, coordinates))})" if len(coordinates) > 1 else str(coordinates[0])
 
 
-def _find_statement(piece: PathPiece) -> tuple[str, str]:
+def _describe_statement(piece: PathPiece) -> tuple[str, str]:
     """Return the line and the text of the statement that a piece belongs to, in the algorithm that ran."""
     span = piece.called or piece.span
     if span is None:
@@ -149,21 +151,21 @@ class PathTable:
     case: str = ""
 
 
-def steps_text(steps: PathTable, metrics: Sequence[str], width: int, full: bool = False) -> str:
+def format_path_tables(steps: PathTable, metrics: Sequence[str], width: int, full: bool = False) -> str:
     """Return a table for each of some metrics; with `full` the steps inside callees, and long forms in full."""
     rows = {row.metric: row for row in steps.view.rows}
     return "\n".join(
-        "\n".join(_list_table_lines(steps, rows[name], width, full)) + "\n" for name in metrics if name in rows
+        "\n".join(_iterate_table_lines(steps, rows[name], width, full)) + "\n" for name in metrics if name in rows
     )
 
 
-def subtract_steps(steps: Sequence[PathStep], row: CostRow) -> Poly:
+def subtract_step_bounds(steps: Sequence[PathStep], row: CostRow) -> Poly:
     """Return the upper bound of a metric less the sum of its bounds in the steps, which may be less sharp."""
     assert row.upper is not None
     return row.upper - sum((step.upper(row.metric) for step in steps), ZERO)
 
 
-def _list_table_lines(path_table: PathTable, row: CostRow, width: int, full: bool) -> Iterator[str]:
+def _iterate_table_lines(path_table: PathTable, row: CostRow, width: int, full: bool) -> Iterator[str]:
     view = path_table.view
     if row.upper is None:
         yield from wrap(f"the {row.metric} of {view.algorithm} is unknown: {row.why} ({row.place})", width)
@@ -185,8 +187,8 @@ def _list_table_lines(path_table: PathTable, row: CostRow, width: int, full: boo
     yield ""
     cells = [["line", "statement", "times", "each", "in all"]]
     for step in path_table.steps:
-        cells.extend(_list_step_cells(view, step, row.metric, 0, full))
-    rest = subtract_steps(path_table.steps, row)
+        cells.extend(_iterate_step_cells(view, step, row.metric, 0, full))
+    rest = subtract_step_bounds(path_table.steps, row)
     branches = view.at is None and not full and any(step.branch is not None for step in path_table.steps)
     # Costs of branches add up with the weights of their conditions, which --all shows.
     if rest != ZERO and not branches:
@@ -216,7 +218,7 @@ def _format_total(view: CostView, row: CostRow, upper: Poly, full: bool) -> str:
     return form if below in (None, form) else f"{form}, rounded down {below}"
 
 
-def _list_step_cells(view: CostView, step: PathStep, metric: str, depth: int, full: bool) -> Iterator[list[str]]:
+def _iterate_step_cells(view: CostView, step: PathStep, metric: str, depth: int, full: bool) -> Iterator[list[str]]:
     if metric not in step.amounts:
         return
     named = not step.callee or step.callee == "shift_direct" or step.callee.partition("_")[2] in step.source
@@ -228,7 +230,7 @@ def _list_step_cells(view: CostView, step: PathStep, metric: str, depth: int, fu
     yield [_format_line(view, step), "| " * depth + shown, runs, "" if forms[0] == "1" else forms[1], forms[2]]
     if full:
         for inner in step.inside:
-            yield from _list_step_cells(view, inner, metric, depth + 1, full)
+            yield from _iterate_step_cells(view, inner, metric, depth + 1, full)
 
 
 def _upper_bound(amount: Amount) -> Poly:

@@ -8,7 +8,7 @@ from typing import Any
 from archline.expr import build as b
 from archline.expr.text import format_conjunction, format_expression
 from archline.records import record
-from archline.recurrences.asymptotic.evaluate import evaluate, find_default_base
+from archline.recurrences.asymptotic.evaluate import choose_default_base, evaluate
 from archline.recurrences.asymptotic.problem import Answer, RealRecurrence, Refused, SolvedGrowth
 from archline.report.json import pick
 from archline.report.layout import align_table, indent_lines, wrap
@@ -63,7 +63,7 @@ class Solution:
         functions, assumed = frozenset(definition.name for definition in self.problem.definitions), []
         for definition in self.problem.definitions:
             if not definition.bases and all(case.condition is None for case in definition.cases):
-                most = b.number(find_default_base(definition, functions))
+                most = b.number(choose_default_base(definition, functions))
                 small = format_conjunction(b.binary("<=", b.name(size), most) for size in definition.parameters)
                 assumed.append(f"{definition.name}({', '.join(definition.parameters)}) = 1 for {small}")
         return tuple(assumed)

@@ -53,12 +53,12 @@ def make_count_rows(view: RunView) -> list[list[str]]:
         further = [
             format_readable(amounts[metric]) if metric in amounts else "" for amounts in (counts.own, counts.total)
         ]
-        row = _make_count_row(metric, counts.derived.get(metric), count, _find_verdict(view, metric))
+        row = _make_count_row(metric, counts.derived.get(metric), count, _get_count_status(view, metric))
         rows.append([*row, *further] if more else row)
         if metric == "flops" and len(counts.kinds) > 1:
             rows.extend(
                 _make_count_row(
-                    f"  {kind}", counts.derived_kinds.get(kind), flops, _find_verdict(view, f"flops ({kind})")
+                    f"  {kind}", counts.derived_kinds.get(kind), flops, _get_count_status(view, f"flops ({kind})")
                 )
                 for kind, flops in counts.kinds.items()
             )
@@ -100,7 +100,7 @@ def _make_count_row(name: str, values: ValueRange | None, count: Number, verdict
     return [name, lower, format_readable(count), upper, verdict]
 
 
-def _find_verdict(view: RunView, metric: str) -> str:
+def _get_count_status(view: RunView, metric: str) -> str:
     if metric in view.counts.outside:
         return "OUTSIDE"
     return view.counts.statuses.get(metric, "")

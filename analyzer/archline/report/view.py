@@ -74,7 +74,7 @@ def make_path_relative_to_root(path: str, root: Path) -> str:
     return whole.relative_to(root).as_posix() if whole.is_relative_to(root) else str(whole)
 
 
-def format_place(place: str) -> str:
+def format_location(place: str) -> str:
     """Return `path:line` relative to the library's folder, `stdlib/dense/lu.algo:3`, or to the current one."""
     path, _, line = place.rpartition(":")
     library = find_resource("stdlib")

@@ -48,7 +48,7 @@ class _Writer:
             lines += ["    elif s >= m:", *self._with_parts("m + 1"), "    else:", *self._with_parts("m")]
         else:
             lines += ["    else:", *self._with_parts("m")]
-        lines += self._find_context()
+        lines += self._get_context()
         return Recursive("\n".join(lines) + "\n", tuple(self._points()), frozenset(self._features))
 
     def _leaf(self) -> list[str]:
@@ -96,7 +96,7 @@ class _Writer:
             lines.append("        shift a along r by 1")
         return lines
 
-    def _find_context(self) -> list[str]:
+    def _get_context(self) -> list[str]:
         """The program that is run: the recursion on all processors, or on the rows of a grid."""
         more = (", d" if self._counted else "") + (", m" if self._by_size else "")
         sizes = "".join(f"{name}: size, " for name, used in (("d", self._counted), ("m", self._by_size)) if used)

@@ -64,7 +64,7 @@ class Compiler:
         # Integers up to one final division: fractions take ten times as long.
         whole = self._compile_sum(self._locate_terms(value.terms, scale, below), 1)
         return _compile_guarded_quotient(
-            whole, self._compile_sum([(scale, tuple(map(self._find_place, below.items())))], 1), plain
+            whole, self._compile_sum([(scale, tuple(map(self._get_factor_index, below.items())))], 1), plain
         )
 
     def _locate_terms(self, terms: Mapping[Monomial, fmpq], scale: int, above: Mapping[Atom, int]) -> list[_Term]:
@@ -74,7 +74,7 @@ class Compiler:
             powers = dict(monomial)
             for atom, power in above.items():
                 powers[atom] = powers.get(atom, 0) + power
-            factors = tuple([self._find_place(factor) for factor in powers.items() if factor[1]])
+            factors = tuple([self._get_factor_index(factor) for factor in powers.items() if factor[1]])
             located.append((int((coefficient * scale).p), factors))
         return located
 
@@ -157,12 +157,14 @@ class Compiler:
 
         return run
 
-    def _find_place(self, factor: tuple[Atom, int]) -> int:
+    def _get_factor_index(self, factor: tuple[Atom, int]) -> int:
         """Return the index at which the value of a power of an atom is stored; it is compiled if it is new."""
         if factor not in self._places:
             atom, power = factor
             compute = (
-                self._compile_atom(atom) if power == 1 else self._compile_power(self._find_place((atom, 1)), power)
+                self._compile_atom(atom)
+                if power == 1
+                else self._compile_power(self._get_factor_index((atom, 1)), power)
             )
             self._places[factor] = len(self._computed)
             self._computed.append(compute)
@@ -173,7 +175,7 @@ class Compiler:
             number = environment[place]
             if number is None:
                 number = environment[place] = self._computed[place](environment)
-            return _raise_within_limit(number, power)
+            return _power_within_limit(number, power)
 
         return run
 
@@ -274,7 +276,7 @@ def _compile_exponential(base: int, exponent: Compute) -> Compute:
         power = exponent(environment)
         if not isinstance(power, int):
             raise EvaluationError("a power with a fraction as exponent")
-        return _raise_within_limit(base, power)
+        return _power_within_limit(base, power)
 
     return run
 
@@ -288,7 +290,7 @@ def _compile_function(name: str, argument: Compute) -> Compute:
     return run
 
 
-def _raise_within_limit(base: Number, exponent: int) -> Number:
+def _power_within_limit(base: Number, exponent: int) -> Number:
     if base in (1, -1):
         return base if exponent % 2 else 1
     bits = max(base.numerator.bit_length(), base.denominator.bit_length())

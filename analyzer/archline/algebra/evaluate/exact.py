@@ -64,7 +64,7 @@ class PointValues:
                 number = self._known.get(atom)
                 if number is None:
                     number = self._known[atom] = self._evaluate_atom(atom)
-                product *= number if exponent == 1 else _raise_within_limit(number, exponent)
+                product *= number if exponent == 1 else _power_within_limit(number, exponent)
             except EvaluationError as problem:
                 failure = failure or problem
         if failure is None or not product:
@@ -93,11 +93,11 @@ class PointValues:
                 case a.RealFunction(function="log2", argument=argument):
                     product *= Constant(self.evaluate_expression(argument)).log2().power(Constant.of(power))
                 case _:
-                    product *= Constant(_raise_within_limit(self._evaluate_atom(atom), power))
+                    product *= Constant(_power_within_limit(self._evaluate_atom(atom), power))
         for base, total in exponents.items():
             if not total.is_rational or total.rational.q != 1:
                 raise OutOfReachError("an irrational power")
-            product *= Constant(_raise_within_limit(fmpq(base), int(total.rational.p)))
+            product *= Constant(_power_within_limit(fmpq(base), int(total.rational.p)))
         return product
 
     def _evaluate_atom(self, atom: Atom) -> fmpq:
@@ -124,7 +124,7 @@ class PointValues:
                 exponent = self.evaluate_expression(atom.exponent)
                 if exponent.q != 1:
                     raise IrrationalValueError("a power with a fraction as exponent")
-                return _raise_within_limit(fmpq(atom.base), int(exponent.p))
+                return _power_within_limit(fmpq(atom.base), int(exponent.p))
             case a.RealFunction():
                 return evaluate_function(atom.function, self.evaluate_expression(atom.argument))
             case _:
@@ -137,16 +137,16 @@ def evaluate(value: Poly, point: Point, apply: Apply | None = None) -> Fraction:
     return Fraction(int(number.p), int(number.q))
 
 
-def _raise_within_limit(base: fmpq, exponent: int) -> fmpq:
+def _power_within_limit(base: fmpq, exponent: int) -> fmpq:
     bits = max(int(base.p).bit_length(), int(base.q).bit_length())
     if abs(base) != 1 and bits * abs(exponent) > MAX_BITS:
         raise EvaluationError("the value has more than a million digits")
     if exponent < 0 and not base:
         raise EvaluationError("a division by 0")
-    return _raise_unit(base, exponent) if abs(base) == 1 else base**exponent
+    return _power_of_unit(base, exponent) if abs(base) == 1 else base**exponent
 
 
-def _raise_unit(base: fmpq, exponent: int) -> fmpq:
+def _power_of_unit(base: fmpq, exponent: int) -> fmpq:
     """Return 1 or -1 to a power, which may exceed the library's limit."""
     return base if exponent % 2 else fmpq(1)
 

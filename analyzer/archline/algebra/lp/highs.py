@@ -55,7 +55,7 @@ class Matrix:
     numbers: Array
     shape: tuple[int, int]
 
-    def append_rows(self, lower: Matrix) -> Matrix:
+    def with_rows(self, lower: Matrix) -> Matrix:
         """Return this matrix with the rows of another one appended."""
         height, width = self.shape
         return Matrix(
@@ -259,7 +259,7 @@ class ColumnGenerationProgram(LinearProgram):
         """The columns of the matrix in the program; artificial columns come after the initial ones."""
         equal = np.flatnonzero(low == high).astype(np.int32)
         self._own, self._standing = free + len(sparse), 2 * len(equal)
-        first = _append_artificial_columns(_select_columns(matrix, self._columns), equal)
+        first = _with_artificial_columns(_select_columns(matrix, self._columns), equal)
         standing = np.full(self._standing, ARTIFICIAL_COST)
         bounds = [*(ends[column] for column in self._columns), *[NONNEGATIVE] * self._standing]
         super().__init__(np.concatenate([aim[self._columns], standing]), first, low, high, bounds)
@@ -328,7 +328,7 @@ def _select_columns(matrix: Matrix, columns: Places) -> Matrix:
     return Matrix(matrix.rows[selected], place[matrix.columns[selected]], matrix.numbers[selected], width)
 
 
-def _append_artificial_columns(matrix: Matrix, rows: Places) -> Matrix:
+def _with_artificial_columns(matrix: Matrix, rows: Places) -> Matrix:
     """Append columns with a 1 or a -1 in each of some rows to a matrix."""
     height, width = matrix.shape
     count = len(rows)

@@ -46,7 +46,7 @@ class EliminationSearch:
         spend_effort(count)
         if self.steps < 0:
             return False
-        proved = self.facts.decide_by_constants(value) if count <= 2 else None
+        proved = self.facts.decide_sign_by_constants(value) if count <= 2 else None
         if proved is None:
             proved = self.facts.proved.get(value)
         if proved is None:
@@ -240,7 +240,7 @@ class EliminationSearch:
         if isinstance(atom, a.Quotient):
             return self.holds(scale * value + rest)
         if self.holds(scale):
-            return self.holds(scale * (value - _find_floor_slack(atom)) + rest)
+            return self.holds(scale * (value - _compute_floor_slack(atom)) + rest)
         return self.holds(-scale) and self.holds(scale * value + rest)
 
     def _atom_bounds(self, atom: Atom) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
@@ -309,7 +309,7 @@ class EliminationSearch:
     def _floor_bounds(self, atom: a.Floor) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
         value, modulus = atom.argument, atom.modulus
         if modulus.is_constant:
-            return ((value - _find_floor_slack(atom)) / modulus.constant_term,), (value / modulus.constant_term,)
+            return ((value - _compute_floor_slack(atom)) / modulus.constant_term,), (value / modulus.constant_term,)
         if self.holds(value):
             return (ONE if self.holds(value - modulus) else ZERO,), (value,)
         return (), ()
@@ -322,7 +322,7 @@ def split_power(monomial: Monomial) -> tuple[Poly, Monomial]:
     return exponent, tuple(pair for pair in monomial if pair not in powers)
 
 
-def _find_floor_slack(atom: a.Floor) -> Poly:
+def _compute_floor_slack(atom: a.Floor) -> Poly:
     """Return the greatest distance of m*floor(e/m) below e: m - 1 for an integer e, else less than m."""
     is_integer_quotient = a.is_integral(atom.argument) and a.is_integral(atom.modulus)
     return atom.modulus - 1 if is_integer_quotient else atom.modulus

@@ -56,7 +56,7 @@ def prove_in_binades(value: Poly, facts: Facts) -> bool:
     if _is_only_exponent(value, name):
         terms = _collect_terms(value, name, 0)
         return terms is not None and _is_sum_nonnegative([(t.coefficient, t.logs, t.base) for t in terms], first)
-    shift, modulus = _find_shift(value, name), _find_period(value)
+    shift, modulus = _find_shift(value, name), _compute_period(value)
     if shift is None or modulus > MAX_MODULUS or not _is_nonnegative_at_first_sizes(value, name, first, 1 - shift):
         return False
     first = max(first, 1 - shift)
@@ -96,7 +96,7 @@ def _find_shift(value: Poly, name: str) -> int | None:
     return int(next(iter(shifts)).constant_term.p) if shifts else 0
 
 
-def _find_period(value: Poly) -> int:
+def _compute_period(value: Poly) -> int:
     """Return a period of the remainders that the floors of n depend on; above MAX_MODULUS if there is none."""
     periods = [1]
     for atom in value.atoms():
@@ -104,7 +104,7 @@ def _find_period(value: Poly) -> int:
             divisor = atom.modulus.constant_term if atom.modulus.is_constant else fmpq(0)
             if divisor.q != 1 or divisor < 1 or any(coefficient.q != 1 for coefficient in atom.argument.terms.values()):
                 return MAX_MODULUS + 1
-            periods.append(int(divisor.p) * _find_period(atom.argument))
+            periods.append(int(divisor.p) * _compute_period(atom.argument))
         elif any(isinstance(inner, a.Floor) for part in atom.parts for inner in part.atoms_within()):
             return MAX_MODULUS + 1
     return lcm(*periods)

@@ -91,10 +91,10 @@ class ProductCone:
             return False
         if likely is not None and self._is_exact_combination(value, likely):
             return True
-        weights = self._find_weights(value)
+        weights = self._compute_weights(value)
         return weights is not None and self._is_exact_combination(value, weights)
 
-    def _find_weights(self, value: Poly) -> Array | None:
+    def _compute_weights(self, value: Poly) -> Array | None:
         """Return weights with which the products approximately add up to the value, or None."""
         try:
             rows, sums = self.entries.places, self._sums
@@ -345,8 +345,8 @@ def _build_program(parts: Sequence[ConeConstraint], goal: Goal, ends: Sequence[V
     ends = [*ends, FREE, *[NONNEGATIVE] * count]
     low = high = right
     if len(goal.watched):
-        watched = embed_dense(_build_factor_rows(goal), matrix.shape[1])
-        matrix = matrix.append_rows(watched)
+        watched = embed_dense(_build_factor_limit_rows(goal), matrix.shape[1])
+        matrix = matrix.with_rows(watched)
         low, high = (np.concatenate([right, np.full(len(goal.watched), end)]) for end in (-np.inf, 0.0))
     return make_program(aim, matrix, low, high, ends, len(goal.mean) + 1)
 
@@ -383,7 +383,7 @@ def _equate_terms(parts: Sequence[ConeConstraint], coefficients: int) -> tuple[M
     return Matrix(rows, columns, numbers, (height, width)), np.concatenate(right)
 
 
-def _build_factor_rows(goal: Goal) -> Array:
+def _build_factor_limit_rows(goal: Goal) -> Array:
     """Return rows by which factors stay below their shares of the last variable, scaled to a largest entry of 1."""
     rows = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
     scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)

@@ -58,9 +58,9 @@ class Packing:
         """Pack a monomial; its new atoms get places. Raises OverflowError for powers above MAX_POWER."""
         if not _has_small_powers(monomial):
             raise OverflowError
-        return sum(power << (BITS * self._find_place(atom)) for atom, power in monomial)
+        return sum(power << (BITS * self._get_atom_index(atom)) for atom, power in monomial)
 
-    def _find_place(self, atom: Atom) -> int:
+    def _get_atom_index(self, atom: Atom) -> int:
         place = self._atoms.get(atom)
         if place is None:
             place = self._atoms[atom] = len(self._atoms)
@@ -84,11 +84,11 @@ class Packing:
         """Test whether all powers in the monomials are positive."""
         return all(power > 0 for code in terms for _, power in _iterate_powers(code))
 
-    def reducible_places(self, terms: Iterable[int]) -> int:
+    def build_reducible_mask(self, terms: Iterable[int]) -> int:
         """Return the places of atoms in the monomials whose squares are rewritten, as bits."""
         return reduce(or_, map(self._masks.__getitem__, terms), 0) if self._reducing else 0
 
-    def find_atom_places(self, terms: Iterable[int]) -> int:
+    def build_atom_mask(self, terms: Iterable[int]) -> int:
         """Return the places of all atoms in the monomials, as bits."""
         return reduce(or_, (1 << place for code in terms for place, _ in _iterate_powers(code)), 0)
 
@@ -157,7 +157,7 @@ class AtomGroups:
     def __init__(self, packing: Packing, facts: Sequence[Packed], terms: Collection[int]) -> None:
         self._groups: list[int] = []
         for fact in facts:
-            atoms = packing.find_atom_places(fact)
+            atoms = packing.build_atom_mask(fact)
             disjoint = [group for group in self._groups if not group & atoms]
             self._groups = [*disjoint, self.unite_groups_of(atoms) | atoms]
         self._crowded = _MonomialCache(self._is_crowded)
@@ -255,9 +255,9 @@ def _has_small_powers(monomial: Monomial) -> bool:
 def _iterate_products(
     packing: Packing, groups: AtomGroups, facts: Sequence[Packed], degree: int, shape: ProductLimits
 ) -> Iterator[Packed]:
-    masks = [packing.reducible_places(fact) for fact in facts]
+    masks = [packing.build_reducible_mask(fact) for fact in facts]
     degrees = [packing.degree(fact) for fact in facts]
-    neighbours = [groups.unite_groups_of(packing.find_atom_places(fact)) for fact in facts]
+    neighbours = [groups.unite_groups_of(packing.build_atom_mask(fact)) for fact in facts]
     # Degrees add up unless negative powers or reduced squares occur.
     adding = all(map(packing.has_only_positive_powers, facts))
     unit = packing.pack_terms(ONE)
@@ -267,7 +267,7 @@ def _iterate_products(
         above = layer
         layer = []
         for start, minor, scarce, degree_so_far, used, terms in above:
-            mask = packing.reducible_places(terms)
+            mask = packing.build_reducible_mask(terms)
             for index in range(start, shape.major if minor == shape.most else len(facts)):
                 if scarce == shape.fewest and index in shape.few:
                     continue

@@ -100,21 +100,21 @@ def _sum_simplified(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts
     if not hard:
         return result
     for atom in _iterate_atoms_with_powers(hard, variable):
-        chosen, remaining = _split_by_atom(hard, atom)
+        chosen, remaining = _split_value_by_atom(hard, atom)
         telescoped = _telescope_sum(chosen, atom, variable, lo, hi, facts, inside)
         if telescoped is not None:
             return result + telescoped + _sum_simplified(remaining, variable, lo, hi, facts, inside)
     for atom in hard.atoms():
         inner = atom.argument.atoms() if isinstance(atom, a.PositivePart) else ()
         if any(isinstance(factor, a.Floor) and is_composite_in(factor, variable) for factor in inner):
-            chosen, remaining = _split_by_atom(hard, atom)
+            chosen, remaining = _split_value_by_atom(hard, atom)
             if (cut := cut_where_positive(chosen, atom, variable, lo, hi, facts)) is not None:
                 result = result + _sum_of_parts(cut, variable, lo, hi, facts)
                 return result + _sum_simplified(remaining, variable, lo, hi, facts, inside) if remaining else result
     atom = find_innermost_atom(hard, variable)
     if (cut := cut_at(hard, atom, variable, lo, hi, facts, inside)) is not None:
         return result + _sum_of_parts(cut, variable, lo, hi, facts)
-    chosen, remaining = _split_by_atom(hard, atom)
+    chosen, remaining = _split_value_by_atom(hard, atom)
     if isinstance(atom, a.Offset | a.PositivePart | a.Floor):
         paired = _telescope_pair(chosen, remaining, atom, variable, lo, hi)
         if paired is not None:
@@ -177,7 +177,7 @@ def separate_composites(value: Poly, variable: str) -> tuple[Poly, Poly]:
     return Poly(hard), Poly(easy)
 
 
-def _split_by_atom(value: Poly, atom: Atom) -> tuple[Poly, Poly]:
+def _split_value_by_atom(value: Poly, atom: Atom) -> tuple[Poly, Poly]:
     """Split a value into terms in which the atom occurs, at any depth, and the rest."""
     chosen = {m: c for m, c in value.terms.items() if any(contains_atom(factor, atom) for factor, _ in m)}
     return Poly(chosen), Poly({m: c for m, c in value.terms.items() if m not in chosen})
@@ -385,7 +385,7 @@ def _common_period(value: Poly, variable: str) -> int | None:
     floors = [atom for atom in value.atoms() if is_composite_in(atom, variable)]
     if not _has_products(value, variable) or not all(isinstance(atom, a.Floor) for atom in floors):
         return None
-    periods = [find_floor_period(atom, variable) for atom in floors if isinstance(atom, a.Floor)]
+    periods = [compute_floor_period(atom, variable) for atom in floors if isinstance(atom, a.Floor)]
     common = lcm(*(period or MAX_RESIDUES + 1 for period in periods))
     return common if common <= MAX_RESIDUES else None
 
@@ -416,7 +416,7 @@ def _sum_by_residues(value: Poly, period: int, variable: str, lo: Poly, hi: Poly
 
 def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
     """Sum terms with floor((v + c)/m) and further terms, which may contain a second such floor."""
-    chosen, remaining = _split_by_atom(value, atom)
+    chosen, remaining = _split_value_by_atom(value, atom)
     closed = sum_by_parity(chosen, atom, variable, lo, hi)
     if closed is None:
         floors = [floor for floor in value.atoms() if isinstance(floor, a.Floor) and variable in floor.names]
@@ -428,7 +428,7 @@ def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly
             closed = sum_residue_condition(pair, variable, lo, hi, facts)
             remaining = remaining if closed is None else pair.rest
     if closed is None:
-        period = find_floor_period(atom, variable)
+        period = compute_floor_period(atom, variable)
         if period is None:
             closed = sum_by_blocks(chosen, atom, variable, lo, hi, facts)
         else:
@@ -446,7 +446,7 @@ def _is_floor_of_negated_variable(atom: a.Floor, variable: str) -> bool:
     )
 
 
-def find_floor_period(atom: a.Floor, variable: str) -> int | None:
+def compute_floor_period(atom: a.Floor, variable: str) -> int | None:
     """Return the step after which floor(e/m) grows by an integer in the variable; None unless it is small."""
     if not atom.modulus.is_constant or atom.modulus.constant_term.q != 1:
         return None

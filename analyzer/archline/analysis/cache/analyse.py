@@ -42,7 +42,7 @@ from archline.ir.lower import Lowering
 from archline.ir.tree import UntracedError, contiguous_dimension, iterate_accesses, require_traceable
 from archline.language import printer
 from archline.language import syntax as s
-from archline.language.call_graph import has_recursion, list_local_arrays
+from archline.language.call_graph import has_recursion, iterate_local_arrays
 from archline.language.model import Module
 from archline.records import record
 
@@ -76,14 +76,14 @@ class MissBounds:
             return self._tightest_bounds(sizes)
         except EvaluationError:
             # In a branch that is not taken, log2(n) need not be a number.
-            return Interval(Fraction(0), self._access_count_bound(sizes))
+            return Interval(Fraction(0), self._access_count_upper_bound(sizes))
 
-    def add_lower_bounds(self, sizes: Sizes) -> int:
+    def sum_lower_bounds(self, sizes: Sizes) -> int:
         """Sum the lower bounds at sizes, Z and L. Raises EvaluationError."""
         return sum(bound.at(sizes) for bound in self.lower)
 
     def _tightest_bounds(self, sizes: Sizes) -> Interval:
-        least = self.add_lower_bounds(sizes)
+        least = self.sum_lower_bounds(sizes)
         if any(value >> MAX_SIZE_BITS for value in sizes.values()):
             most = Fraction(self.upper.at(sizes, spare=False))
         else:
@@ -94,11 +94,11 @@ class MissBounds:
         if most > RECOUNT_RATIO * least:
             # Plans count conditional accesses in full, and fewer may be made.
             with suppress(EvaluationError):
-                most = min(most, self._access_count_bound(sizes))
+                most = min(most, self._access_count_upper_bound(sizes))
         # If no loop is entered, a bound that assumes iterations may be negative.
         return Interval(Fraction(least), max(most, Fraction(0)))
 
-    def _access_count_bound(self, sizes: Sizes) -> Fraction:
+    def _access_count_upper_bound(self, sizes: Sizes) -> Fraction:
         cost = self._access_cost
         if cost.upper is None:
             raise EvaluationError(cost.reason or "the number of accesses is unknown")
@@ -127,13 +127,13 @@ def derive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """
     key = module, algorithm
     if key not in _solved:
-        _solved[key] = _derive_by_reuse_or_accesses(module, algorithm)
+        _solved[key] = _derive_io_by_reuse_or_accesses(module, algorithm)
         if len(_solved) > MAX_CACHED_COSTS:
             _solved.popitem(last=False)
     return _solved[key]
 
 
-def _derive_by_reuse_or_accesses(module: Module, algorithm: s.Algorithm) -> Cost:
+def _derive_io_by_reuse_or_accesses(module: Module, algorithm: s.Algorithm) -> Cost:
     """Bound io by reuse of lines; if that fails, by the number of accesses, with the reason of the failure."""
     by_reuse = _derive_or_explain(algorithm, partial(_derive_io_by_reuse, module, algorithm))
     if by_reuse.status != "unknown":
@@ -229,7 +229,7 @@ def _constant_symbols(facts: Facts) -> dict[str, Poly]:
 
 def _sum_argument_lines(module: Module, algorithm: s.Algorithm) -> Poly | None:
     """Sum the lines of the array arguments; None for a program that has local arrays."""
-    if any(list_local_arrays(module, algorithm)):
+    if any(iterate_local_arrays(module, algorithm)):
         return None
     scope, views = Lowering(module).bind_parameters(algorithm)
     return scope.facts.restore(sum((count_array_lines(view.array) for view in views.values()), ZERO))
@@ -294,9 +294,9 @@ def derive_loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = 
         ),
         any_schedule_bound=None if traffic else any_schedule_bound,
         interval_at=lambda point: values.at(_integer_point(point)),
-        least_at=lambda point: Fraction(values.add_lower_bounds(_integer_point(point))),
+        least_at=lambda point: Fraction(values.sum_lower_bounds(_integer_point(point))),
     )
-    return cost if always else _add_access_count_bound(cost, counted())
+    return cost if always else _with_access_count_bound(cost, counted())
 
 
 def _bound_moves_by_accesses(module: Module, algorithm: s.Algorithm, traffic: bool) -> Cost:
@@ -336,7 +336,7 @@ def _make_hbl_terms(orders: HblBound) -> tuple[HblTerm, ...]:
     return tuple(dict.fromkeys(HblTerm(body.iterations, body.cache_exponent) for body in orders.bodies))
 
 
-def _add_access_count_bound(cost: Cost, accesses: Cost) -> Cost:
+def _with_access_count_bound(cost: Cost, accesses: Cost) -> Cost:
     """Add the access count as an upper bound for caches into which no plan is known to fit."""
     if accesses.upper is None:
         raise UnboundedError

@@ -16,7 +16,7 @@ from archline.expr.intervals import Interval, Point
 from archline.expr.text import join_phrases
 from archline.growth.growths import make_order_formula
 from archline.language import syntax as s
-from archline.language.call_graph import list_local_arrays
+from archline.language.call_graph import iterate_local_arrays
 from archline.language.model import Module
 from archline.records import record, replace
 
@@ -28,7 +28,7 @@ def derive_parallel_io_cost(module: Module, algorithm: s.Algorithm, io: Cost, pr
     metric = f"io({processors})"
     if io.upper is None:
         return replace(io, metric=metric)
-    local = next(list_local_arrays(module, algorithm), None)
+    local = next(iterate_local_arrays(module, algorithm), None)
     if local is not None:
         reason = f"the local array `{local.name}` has other addresses on the processors' stacks than in a serial run"
         return Cost(metric, "unknown", None, None, reason, local.span)
@@ -65,7 +65,7 @@ def list_scheduler_bounds(
 
     Local arrays have other addresses on the stacks of several processors.
     """
-    if io.upper is None or any(list_local_arrays(module, algorithm)):
+    if io.upper is None or any(iterate_local_arrays(module, algorithm)):
         return ()
     count = [] if processors == 1 else [b.name(processors) if isinstance(processors, str) else b.number(processors)]
     stolen = b.divide_products([*count, b.name("Z"), span], [b.name("L")])

@@ -51,7 +51,7 @@ def derive_traffic_cost(module: Module, algorithm: s.Algorithm, metric: str) -> 
 
 def derive_writebacks_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Bound the lines that a replacement with the fewest misses writes back. Never raises for a checked program."""
-    least, read = _derive_writeback_bound(module, algorithm), _bound_read_only_lines(module, algorithm)
+    least, read = _derive_writeback_bound(module, algorithm), _bound_read_only_lines_below(module, algorithm)
 
     def enclose(point: Point, misses: Interval) -> Interval:
         return Interval(least.at(point), misses.upper - _nonnegative_lines(read, point))
@@ -89,7 +89,7 @@ def _derive_line_traffic(module: Module, algorithm: s.Algorithm) -> Cost:
         solved = RecursiveMissBounds(module, algorithm, traffic=True)
         solved.prepare_bodies()
         recursions = solved
-    least, read = _derive_writeback_bound(module, algorithm), _bound_read_only_lines(module, algorithm)
+    least, read = _derive_writeback_bound(module, algorithm), _bound_read_only_lines_below(module, algorithm)
 
     def enclose(point: Point, misses: Interval) -> Interval:
         most = misses.upper * 2 - _nonnegative_lines(read, point)
@@ -128,7 +128,7 @@ def _derive_writeback_bound(module: Module, algorithm: s.Algorithm) -> Writeback
     return WritebackBound()
 
 
-def _bound_read_only_lines(module: Module, algorithm: s.Algorithm) -> Poly:
+def _bound_read_only_lines_below(module: Module, algorithm: s.Algorithm) -> Poly:
     """Bound from below the lines that each run reads of arrays that are never written."""
     constant = frozenset(parameter.name for parameter in algorithm.parameters if parameter.mode == "in")
     with suppress(*UNFOLLOWED_ACCESS_ERRORS), limit_effort(MAX_TERM_PRODUCTS):

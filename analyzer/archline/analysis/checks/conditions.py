@@ -190,7 +190,7 @@ class _FactBlock(Environment):
     def learn(self, fact: s.Fact) -> None:
         self.scope = assume_facts(self.scope, fact)
         if isinstance(fact, s.Divides):
-            divisor, value = _find_static_value(fact.divisor, self.scope), _find_static_value(fact.value, self.scope)
+            divisor, value = _evaluate_if_static(fact.divisor, self.scope), _evaluate_if_static(fact.value, self.scope)
             if divisor and value is not None:
                 self.assume_exact_division(divisor, value)
 
@@ -242,7 +242,7 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
     def value(self, expr: s.Expr, block: _FactBlock) -> Poly | None:
         for part in find_divisions(expr):
             self._require_exact(part, block)
-        return _find_static_value(expr, block.scope)
+        return _evaluate_if_static(expr, block.scope)
 
     def span(self, expr: s.Expr, block: _FactBlock) -> tuple[Poly | None, Poly | None]:
         value = self.value(expr, block)
@@ -253,7 +253,7 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
     def _require_exact(self, expr: s.Binary | s.Call, block: _FactBlock) -> None:
         """Require that a quotient, logarithm or root is an integer, and that a divisor of `//` and `%` is positive."""
         of = (expr.right, expr.left) if isinstance(expr, s.Binary) else expr.arguments
-        parts = [_find_static_value(operand, block.scope) for operand in of]
+        parts = [_evaluate_if_static(operand, block.scope) for operand in of]
         values = [part for part in parts if part is not None]
         if len(values) < len(parts):
             return
@@ -301,7 +301,7 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
                 self.require_fact(right, call, callee)
                 return
             case s.Binary(op=op, left=left, right=right) if op in NEGATED_OPERATORS and op != "!=":
-                pair = _find_static_value(left, callee.scope), _find_static_value(right, callee.scope)
+                pair = _evaluate_if_static(left, callee.scope), _evaluate_if_static(right, callee.scope)
                 if pair[0] is not None and pair[1] is not None:
                     for value in differences(op, pair[0] - pair[1]):
                         self._add_assumption("least", (value,), call, callee, rules.WHERE, about)
@@ -314,7 +314,7 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
                 kind, parts = "power", [value]
             case _:
                 return
-        values = [_find_static_value(part, callee.scope) for part in parts]
+        values = [_evaluate_if_static(part, callee.scope) for part in parts]
         forms = tuple(form for form in values if form is not None)
         if len(forms) == len(values):
             self._add_assumption(kind, forms, call, callee, rules.WHERE, about)
@@ -467,7 +467,7 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
             self._add_assumption(assumption.kind, parts, call, start, rules.SHAPE, about)
 
 
-def _find_static_value(expr: s.Expr, scope: Scope) -> Poly | None:
+def _evaluate_if_static(expr: s.Expr, scope: Scope) -> Poly | None:
     try:
         return write_quotients_as_fractions(scope.facts.simplify(static_value(expr, scope)))
     except (NotStaticError, TooComplexError):

@@ -23,7 +23,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, find_recursive_component, has_recursion
 from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule
-from archline.language.extra_facts import add_where
+from archline.language.extra_facts import with_where_facts
 from archline.language.model import Module
 from archline.language.substitution import find_exact_divisions
 from archline.language.type_rules import SHAPE
@@ -230,7 +230,7 @@ def _examine_runs(module: Module, algorithm: s.Algorithm) -> _ExaminedRuns:
                 alg for alg in (algorithm, *find_reachable(module, algorithm)) if fault.node in set(s.nodes(alg))
             )
             needs.append(Assumption(owner.name, fault.about, fault.node, fault.about))
-    needs = _replace_by_size_bound(module, algorithm, needs)
+    needs = _replace_needs_by_size_bound(module, algorithm, needs)
     failures: tuple[Failure, ...] = ()
     if needs and not module.signatures[algorithm].indices:
         at_zero = tuple(fault for fault in failing if _always_stops_at_zero(module, fault))
@@ -269,14 +269,14 @@ def _facts_imply(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ..
     if assumed.kind not in ("least", "divides") or not facts or not _list_size_facts([assumed]):
         return False
     try:
-        derived = declared_scope(*add_where(module, algorithm, facts)).facts
+        derived = declared_scope(*with_where_facts(module, algorithm, facts)).facts
     except ArchlineError:
         return False
     first, *rest = (derived.simplify(part.substitute(derived.rewrites)) for part in assumed.parts)
     return all(derived.integral(part * first**-1) for part in rest) if rest else derived.nonnegative(first)
 
 
-def _replace_by_size_bound(module: Module, algorithm: s.Algorithm, needs: list[Assumption]) -> list[Assumption]:
+def _replace_needs_by_size_bound(module: Module, algorithm: s.Algorithm, needs: list[Assumption]) -> list[Assumption]:
     """Replace conditions at each recursive call by an upper bound of one size.
 
     Runs at sizes up to the bound must end, and none above it, and the bound must imply the conditions.
@@ -298,7 +298,7 @@ def _replace_by_size_bound(module: Module, algorithm: s.Algorithm, needs: list[A
         )
         facts = (b.binary("<=", b.name(name), b.number(most)),)
         if most and inherited_facts(module, algorithm, facts) == facts:
-            unproved = find_assumptions(*add_where(module, algorithm, facts))
+            unproved = find_assumptions(*with_where_facts(module, algorithm, facts))
             if not any(need.recursive or need.general == SIZE_CONDITION_TEXT for need in unproved):
                 bound = (Poly.constant(most) - Poly.symbol(name),)
                 rest = [need for need in needs if need.general != SIZE_CONDITION_TEXT]

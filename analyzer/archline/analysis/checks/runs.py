@@ -22,7 +22,7 @@ from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Kind, Module, is_buffer
 from archline.language.printer import format_fact
-from archline.language.substitution import find_processors
+from archline.language.substitution import build_processor_count
 from archline.numbers import format_point
 from archline.records import record
 
@@ -201,7 +201,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
         if not grid:
             yield frame
             return
-        processors = find_processors(self.outermost)
+        processors = build_processor_count(self.outermost)
         if processors is not None:
             frame.values["P"] = self.value(processors, frame) or 0
         if "P" not in frame.values:
@@ -372,7 +372,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
         values = range(lo, hi - 1, -step) if loop.down else range(lo, hi, step)
         for value in values if self._every else dict.fromkeys((*values[:1], *values[-1:])):
             if value != values[0] and not self._every and values[1:-1]:
-                self._forget_registers(s.find_set_names(loop.body), block)
+                self._forget_registers(s.find_assigned_names(loop.body), block)
             block.define(loop.variable, value)
             yield block
 
@@ -385,16 +385,16 @@ class FollowedRuns(StatementFollower[RunBlock]):
 
     def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: RunBlock) -> None:
         for body in bodies:
-            self._forget_registers(s.find_set_names(body), block)
+            self._forget_registers(s.find_assigned_names(body), block)
             if self._every and self._follow_possible_block(body, block):
-                self._forget_registers(s.find_set_names(body), block)
+                self._forget_registers(s.find_assigned_names(body), block)
             else:
                 self.forget_blocks((body,), block)
 
     def forget_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: RunBlock) -> None:
         """Remove the knowledge about values and elements that blocks may set, without following them."""
         for body in bodies:
-            self._forget_registers(s.find_set_names(body), block)
+            self._forget_registers(s.find_assigned_names(body), block)
             for statement in body:
                 self.forget(statement, block)
 

@@ -100,10 +100,10 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
                 amount = _combine_bounds(most, [*corner_sums, *inner_sums], call, facts)
         cost = build_cost(metric, amount, upper.declared, algorithm)
         for mean in means:
-            cost = _raise_to_mean(cost, add_amounts(mean.of(metric), exact_amount(call)), facts)
+            cost = _increase_lower_bound_to_mean(cost, add_amounts(mean.of(metric), exact_amount(call)), facts)
         if find_recursive_component(module, algorithm):
             more = _parameter_words(module, algorithm, recursions) if metric == "memory" else call
-            cost = recursions.add_recurrence(cost, algorithm, more)
+            cost = recursions.cost_with_recurrence(cost, algorithm, more)
         costs[metric] = cost
     return {"flops": costs["flops"], "work": costs["work"], "span": replace(costs["work"], metric="span"), **costs}
 
@@ -212,7 +212,7 @@ def _derive_mean_costs(module: Module, algorithm: s.Algorithm, recursions: GridR
             yield GridWalk(module, recursions).algorithm(algorithm, replace(place, average=ReachingProcessors()))
 
 
-def _raise_to_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
+def _increase_lower_bound_to_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
     """Bound a cost from below by a mean as well; its lower bound becomes the larger of both at equal sizes."""
     if (
         cost.lower is None

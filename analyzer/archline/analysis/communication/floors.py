@@ -52,7 +52,7 @@ def _replace_floor_pairs(value: Poly, facts: Facts, sizes: frozenset[str], end: 
 
 def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Iterator[Poly]:
     """Yield upper bounds of a value that are easier to bound over all processors, sharper ones first."""
-    chords = bound_by_chords(value, facts)
+    chords = bound_value_above_by_chords(value, facts)
     if chords != value:
         yield chords
     if sizes:
@@ -60,7 +60,7 @@ def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset())
     bound = _fraction_upper_bound(value, facts)
     yield bound
     yield value
-    bound = _bound_floors_by_fractions(bound, facts)
+    bound = _bound_floors_above_by_fractions(bound, facts)
     yield bound
     subtracted = _find_subtracted_maxima(bound, facts)
     # A subtracted max(0, e) is at least 0, and at least e.
@@ -71,12 +71,12 @@ def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset())
 
 def lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
     """Yield lower bounds of a value that are easier to bound over all processors."""
-    chords = -bound_by_chords(-value, facts)
+    chords = -bound_value_above_by_chords(-value, facts)
     if chords != value:
         yield chords
     bound = bound_floor_differences(value, facts).lower
     yield bound
-    yield -_bound_floors_by_fractions(-bound, facts)
+    yield -_bound_floors_above_by_fractions(-bound, facts)
 
 
 def readable_upper_bound(value: Poly, facts: Facts) -> Poly:
@@ -86,38 +86,40 @@ def readable_upper_bound(value: Poly, facts: Facts) -> Poly:
     """
     if not _has_rounded_powers(value):
         return value
-    bound = _bound_floors_and_powers(value, facts)
+    bound = _bound_floors_and_powers_above(value, facts)
     return value if _has_rounded_powers(bound) else bound
 
 
-def bound_without_rounded_powers(value: Poly, facts: Facts) -> Poly:
+def bound_rounded_powers_above(value: Poly, facts: Facts) -> Poly:
     """Bound a value as `readable_upper_bound` does, also inside maxima, even if the bound is far off."""
     if not _has_rounded_powers(value):
         return value
-    bound = _bound_powers_in_maxima(value.substitute(facts.rewrites), facts)
+    bound = _bound_rounded_powers_above(value.substitute(facts.rewrites), facts)
     return value if _has_rounded_powers(bound) else facts.restore(bound)
 
 
-def _bound_powers_in_maxima(value: Poly, facts: Facts) -> Poly:
+def _bound_rounded_powers_above(value: Poly, facts: Facts) -> Poly:
     """Bound a value from above without rounded powers: added max(0, e) by a bound of e, subtracted ones by 0."""
 
     def bound_maximum(atom: a.PositivePart, upper: bool) -> Poly | None:
         if not _has_rounded_powers(atom.argument):
             return None
-        return facts.positive_part(_bound_powers_in_maxima(atom.argument, facts)) if upper else ZERO
+        return facts.positive_part(_bound_rounded_powers_above(atom.argument, facts)) if upper else ZERO
 
-    return _bound_floors_and_powers(bound_atoms(value, facts, a.PositivePart, bound_maximum), facts)
+    return _bound_floors_and_powers_above(
+        bound_value_above_by_atoms(value, facts, a.PositivePart, bound_maximum), facts
+    )
 
 
-def _bound_floors_and_powers(value: Poly, facts: Facts) -> Poly:
-    return facts.simplify(_bound_powers(_bound_floors_by_fractions(value, facts), facts))
+def _bound_floors_and_powers_above(value: Poly, facts: Facts) -> Poly:
+    return facts.simplify(_bound_outer_powers_above(_bound_floors_above_by_fractions(value, facts), facts))
 
 
 def _has_rounded_powers(value: Poly) -> bool:
     return any(_rounded_power_argument(atom) is not None for atom in value.atoms_within())
 
 
-def _bound_powers(value: Poly, facts: Facts) -> Poly:
+def _bound_outer_powers_above(value: Poly, facts: Facts) -> Poly:
     for atom in sorted((power for power in value.atoms() if _rounded_power_argument(power) is not None), key=str):
         parts, inner = value.coefficients(atom), _rounded_power_argument(atom)
         if set(parts) <= {0, -1} and inner is not None and len(inner.terms) == 1 and facts.nonnegative(parts[-1]):
@@ -127,11 +129,13 @@ def _bound_powers(value: Poly, facts: Facts) -> Poly:
             continue
         whole = facts.nonnegative(parts[1]) or facts.nonnegative(-parts[1])
         signed = (parts[1],) if whole else (Poly({m: c}) for m, c in parts[1].terms.items())
-        value = parts.get(0, ZERO) + sum((term * _bound_power(atom, term, facts) for term in signed), ZERO)
+        value = parts.get(0, ZERO) + sum(
+            (term * _bound_power_by_factor_sign(atom, term, facts) for term in signed), ZERO
+        )
     return value
 
 
-def _bound_power(atom: Atom, factor: Poly, facts: Facts) -> Poly:
+def _bound_power_by_factor_sign(atom: Atom, factor: Poly, facts: Facts) -> Poly:
     """Bound 2^ceil(log2(e)) from above if its factor is nonnegative, else from below."""
     inner = _rounded_power_argument(atom)
     assert inner is not None
@@ -171,10 +175,12 @@ def _fraction_upper_bound(value: Poly, facts: Facts, sizes: frozenset[str] = fro
         most = bound_floor_differences(atom.argument, facts, sizes).upper
         return most if is_nonnegative(most, facts) else facts.positive_part(most)
 
-    return bound_floor_differences(bound_atoms(value, facts, a.PositivePart, bound_maximum), facts, sizes).upper
+    return bound_floor_differences(
+        bound_value_above_by_atoms(value, facts, a.PositivePart, bound_maximum), facts, sizes
+    ).upper
 
 
-def _bound_floors_by_fractions(value: Poly, facts: Facts) -> Poly:
+def _bound_floors_above_by_fractions(value: Poly, facts: Facts) -> Poly:
     """Bound a value from above, with fractions in place of floors whose modulus is a single term."""
 
     def as_fraction(atom: a.Floor, upper: bool) -> Poly | None:
@@ -183,7 +189,7 @@ def _bound_floors_by_fractions(value: Poly, facts: Facts) -> Poly:
         slack = ZERO if upper else _max_remainder(atom.argument, atom.modulus, facts)
         return (atom.argument - slack) * atom.modulus**-1
 
-    return facts.simplify(bound_atoms(value, facts, a.Floor, as_fraction))
+    return facts.simplify(bound_value_above_by_atoms(value, facts, a.Floor, as_fraction))
 
 
 def _find_subtracted_maxima(value: Poly, facts: Facts) -> list[a.PositivePart]:
@@ -305,7 +311,9 @@ def _reduce_maximum(value: Poly, atom: a.PositivePart, size: Symbol, least: Poly
 Kind = TypeVar("Kind")
 
 
-def bound_atoms(value: Poly, facts: Facts, kind: type[Kind], bound: Callable[[Kind, bool], Poly | None]) -> Poly:
+def bound_value_above_by_atoms(
+    value: Poly, facts: Facts, kind: type[Kind], bound: Callable[[Kind, bool], Poly | None]
+) -> Poly:
     """Bound a value from above, with bounds in place of atoms of a kind that it is linear and monotone in.
 
     `bound(atom, upper)` returns an upper or a lower bound of an atom; None to leave the atom unchanged.
@@ -323,14 +331,14 @@ def bound_atoms(value: Poly, facts: Facts, kind: type[Kind], bound: Callable[[Ki
     return value.map_atoms(bound_of_atom)
 
 
-def bound_by_chords(value: Poly, facts: Facts) -> Poly:
+def bound_value_above_by_chords(value: Poly, facts: Facts) -> Poly:
     """Bound a value from above, with chords in place of maxima of remainders."""
 
     def chord_of_maximum(atom: a.PositivePart, upper: bool) -> Poly | None:
         chord = _chord_bounds(atom.argument, facts)
         return None if chord is None else chord[0 if upper else 1]
 
-    return facts.simplify(bound_atoms(value, facts, a.PositivePart, chord_of_maximum))
+    return facts.simplify(bound_value_above_by_atoms(value, facts, a.PositivePart, chord_of_maximum))
 
 
 def _chord_bounds(argument: Poly, facts: Facts) -> tuple[Poly, Poly] | None:

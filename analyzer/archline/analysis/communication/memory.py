@@ -165,7 +165,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             words = prod((static_value(extent, place) for extent in shape), start=ONE)
         except NotStaticError as problem:
             return UnknownAmount(f"the extent of this array: {problem.reason}", at.span)
-        return place.bound_over_processors(exact_amount(fold_ceilings(place.facts.simplify(words))), at.span)
+        return place.bound_amount_over_processors(exact_amount(fold_ceilings(place.facts.simplify(words))), at.span)
 
     def _block_words(self, body: tuple[s.Stmt, ...], place: Position, excess: Excess = ()) -> Amount:
         total: Amount = ZERO_AMOUNT
@@ -233,7 +233,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         if recursive:
             inside = replace(place, values=sizes)
             return self._recursions.call_amounts(callee, inside, call, self._level)["memory"]
-        return place.bound_over_processors(
+        return place.bound_amount_over_processors(
             amount_at_sizes(self.serial_words(callee), sizes, place.facts, call), call.span
         )
 
@@ -258,7 +258,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         if isinstance(nonempty, KnownAmount) and isinstance(most, KnownAmount):
             outside = iterations.facts.with_nonnegative(-iterations.trips)
             most = _bound_peak_of_loop(nonempty, most, excess, outside)
-        return place.bound_over_processors(most, loop.span)
+        return place.bound_amount_over_processors(most, loop.span)
 
     def branches(self, branches: tuple[s.Branch, ...], at: ProgramPoint) -> Amount:
         (first, *rest), (place, excess) = branches, at

@@ -21,13 +21,13 @@ from archline.analysis.cost import Cost
 from archline.expr.tree import Span
 from archline.ir.amounts import ZERO_AMOUNT, Amount, KnownAmount, UnknownAmount, exact_amount
 from archline.ir.conditions import (
-    add_fact,
     assume_facts,
     bound_indicator,
     condition_indicator,
     is_summable,
     negate_condition,
     scope_after,
+    with_fact,
 )
 from archline.ir.declarations import declared_scope
 from archline.ir.ranges import IterationRange
@@ -57,14 +57,14 @@ class ReachingProcessors:
         """Return the processors among these that satisfy a condition."""
         return ReachingProcessors((*self.needs, (condition, scope)), (*self.given, (condition, scope)))
 
-    def add_known_condition(self, fact: s.Fact, scope: Scope) -> ReachingProcessors:
+    def with_known_condition(self, fact: s.Fact, scope: Scope) -> ReachingProcessors:
         """Add a condition that all these processors are known to satisfy."""
         return replace(self, given=(*self.given, (fact, scope)))
 
     def extend_facts(self, facts: Facts) -> Facts:
         """Extend facts by the conditions that hold on these processors."""
         for fact, scope in self.given:
-            facts = add_fact(facts, fact, scope)
+            facts = with_fact(facts, fact, scope)
         return facts
 
     def find_single_value(self, name: str) -> Poly | None:
@@ -210,7 +210,7 @@ class Position(Scope):
     def assuming_callee_fact(self, fact: s.Fact) -> Position:
         """Return the position in a callee whose `where` states a fact, which all processors that reach it satisfy."""
         if self.average is not None and self.average.given:
-            return replace(self, average=self.average.add_known_condition(fact, self))
+            return replace(self, average=self.average.with_known_condition(fact, self))
         return assume_facts(self, fact)
 
     @property
@@ -257,7 +257,7 @@ class Position(Scope):
         """Test whether a value has coordinates of the processor in it, rather than sizes alone."""
         return any(name in value.names for name, _ in self.ranged)
 
-    def bound_from_above(self, amount: Amount, span: Span) -> Amount:
+    def bound_amount_above(self, amount: Amount, span: Span) -> Amount:
         """Bound an amount from above over all processors; an amount without coordinates is returned unchanged."""
         if isinstance(amount, UnknownAmount) or not self.depends_on_coordinates(amount.upper):
             return amount
@@ -288,26 +288,26 @@ class Position(Scope):
         uppers = [end for end in bounds.upper if not self.depends_on_coordinates(end)]
         return (lowers or [ZERO])[-1], (uppers or [extent - 1])[-1]
 
-    def bound_over_processors(self, amount: Amount, span: Span, what: str = "it") -> Amount:
+    def bound_amount_over_processors(self, amount: Amount, span: Span, what: str = "it") -> Amount:
         """Bound an amount over all processors, or bound its mean; unknown if no bound is free of the coordinates.
 
         `what` names the amount in the reason.
         """
         if self.average is not None:
-            return self._bound_mean(amount, self.average.indicator)
-        bound = self.bound_from_above(amount, span)
+            return self._bound_mean_below(amount, self.average.indicator)
+        bound = self.bound_amount_above(amount, span)
         if isinstance(bound, KnownAmount) and self.depends_on_coordinates(bound.upper):
             return UnknownAmount(f"no bound on {what} holds for all processors", span)
         return bound
 
-    def bound_indicator_anywhere(self, taken: Poly, span: Span) -> Poly:
+    def bound_indicator_anywhere_above(self, taken: Poly, span: Span) -> Poly:
         """Bound an indicator from above over all processors: by 1, or by less if that is proved with little effort."""
         most = None
         with suppress(OutOfBudgetError), limit_effort(MAX_IMPOSSIBILITY_PRODUCTS):
             most = self.find_upper_bound(taken, span)
         return most if most is not None and self.facts.nonnegative(1 - most) else ONE
 
-    def _bound_mean(self, amount: Amount, weight: Poly) -> Amount:
+    def _bound_mean_below(self, amount: Amount, weight: Poly) -> Amount:
         if isinstance(amount, UnknownAmount):
             return ZERO_AMOUNT
         value, facts = amount.lower * weight, self.facts
@@ -325,7 +325,7 @@ class Position(Scope):
 
     def find_upper_bound(self, value: Poly, span: Span) -> Poly | None:
         """Bound a value from above by one without coordinates; None if that fails."""
-        bound = self.bound_from_above(KnownAmount(ZERO, value), span)
+        bound = self.bound_amount_above(KnownAmount(ZERO, value), span)
         return None if isinstance(bound, UnknownAmount) or self.depends_on_coordinates(bound.upper) else bound.upper
 
 

@@ -42,7 +42,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import find_recursive_component
 from archline.language.model import Module
 from archline.records import memoised, record, replace
-from archline.recurrences.closed.levels import BoundingForms, bound_by_levels
+from archline.recurrences.closed.levels import BoundingForms, bound_function_by_levels
 from archline.recurrences.evaluate import ValueTable
 from archline.recurrences.exact.base_cases import always_terminates
 from archline.recurrences.model import IntegerRecurrence, SizeFunction
@@ -191,9 +191,9 @@ class GridRecursions:
         if len(find_recursive_component(self._module, callee)) > 1:
             reason = UnknownAmount("the costs of mutual recursion on a grid are not derived", at.span)
             return dict.fromkeys(metrics, reason)
-        return {metric: self._bound_at_call(callee, metric, corner, values, at) for metric in metrics}
+        return {metric: self._bound_cost_at_call(callee, metric, corner, values, at) for metric in metrics}
 
-    def _bound_at_call(
+    def _bound_cost_at_call(
         self, callee: s.Algorithm, metric: str, corner: Corner, values: Mapping[str, Poly], at: s.Node
     ) -> Amount:
         bound = self.bound(callee, metric, None)
@@ -313,10 +313,10 @@ class GridRecursions:
     @memoised
     def _closed_form(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> BoundingForms | UnknownAmount:
         function = self.build_recurrence(algorithm, metric, corner)
-        return function if isinstance(function, UnknownAmount) else bound_by_levels(function)
+        return function if isinstance(function, UnknownAmount) else bound_function_by_levels(function)
 
     # Results
-    def add_recurrence(self, cost: Cost, algorithm: s.Algorithm, more: Poly) -> Cost:
+    def cost_with_recurrence(self, cost: Cost, algorithm: s.Algorithm, more: Poly) -> Cost:
         """Add the recurrences of a recursive algorithm to a cost, for values at sizes and for growth.
 
         `more` is the cost that only the outermost call adds.

@@ -108,17 +108,21 @@ def _count_side(module: Module, side: _ExchangeSide, longest: Poly | None) -> Am
     for prefix, moved in zip(("", "node_"), _movement_indicators(side), strict=True):
         sent = ZERO_AMOUNT if side.buffer is None else scale_amount(words, moved)
         # The indicator of the condition is multiplied last, as facts under the condition would simplify it to 1.
-        result[f"{prefix}words"] = scale_amount(when, _bound_over_processors(sent, side))
-        result[f"{prefix}messages"] = scale_amount(when, _bound_over_processors(scale_amount(messages, moved), side))
+        result[f"{prefix}words"] = scale_amount(when, _bound_amount_over_processors(sent, side))
+        result[f"{prefix}messages"] = scale_amount(
+            when, _bound_amount_over_processors(scale_amount(messages, moved), side)
+        )
     return result
 
 
-def _bound_over_processors(amount: Amount, side: _ExchangeSide) -> Amount:
+def _bound_amount_over_processors(amount: Amount, side: _ExchangeSide) -> Amount:
     """Bound the words or messages that processors send, or receive, where the condition holds, over all processors."""
     inside, span = side.position_with_facts, side.clause.span
     if inside.average is not None:
-        return side.where.bound_over_processors(amount, span)
-    return inside.bound_over_processors(_simplify_amount(amount, inside.facts), span, "the words of this exchange")
+        return side.where.bound_amount_over_processors(amount, span)
+    return inside.bound_amount_over_processors(
+        _simplify_amount(amount, inside.facts), span, "the words of this exchange"
+    )
 
 
 def _simplify_amount(amount: Amount, facts: Facts) -> Amount:
@@ -210,7 +214,7 @@ def _condition_bounds(condition: s.Expr | None, place: Position) -> KnownAmount:
     indicator = place.bound_indicator(condition)
     if not place.depends_on_coordinates(indicator.upper):
         return indicator if not place.depends_on_coordinates(indicator.lower) else KnownAmount(ZERO, indicator.upper)
-    return KnownAmount(ZERO, place.bound_indicator_anywhere(indicator.upper, condition.span))
+    return KnownAmount(ZERO, place.bound_indicator_anywhere_above(indicator.upper, condition.span))
 
 
 def _clamp_words(words: Amount, facts: Facts) -> Amount:

@@ -48,7 +48,12 @@ from archline.ir.conditions import is_summable
 from archline.ir.ranges import IterationRange
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
-from archline.language.call_graph import find_reachable, find_recursive_component, iterate_callees, list_declared_costs
+from archline.language.call_graph import (
+    find_reachable,
+    find_recursive_component,
+    iterate_callees,
+    iterate_declared_costs,
+)
 from archline.language.metrics import TEST
 from archline.language.model import Module
 from archline.language.visitor import StatementVisitor
@@ -258,7 +263,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             for callee in iterate_callees(module, statements)
             for inner in (callee, *find_reachable(module, callee))
         }
-        return any(True for _ in list_declared_costs(module, (statements, *(callee.body for callee in callees))))
+        return any(True for _ in iterate_declared_costs(module, (statements, *(callee.body for callee in callees))))
 
     def _stretch_amounts(self, tally: Tally, statements: tuple[s.Stmt, ...]) -> dict[str, Amount]:
         """Return the costs of a stretch by metric, from its tally."""
@@ -299,7 +304,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         )
 
     def _max_over_processors(self, spent: PathCosts, at: s.Node, place: Position) -> PathCosts:
-        return spent.map(lambda amount: place.bound_over_processors(amount, at.span))
+        return spent.map(lambda amount: place.bound_amount_over_processors(amount, at.span))
 
     def _may_communicate(self, statement: s.Stmt) -> bool:
         invoked = (self._grid_callee(invoke.call) for invoke in s.find_nodes(statement, s.Invoke))
@@ -474,8 +479,8 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         if place.average is not None:
             return arm.then(second)
         if place.ranged:
-            possible = KnownAmount(ZERO, place.bound_indicator_anywhere(holding.upper, at.span))
-            elsewhere = KnownAmount(ZERO, place.bound_indicator_anywhere(1 - holding.lower, at.span))
+            possible = KnownAmount(ZERO, place.bound_indicator_anywhere_above(holding.upper, at.span))
+            elsewhere = KnownAmount(ZERO, place.bound_indicator_anywhere_above(1 - holding.lower, at.span))
             arm = arm.map(lambda amount: scale_amount(_upper_amount(amount, facts), possible))
             return arm.then(second.map(lambda amount: scale_amount(_upper_amount(amount, facts), elsewhere)))
 

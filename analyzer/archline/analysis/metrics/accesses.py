@@ -30,7 +30,7 @@ from archline.ir.places import read_array_type, split_signed_terms
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.ir.tree import require_traceable
 from archline.language import syntax as s
-from archline.language.call_graph import find_recursive_component, has_recursion, list_local_arrays
+from archline.language.call_graph import find_recursive_component, has_recursion, iterate_local_arrays
 from archline.language.metrics import METRICS
 from archline.language.model import Module
 from archline.records import memoised, record
@@ -257,7 +257,7 @@ class StreamedWordModel(WordModel):
         target = self._module.targets.get(call)
         if not isinstance(target, s.Algorithm) or target.result is not None or has_recursion(self._module, target):
             return None
-        if any(list_local_arrays(self._module, target)):
+        if any(iterate_local_arrays(self._module, target)):
             return None
         total = 0
         for argument in filter(self._module.is_view, call.arguments):
@@ -311,7 +311,7 @@ class StreamedWordModel(WordModel):
 
         `around` is the outer loop, if the advance along a row continues through all its iterations.
         """
-        changing = s.find_set_names(around or loop)
+        changing = s.find_assigned_names(around or loop)
         inner = (child for child in loop.body if isinstance(child, s.Loop))
         parts = (
             *_always_evaluated(loop.body),
@@ -358,7 +358,7 @@ class LocalArrayWordModel(WordModel):
                 case s.Local(type=s.ArrayType() as type_) if statement not in before:
                     self._at[statement] = [type_]
                 case s.Loop() | s.While():
-                    changing = s.find_set_names(statement)
+                    changing = s.find_assigned_names(statement)
                     declared = s.find_nodes(statement.body, s.Local)
                     arrays = {local: local.type for local in declared if isinstance(local.type, s.ArrayType)}
                     fixed = {local: of for local, of in arrays.items() if changing.isdisjoint(s.names(of.shape))}
@@ -389,7 +389,7 @@ def find_contiguous_arrays(module: Module, reached: Sequence[s.Algorithm]) -> Co
 
     The first algorithm, which no other one calls, is given whole arrays.
     """
-    dense = {algo: frozenset(_list_row_major_arrays(algo)) for algo in reached}
+    dense = {algo: frozenset(_iterate_row_major_arrays(algo)) for algo in reached}
     while True:
         strided = {
             (target, parameter.name)
@@ -419,7 +419,7 @@ def has_contiguous_rows(view: s.Expr, names: frozenset[str]) -> bool:
             return False
 
 
-def _list_row_major_arrays(algorithm: s.Algorithm) -> Iterator[str]:
+def _iterate_row_major_arrays(algorithm: s.Algorithm) -> Iterator[str]:
     """Yield the parameters and local arrays of an algorithm that are stored by rows."""
     for node in (*algorithm.parameters, *s.nodes(algorithm.body)):
         if isinstance(node, s.Parameter | s.Local) and _has_contiguous_layout(node.type):

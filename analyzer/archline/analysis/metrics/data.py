@@ -36,7 +36,7 @@ def bind_assumed_integers(
     """
     # Integers of this block that no later statement assigns.
     integers = {statement.integer for statement in before if statement.integer}
-    settled = integers - s.find_set_names(tuple(rest)).union(MACHINE_SYMBOLS)
+    settled = integers - s.find_assigned_names(tuple(rest)).union(MACHINE_SYMBOLS)
     names = sorted(name for name in settled & s.names(facts) if name not in scope.values)
     for name in names:
         scope = scope.with_value(name, Poly.symbol(name)).with_facts(scope.facts.with_symbol(name))
@@ -183,7 +183,10 @@ def _bound_amount_without_kinds(kinds: _AtomKinds, amount: Amount, facts: Facts,
     """Bound an amount without atoms of given kinds; unknown without an upper bound, with `what` in the reason."""
     if isinstance(amount, UnknownAmount):
         return amount
-    lower, upper = bound_without(kinds, amount.lower, facts, False), bound_without(kinds, amount.upper, facts, True)
+    lower, upper = (
+        bound_value_without_kinds(kinds, amount.lower, facts, False),
+        bound_value_without_kinds(kinds, amount.upper, facts, True),
+    )
     if upper is None:
         return UnknownAmount(f"it depends on {what}", node.span)
     if lower is amount.lower and upper is amount.upper:
@@ -191,7 +194,7 @@ def _bound_amount_without_kinds(kinds: _AtomKinds, amount: Amount, facts: Facts,
     return KnownAmount(ZERO if lower is None else facts.positive_part(lower), upper)
 
 
-def bound_without(kinds: _AtomKinds, value: Poly, facts: Facts, upper: bool) -> Poly | None:
+def bound_value_without_kinds(kinds: _AtomKinds, value: Poly, facts: Facts, upper: bool) -> Poly | None:
     """Bound a value without atoms of given kinds, from above or below; None if no bound is found."""
 
     def first_atom(value: Poly) -> Atom | None:

@@ -21,13 +21,13 @@ from archline.ir.declarations import declared_scope, read_index_properties
 from archline.language import syntax as s
 from archline.language.call_graph import traverse_reachable
 from archline.records import memoised, replace
-from archline.recurrences.closed.levels import bound_by_levels
+from archline.recurrences.closed.levels import bound_function_by_levels
 from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact import indexed
 from archline.recurrences.exact.at_call import (
     NotComparableError,
-    bound_at_foreign_call,
-    find_symbol_values_in_call,
+    bound_below_at_foreign_call,
+    compute_symbol_values_in_call,
     replace_halvings_by_logs,
 )
 from archline.recurrences.exact.base_cases import (
@@ -42,7 +42,12 @@ from archline.recurrences.exact.constraints import InductionProof, ProvedBound
 from archline.recurrences.exact.explain import explain_recurrence
 from archline.recurrences.exact.indexed import LengthRecurrence, reduce_to_length
 from archline.recurrences.exact.leaves import remove_leaf_counts
-from archline.recurrences.exact.search import SearchInputs, bound_by_components, search_bound, search_exact_form
+from archline.recurrences.exact.search import (
+    SearchInputs,
+    bound_functions_by_component,
+    search_bound,
+    search_exact_form,
+)
 from archline.recurrences.exact.transitions import ForeignBounds
 from archline.recurrences.model import (
     BoundSide,
@@ -168,7 +173,7 @@ class RecursionSolver:
         if key not in self._alike:
             try:
                 with limit_effort(MAX_EFFORT, own=True):
-                    self._alike[key] = self._solve_by_lengths_or_indices(algorithm, metric)
+                    self._alike[key] = self._solve_metric_by_length_or_index(algorithm, metric)
             except (TooComplexError, NotComparableError, EvaluationError, OverflowError) as problem:
                 reason = str(problem) or "the sizes of its calls cannot be compared with its own"
                 self._alike[key] = MetricSolution(
@@ -259,7 +264,7 @@ class RecursionSolver:
             if form is None or (side is BoundSide.EXACT and not self._is_exact(function, metric)):
                 needed = "closed form" if side is BoundSide.EXACT else "bound"
                 raise TooComplexError(f"no {needed} of `{function.algorithm.name}`, which it calls, was found")
-            sizes = find_symbol_values_in_call(function, arguments)
+            sizes = compute_symbol_values_in_call(function, arguments)
             if side is not BoundSide.EXACT:
                 form = transform_inside_clamp(form, partial(remove_leaf_counts, upper=side is BoundSide.UPPER))
             if facts.powers and side is not BoundSide.EXACT:
@@ -271,7 +276,7 @@ class RecursionSolver:
                 form = self._find_bound_without_maxima(function, metric, side is BoundSide.UPPER, form)
             elif side is BoundSide.LOWER:
                 # Few proofs succeed for the form itself at halves that are rounded up.
-                return facts.simplify(bound_at_foreign_call(form, function.facts, sizes, facts))
+                return facts.simplify(bound_below_at_foreign_call(form, function.facts, sizes, facts))
             return facts.simplify(form.substitute(sizes))
 
         return bound_at_call
@@ -314,14 +319,14 @@ class RecursionSolver:
             self._exact[function.name] = None if inputs.values is None else search_exact_form(function, inputs)
         return self._exact[function.name] or search_bound(function, upper, inputs)
 
-    def _solve_by_lengths_or_indices(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
+    def _solve_metric_by_length_or_index(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
         extracted = self.extract_systems(algorithm)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
         assert lower is not None
         assert upper is not None
         least, most = self._length_recurrence(lower), self._length_recurrence(upper)
         if least.indices is None or most.indices is None:
-            by_indices = self._solve_by_indices(metric, upper)
+            by_indices = self._solve_metric_by_indices(metric, upper)
             if by_indices is not None:
                 return by_indices
             least, most = LengthRecurrence(lower), LengthRecurrence(upper)
@@ -346,7 +351,7 @@ class RecursionSolver:
         by_layers = self._bound_groups_of_cases(lower, upper, metric, (low, high)) if most.indices is None else None
         if by_layers is not None:
             return by_layers
-        top = self._limiting_bound(algorithm, metric) if high is None else high.value
+        top = self._limiting_upper_bound(algorithm, metric) if high is None else high.value
         if top is None:
             reason = f"no closed form or bound of the recursion of `{algorithm.name}` was found"
             return by_levels or MetricSolution(UnknownAmount(append_failures(reason), algorithm.span))
@@ -371,7 +376,7 @@ class RecursionSolver:
 
         The bounds are of `least` and `most`. None if the calls do not, or if no upper bound is found.
         """
-        below, above = bound_by_levels(least.function), bound_by_levels(most.function)
+        below, above = bound_function_by_levels(least.function), bound_function_by_levels(most.function)
         if above.upper is None:
             return None
         low, high = (
@@ -396,7 +401,7 @@ class RecursionSolver:
         inputs = self._search_inputs(metric, most)
         if inputs.values is None or all(bound is not None and bound.steady for bound in known):
             return None
-        components = bound_by_components(least, most, known, inputs)
+        components = bound_functions_by_component(least, most, known, inputs)
         if components is None:
             return None
         self._inside[least.name, False], self._inside[most.name, True] = components.least, components.most
@@ -411,7 +416,7 @@ class RecursionSolver:
         )
         return replace(solution_by_regimes(components.least, components.most, low, high), proofs=proofs)
 
-    def _solve_by_indices(self, metric: str, function: SizeFunction) -> MetricSolution | None:
+    def _solve_metric_by_indices(self, metric: str, function: SizeFunction) -> MetricSolution | None:
         """Solve a recursion by its index parameters; None if it has none or no form is found."""
         if len(function.parameters) == len(function.least) or not self.extract_systems(function.algorithm).exact(
             metric
@@ -433,7 +438,7 @@ class RecursionSolver:
             proofs = InductionProof(">=", low, reason=reason), InductionProof("<=", high, reason=reason)
         return MetricSolution(amount_in_sizes(function.facts, low, high), proofs=proofs)
 
-    def _limiting_bound(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
+    def _limiting_upper_bound(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
         """Bound a metric by another one: flops and span are at most the work, unless span is declared.
 
         None if no metric bounds it in this algorithm, or if the amount of that one is unknown.

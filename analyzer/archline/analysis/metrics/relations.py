@@ -24,7 +24,7 @@ from archline.analysis.bounds import Bound, Piece, build_piece
 from archline.analysis.cost import Cost, Costs, enclose_cost
 from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.language import syntax as s
-from archline.language.call_graph import find_reachable, list_declared_costs
+from archline.language.call_graph import find_reachable, iterate_declared_costs
 from archline.language.metrics import METRICS
 from archline.language.model import Module
 from archline.records import record, replace
@@ -36,9 +36,9 @@ def relate_costs(costs: Costs, module: Module, algorithm: s.Algorithm, facts: Fa
     for name, cost in costs.metrics.items():
         limit = METRICS[name].at_most
         if limit is not None and limit in costs.metrics and not may_exceed(name, module, algorithm):
-            metrics[name] = _bound_above(cost, costs[limit], facts)
-            metrics[limit] = _bound_below(metrics[limit], cost, facts)
-    kinds = {kind: _bound_above(cost, metrics["flops"], facts) for kind, cost in costs.flops_by_kind.items()}
+            metrics[name] = _bound_cost_above(cost, costs[limit], facts)
+            metrics[limit] = _bound_cost_below(metrics[limit], cost, facts)
+    kinds = {kind: _bound_cost_above(cost, metrics["flops"], facts) for kind, cost in costs.flops_by_kind.items()}
     return replace(costs, metrics=metrics, flops_by_kind=kinds)
 
 
@@ -48,10 +48,10 @@ def may_exceed(metric: str, module: Module, algorithm: s.Algorithm) -> bool:
     if definition is None or definition.at_most in definition.within:
         return False
     bodies = tuple(called.body for called in (algorithm, *find_reachable(module, algorithm)))
-    return any(declared == metric for _, _, declared in list_declared_costs(module, bodies))
+    return any(declared == metric for _, _, declared in iterate_declared_costs(module, bodies))
 
 
-def _bound_above(cost: Cost, limit: Cost, facts: Facts) -> Cost:
+def _bound_cost_above(cost: Cost, limit: Cost, facts: Facts) -> Cost:
     """Bound a cost from above by `limit`, which it never exceeds: at sizes, and in its form if proved smaller."""
     if cost.exact or cost.upper is None or limit.upper is None:
         return cost
@@ -59,7 +59,7 @@ def _bound_above(cost: Cost, limit: Cost, facts: Facts) -> Cost:
     return _mark_exact(replace(cost, upper=upper, at_most=(*cost.at_most, limit)))
 
 
-def _bound_below(cost: Cost, limit: Cost, facts: Facts) -> Cost:
+def _bound_cost_below(cost: Cost, limit: Cost, facts: Facts) -> Cost:
     """Bound a cost from below by `limit`, which never exceeds it: at sizes, and in its form if proved larger."""
     if cost.exact or cost.lower is None or limit.lower is None:
         return cost

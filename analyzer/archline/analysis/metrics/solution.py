@@ -12,7 +12,7 @@ from archline.analysis.cost import IntervalAt
 from archline.ir.amounts import Amount, KnownAmount, map_bounds
 from archline.records import field, record
 from archline.recurrences.exact.constraints import InductionProof
-from archline.recurrences.model import Decision, Equation, SizeFunction, find_case_conditions
+from archline.recurrences.model import Decision, Equation, SizeFunction, list_case_conditions
 
 
 @record(eq=False)
@@ -53,7 +53,7 @@ def solution_by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, up
         return build_piece(region, values.lower, values.upper, "recurrence")
 
     pieces = [
-        build(indicator, (a.facts,), a.value, b.value, partial(find_case_conditions, a.decisions, skipped))
+        build(indicator, (a.facts,), a.value, b.value, partial(list_case_conditions, a.decisions, skipped))
         for indicator, (a, b) in zip(indicators, ends, strict=True)
     ]
     pieces.append(build(rest, tuple(equation.facts for equation in recursive), lower, upper))

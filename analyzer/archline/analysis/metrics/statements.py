@@ -36,11 +36,11 @@ from archline.ir.declarations import declared_scope
 from archline.ir.max_plus import MaxPlusMap
 from archline.ir.ranges import (
     IterationRange,
+    bound_amount_over_loop,
     bound_data_range,
     bound_extent,
     bound_fork_depth,
     bound_integer,
-    bound_over_loop,
     compose_iterations,
     evaluate_extent,
     fork_depth,
@@ -411,7 +411,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         body, children = self.block(loop.body, scope)
 
         def without_variable(amount: Amount) -> Amount:
-            return bound_over_loop(amount, loop, scope.facts)
+            return bound_amount_over_loop(amount, loop, scope.facts)
 
         def free_path(path: MaxPlusMap) -> MaxPlusMap:
             finish = without_variable(path.finish)

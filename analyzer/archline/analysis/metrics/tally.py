@@ -83,8 +83,8 @@ class Tally:
         of_paths: Callable[[MaxPlusMap, MaxPlusMap], MaxPlusMap],
     ) -> Tally:
         return Tally(
-            _combine_by_name(self.sums, second.sums, ZERO_AMOUNT, of_sums),
-            _combine_by_name(self.paths, second.paths, IDENTITY_MAP, of_paths),
+            _combine_mappings_by_name(self.sums, second.sums, ZERO_AMOUNT, of_sums),
+            _combine_mappings_by_name(self.paths, second.paths, IDENTITY_MAP, of_paths),
             self.gap or second.gap,
             self.declared | second.declared,
         )
@@ -135,7 +135,7 @@ class Tally:
 FREE = Tally()
 
 
-def _combine_by_name(
+def _combine_mappings_by_name(
     left: Mapping[str, T], right: Mapping[str, T], nothing: T, function: Callable[[T, T], T]
 ) -> Mapping[str, T]:
     """Apply a function to the values of both mappings, by name."""

@@ -18,7 +18,7 @@ f < 1 + (1 - 1/m)*eps_mem/(eps_hat*I).
 
 from fractions import Fraction
 
-from archline.energy.levels import WORD_CONVERSION, add_levels
+from archline.energy.levels import WORD_CONVERSION, with_cache_levels
 from archline.energy.model import Figure, Model, Option
 
 _BY_KIND = "eps_add*additions + eps_mul*multiplications + eps_div*divisions + eps_flop*other_flops"
@@ -87,7 +87,7 @@ MODEL = Model(
             convention="each level is one ideal cache, of the capacity of one of its caches, in the serial order; its "
             "bandwidth is that of all its caches; L1 also serves what registers would; as several caches of a level "
             "have more room than one, the time is not a lower bound",
-            completed=add_levels,
+            completed=with_cache_levels,
             without=("cache",),
         ),
         "tdp": Option(

@@ -65,17 +65,19 @@ class BoxSpace:
     named: Callable[[Boxes], Mapping[str, BoundsOverBoxes]]
     sharp: bool
 
-    def bound_boxes(self, problem: EnergyProblem, rows: Points) -> tuple[Array, Any]:
+    def bound_boxes_from_below(self, problem: EnergyProblem, rows: Points) -> tuple[Array, Any]:
         """Return a lower bound on the objective in each box, and which constraints may hold at some point of it."""
         starts = range(0, count_points(rows), CHUNK)
-        parts = [self._find_bounds(problem, _select_rows(rows, slice(start, start + CHUNK))) for start in starts]
+        parts = [
+            self._bound_chunk_from_below(problem, _select_rows(rows, slice(start, start + CHUNK))) for start in starts
+        ]
         return np.concatenate([low for low, _ in parts]), np.concatenate([fits for _, fits in parts], axis=1)
 
-    def _find_bounds(self, problem: EnergyProblem, rows: Points) -> tuple[Array, Any]:
+    def _bound_chunk_from_below(self, problem: EnergyProblem, rows: Points) -> tuple[Array, Any]:
         wide = [variable.name for variable in self.variables if variable.name + FROM in rows]
         wide += [name for name, (low, high) in self.held.items() if low != high]
         boxes = self._make_boxes(rows, wide)
-        objective, sides = problem.select_necessary(self.sharp)
+        objective, sides = problem.select_necessary_ends(self.sharp)
         low, _ = boxes.bound_formula(lambda part: _enclose_formula(objective, part, self.named(part)))
         fits = np.ones((len(sides), count_points(rows)), bool)
         for index, (left, right) in enumerate(sides):
@@ -208,7 +210,7 @@ class BoxSearch:
         self._free = find_free_variables(wide, self.space.facts, [*(names - {*self._wide}), *self.space.held])
         rows, bounds = self._prune_boxes(start)
         while count_points(rows) and self.count < MAX_EXAMINED and not is_out_of_time():
-            keep = bounds < self._find_threshold(-MIN_IMPROVEMENT)
+            keep = bounds < self._compute_threshold(-MIN_IMPROVEMENT)
             self.least = min(self.least, bounds[~keep].min(initial=np.inf))
             order = np.argsort(bounds[keep], kind="stable")
             rows, bounds = _select_rows(rows, keep), bounds[keep][order]
@@ -228,7 +230,7 @@ class BoxSearch:
                 )
                 <= MAX_EVALUATED
             )
-            self._evaluate(
+            self._evaluate_points(
                 _select_rows(chosen, is_small)
                 if is_small.any()
                 else self._shrink_boxes(
@@ -245,7 +247,7 @@ class BoxSearch:
         assert candidates is not None
         return replace(candidates.best(self.least), points=self.count)
 
-    def _find_threshold(self, share: float) -> float:
+    def _compute_threshold(self, share: float) -> float:
         """Return the value that is a share above the best value, or below it if the share is negative."""
         return self.best + share * abs(self.best) if self.best < np.inf else np.inf
 
@@ -254,7 +256,7 @@ class BoxSearch:
         points = _join_rows([part for part, _, _ in self.found])
         keys, feasible = (np.concatenate([part[place] for part in self.found]) for place in (1, 2))
         order = np.lexsort((keys, ~feasible))[:MAX_BEST_POINTS]
-        order = order[keys[order] <= self._find_threshold(NEAR_OPTIMUM_SHARE)]
+        order = order[keys[order] <= self._compute_threshold(NEAR_OPTIMUM_SHARE)]
         return _select_rows(points, order), keys[order], feasible[order]
 
     def _prune_boxes(self, rows: Points) -> tuple[Points, Array]:
@@ -263,7 +265,7 @@ class BoxSearch:
         if not count_points(rows):
             return rows, np.zeros(0)
         self.count += count_points(rows)
-        bounds, fits = self.space.bound_boxes(self.problem, rows)
+        bounds, fits = self.space.bound_boxes_from_below(self.problem, rows)
         keep = fits.all(axis=0) & (bounds < np.inf)
         return _select_rows(rows, keep), bounds[keep]
 
@@ -298,7 +300,7 @@ class BoxSearch:
             shrunk[name + TO] = np.minimum(high, shrunk[name + FROM] + side - 1)
         return shrunk
 
-    def _evaluate(self, rows: Points) -> None:
+    def _evaluate_points(self, rows: Points) -> None:
         wide = [variable for variable in self.space.variables if variable.name in self._wide]
         try:
             points = enumerate_points(rows, wide, self.space.facts, self.space.least)
@@ -310,7 +312,7 @@ class BoxSearch:
                 else [self._split_boxes(rows)]
             )
             for part in parts:
-                self._evaluate(part)
+                self._evaluate_points(part)
             return
         self.count += count_points(points)
         at = self.at(self.problem, points) if count_points(points) else None
@@ -318,7 +320,7 @@ class BoxSearch:
             return
         self.best = at.improve_best(self.best)
         # Points that break one constraint show whether it binds.
-        near = at.nearly_feasible & (at.key <= self._find_threshold(NEAR_OPTIMUM_SHARE))
+        near = at.nearly_feasible & (at.key <= self._compute_threshold(NEAR_OPTIMUM_SHARE))
         if near.any():
             self.found.append((_select_rows(at.points, near), at.key[near], at.feasible[near]))
         if sum(len(keys) for _, keys, _ in self.found) > LIMIT:

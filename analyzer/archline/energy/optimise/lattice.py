@@ -64,13 +64,13 @@ def enumerate_points(
     They extend the `start` by each value of the variables in their ranges, which may differ from point to point.
     If there are too many and `wide`, variables get ranges instead of values. Raises UnlimitedSizeError, TooManyError.
     """
-    facts = [*facts, *_implied_facts(facts, variables)]
+    facts = [*facts, *_iterate_implied_facts(facts, variables)]
     points = _filter_points(
         {name: np.atleast_1d(np.asarray(value, np.int64)) for name, value in start.items()}, facts, ()
     )
     waiting = list(variables)
     while waiting:
-        pairs = [(variable, list(_value_sources(variable, facts, points.keys()))) for variable in waiting]
+        pairs = [(variable, list(_iterate_value_sources(variable, facts, points.keys()))) for variable in waiting]
         pairs.sort(key=lambda pair: _rank_variable(pair[0], pair[1], points))
         decided = tuple(points)
         for chosen, sources in pairs:
@@ -86,7 +86,7 @@ def enumerate_points(
             chosen, sources = pairs[0]
             if not wide:
                 raise TooManyError
-            points = _add_ranges(points, chosen, sources, least.get(chosen.name, 1))
+            points = _with_ranges(points, chosen, sources, least.get(chosen.name, 1))
         waiting.remove(chosen)
         points = _filter_points(points, facts, decided)
     return points if wide else {name: values for name, values in points.items() if " " not in name}
@@ -103,7 +103,9 @@ def find_free_variables(variables: Sequence[Variable], facts: Sequence[s.Fact], 
 
     def determined(names: Collection[str]) -> list[Variable]:
         return [
-            item for item in waiting if any(source.rank < RANGE_RANK for source in _value_sources(item, facts, names))
+            item
+            for item in waiting
+            if any(source.rank < RANGE_RANK for source in _iterate_value_sources(item, facts, names))
         ]
 
     while waiting:
@@ -116,7 +118,7 @@ def find_free_variables(variables: Sequence[Variable], facts: Sequence[s.Fact], 
     return chosen_names
 
 
-def _implied_facts(facts: Sequence[s.Fact], variables: Sequence[Variable]) -> Iterator[s.Fact]:
+def _iterate_implied_facts(facts: Sequence[s.Fact], variables: Sequence[Variable]) -> Iterator[s.Fact]:
     """Yield the facts that bound an expression that equals or divides a variable by the variable's largest value."""
     maxima = {variable.name: variable.high for variable in variables if variable.high is not None}
     for fact in facts:
@@ -169,7 +171,7 @@ def _extend_points(points: Points, variable: Variable, sources: Sequence[_ValueS
     values_of_row: dict[tuple[int, ...], Ints] = {}
     total = 0
     for row in dict.fromkeys(rows):
-        values_of_row[row] = _find_values(variable, sources, dict(zip(names, row, strict=True)), least)
+        values_of_row[row] = _compute_values(variable, sources, dict(zip(names, row, strict=True)), least)
         total += len(values_of_row[row])
         if total > LIMIT:
             raise TooManyError
@@ -184,10 +186,10 @@ def _extend_points(points: Points, variable: Variable, sources: Sequence[_ValueS
     return extended
 
 
-def _add_ranges(points: Points, variable: Variable, sources: Sequence[_ValueSource], least: int) -> Points:
+def _with_ranges(points: Points, variable: Variable, sources: Sequence[_ValueSource], least: int) -> Points:
     """Extend each point by the range of the variable, from `least` or above. Raises UnlimitedSizeError."""
     names, rows = _collect_rows(points, variable, sources)
-    ranges = [_find_range(variable, sources, dict(zip(names, row, strict=True)), least) for row in rows]
+    ranges = [_compute_range(variable, sources, dict(zip(names, row, strict=True)), least) for row in rows]
     if any(high is None for _, high in ranges):
         raise UnlimitedSizeError(variable.name)
     ends = np.array(ranges, np.int64).reshape(len(rows), 2)
@@ -208,22 +210,26 @@ def _name_range_ends(variable: Variable) -> set[str]:
     return {variable.name + FROM, variable.name + TO}
 
 
-def _find_range(
+def _compute_range(
     variable: Variable, sources: Sequence[_ValueSource], point: Mapping[str, int], least: int
 ) -> tuple[int, int | None]:
     """Return bounds on the values at a point, the lower one at least `least`; None for the upper one if unknown."""
     low = max(least if variable.low is None else max(least, ceil(variable.low)), point.get(variable.name + FROM, 0))
     fixed = None if variable.high is None else floor(variable.high)
     highs = [fixed, point.get(variable.name + TO)]
-    highs += [_find_largest(source.fact, variable.name, point, low) for source in sources if source.kind == "below"]
+    highs += [
+        _find_largest_valid_value(source.fact, variable.name, point, low)
+        for source in sources
+        if source.kind == "below"
+    ]
     return low, min((end for end in highs if end is not None), default=None)
 
 
-def _find_values(variable: Variable, sources: Sequence[_ValueSource], point: Mapping[str, int], least: int) -> Ints:
-    low, high = _find_range(variable, sources, point, least)
+def _compute_values(variable: Variable, sources: Sequence[_ValueSource], point: Mapping[str, int], least: int) -> Ints:
+    low, high = _compute_range(variable, sources, point, least)
     allowed: Ints | None = None
     for source in sources:
-        values = _find_fact_values(variable.name, source, point, low, high)
+        values = _compute_fact_values(variable.name, source, point, low, high)
         if values is not None:
             allowed = values if allowed is None else np.intersect1d(allowed, values)
     if allowed is not None:
@@ -235,7 +241,9 @@ def _find_values(variable: Variable, sources: Sequence[_ValueSource], point: Map
     return np.arange(low, high + 1, dtype=np.int64)
 
 
-def _value_sources(variable: Variable, facts: Sequence[s.Fact], given: Collection[str]) -> Iterator[_ValueSource]:
+def _iterate_value_sources(
+    variable: Variable, facts: Sequence[s.Fact], given: Collection[str]
+) -> Iterator[_ValueSource]:
     """Yield the facts that restrict a variable if all other names in them are known."""
     name, fixed = variable.name, set(given)
     for fact in facts:
@@ -310,7 +318,7 @@ def _is_increasing(expr: s.Expr, name: str) -> bool:
             return False
 
 
-def _find_fact_values(
+def _compute_fact_values(
     name: str, source: _ValueSource, point: Mapping[str, int], low: int, high: int | None
 ) -> Ints | None:
     """Return the values that a fact allows, at least those in a range; None if they cannot be listed.
@@ -345,7 +353,7 @@ def _find_fact_values(
         return np.zeros(0, np.int64) if source.kind == "equal" else None
 
 
-def _find_largest(fact: s.Fact, name: str, point: Mapping[str, int], low: int) -> int | None:
+def _find_largest_valid_value(fact: s.Fact, name: str, point: Mapping[str, int], low: int) -> int | None:
     """Return the largest value before a fact becomes false; below `low` if there is none, None if it is not limited."""
 
     def is_false(value: int) -> bool:

@@ -63,14 +63,14 @@ class _PointValue:
     known: ExactValues
 
 
-def bound_at_points(
+def bound_at_points_from_below(
     problem: EnergyProblem, columns: Mapping[str, Any], length: int, sharp: bool
 ) -> tuple[Array, Marks]:
     """Return lower bounds of the objective at points, and for each constraint a row that marks where it may hold.
 
     With `sharp`, which requires exact values of names, the upper ends of costs count if the problem is about these.
     """
-    objective, sides = problem.select_necessary(sharp)
+    objective, sides = problem.select_necessary_ends(sharp)
     formulas = {"objective": objective}
     for index, (left, right) in enumerate(sides):
         formulas |= {f"left {index}": left, f"right {index}": right}
@@ -114,7 +114,7 @@ class Candidates:
         """The points at which at most one constraint fails."""
         return np.asarray((~self._fit).sum(axis=0) <= 1)
 
-    def _find_value(self, place: int, indices: tuple[int, ...] | None = None) -> _PointValue | None:
+    def _evaluate_point(self, place: int, indices: tuple[int, ...] | None = None) -> _PointValue | None:
         """Return the exact value of a point; None if it has none, or one of the selected constraints fails."""
         indices = self._every if indices is None else indices
         if (place, indices) not in self._found:
@@ -142,7 +142,7 @@ class Candidates:
         for count, place in enumerate(self._order_points(self.feasible & (self.key < best))):
             if self.key[place] >= best or count == MAX_TRIED:
                 break
-            evaluated = self._find_value(place)
+            evaluated = self._evaluate_point(place)
             if evaluated is not None:
                 best = min(best, self._select_end(evaluated))
                 if self._sharp:
@@ -172,7 +172,7 @@ class Candidates:
             if cut:
                 break
             tried += 1
-            evaluated = self._find_value(place)
+            evaluated = self._evaluate_point(place)
             if evaluated is not None and (best is None or self._select_end(evaluated) < self._select_end(best)):
                 best = evaluated
             if self._sharp and best is not None:
@@ -192,10 +192,12 @@ class Candidates:
             lowest, gap = min(lowest, value - real.gap * abs(value)), max(gap, real.gap)
         near, feasible = self._make_near_selector(value), np.flatnonzero(self.feasible)
         whole = [variable.name for variable in self._problem.variables if variable.name in self.points]
-        alone = {name: self._select_along(name, best.place, near(ROUNDING_TOLERANCE)) for name in whole}
-        spans = {name: self._find_span(name, places) for name, places in alone.items()}
+        alone = {name: self._select_points_along(name, best.place, near(ROUNDING_TOLERANCE)) for name in whole}
+        spans = {name: self._compute_span(name, places) for name, places in alone.items()}
         # Of boxes only the best points are stored, and any whole number may lie between these.
-        allowed = {name: None if outside < np.inf else self._select_along(name, best.place, feasible) for name in whole}
+        allowed = {
+            name: None if outside < np.inf else self._select_points_along(name, best.place, feasible) for name in whole
+        }
         listed = {name: self._list_gapped_values(name, places, allowed[name]) for name, places in alone.items()}
         pool = None if outside < np.inf else feasible
         some_near = {name: self._list_gapped_values(name, near(NEAR_OPTIMUM_SHARE), pool) for name in whole}
@@ -210,10 +212,10 @@ class Candidates:
             gap=gap,
             variables={name: low if low == high else (low, high) for name, (low, high) in spans.items()},
             at={name: int(self.points[name][best.place]) for name in whole},
-            ranges={name: self._find_span(name, near(NEAR_OPTIMUM_SHARE)) for name in whole},
+            ranges={name: self._compute_span(name, near(NEAR_OPTIMUM_SHARE)) for name in whole},
             some={name: values for name, values in listed.items() if values},
             some_near={name: values for name, values in some_near.items() if values},
-            binding=tuple(dict.fromkeys(self._binding_constraints(value, best))),
+            binding=tuple(dict.fromkeys(self._iterate_binding_constraints(value, best))),
             points=self._length,
             estimate=best.known.estimate,
             notes=(PARTIAL_RANGES_NOTE,) if cut or outside < np.inf else (),
@@ -239,11 +241,11 @@ class Candidates:
 
         return near
 
-    def _find_span(self, name: str, places: NDArray[np.int64]) -> Span:
+    def _compute_span(self, name: str, places: NDArray[np.int64]) -> Span:
         values = self.points[name][places]
         return int(values.min()), int(values.max())
 
-    def _select_along(self, name: str, place: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _select_points_along(self, name: str, place: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Select, among `places`, the points that differ from the one at `place` at most in the variable `name`."""
         for variable in self._problem.variables:
             if variable.name != name and variable.name in self.points:
@@ -262,7 +264,7 @@ class Candidates:
             between = np.count_nonzero((allowed >= values[0]) & (allowed <= values[-1]))
         return () if between == len(values) else tuple(values.tolist())
 
-    def _binding_constraints(self, value: float, best: _PointValue) -> Iterator[str]:
+    def _iterate_binding_constraints(self, value: float, best: _PointValue) -> Iterator[str]:
         """Yield the constraints without which some point is better, and limits of ranges at which the optimum is."""
         wrong, share = (~self._fit).sum(axis=0), ROUNDING_TOLERANCE if best.known.real is None else SEARCH_TOLERANCE
         for index, constraint in enumerate(self._problem.constraints):
@@ -271,14 +273,16 @@ class Candidates:
             for count, better in enumerate(self._order_points(marks)):
                 if self.key[better] >= value - ROUNDING_TOLERANCE * abs(value) or count == MAX_TRIED:
                     break
-                evaluated = self._find_value(better, kept)
+                evaluated = self._evaluate_point(better, kept)
                 if evaluated is not None and self._select_end(evaluated) < value - share * abs(value):
                     yield constraint.text
                     break
         for variable in self._problem.variables:
             if variable.name in self.points:
                 chosen = int(self.points[variable.name][best.place])
-                yield from (f"{variable.name} {op} {chosen}" for op, end in _range_ends(variable) if end == chosen)
+                yield from (
+                    f"{variable.name} {op} {chosen}" for op, end in _iterate_range_ends(variable) if end == chosen
+                )
         yield from best.known.real.binding if best.known.real is not None else ()
 
     def _find_conflict(self) -> tuple[str, ...]:
@@ -289,13 +293,13 @@ class Candidates:
             if self._sharp:
                 return bool(marks.any())
             tried = islice(self._order_points(marks), MAX_TRIED)
-            return any(self._find_value(place, tuple(indices)) is not None for place in tried)
+            return any(self._evaluate_point(place, tuple(indices)) is not None for place in tried)
 
         left = find_minimal_conflict(self._every, is_possible)
         return tuple(dict.fromkeys(self._problem.constraints[index].text for index in left))
 
 
-def _range_ends(variable: Variable) -> Iterator[tuple[str, Fraction]]:
+def _iterate_range_ends(variable: Variable) -> Iterator[tuple[str, Fraction]]:
     if variable.low is not None:
         yield ">=", variable.low
     if variable.high is not None:

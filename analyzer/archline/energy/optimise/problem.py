@@ -70,7 +70,7 @@ class EnergyProblem:
     bounds: Mapping[str, FormulaBounds[s.Expr]] = field(hash=False)
     upper: bool = True
 
-    def select_necessary(self, sharp: bool) -> tuple[s.Expr, list[tuple[s.Expr, s.Expr]]]:
+    def select_necessary_ends(self, sharp: bool) -> tuple[s.Expr, list[tuple[s.Expr, s.Expr]]]:
         """Return the objective and the sides of each constraint: the upper bounds if `upper` and `sharp`.
 
         Else the weakest bounds: lower ones of the objective and left sides, upper ones of right sides.

@@ -29,7 +29,7 @@ CONNECTED_RANGES_NOTE = (
 def solve_over_reals(problem: p.EnergyProblem, values: Mapping[str, float]) -> p.EnergyOptimum:
     """Return the optimum over real variables; all other names have `values`. Raises ArchlineError (AL491, AL492)."""
     every = range(len(problem.constraints))
-    models = list(_signomial_programs(problem, values, every))
+    models = list(_iterate_signomial_programs(problem, values, every))
     searches = [BranchAndBound(model) for model in models]
     method = p.GEOMETRIC if all(model.convex for model in models) else p.BRANCHING
     boxes = sum(search.boxes for search in searches)
@@ -41,7 +41,9 @@ def solve_over_reals(problem: p.EnergyProblem, values: Mapping[str, float]) -> p
     if best is None:
 
         def is_feasible(kept: Sequence[int]) -> bool:
-            return any(BranchAndBound(model).bound < inf for model in _signomial_programs(problem, values, kept))
+            return any(
+                BranchAndBound(model).bound < inf for model in _iterate_signomial_programs(problem, values, kept)
+            )
 
         texts = [problem.constraints[index].text for index in find_minimal_conflict(every, is_feasible)]
         return p.EnergyOptimum(p.INFEASIBLE, method, conflict=tuple(dict.fromkeys(texts)), points=boxes)
@@ -60,19 +62,19 @@ def solve_over_reals(problem: p.EnergyProblem, values: Mapping[str, float]) -> p
         variables=variables,
         at=at,
         ranges=answer.ranges(value, zip(models, searches, strict=True)) if closed else {},
-        binding=tuple(answer.binding_texts()),
+        binding=tuple(answer.iterate_binding_texts()),
         closed_form=answer.closed_forms(values, at) if closed else {},
         points=boxes,
         notes=() if models[place].convex or not closed else (CONNECTED_RANGES_NOTE,),
     )
 
 
-def _signomial_programs(
+def _iterate_signomial_programs(
     problem: p.EnergyProblem, values: Mapping[str, float], kept: Sequence[int]
 ) -> Iterator[SignomialProgram]:
     """Yield a program for each choice of the arguments of max and min; the best of their optima is the answer."""
     integers = [index for index, item in enumerate(problem.variables) if item.integer]
-    low, high = (np.array(ends) for ends in zip(*map(_find_log_range, problem.variables), strict=True))
+    low, high = (np.array(ends) for ends in zip(*map(_compute_log_range, problem.variables), strict=True))
     low[integers] = np.log(np.ceil(np.exp(np.maximum(low[integers], 0)) * (1 - FEASIBILITY_TOLERANCE)))
 
     def read(reader: SignomialDomain) -> list[Sum]:
@@ -102,13 +104,13 @@ def _signomial_programs(
         )
 
 
-def _find_range(variable: p.Variable) -> tuple[float | None, float | None]:
+def _convert_range_to_floats(variable: p.Variable) -> tuple[float | None, float | None]:
     low, high = (None if end is None else float(end) for end in (variable.low, variable.high))
     return (1.0 if low is None and variable.name == "P" else low), high
 
 
-def _find_log_range(variable: p.Variable) -> tuple[float, float]:
-    low, high = _find_range(variable)
+def _compute_log_range(variable: p.Variable) -> tuple[float, float]:
+    low, high = _convert_range_to_floats(variable)
     return log(low) if low else -MAX_LOGARITHM, MAX_LOGARITHM if high is None else log(high or exp(-MAX_LOGARITHM))
 
 
@@ -133,14 +135,14 @@ class _Solution:
     def _convert_value(self, index: int, y: float) -> p.Number:
         """Return the value of a variable, clipped to its range, which rounding may leave."""
         variable = self.problem.variables[index]
-        low, high = _find_range(variable)
+        low, high = _convert_range_to_floats(variable)
         value = min(max(float(f"{exp(min(y, 700)):.14g}"), low or 0.0), inf if high is None else high)
         return round(value) if variable.integer else value
 
     def require_bounded(self) -> None:
         """Raise ArchlineError (AL491) if the optimum is at the limit of a variable that has no range."""
         for index, variable in enumerate(self.problem.variables):
-            (low, high), y = _find_range(variable), self.best.y[index]
+            (low, high), y = _convert_range_to_floats(variable), self.best.y[index]
             if index not in self.free and (
                 (low is None and y <= 1 - MAX_LOGARITHM) or (high is None and y >= MAX_LOGARITHM - 1)
             ):
@@ -155,7 +157,7 @@ class _Solution:
         for index in self.free:
             low, high = y.copy(), y.copy()
             low[index], high[index] = self.model.low[index], self.model.high[index]
-            first, last = _find_span(self.model, index, y, low, high)
+            first, last = _find_reachable_log_range(self.model, index, y, low, high)
             if last - first > SOLVER_TOLERANCE:
                 y[index], spans[index] = (first + last) / 2, self._convert_span(index, first, last)
         at = {
@@ -170,7 +172,7 @@ class _Solution:
             if search.best is not None and search.value <= limit:
                 near = model.compare_objective(limit - model.constant)
                 for index, ends in enumerate(spans):
-                    ends += _find_span(model, index, search.best.y, model.low, model.high, near)
+                    ends += _find_reachable_log_range(model, index, search.best.y, model.low, model.high, near)
         numbers = [self._convert_span(index, min(ends), max(ends)) for index, ends in enumerate(spans)]
         return {variable.name: span for variable, span in zip(self.problem.variables, numbers, strict=True)}
 
@@ -198,17 +200,17 @@ class _Solution:
         weights = zip(self.model.origins, self.best.weights[1:], strict=True)
         return [origin for origin, weight in weights if origin >= 0 and weight > MIN_MULTIPLIER]
 
-    def binding_texts(self) -> Iterator[str]:
+    def iterate_binding_texts(self) -> Iterator[str]:
         yield from dict.fromkeys(self.problem.constraints[index].text for index in self._binding_indices)
         for index, variable in enumerate(self.problem.variables):
-            (low, high), y, slope = _find_range(variable), self.best.y[index], self.best.slopes[index]
+            (low, high), y, slope = _convert_range_to_floats(variable), self.best.y[index], self.best.slopes[index]
             if low is not None and y <= self.model.low[index] + SOLVER_TOLERANCE and slope > MIN_MULTIPLIER:
                 yield f"{variable.name} >= {low:.12g}"
             if high is not None and y >= self.model.high[index] - SOLVER_TOLERANCE and slope < -MIN_MULTIPLIER:
                 yield f"{variable.name} <= {high:.12g}"
 
 
-def _find_span(
+def _find_reachable_log_range(
     model: SignomialProgram, index: int, y: Vector, low: Vector, high: Vector, *more: Pair
 ) -> tuple[float, float]:
     """Return the smallest and largest logarithm of a variable that a search reaches from a feasible point."""

@@ -51,7 +51,7 @@ def split_by_sign(terms: Sum) -> tuple[Sum, Sum]:
     return {k: value for k, value in terms.items() if value > 0}, {k: -value for k, value in terms.items() if value < 0}
 
 
-def find_constant(terms: Sum) -> float | None:
+def get_constant(terms: Sum) -> float | None:
     """Return the value of a sum in which nothing varies, else None."""
     return terms.get((), 0.0) if terms.keys() <= {()} else None
 
@@ -90,19 +90,19 @@ class SignomialDomain:
             case "*":
                 return self._multiply(left, right, expr)
             case "/":
-                return self._multiply(left, self._raise_to_power(right, -1.0, expr), expr)
+                return self._multiply(left, self._compute_power(right, -1.0, expr), expr)
             case _:
-                exponent = find_constant(right)
+                exponent = get_constant(right)
                 if exponent is None:
                     raise _make_form_error(expr, "its exponent varies")
-                return self._raise_to_power(left, exponent, expr)
+                return self._compute_power(left, exponent, expr)
 
     def _multiply(self, first: Sum, second: Sum, expr: s.Expr) -> Sum:
         if len(first) * len(second) > MAX_TERMS:
             raise _make_form_error(expr, "it has too many terms")
         return multiply_sums(first, second)
 
-    def _raise_to_power(self, base: Sum, exponent: float, expr: s.Expr) -> Sum:
+    def _compute_power(self, base: Sum, exponent: float, expr: s.Expr) -> Sum:
         signed, is_integer = min(base.values(), default=0.0) < 0, exponent == int(exponent)
         if is_integer and 0 <= exponent <= (MAX_SIGNED_POWER if signed else MAX_POWER):
             return reduce(lambda first, second: self._multiply(first, second, expr), [base] * int(exponent), ONE)
@@ -120,11 +120,11 @@ class SignomialDomain:
         return multiply_sums({(): scale**exponent}, shared, exponent)
 
     def call(self, function: str, values: Sequence[Sum], expr: s.Call) -> Sum:
-        constants = [value for value in map(find_constant, values) if value is not None]
+        constants = [value for value in map(get_constant, values) if value is not None]
         if len(constants) == len(values):
             return _make_constant(_FUNCTIONS[function](*constants))
         if function == "sqrt":
-            return self._raise_to_power(values[0], 0.5, expr)
+            return self._compute_power(values[0], 0.5, expr)
         if function not in ("max", "min"):
             raise _make_form_error(expr, f"it has `{function}` of a variable")
         every = {frozenset(item.items()): item for item in values}

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from archline.algebra.evaluate.boxes import BoundsOverBoxes, Boxes
 from archline.analysis.vectorised import lower_at, upper_at
 from archline.costs import rules
-from archline.costs.sizes import Given, from_python, report_wrong_value, require_known_names
+from archline.costs.sizes import Given, convert_python_values, diagnose_wrong_value, require_known_names
 from archline.energy import arrays
 from archline.energy import rules as energy_rules
-from archline.energy.answers import answer_notes, apply_to_subject, derive_numeric, model_choice_notes
+from archline.energy.answers import apply_to_subject, derive_numeric, iterate_answer_notes, model_choice_notes
 from archline.energy.caches import CACHE_QUANTITIES, Settings, make_levels_error
-from archline.energy.estimates import Estimate, ModelOnMachine, check_amounts, find_default_model
+from archline.energy.estimates import Estimate, ModelOnMachine, check_amounts, choose_default_model
 from archline.energy.formulas import bound_value, names_in
 from archline.energy.machines import Machine, read_parameter
 from archline.energy.model import Model
@@ -26,7 +26,7 @@ from archline.energy.models import find_model as model_of
 from archline.energy.optimise.boxes import BoxSearch, BoxSpace, enclose_cost
 from archline.energy.optimise.constraints import OBJECTIVE_UNITS, FormulaReader
 from archline.energy.optimise.lattice import LIMIT, TooManyError, UnlimitedSizeError, count_points, enumerate_points
-from archline.energy.optimise.points import Candidates, ExactValues, bound_at_points, find_minimal_conflict
+from archline.energy.optimise.points import Candidates, ExactValues, bound_at_points_from_below, find_minimal_conflict
 from archline.energy.optimise.problem import (
     AMOUNT_PREFIX,
     BRACKETED,
@@ -45,9 +45,9 @@ from archline.energy.quantities import METRICS, PER_LEVEL
 from archline.energy.results import CacheUsed
 from archline.energy.subjects import AlgorithmSubject, FormulaSubject, Subject, check_facts, choose_model
 from archline.energy.sweeps import (
-    constraints_of_fact,
     express_processors,
-    list_size_names,
+    iterate_fact_constraints,
+    iterate_size_names,
     read_variables,
     require_number,
 )
@@ -89,19 +89,19 @@ class OptimisationTask:
         minimise: str,
     ) -> None:
         self.chosen = chosen
-        own_sizes = chosen.target.sizes if isinstance(chosen, FormulaSubject) else list_size_names(chosen)
+        own_sizes = chosen.target.sizes if isinstance(chosen, FormulaSubject) else iterate_size_names(chosen)
         self.sizes = tuple(own_sizes)
         self.halved = {text: tuple(part.strip() for part in text.split("=")) for text in halve}
         max_halvings = min(MAX_HALVINGS, int(LIMIT ** (1 / max(1, len(halve)))) - 1)
         times = (Variable(name, f"{HALVINGS_PREFIX}{name}", True, None, Fraction(max_halvings)) for name in halve)
         self.variables = (*read_variables(chosen, self.sizes, over, integer), *times)
         words = {"Z", "L"} & {*at, *(variable.name for variable in self.variables)}
-        usual = find_default_model([machine], at_sizes=settings.takes_levels(words), asked=minimise)
+        usual = choose_default_model([machine], at_sizes=settings.takes_levels(words), asked=minimise)
         self.model: Model = choose_model(chosen, None if model is None else model_of(model), usual)
         require_known_names(at, [chosen.names])
         self.at = {name: require_number(name, *pair) for name, pair in at.items()}
         if isinstance(chosen, AlgorithmSubject):
-            wrong = (report_wrong_value(name, value, chosen.names, span) for name, (value, span) in at.items())
+            wrong = (diagnose_wrong_value(name, value, chosen.names, span) for name, (value, span) in at.items())
             if problems := [problem for problem in wrong if problem is not None]:
                 raise ArchlineError(problems)
         for name in (variable.name for variable in self.variables if variable.name in at):
@@ -161,23 +161,27 @@ class OptimisationTask:
         only_integers = all(variable.integer for variable in self.variables)
         if isinstance(self.chosen, FormulaSubject):
             constraints += [
-                constraint for fact in more for constraint in constraints_of_fact(reading, fact, only_integers)
+                constraint for fact in more for constraint in iterate_fact_constraints(reading, fact, only_integers)
             ]
         problem = self._build_problem(minimise, objective, constraints, upper)
         optimum = self._find_optimum(problem, more)
         if optimum.conflict:
-            optimum = replace(optimum, attainable=tuple(self._attainable_bounds(problem, optimum.conflict, more)))
-        optimum = replace(optimum, notes=(*optimum.notes, *self._estimate_notes(optimum.estimate, problem.minimise)))
+            optimum = replace(
+                optimum, attainable=tuple(self._iterate_attainable_bounds(problem, optimum.conflict, more))
+            )
+        optimum = replace(
+            optimum, notes=(*optimum.notes, *self._iterate_estimate_notes(optimum.estimate, problem.minimise))
+        )
         assumptions = (*self.chosen.assumptions, *self.machine.assumptions)
         return Optimisation(
             self.chosen.name, self.machine.name, self.model.name, self.at, problem, optimum, assumptions, self._cache
         )
 
-    def _estimate_notes(self, estimate: Estimate | None, minimised: str) -> Iterator[str]:
+    def _iterate_estimate_notes(self, estimate: Estimate | None, minimised: str) -> Iterator[str]:
         """Yield the reason for the model if none is named, and the warnings of `energy`."""
         if estimate is not None:
             yield from () if self._names_model else model_choice_notes(self.chosen, self.model, minimised)
-            yield from answer_notes(self.chosen, estimate, self._cache)
+            yield from iterate_answer_notes(self.chosen, estimate, self._cache)
 
     @property
     def _cache(self) -> CacheUsed | None:
@@ -195,7 +199,7 @@ class OptimisationTask:
             return self._optimise_points(problem, more)
         return self._optimise_reals(problem)
 
-    def _attainable_bounds(
+    def _iterate_attainable_bounds(
         self, problem: EnergyProblem, conflict: Sequence[str], more: Sequence[s.Fact]
     ) -> Iterator[str]:
         """Yield for each constraint of a conflict the best bound that is attainable under the rest."""
@@ -232,7 +236,7 @@ class OptimisationTask:
     def _optimise_points(self, problem: EnergyProblem, more: Sequence[s.Fact]) -> EnergyOptimum:
         facts = [*self._collect_facts(), *(self._express_in_sizes(fact) for fact in more)]
         integers = tuple(variable for variable in self.variables if variable.integer)
-        fixed, least = self._find_fixed_sizes(), self._find_minimum_sizes()
+        fixed, least = self._select_fixed_sizes(), self._get_minimum_sizes()
         allows_reals = isinstance(self.chosen, FormulaSubject) and all(isinstance(fact, s.Binary) for fact in more)
         try:
             start = enumerate_points(fixed, integers, facts, least, wide=True)
@@ -286,7 +290,7 @@ class OptimisationTask:
             facts,
             least,
             ends,
-            partial(self._enclose_names, self._find_names(problem)),
+            partial(self._enclose_names, self._collect_names(problem)),
             self._is_sharp(problem),
         )
 
@@ -299,17 +303,17 @@ class OptimisationTask:
             elif name in ("Z", "L") or name in self.real:
                 enclosures[name] = boxes.name(name)
             elif metric in METRICS and isinstance(self.chosen, AlgorithmSubject):
-                words = self._find_level_words(metric)
+                words = self._get_level_words(metric)
                 enclosures[name] = enclose_cost(self.chosen.cost(metric), boxes, name != metric, words)
             else:
                 enclosures[name] = boxes.number(float(self.machine.values[name]))
         return enclosures
 
-    def _find_level_words(self, metric: str) -> Mapping[str, int]:
+    def _get_level_words(self, metric: str) -> Mapping[str, int]:
         """Return the Z and L of the level of a metric; empty for metrics of no level."""
         return self._words.get(PER_LEVEL.get(metric, ("", metric))[0], {})
 
-    def _find_names(self, problem: EnergyProblem) -> frozenset[str]:
+    def _collect_names(self, problem: EnergyProblem) -> frozenset[str]:
         ends = (end for bound in problem.bounds.values() for end in (bound.lower, bound.upper))
         return frozenset().union(*map(names_in, ends))
 
@@ -318,7 +322,7 @@ class OptimisationTask:
         chosen = self.chosen
         if not isinstance(chosen, AlgorithmSubject):
             return True
-        metrics = {name.removeprefix(arrays.LOWER_PREFIX) for name in self._find_names(problem)} & METRICS.keys()
+        metrics = {name.removeprefix(arrays.LOWER_PREFIX) for name in self._collect_names(problem)} & METRICS.keys()
         costs = [chosen.cost(metric) for metric in metrics - {"Z", "L"}]
         return all(cost.interval_at is None and not cost.plans for cost in costs)
 
@@ -327,13 +331,13 @@ class OptimisationTask:
         if self.real:
             space = self._build_space(problem, (), {})
             rows = {name: values for name, values in points.items() if name not in self.at}
-            key, fit = space.bound_boxes(problem, rows or points)
+            key, fit = space.bound_boxes_from_below(problem, rows or points)
             return Candidates(problem, points, key, fit, False, self._evaluate_exactly)
         points, columns, sharp = self._build_columns(problem, points)
         length = count_points(points)
         if not length:
             return None
-        key, fit = bound_at_points(problem, columns, length, sharp)
+        key, fit = bound_at_points_from_below(problem, columns, length, sharp)
         return Candidates(problem, points, key, fit, sharp, self._evaluate_exactly)
 
     def _collect_facts(self) -> list[s.Fact]:
@@ -350,10 +354,10 @@ class OptimisationTask:
             return fact
         return substitute_in_fact(fact, {"P": express_processors(self.chosen)})
 
-    def _find_fixed_sizes(self) -> dict[str, int]:
+    def _select_fixed_sizes(self) -> dict[str, int]:
         return {name: int(value) for name, value in self.at.items() if value == int(value)}
 
-    def _find_minimum_sizes(self) -> dict[str, int]:
+    def _get_minimum_sizes(self) -> dict[str, int]:
         names = self.chosen.names
         return {item.name: 0 if item.name in self.halved else names.least(item.name) or 0 for item in self.variables}
 
@@ -378,7 +382,7 @@ class OptimisationTask:
         self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any], bool]:
         """Return the points at which all names have numbers, those numbers by name, and whether they are exact."""
-        names, sharp, length = self._find_names(problem), self._is_sharp(problem), count_points(points)
+        names, sharp, length = self._collect_names(problem), self._is_sharp(problem), count_points(points)
         cache = self.settings.cache
         sizes: dict[str, Any] = {"Z": cache.Z, "L": cache.L, **self.at, **points}
         values: dict[str, Any] = {name: float(value) for name, value in self.machine.values.items()}
@@ -402,7 +406,7 @@ class OptimisationTask:
                 if cost.upper is None:
                     message = f"the {metric} of `{self.chosen.name}` is unknown: {cost.reason}"
                     raise error(rules.NEEDS_BOUND, message)
-                words = self._find_level_words(metric)
+                words = self._get_level_words(metric)
                 if len(integer_rows) < len(sizes):
                     values[name] = arrays.evaluate_bounds(cost, {**sizes, **words}, length, name != metric)
                 else:
@@ -448,7 +452,9 @@ class OptimisationTask:
                 check_amounts(amounts)
                 estimate = ModelOnMachine(self.on.model, machine, amounts.keys()).estimate(amounts)
             else:
-                result = derive_numeric(self.chosen, machine, self.model, from_python(at), self.settings, self.held)
+                result = derive_numeric(
+                    self.chosen, machine, self.model, convert_python_values(at), self.settings, self.held
+                )
                 assert result.estimate is not None
                 estimate, at = result.estimate, {**at, **(result.at or {})}
         except ArchlineError as problem:

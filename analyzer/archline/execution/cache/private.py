@@ -72,7 +72,7 @@ def private_caches(
             assignment = simulate_stealing(schedule, shape, processors)
         case StaticSchedule() | Chunked():
             assignment = deal_iterations(schedule, shape, processors)
-    placed = _place_arrays(lines, log, assignment, processors) if shape.allocations else lines
+    placed = _relocate_arrays(lines, log, assignment, processors) if shape.allocations else lines
     flags = None if writes is None else writes.view(np.uint8)
     simulate = {"optimal": optimal, "lru": lru}[policy]
     counts, caches = [], []
@@ -87,7 +87,7 @@ def _gather_ranges(trace: NDArray[Element], ranges: list[tuple[int, int]]) -> ND
     return np.concatenate([trace[:0], *(trace[begin:end] for begin, end in ranges)])
 
 
-def _place_arrays(lines: Lines, log: StrandLog, assignment: Assignment, processors: int) -> Lines:
+def _relocate_arrays(lines: Lines, log: StrandLog, assignment: Assignment, processors: int) -> Lines:
     """Move the lines of each local array in a trace to the stack of its processor.
 
     The stacks are interleaved above the base, depth d of processor q at base + d*P + q, so none can meet another.

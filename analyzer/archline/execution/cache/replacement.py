@@ -39,7 +39,7 @@ def optimal(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = 
     entries = int(
         _link_entries(source.lines, source.writes, make_buffer(source.bound, _NONE, source.numbers), following, marks)
     )
-    starts = _find_level_starts(entries)
+    starts = _compute_level_starts(entries)
     words = make_buffer(starts[-1], 0, np.int64)
     levels = to_buffer(np.array(starts, np.int64))
     # Kernels use 64-bit integers, but a capacity can be larger.
@@ -62,7 +62,7 @@ def _require_lines(capacity: int) -> None:
         raise ValueError(f"a cache holds at least one line, not {capacity}")
 
 
-def _find_level_starts(bits: int) -> list[int]:
+def _compute_level_starts(bits: int) -> list[int]:
     """Return where the levels of a hierarchical bitset of `bits` bits start in one array of words, and its length.
 
     A set bit of level k + 1 means that a word of level k is not zero; the last level is one word.

@@ -127,30 +127,30 @@ class _StealingSimulation:
         structure = self._structure
         match structure.kinds[event]:
             case TraceEvent.SPAWN:
-                continuation = self._continue_at(frame, structure.partner[event] + 1)
+                continuation = self._make_continuation(frame, structure.partner[event] + 1)
                 return self._fork_child(
-                    worker, continuation, self._continue_at(_Frame(_FrameKind.SPAWNED, frame), event + 1)
+                    worker, continuation, self._make_continuation(_Frame(_FrameKind.SPAWNED, frame), event + 1)
                 )
             case TraceEvent.PARALLEL:
                 return self._execute_range(worker, task)
             case TraceEvent.CALL:
-                return self._continue_at(_Frame(_FrameKind.CALLED, frame), event + 1)
+                return self._make_continuation(_Frame(_FrameKind.CALLED, frame), event + 1)
             case TraceEvent.SYNC if not self._wait_for_children(task):
-                return self._continue_at(frame, event + 1)
+                return self._make_continuation(frame, event + 1)
             case TraceEvent.SPAWN_END | TraceEvent.RETURN | TraceEvent.ITERATION | TraceEvent.PARALLEL_END if (
                 not self._wait_for_children(task)
             ):
                 return self._leave_frame(worker, task)
             case TraceEvent.ALLOCATE:
                 self._stacks.allocate(worker, structure.allocation[event], structure.values[event])
-                return self._continue_at(frame, event + 1)
+                return self._make_continuation(frame, event + 1)
             case TraceEvent.RELEASE if not self._wait_for_children(task):
                 self._stacks.release(structure.allocation[event])
-                return self._continue_at(frame, event + 1)
+                return self._make_continuation(frame, event + 1)
             case _:
                 return None
 
-    def _continue_at(self, frame: _Frame, event: int) -> _Task:
+    def _make_continuation(self, frame: _Frame, event: int) -> _Task:
         """Return the continuation of a frame after the event before `event`."""
         return _Task(frame, event, self._structure.positions[event - 1])
 
@@ -171,13 +171,13 @@ class _StealingSimulation:
         frame, loop, position = task.frame, task.event, self._structure.positions[task.event]
         match task.high - task.low:
             case 0 if not self._structure.values[loop]:
-                return self._continue_at(frame, self._structure.partner[loop] + 1)
+                return self._make_continuation(frame, self._structure.partner[loop] + 1)
             case 0:
                 loop_frame = _Frame(_FrameKind.LOOP, frame, loop)
                 return _Task(loop_frame, loop, position, 0, self._structure.values[loop])
             case 1:
                 iteration = self._structure.iterations[loop][task.low]
-                return self._continue_at(_Frame(_FrameKind.ITERATION, frame, loop), iteration + 1)
+                return self._make_continuation(_Frame(_FrameKind.ITERATION, frame, loop), iteration + 1)
             case _:
                 middle = (task.low + task.high) // 2
                 half = _Frame(_FrameKind.HALF, frame, loop)
@@ -192,7 +192,7 @@ class _StealingSimulation:
             return None
         match task.frame.kind:
             case _FrameKind.CALLED | _FrameKind.LOOP:
-                return self._continue_at(parent, task.event + 1)
+                return self._make_continuation(parent, task.event + 1)
             case _FrameKind.ITERATION:
                 end = self._structure.partner[task.frame.loop]
                 return _Task(parent, end, self._structure.positions[end])

@@ -41,7 +41,7 @@ def choose_line_operator(line: int) -> str:
     return "//" if line & (line - 1) else ">>"
 
 
-def add_lru_state(memory: Memory, cache: Cache) -> Memory:
+def with_lru_state(memory: Memory, cache: Cache) -> Memory:
     """Add the state of LRU to the memory of a run; its size does not grow with the number of accesses."""
     arrays, state = memory.arrays, memory.state
     line = int(cache.L)

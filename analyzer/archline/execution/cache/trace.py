@@ -71,7 +71,7 @@ def prepare_trace(lines: Lines | CompactTrace, writes: Writes | None = None) -> 
     if not isinstance(lines, CompactTrace):
         check_trace(lines, writes)
         lines = _convert_to_signed(lines)
-        top = _find_largest(lines)
+        top = _compute_largest_line(lines)
         if _is_dense(top, len(lines)):
             flags = np.empty(0, np.uint8) if writes is None else writes.view(np.uint8)
             return TraceBuffers(to_buffer(lines), to_buffer(flags), top + 1, _select_type(lines))
@@ -84,7 +84,7 @@ def _convert_to_signed(lines: Lines) -> Lines:
     return lines.astype(np.int64) if lines.dtype.kind == "u" else lines
 
 
-def _find_largest(lines: Lines) -> int:
+def _compute_largest_line(lines: Lines) -> int:
     return int(lines.max(initial=0))
 
 
@@ -112,7 +112,7 @@ def _number_lines_densely(lines: Lines) -> tuple[Lines, int]:
     source = to_buffer(lines)
     dtype = _select_type(lines)
     target = make_buffer(len(lines), 0, dtype)
-    top = _find_largest(lines)
+    top = _compute_largest_line(lines)
     if _is_dense(top, len(lines)):
         entries, distinct = _number_by_table(source, make_buffer(top + 1, _NONE, dtype), target)
     else:

@@ -71,22 +71,22 @@ def _shift_view(
 ) -> ArrayValue:
     match base.place:
         case Linear(strides):
-            terms = [base.base, *_scale_starts(starts, strides)]
+            terms = [base.base, *_list_start_offsets(starts, strides)]
             place = Linear(
                 tuple(_scale_stride(fn, strides[d], step) for d, step in zip(dimensions, steps, strict=True))
             )
             return replace(base, base=_write_sum(fn, terms), extents=extents, place=place, facts=())
         case Morton(row, column, rows, columns):
             shifted = Morton(
-                _write_sum(fn, [row, *_scale_starts(starts, rows)]),
-                _write_sum(fn, [column, *_scale_starts(starts, columns)]),
+                _write_sum(fn, [row, *_list_start_offsets(starts, rows)]),
+                _write_sum(fn, [column, *_list_start_offsets(starts, columns)]),
                 tuple(_scale_stride(fn, rows[d], step) for d, step in zip(dimensions, steps, strict=True)),
                 tuple(_scale_stride(fn, columns[d], step) for d, step in zip(dimensions, steps, strict=True)),
             )
             return replace(base, extents=extents, place=shifted, facts=())
 
 
-def _scale_starts(starts: list[Atom], strides: tuple[Atom, ...]) -> list[str]:
+def _list_start_offsets(starts: list[Atom], strides: tuple[Atom, ...]) -> list[str]:
     offsets = [scale_index(start, stride) for start, stride in zip(starts, strides, strict=True)]
     return [offset for offset in offsets if offset != "0"]
 

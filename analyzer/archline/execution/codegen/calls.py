@@ -151,16 +151,16 @@ def _pass_argument(
             array = write_view(fn, argument)
             facts = array.facts if len(array.facts) == 2 else _check_offsets(fn, array, argument)
             forms.append(array.form)
-            arguments += [*_drop_facts(array), *facts]
+            arguments += [*_list_atoms_without_facts(array), *facts]
         case s.IndexArrayType():
             array = write_view(fn, argument)
-            bound = array.facts[0] if len(array.facts) == 1 else _find_index_bound(fn, array, argument)
+            bound = array.facts[0] if len(array.facts) == 1 else _write_index_bound(fn, array, argument)
             forms.append(array.form)
-            arguments += [*_drop_facts(array), bound]
+            arguments += [*_list_atoms_without_facts(array), bound]
         case s.ArrayType(element=element):
             array = write_view(fn, argument)
             forms.append(f"{array.element.name[0]}:{array.form}" if element == "any" else array.form)
-            arguments += _drop_facts(array)
+            arguments += _list_atoms_without_facts(array)
 
 
 def _resolve_operator(fn: AlgorithmWriter, argument: s.Expr) -> str:
@@ -168,7 +168,7 @@ def _resolve_operator(fn: AlgorithmWriter, argument: s.Expr) -> str:
     return fn.resolve_operator(f"{argument.id}=")
 
 
-def _drop_facts(array: ArrayValue) -> tuple[Atom, ...]:
+def _list_atoms_without_facts(array: ArrayValue) -> tuple[Atom, ...]:
     return array.atoms[: len(array.atoms) - len(array.facts)]
 
 
@@ -192,7 +192,7 @@ def _check_offsets(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> 
     return total, fn.assign_name(f"longest_gap(I, {array.base}, {entries}, {stride})")
 
 
-def _find_index_bound(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> Atom:
+def _write_index_bound(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> Atom:
     site = fn.site(rules.INDICES, argument.span, "", INDEX_VARIANTS)
     bound = fn.assign_name("0")
     with write_loop_nest(fn, array.extents, argument.span) as indices:

@@ -209,7 +209,7 @@ def _write_binary(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, righ
         return _write_division(fn, expr, op, left, right, data)
     if op == "^":
         right = make_atomic(_write_exponent(fn, expr, right), right.bound)
-    bound = _bound_result(op, left, right)
+    bound = _bound_result_from_above(op, left, right)
     if data or (fn.options.compiled and bound > INT_LIMIT):
         return _write_checked(fn, expr, op, left, right, data)
     if op == "^":
@@ -219,7 +219,7 @@ def _write_binary(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, righ
     return put_brackets(fn, f"{left.text} {op} {right.text}", left, right, bound=bound)
 
 
-def _bound_result(op: str, left: Code, right: Code) -> int:
+def _bound_result_from_above(op: str, left: Code, right: Code) -> int:
     """Bound the absolute value of the result from above; INT_LIMIT + 1 stands for any larger value."""
     a = INT_LIMIT if left.bound is None else left.bound
     b = INT_LIMIT if right.bound is None else right.bound

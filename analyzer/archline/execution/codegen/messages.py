@@ -69,7 +69,7 @@ def write_message(fn: AlgorithmWriter, node: s.Communicate) -> None:
     """Write an exchange, a send or a receive, as one step."""
     clauses = {clause.keyword: clause for clause in node.clauses}
     sent, received = node.sent, node.received
-    _settle_counters(fn)
+    _write_counter_updates(fn)
     before = fn.frame
     # Registers are copied to memory before the clauses, as their conditions must not change the top of the stack.
     registers = [item for item in (sent, received) if isinstance(item, s.Name) and not fn.module.is_view(item)]
@@ -112,7 +112,7 @@ def _format_optional(expr: s.Expr | None) -> str:
     return format_expression(expr) if expr is not None else ""
 
 
-def _settle_counters(fn: AlgorithmWriter) -> None:
+def _write_counter_updates(fn: AlgorithmWriter) -> None:
     """Write updates of the span and all counters before a step, which reads them."""
     fn.update_span()
     fn.count_block_so_far()
@@ -242,7 +242,7 @@ def copy_buffer(fn: AlgorithmWriter, node: s.Communicate, target: s.Expr, source
 
     The subscripts of `target` are evaluated again, and counted, for the call of the collective.
     """
-    _settle_counters(fn)
+    _write_counter_updates(fn)
     before = fn.frame
     source_array, _ = _write_transfer_buffer(fn, source, written=False)
     unset = fn.site(rules.UNSET, node.span, f"`{_format_optional(source)}` is sent, but has words that are not set")
@@ -261,7 +261,7 @@ def copy_buffer(fn: AlgorithmWriter, node: s.Communicate, target: s.Expr, source
 def write_transfer(fn: AlgorithmWriter, node: s.Transfer) -> None:
     """Write an `input` or `output`, which has no cost."""
     clause = s.Clause("", (), node.when, span=node.span)
-    _settle_counters(fn)
+    _write_counter_updates(fn)
     before = fn.frame
     with _write_guard(fn, clause):
         target, after = _write_transfer_buffer(fn, node.target, written=True)

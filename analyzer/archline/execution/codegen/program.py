@@ -68,10 +68,10 @@ def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, form
         tail.append(f" K[{TRACE}] = now")
     if result:
         tail.append(f" return {result}")
-    return "\n".join([header, *_list_opening_lines(fn), *fn.lines, *tail, ""])
+    return "\n".join([header, *_iterate_opening_lines(fn), *fn.lines, *tail, ""])
 
 
-def _list_opening_lines(fn: AlgorithmWriter) -> Iterator[str]:
+def _iterate_opening_lines(fn: AlgorithmWriter) -> Iterator[str]:
     if fn.grid:
         # The `yield` makes a generator of any function. Python indexes `reals` and `ints` faster than numpy arrays.
         yield " if False: yield"

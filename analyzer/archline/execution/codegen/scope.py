@@ -124,12 +124,12 @@ class AlgorithmWriter(FunctionWriter):
         self.iteration = ()
         self.numbers = {}
 
-    def _interrupt_block(self) -> None:
+    def _flush_before_control_flow(self) -> None:
         """Count the costs so far before control flow: on a grid, steps inside of it read them."""
         if self.algorithm_axes:
             self.update_span()
             self.count_block_so_far()
-        super()._interrupt_block()
+        super()._flush_before_control_flow()
 
     def array_kind(self, element: str) -> Kind:
         return {"real": Kind.REAL, "int": Kind.INT, "any": self.element}[element]
@@ -180,7 +180,7 @@ class AlgorithmWriter(FunctionWriter):
         self.free = before
 
     def kind(self, expr: s.Expr) -> Kind:
-        result = find_kind(self.module, expr)
+        result = get_kind(self.module, expr)
         assert result is not None
         return result
 
@@ -190,7 +190,7 @@ def is_extern(fn: AlgorithmWriter, expr: s.Call) -> bool:
     return isinstance(fn.module.targets.get(expr), s.Extern)
 
 
-def find_kind(module: Module, expr: s.Expr) -> Kind | None:
+def get_kind(module: Module, expr: s.Expr) -> Kind | None:
     """Return the kind of a scalar expression; None for a view. Expressions without a type are in sizes."""
     type_ = module.types.get(expr, Kind.STATIC)
     return None if isinstance(type_, ViewType) else type_

@@ -75,7 +75,7 @@ def write_loop(fn: AlgorithmWriter, node: s.Loop, block: BlockWriter) -> None:
     else:
         header = f"for {variable} in range({lo}, {hi}{'' if step == '1' else f', {step}'}):"
     index = IntegerValue(
-        variable, _bound_variable(lo_code, hi_code), _find_lower_limit(fn, node), None if node.down else hi
+        variable, _bound_variable_from_above(lo_code, hi_code), _find_lower_limit(fn, node), None if node.down else hi
     )
     with fn.scope(), fn.loop_body(variable):
         fn.define(node.variable, index)
@@ -93,7 +93,7 @@ def _write_trip_count(fn: AlgorithmWriter, down: bool, lo: Atom, hi: Atom, step:
     return fn.assign_name(f"max({length}, 0)", "w")
 
 
-def _bound_variable(lo: Code, hi: Code) -> int:
+def _bound_variable_from_above(lo: Code, hi: Code) -> int:
     bounds = (lo.bound, hi.bound)
     return max(INT_LIMIT if bound is None else bound for bound in bounds)
 
@@ -168,7 +168,7 @@ def _share_registers(fn: AlgorithmWriter, body: tuple[s.Stmt, ...]) -> None:
     """Give a shadow, for races, to the registers that iterations share and the loop's body assigns."""
     if not fn.options.races:
         return
-    for name in sorted(s.find_set_names(body)):
+    for name in sorted(s.find_assigned_names(body)):
         register = fn.names.get(name)
         if isinstance(register, Register) and register.shadow is None:
             fn.define(name, replace(register, shadow=fn.assign_name("new_shadow()", "shadow")))

@@ -221,7 +221,7 @@ class FunctionWriter:
             self.block.span = 0
         self.block.straight = False
 
-    def _interrupt_block(self) -> None:
+    def _flush_before_control_flow(self) -> None:
         """Log pending accesses before control flow; if the strand spawns, update the span, as a fork may read it."""
         self.flush()
         if self.frame.pending:
@@ -231,7 +231,7 @@ class FunctionWriter:
     @contextmanager
     def counted(self, header: str, span: Span) -> Iterator[None]:
         """Open a block of costs under a header, such as that of an `if`, which is executed at most once."""
-        self._interrupt_block()
+        self._flush_before_control_flow()
         with self.indented(header, span):
             self._blocks.append(Block(self.block.looped))
             yield
@@ -241,7 +241,7 @@ class FunctionWriter:
     @contextmanager
     def looped(self, header: str, span: Span) -> Iterator[Block]:
         """Open the body of a loop. If it is straight-line code, the caller has to count it after the loop."""
-        self._interrupt_block()
+        self._flush_before_control_flow()
         with self.indented(header, span, loop=True):
             block = Block(True)
             self._blocks.append(block)
@@ -300,14 +300,14 @@ class FunctionWriter:
     def log(self, address: str, kind: str, span: Span, what: str) -> None:
         """Log an access without counting it."""
         if self.options.trace or self.detects_races:
-            self._pending.append(PendingAccess(address, kind, self._race_site(span, what)))
+            self._pending.append(PendingAccess(address, kind, self._add_race_site(span, what)))
 
-    def _race_site(self, span: Span, what: str) -> int:
+    def _add_race_site(self, span: Span, what: str) -> int:
         return self.site(rules.RACE, span, what) if self.detects_races else 0
 
     def check_register_race(self, shadow: str, kind: str, span: Span, what: str) -> None:
         """Write the check for races of an access to a register that iterations of a parallel loop share."""
-        self._check_race(PendingAccess("0", kind, self._race_site(span, what), shadow))
+        self._check_race(PendingAccess("0", kind, self._add_race_site(span, what), shadow))
 
     def count_block_so_far(self) -> None:
         """Write the counting of the costs of the block so far, as control may leave it here."""

@@ -17,9 +17,9 @@ from archline.language.checking.expressions import (
     find_base_symbol,
     infer_type,
 )
-from archline.language.checking.extents import combine_extents, find_disagreement, format_short, make_integer
+from archline.language.checking.extents import combine_extents, describe_disagreement, format_short, make_integer
 from archline.language.checking.scopes import Role, SymbolEntry
-from archline.language.checking.signatures import find_element_kind, list_type_expressions
+from archline.language.checking.signatures import list_type_expressions, parse_element_kind
 from archline.language.diagnostics import format_count
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType, is_buffer
 from archline.records import record
@@ -74,7 +74,7 @@ def check_result_call(body: BodyContext, call: s.Call) -> Kind | None:
         message = f"`{algorithm.name}` returns no result"
         body.report(rules.NO_RESULT, message, call.span, "call it as a statement")
         return None
-    kind = find_element_kind(algorithm.result)
+    kind = parse_element_kind(algorithm.result)
     body.facts.types[call] = kind
     return kind
 
@@ -223,7 +223,7 @@ def _check_operator(body: BodyContext, callee: s.Algorithm, parameter: s.Paramet
 def _make_parameter_view(parameter: s.Parameter) -> ViewType:
     match parameter.type:
         case s.ArrayType(element=element, shape=shape, layout=layout):
-            return ViewType(find_element_kind(element), len(shape), layout)
+            return ViewType(parse_element_kind(element), len(shape), layout)
         case s.IndexArrayType(shape=shape):
             return ViewType(Kind.INT, len(shape))
         case s.SizeType() | s.IndexType() | s.ScalarType() | s.OffsetsType() | s.OperatorType():
@@ -283,7 +283,7 @@ def _bind_sizes(body: BodyContext, match: _CallMatch) -> dict[str, s.Expr | None
     bindings: dict[str, s.Expr | None] = {}
     passed: dict[str, s.Expr] = {}
     for binding in match.signature.sizes:
-        value = _find_bound_value(body, match, binding)
+        value = _get_binding_value(body, match, binding)
         if value is not None:
             passed[binding.name] = value
         if value is None or body.facts.types.get(value) is not Kind.STATIC:
@@ -298,7 +298,7 @@ def _bind_sizes(body: BodyContext, match: _CallMatch) -> dict[str, s.Expr | None
     return bindings
 
 
-def _find_bound_value(body: BodyContext, match: _CallMatch, binding: SizeBinding) -> s.Expr | None:
+def _get_binding_value(body: BodyContext, match: _CallMatch, binding: SizeBinding) -> s.Expr | None:
     argument = match.call.arguments[binding.parameter]
     if binding.by is BoundBy.VALUE:
         return argument
@@ -336,7 +336,7 @@ def _check_shapes(body: BodyContext, match: _CallMatch, bindings: Mapping[str, s
     for number, parameter in enumerate(match.signature.parameters):
         argument = match.call.arguments[number]
         for expected, actual, what in _pair_extents(body, match, number):
-            difference = find_disagreement(body, expected, actual, bindings)
+            difference = describe_disagreement(body, expected, actual, bindings)
             if difference is not None:
                 place = f"{what} of `{parameter.name}` of `{match.callee.name}`"
                 declared = substitute_names(

@@ -57,7 +57,7 @@ def _check_received(
     target = _check_buffer(body, into.values[0], written=True)
     if len(into.values) > 1:
         body.report(rules.CLAUSE, "an exchange receives into one buffer", into.span)
-    if target is not None and sent is not None and find_buffer_kind(target) is not find_buffer_kind(sent):
+    if target is not None and sent is not None and get_buffer_kind(target) is not get_buffer_kind(sent):
         message = f"`{format_short(into.values[0])}` has a different element type than what is sent"
         body.report(type_rules.WRONG_KIND, message, into.span)
 
@@ -117,7 +117,7 @@ def _check_buffer(body: BodyContext, expr: s.Expr, written: bool) -> ViewType | 
     return type_
 
 
-def find_buffer_kind(type_: ViewType | Kind) -> Kind:
+def get_buffer_kind(type_: ViewType | Kind) -> Kind:
     """Return the kind of a buffer's elements."""
     return type_.element if isinstance(type_, ViewType) else type_
 
@@ -147,7 +147,7 @@ def check_transfer(body: BodyContext, statement: s.Transfer) -> None:
 
 
 def _check_sides(body: BodyContext, statement: s.Transfer, target: ViewType | Kind, value: ViewType | Kind) -> None:
-    if find_buffer_kind(target) is not find_buffer_kind(value):
+    if get_buffer_kind(target) is not get_buffer_kind(value):
         body.report(type_rules.WRONG_KIND, "the two sides hold different kinds of numbers", statement.span)
     elif isinstance(target, ViewType) and isinstance(value, ViewType) and target.rank == value.rank:
         shapes = body.facts.shapes
@@ -319,7 +319,7 @@ def _check_copied(body: BodyContext, source: s.Expr, into: s.Expr) -> None:
     if (
         source_type is not None
         and result_type is not None
-        and find_buffer_kind(source_type) is not find_buffer_kind(result_type)
+        and get_buffer_kind(source_type) is not get_buffer_kind(result_type)
     ):
         message = f"`{format_short(into)}` holds another kind of number than `{format_short(source)}`"
         body.report(type_rules.WRONG_KIND, message, into.span)

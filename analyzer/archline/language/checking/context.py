@@ -227,7 +227,7 @@ def _explain_need(body: BodyContext, symbol: SymbolEntry) -> str | None:
     name = symbol.name
     if body.distributed:
         return "on a grid it means the machine's"
-    if name in _list_contract_names(body.algorithm):
+    if name in _collect_contract_names(body.algorithm):
         return f"a contract or cost of `{body.algorithm.name}` speaks of the machine's"
     if symbol.type is not Kind.STATIC:
         return None
@@ -236,7 +236,7 @@ def _explain_need(body: BodyContext, symbol: SymbolEntry) -> str | None:
     return "declared costs or facts speak of the machine's" if name in body.library.machine_costs else None
 
 
-def _list_contract_names(algorithm: s.Algorithm) -> frozenset[str]:
+def _collect_contract_names(algorithm: s.Algorithm) -> frozenset[str]:
     """Return the names in an algorithm's contract and declared costs that are not own sizes."""
     own_names = s.names(algorithm.parameters) | {parameter.name for parameter in algorithm.parameters}
     costs = tuple(s.find_nodes(algorithm.body, s.Costs))
@@ -245,7 +245,7 @@ def _list_contract_names(algorithm: s.Algorithm) -> frozenset[str]:
 
 def find_needed_machine_symbols(algorithms: Iterable[s.Algorithm], externs: Iterable[s.Extern]) -> frozenset[str]:
     """Return the machine symbols in declared costs and contracts: a caller's size of that name would replace them."""
-    spoken = [_list_contract_names(algorithm) for algorithm in algorithms]
+    spoken = [_collect_contract_names(algorithm) for algorithm in algorithms]
     return frozenset(MACHINE_SYMBOLS) & s.names(tuple(extern.costs for extern in externs)).union(*spoken)
 
 
@@ -275,7 +275,7 @@ def depends_on_data(facts: CheckedFacts, fact: s.Fact, data: frozenset[str]) -> 
     return False
 
 
-def list_buffers(statement: s.Communicate) -> Iterator[s.Expr]:
+def iterate_buffers(statement: s.Communicate) -> Iterator[s.Expr]:
     """Yield the buffers that a statement sends from, and those it receives into."""
     if statement.buffer is not None:
         yield statement.buffer
@@ -297,7 +297,7 @@ def find_data_registers(facts: CheckedFacts, algorithm: s.Algorithm) -> frozense
     """Return the registers, and `int` parameters, whose values data may decide."""
     registers = {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.ScalarType)}
     received = [
-        buffer for statement in s.find_nodes(algorithm.body, s.Communicate) for buffer in list_buffers(statement)
+        buffer for statement in s.find_nodes(algorithm.body, s.Communicate) for buffer in iterate_buffers(statement)
     ]
     passed = [item for call in s.find_nodes(algorithm.body, s.Call) if call in facts.targets for item in call.arguments]
     registers |= {expr.id for expr in (*received, *passed) if isinstance(expr, s.Name)}

@@ -50,7 +50,7 @@ class FormulaChecker:
 
     def check_quantity(self, expr: s.Expr) -> None:
         """Check a formula that must be a number."""
-        if self._note_kind(expr) is Kind.BOOL:
+        if self._record_kind(expr) is Kind.BOOL:
             message = f"`{format_short(expr)}` is a condition, where a number is expected"
             self.findings.add(rules.BAD_QUANTITY, message, expr.span)
 
@@ -62,12 +62,12 @@ class FormulaChecker:
             case s.IsSquare(value=a):
                 self.check_quantity(a)
             case _:
-                kind = self._note_kind(fact)
+                kind = self._record_kind(fact)
                 if kind is not None and kind is not Kind.BOOL:
                     message = f"`{format_short(fact)}` is not a fact"
                     self.findings.add(rules.BAD_FACT, message, fact.span, "compare it with something")
 
-    def _note_kind(self, expr: s.Expr) -> Kind | None:
+    def _record_kind(self, expr: s.Expr) -> Kind | None:
         kind = self._check_kind(expr)
         if kind is not None:
             self.facts.types[expr] = kind
@@ -124,7 +124,7 @@ class FormulaChecker:
     def _check_arithmetic(self, operands: Iterable[s.Expr]) -> Kind | None:
         kinds = []
         for operand in operands:
-            kind = self._note_kind(operand)
+            kind = self._record_kind(operand)
             if kind is Kind.BOOL:
                 message = f"`{format_short(operand)}` is a condition, where a number is expected"
                 self.findings.add(rules.BAD_QUANTITY, message, operand.span)

@@ -25,7 +25,7 @@ from archline.language.checking.context import (
     depends_on_data,
     find_changed_registers,
     find_data_registers,
-    list_buffers,
+    iterate_buffers,
 )
 from archline.language.checking.points import (
     BoundedVariable,
@@ -38,7 +38,7 @@ from archline.language.checking.points import (
     Sampler,
 )
 from archline.language.model import Agreement, RequiredEquality, Signature
-from archline.language.substitution import find_processors
+from archline.language.substitution import build_processor_count
 from archline.language.visitor import StatementVisitor
 from archline.records import record
 
@@ -62,10 +62,10 @@ class WholeFile:
 def check_agreement(program: WholeFile) -> None:
     """Report values that differ within groups of processors, and note those on which callers must agree."""
     for algorithm in program.algorithms:
-        _find_agreement(program, algorithm)
+        _derive_agreement(program, algorithm)
 
 
-def _find_agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
+def _derive_agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
     agreements = program.facts.agreements
     if algorithm not in agreements:
         # A recursive call requires no agreement that the first one does not.
@@ -151,7 +151,7 @@ class _AgreementPass(StatementVisitor[None, None]):
         names = (*signature.size_names, *signature.indices)
         self._free = frozenset(names)
         free = {name: FreeVariable(name, signature.at_least.get(name)) for name in names}
-        processors = find_processors(self.algorithm)
+        processors = build_processor_count(self.algorithm)
         self.path += [free[name] for name in names if name in of_axes]
         self.path.append(FreeVariable("P", 1) if processors is None else LetDefinition("P", processors))
         self.path += [free[name] for name in names if name not in of_axes]
@@ -271,16 +271,18 @@ class _AgreementPass(StatementVisitor[None, None]):
             invoke = facts.collectives[statement].invoke
             self._check_call(statement.span, invoke.call, invoke.along, statement)
             return
-        sizes = [extent for buffer in list_buffers(statement) for extent in facts.shapes.get(buffer, ())]
+        sizes = [extent for buffer in iterate_buffers(statement) for extent in facts.shapes.get(buffer, ())]
         partners = [clause for clause in statement.clauses if clause.keyword != "into"]
         conditions = [clause.when for clause in partners if clause.when is not None]
-        self._note_data(statement.span, *sizes, *conditions, *(value for clause in partners for value in clause.values))
+        self._record_data_dependence(
+            statement.span, *sizes, *conditions, *(value for clause in partners for value in clause.values)
+        )
         for clause in partners:
             for axis, at in zip(self._axes, clause.values, strict=False):
                 if not isinstance(at, s.Name) or at.id != axis:
                     self.along.add(axis)
 
-    def _note_data(self, span: Span, *values: s.Expr, certain: bool = False) -> None:
+    def _record_data_dependence(self, span: Span, *values: s.Expr, certain: bool = False) -> None:
         """Note the first span where the data decides which messages exist.
 
         It does if it decides one of `values`, or whether the statement is executed; `certain`: it does in any case.
@@ -300,7 +302,7 @@ class _AgreementPass(StatementVisitor[None, None]):
         callee = self.program.facts.targets.get(call)
         if not isinstance(callee, s.Algorithm) or not callee.grid:
             return
-        agreement = _find_agreement(self.program, callee)
+        agreement = _derive_agreement(self.program, callee)
         if self.output is None and (agreement.output is not None or self._is_decided_by_data()):
             self.output = span
         if not agreement.axes:
@@ -308,7 +310,7 @@ class _AgreementPass(StatementVisitor[None, None]):
         passed = self.program.facts.bindings.get(call, {})
         needed = s.names(tuple(need.value for need in agreement.needs))
         moved = [value for name, value in passed.items() if value is not None and name != "P"]
-        self._note_data(span, *moved, certain=agreement.data is not None or None in passed.values())
+        self._record_data_dependence(span, *moved, certain=agreement.data is not None or None in passed.values())
         group = tuple(name.id for name in along) or tuple(self._axes)
         what = f"`{callee.name}`" if collective is None else f"`{collective.operation}`"
         same = len(callee.grid) == len(group)
@@ -341,7 +343,7 @@ class _AgreementPass(StatementVisitor[None, None]):
             if all(clause.keyword != "counts" for clause in collective.clauses):
                 for size in self.program.signatures[callee].size_names:
                     if size in passed:
-                        what = f"{_add_article(name)} along {where} cannot have a buffer of a size"
+                        what = f"{_with_article(name)} along {where} cannot have a buffer of a size"
                         self._check_equality(RequiredEquality(passed[size], group, rules.UNEQUAL_BUFFERS, what), span)
         elif PurePath(callee.span.source.path).parts[-2:] == ("distributed", "collectives.algo"):
             values = [(passed[index], span) for index in self.program.signatures[callee].indices if index in passed]
@@ -349,7 +351,7 @@ class _AgreementPass(StatementVisitor[None, None]):
             shifts = name.startswith("shift")
             rule, text = (rules.SHIFT_BY, "be by an amount") if shifts else (rules.ROOT, "have a root")
             self._check_equality(
-                RequiredEquality(value, group, rule, f"{_add_article(name)} along {where} cannot {text}"), at
+                RequiredEquality(value, group, rule, f"{_with_article(name)} along {where} cannot {text}"), at
             )
 
     def _check_equality(self, need: RequiredEquality, span: Span) -> None:
@@ -390,7 +392,7 @@ class _AgreementPass(StatementVisitor[None, None]):
 
     def _has_collective(self, statement: s.Stmt) -> bool:
         callees = iterate_callees(self.program.facts, statement)
-        return any(callee.grid and _find_agreement(self.program, callee).axes for callee in callees)
+        return any(callee.grid and _derive_agreement(self.program, callee).axes for callee in callees)
 
     # Samples
     def _sample_groups(self, group: tuple[str, ...], points: Iterable[Point]) -> Iterator[list[Point]]:
@@ -467,7 +469,7 @@ def _format_point(point: Point, names: Iterable[str]) -> str:
     return ", ".join(f"{name} = {point[name]}" for name in names)
 
 
-def _add_article(name: str) -> str:
+def _with_article(name: str) -> str:
     return f"{'an' if name[0] == 'a' else 'a'} {name}"
 
 

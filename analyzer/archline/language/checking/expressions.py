@@ -9,7 +9,7 @@ from archline.language import syntax as s
 from archline.language import type_rules as rules
 from archline.language.builder import INTRINSICS
 from archline.language.checking.context import BodyContext
-from archline.language.checking.extents import combine_extents, find_slice_length, format_short, require_agreement
+from archline.language.checking.extents import build_slice_length, combine_extents, format_short, require_agreement
 from archline.language.checking.scopes import Role, SymbolEntry, suggest_static_form
 from archline.language.diagnostics import format_count
 from archline.language.mistakes import FOREIGN_FUNCTIONS
@@ -101,7 +101,7 @@ def check_static(body: BodyContext, expr: s.Expr, what: str) -> bool:
 def can_store(body: BodyContext, expr: s.Expr, kind: Kind, expected: Kind) -> bool:
     """Whether a number of a kind can be stored as another kind. A literal takes the expected kind."""
     if is_literal(expr) and expected is not Kind.ANY:
-        adopt_kind(body, expr, expected)
+        record_literal_kind(body, expr, expected)
         return True
     return kind is expected or (kind is Kind.STATIC and expected is Kind.INT)
 
@@ -126,11 +126,11 @@ def is_literal(expr: s.Expr) -> bool:
     return isinstance(expr, s.Integer) or (isinstance(expr, s.Unary) and expr.op == "-" and is_literal(expr.operand))
 
 
-def adopt_kind(body: BodyContext, expr: s.Expr, kind: Kind) -> None:
+def record_literal_kind(body: BodyContext, expr: s.Expr, kind: Kind) -> None:
     """Give a literal the kind of its operation."""
     body.facts.types[expr] = kind
     if isinstance(expr, s.Unary):
-        adopt_kind(body, expr.operand, kind)
+        record_literal_kind(body, expr.operand, kind)
 
 
 def _infer_type(body: BodyContext, expr: s.Expr) -> ExprType | None:
@@ -185,7 +185,7 @@ def _check_binary(body: BodyContext, expr: s.Binary) -> Kind | None:
         return Kind.BOOL if expr.op in COMPARISONS else None
     if expr.op == "^":
         return _check_power(body, expr, left, right)
-    kind = meet_kinds(body, [expr.left, expr.right], [left, right])
+    kind = unify_kinds(body, [expr.left, expr.right], [left, right])
     if kind is None:
         return Kind.BOOL if expr.op in COMPARISONS else None
     if expr.op in COMPARISONS:
@@ -208,13 +208,13 @@ def _check_power(body: BodyContext, expr: s.Binary, base: Kind, exponent: Kind) 
     return None
 
 
-def meet_kinds(body: BodyContext, operands: list[s.Expr], kinds: list[Kind]) -> Kind:
+def unify_kinds(body: BodyContext, operands: list[s.Expr], kinds: list[Kind]) -> Kind:
     """Return the kind of an operation on numbers; integer literals take the kind of the other operands."""
     fixed = [kind for operand, kind in zip(operands, kinds, strict=True) if not is_literal(operand)]
     common = max(fixed, key=_KIND_ORDER.__getitem__, default=Kind.STATIC)
     for operand, kind in zip(operands, kinds, strict=True):
         if is_literal(operand):
-            adopt_kind(body, operand, common)
+            record_literal_kind(body, operand, common)
         elif common is Kind.REAL and kind is not Kind.REAL:
             message = f"`{format_short(operand)}` is {KIND_PHRASES[kind]}, and the other operand is a real"
             # The kind is that of the corrected operation, so that further integers in it are reported too.
@@ -295,7 +295,7 @@ def _check_intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
         return None
     function, first, kind = expr.function, expr.arguments[0], numbers[0]
     if function in ("min", "max"):
-        return meet_kinds(body, list(expr.arguments), numbers)
+        return unify_kinds(body, list(expr.arguments), numbers)
     if function in ("abs", "floor", "ceil") or (function in ("sqrt", "log2") and kind is not Kind.INT):
         return kind
     if function == "real_of":
@@ -304,7 +304,7 @@ def _check_intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
             return None
         return Kind.REAL
     if function in _REAL_FUNCTIONS and is_literal(first):
-        adopt_kind(body, first, Kind.REAL)
+        record_literal_kind(body, first, Kind.REAL)
         return Kind.REAL
     if kind is Kind.REAL:
         return Kind.REAL
@@ -339,7 +339,7 @@ def _check_element(body: BodyContext, expr: s.Element, whole: bool) -> ExprType 
         body.report(rules.RANK, message, expr.span, hint if whole and len(expr.subscripts) < rank < 6 else None)
         return None
     extents = [
-        find_slice_length(body.facts, piece, extent)
+        build_slice_length(body.facts, piece, extent)
         for piece, extent in zip(expr.subscripts, symbol.shape, strict=True)
         if isinstance(piece, s.Slice)
     ]

@@ -14,7 +14,7 @@ from archline.language.checking.context import BodyContext, CheckedFacts, iterat
 from archline.language.model import Kind
 
 
-def find_slice_length(facts: CheckedFacts, piece: s.Slice, extent: s.Expr) -> s.Expr:
+def build_slice_length(facts: CheckedFacts, piece: s.Slice, extent: s.Expr) -> s.Expr:
     """Return the number of entries that a slice keeps of a dimension of the given extent."""
     if piece.lo is None or piece.hi is None:
         count = extent
@@ -77,13 +77,13 @@ def require_agreement(body: BodyContext, expected: s.Expr, actual: s.Expr, at: s
     `message` describes them, with {0} and {1} in the place of their texts.
     """
     if body.facts.types.get(expected) is Kind.STATIC:
-        difference = find_disagreement(body, expected, actual, {})
+        difference = describe_disagreement(body, expected, actual, {})
         if difference is not None:
             text = message.format(f"`{format_short(expected)}`", f"`{format_short(actual)}`")
             body.report(rules.SHAPE, f"{text}: {difference}", at.span)
 
 
-def find_disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, bindings: Bindings) -> str | None:
+def describe_disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, bindings: Bindings) -> str | None:
     """Describe the difference of two extents at a sample point, if they differ at all sample points; else None.
 
     If `expected` is in a callee's names, `bindings` has their values in the caller.

@@ -19,10 +19,10 @@ from archline.language.checking.points import BoundedVariable, FreeVariable, Let
 from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import define_parameters, list_type_expressions, make_signature
 from archline.language.checking.statements import check_body
-from archline.language.checking.zero_sizes import derive_zero_facts, list_shortfalls
+from archline.language.checking.zero_sizes import derive_zero_facts, iterate_shortfalls
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.model import Kind, Module, Signature
-from archline.language.substitution import find_processors
+from archline.language.substitution import build_processor_count
 from archline.language.syntax_rules import NO_ALGORITHM
 from archline.records import replace
 
@@ -63,7 +63,7 @@ def _check_as_written(
         findings.add(NO_ALGORITHM, "the file has no algorithm", span, "write `algorithm name(...):`")
     shared = _load_collectives(program, resolve, modules)
     all_modules = [*modules.values(), *shared]
-    facts = _inherit_facts(all_modules)
+    facts = _merge_facts(all_modules)
     signatures: dict[s.Algorithm, Signature] = {}
     for module in all_modules:
         signatures.update(module.signatures)
@@ -75,14 +75,21 @@ def _check_as_written(
     symbols, machine = contracts.find_cost_symbols(reached), find_needed_machine_symbols(signatures, reached)
     collectives = {name: candidate for module in shared for name, candidate in module.algorithms.items()}
     library = Library(
-        visible, collectives, externs, signatures, symbols, machine, _find_unread_algorithms(program, visible), complete
+        visible,
+        collectives,
+        externs,
+        signatures,
+        symbols,
+        machine,
+        _find_unparsed_algorithms(program, visible),
+        complete,
     )
     _check_items(program, library, findings, facts)
     whole = dict.fromkeys(candidate for candidate in program.algorithms if candidate.name not in program.broken)
     check_agreement(WholeFile(whole, signatures, facts, findings, Sampler()))
     if findings.diagnostics:
-        raise ArchlineError(sorted(findings.diagnostics, key=lambda diagnostic: _find_position(program, diagnostic)))
-    facts.shortfalls.update(list_shortfalls(facts.sites, signatures, facts.bindings))
+        raise ArchlineError(sorted(findings.diagnostics, key=lambda diagnostic: _get_position_key(program, diagnostic)))
+    facts.shortfalls.update(iterate_shortfalls(facts.sites, signatures, facts.bindings))
     module = Module(
         program,
         algorithms,
@@ -100,7 +107,7 @@ def _check_as_written(
     return module, facts
 
 
-def _find_position(program: s.Program, diagnostic: Diagnostic) -> tuple[bool, int, int]:
+def _get_position_key(program: s.Program, diagnostic: Diagnostic) -> tuple[bool, int, int]:
     span = diagnostic.span
     if span is None:
         return (True, 0, 0)
@@ -165,7 +172,7 @@ def _load_collectives(program: s.Program, resolve: Resolve, modules: Mapping[tup
     ]
 
 
-def _inherit_facts(modules: Iterable[Module]) -> CheckedFacts:
+def _merge_facts(modules: Iterable[Module]) -> CheckedFacts:
     facts = CheckedFacts()
     for module in modules:
         facts.types.update(module.types)
@@ -183,7 +190,7 @@ def _list_externs(externs: Mapping[str, s.Extern], facts: CheckedFacts) -> list[
     return [*externs.values(), *(target for target in facts.targets.values() if isinstance(target, s.Extern))]
 
 
-def _find_unread_algorithms(program: s.Program, visible: Mapping[str, s.Algorithm]) -> frozenset[str]:
+def _find_unparsed_algorithms(program: s.Program, visible: Mapping[str, s.Algorithm]) -> frozenset[str]:
     """Return the algorithms in the text that are not in the program, since their headers could not be read."""
     return frozenset(name for name in _HEADER.findall(program.source.text) if name not in visible)
 
@@ -204,7 +211,7 @@ def _check_items(program: s.Program, library: Library, findings: Findings, facts
 
 def _check_algorithm(body: BodyContext) -> None:
     algorithm = body.algorithm
-    processors = find_processors(algorithm)
+    processors = build_processor_count(algorithm)
     if body.distributed:
         body.scope.define(SymbolEntry("P", Role.MACHINE, Kind.STATIC, algorithm.name_span))
     if body.distributed and processors is None:

@@ -24,7 +24,7 @@ def make_signature(algorithm: s.Algorithm, findings: Findings) -> Signature:
             message = f"`{algorithm.name}` has two parameters called `{parameter.name}`"
             findings.add(name_rules.DUPLICATE, message, parameter.span)
         declared.setdefault(parameter.name, parameter)
-    bound = _find_bindings(algorithm)
+    bound = _derive_bindings(algorithm)
     sizes: dict[str, SizeBinding] = {}
     unbound: set[str] = set()
     for name, span in _iterate_header_names(algorithm):
@@ -74,7 +74,7 @@ def _iterate_names(expr: s.Expr) -> Iterator[tuple[str, Span]]:
             yield leaf.id, leaf.span
 
 
-def _find_bindings(algorithm: s.Algorithm) -> dict[str, SizeBinding]:
+def _derive_bindings(algorithm: s.Algorithm) -> dict[str, SizeBinding]:
     """Return the binding of each name, by the order of `BoundBy`, then of appearance."""
     candidates: list[SizeBinding] = []
     for number, parameter in enumerate(algorithm.parameters):
@@ -156,7 +156,7 @@ def _make_symbol(body: BodyContext, parameter: s.Parameter) -> SymbolEntry:
         case s.IndexType():
             return SymbolEntry(name, Role.INDEX, Kind.STATIC, span)
         case s.ScalarType(element=element):
-            return SymbolEntry(name, Role.SCALAR, find_element_kind(element), span)
+            return SymbolEntry(name, Role.SCALAR, parse_element_kind(element), span)
         case s.OperatorType():
             return SymbolEntry(name, Role.SCALAR, Kind.OPERATOR, span)
         case s.ArrayType() as type_:
@@ -170,7 +170,7 @@ def _make_symbol(body: BodyContext, parameter: s.Parameter) -> SymbolEntry:
             return SymbolEntry(name, Role.ARRAY, ViewType(Kind.INT, 1), span, shape, writable, shared, offsets)
 
 
-def find_element_kind(element: str) -> Kind:
+def parse_element_kind(element: str) -> Kind:
     """Return the kind of `real`, `int` or `any`."""
     return {"real": Kind.REAL, "int": Kind.INT, "any": Kind.ANY}[element]
 
@@ -184,4 +184,4 @@ def make_array_type(body: BodyContext, type_: s.ArrayType) -> ViewType:
         message = "arrays of `any` belong to algorithms `on grid`"
         body.report(call_rules.NOT_ON_GRID, message, type_.span, "write `real` or `int`")
     layout = type_.layout if len(type_.shape) > 1 else "rowmajor"
-    return ViewType(find_element_kind(type_.element), len(type_.shape), layout)
+    return ViewType(parse_element_kind(type_.element), len(type_.shape), layout)

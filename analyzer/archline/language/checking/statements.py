@@ -32,7 +32,7 @@ from archline.language.checking.expressions import (
 from archline.language.checking.extents import format_short, require_agreement
 from archline.language.checking.points import BoundedVariable, LetDefinition
 from archline.language.checking.scopes import Role, SymbolEntry
-from archline.language.checking.signatures import find_element_kind, make_array_type
+from archline.language.checking.signatures import make_array_type, parse_element_kind
 from archline.language.metrics import DECLARABLE
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.syntax_rules import TOO_DEEP
@@ -110,7 +110,7 @@ def check_body(body: BodyContext) -> None:
         hint = f"write `algorithm {body.algorithm.name}(...) -> int` or `-> real`"
         body.report(call_rules.RETURN, message, last.span, hint)
     elif kind is not None:
-        _check_store(body, last.value, kind, find_element_kind(result), f"the result of `{body.algorithm.name}`")
+        _check_store(body, last.value, kind, parse_element_kind(result), f"the result of `{body.algorithm.name}`")
 
 
 def _check_store(body: BodyContext, value: s.Expr, kind: Kind, stored: Kind, what: str) -> None:
@@ -150,7 +150,7 @@ def _check_let(body: BodyContext, statement: s.Let) -> None:
         writable = base is not None and base.writable
         shared = base is not None and base.shared
         origin = (base.origin or base.name) if base is not None else None
-        shape = _limit_extents(body, value, body.facts.shapes.get(value, ()))
+        shape = _limit_extent_depth(body, value, body.facts.shapes.get(value, ()))
         body.define(SymbolEntry(name, Role.LET, type_, span, shape, writable, shared, origin=origin))
         return
     if type_ not in (None, Kind.STATIC):
@@ -163,7 +163,7 @@ def _check_let(body: BodyContext, statement: s.Let) -> None:
         body.path.append(LetDefinition(name, value))
 
 
-def _limit_extents(body: BodyContext, value: s.Expr, shape: tuple[s.Expr, ...]) -> tuple[s.Expr, ...]:
+def _limit_extent_depth(body: BodyContext, value: s.Expr, shape: tuple[s.Expr, ...]) -> tuple[s.Expr, ...]:
     """Return the extents of a view that a `let` names; report and replace them if views of views nest them too deep."""
     if max((body.facts.depth.get(extent, 0) for extent in shape), default=0) <= MAX_DEPTH:
         return shape
@@ -180,7 +180,7 @@ def _check_local(body: BodyContext, statement: s.Local) -> None:
         check_condition(body, statement.when)
     match statement.type:
         case s.ScalarType(element=element):
-            stored = find_element_kind(element)
+            stored = parse_element_kind(element)
             if statement.value is not None:
                 # A register may start from an element of a global array.
                 with body.allow_shared_arrays(), body.expect_integers(integers=stored is Kind.INT):

@@ -57,7 +57,7 @@ def derive_zero_facts(
     return {algorithm: tuple(by_name.values()) for algorithm, by_name in facts.items()}
 
 
-def list_shortfalls(
+def iterate_shortfalls(
     sites: Iterable[CallSite],
     signatures: Mapping[s.Algorithm, Signature],
     bindings: Mapping[s.Call, Mapping[str, s.Expr | None]],
@@ -96,13 +96,13 @@ def can_pass(site: CallSite, asked: s.Expr, where: tuple[s.Fact, ...] = ()) -> b
         if place == len(frames):
             yield point
         elif left > 0:
-            for extended in _extend(point, frames[place], numbers):
+            for extended in _iterate_extended_points(point, frames[place], numbers):
                 yield from search(place + 1, extended)
 
     return any(_may_satisfy_where(site, where, point) for point in search(0, {}))
 
 
-def _extend(point: Point, frame: Frame, numbers: Iterable[int]) -> Iterator[Point]:
+def _iterate_extended_points(point: Point, frame: Frame, numbers: Iterable[int]) -> Iterator[Point]:
     """Extend a point by the values that a frame allows for its name; empty if the frame does not fit."""
     values: Iterable[int] = ()
     with suppress(EvaluationError):

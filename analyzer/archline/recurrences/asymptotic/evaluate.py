@@ -137,7 +137,7 @@ class Evaluator:
         bases.sort(key=lambda pair: [float(threshold) for threshold in pair[0]])
         if not bases and all(case.condition is None for case in definition.cases):
             number = self._arithmetic.number
-            size = number(find_default_base(definition, self._names))
+            size = number(choose_default_base(definition, self._names))
             bases = [((size,) * len(definition.parameters), number(1))]
         return _CompiledFunction(definition.parameters, tuple(bases), cases)
 
@@ -191,7 +191,7 @@ class Evaluator:
         return [(key, name, at, (case, environment, [entry[0] for entry in calls])), *calls]
 
 
-def find_default_base(definition: RealDefinition, functions: frozenset[str]) -> int:
+def choose_default_base(definition: RealDefinition, functions: frozenset[str]) -> int:
     """Return the size up to which a function without base values is 1: 2 if all calls are at roots of sizes, else 1."""
     arguments = [
         argument

@@ -13,7 +13,7 @@ from archline.language import syntax as s
 from archline.language.printer import format_expression
 from archline.numbers import fmpq
 from archline.records import record, replace
-from archline.recurrences.asymptotic.evaluate import find_default_base
+from archline.recurrences.asymptotic.evaluate import choose_default_base
 from archline.recurrences.asymptotic.problem import RealDefinition
 from archline.recurrences.asymptotic.terms import (
     GrowthTerm,
@@ -377,7 +377,7 @@ def read_initial_values(definition: RealDefinition, functions: frozenset[str]) -
     size = definition.parameters[0]
     values = [(read_base_size(base.arguments[0]), TermReader(size).read(base.value)) for base in definition.bases]
     if not values:
-        values = [(fmpq(find_default_base(definition, functions)), (GrowthTerm(fmpq(1)),))]
+        values = [(fmpq(choose_default_base(definition, functions)), (GrowthTerm(fmpq(1)),))]
     values.sort(key=lambda pair: pair[0])
     for _, terms in values:
         if any(term.coefficient < 0 for term in terms):

@@ -35,7 +35,14 @@ from archline.recurrences.asymptotic.normal_form import CallArgument
 from archline.recurrences.asymptotic.problem import BaseValue, EquationCase, RealDefinition, RealRecurrence
 from archline.recurrences.closed.levels import read_level_step, split_maximum
 from archline.recurrences.exact.transitions import Transition, build_steps
-from archline.recurrences.model import Decision, Equation, IntegerRecurrence, SizeFunction, find_calls, split_by_call
+from archline.recurrences.model import (
+    Decision,
+    Equation,
+    IntegerRecurrence,
+    SizeFunction,
+    find_calls,
+    split_value_by_call,
+)
 
 ForcingGrowth = Callable[[Poly, Facts], tuple[s.Expr | None, s.Expr | None]]
 """Returns the O and the Omega of a cost under facts, as expressions; None for one that is unknown."""
@@ -296,7 +303,7 @@ def _read_condition(decision: Decision, function: SizeFunction) -> s.Expr:
 def _build_value(function: SizeFunction, equation: Equation, upper: bool, added: ForcingGrowth) -> s.Expr:
     """Bound the value of a case: max(call + x, y) by call + x + y from above, by call + x from below."""
     value, alternative = split_maximum(equation.value)
-    rest, _ = split_by_call(value)
+    rest, _ = split_value_by_call(value)
     if find_calls(rest):
         raise OutOfReachError("the cost of a recursive call is inside another expression")
     parts: list[s.Expr] = []

@@ -167,14 +167,14 @@ class _RecurrenceReader:
             raise error(
                 NO_DEFINITION,
                 "a recurrence begins with the function that it defines",
-                span=self._find_trimmed_span(piece.start, piece.end),
+                span=self._make_trimmed_span(piece.start, piece.end),
                 hint="write it as T(n) = 2*T(n/2) + n, T(1) = 1",
             )
         elif piece.separator == ",":
             raise error(
                 NO_DEFINITION,
                 "the part after the comma is neither a value, such as T(1) = 1, nor a definition",
-                span=self._find_trimmed_span(piece.start, piece.end),
+                span=self._make_trimmed_span(piece.start, piece.end),
                 hint="cases are separated by `;`, facts are given by --where",
             )
         else:
@@ -203,7 +203,7 @@ class _RecurrenceReader:
             raise self._make_error(BAD_HEAD, f"`{head.function}` is a name of the language", head)
         if head.arguments and all(not _find_names(argument) for argument in head.arguments):
             value = self._parse_expression(equals + 1, piece.end)
-            self._values.append((head, value, self._find_trimmed_span(piece.start, equals)))
+            self._values.append((head, value, self._make_trimmed_span(piece.start, equals)))
             return
         self._current = draft = _DefinitionDraft(
             head.function, self._read_parameters(head), self._relocate_span(head.span)
@@ -234,7 +234,7 @@ class _RecurrenceReader:
             (match for match in _WHEN.finditer(self._text, start, end) if self._is_outside_brackets(start, match)), None
         )
         if draft.cases and draft.cases[-1].condition is None:
-            span = self._find_trimmed_span(start, end)
+            span = self._make_trimmed_span(start, end)
             hint = "the case before it has no `when`"
             raise error(INCOMPLETE_CASES, "this case never applies", span=span, hint=hint)
         value = self._parse_expression(start, when.start() if when else end)
@@ -329,7 +329,7 @@ class _RecurrenceReader:
     def _make_span(self, start: int, end: int) -> Span:
         return Span(self._source, 1, start + 1, 1, end + 1)
 
-    def _find_trimmed_span(self, start: int, end: int) -> Span:
+    def _make_trimmed_span(self, start: int, end: int) -> Span:
         """Return the span of a part without the spaces around it; for an empty part, the position after it."""
         text = self._text[start:end]
         if not text.strip():

@@ -22,7 +22,7 @@ from archline.expr.tree import has_same_structure
 from archline.language import syntax as s
 from archline.numbers import arb, fmpq
 from archline.recurrences.asymptotic.evaluate import Evaluator
-from archline.recurrences.asymptotic.logspace.solve import solve_in_log_space
+from archline.recurrences.asymptotic.logspace.solve import solve_recurrence_in_log_space
 from archline.recurrences.asymptotic.normal_form import (
     CallSum,
     InitialValues,
@@ -50,8 +50,8 @@ from archline.recurrences.asymptotic.univariate import (
     SPLITS,
     STEPS,
     SolvedFunction,
-    solve_by_matrix,
     solve_function,
+    solve_recurrences_by_matrix,
 )
 from archline.recurrences.closed.geometric import ClosedExpression
 
@@ -224,7 +224,7 @@ def solve(problem: RealRecurrence) -> Answer:
     Answers have been compared with values of the recurrence.
     """
     if any(not _is_univariate(definition) for definition in problem.definitions):
-        return solve_in_log_space(problem)
+        return solve_recurrence_in_log_space(problem)
     try:
         answer = _SystemSolver(problem).solve(problem.asked.name)
         check_answer(problem, answer)
@@ -290,12 +290,12 @@ class _SystemSolver:
             return SolvedFunction("growth beyond polynomials", (*stated, beyond), beyond=beyond)
         system = {f: tuple(self._replace_foreign_calls(branch, group) for branch in self._branches[f]) for f in group}
         if len(group) == 1:
-            return self._add_notes(name, solve_function(name, size, system[name], self._bases[name]))
+            return self._solution_with_notes(name, solve_function(name, size, system[name], self._bases[name]))
         for function in group:
             check_nonnegative_terms(self._branches[function], max(self._bases[function].threshold, fmpq(1)))
         remaining = inline_functions(system, group, name)
         if len(remaining) > 1:
-            return solve_by_matrix(
+            return solve_recurrences_by_matrix(
                 remaining,
                 self._find_group_bases(name, group),
                 [line for f in remaining for line in self._format_statement(f)],
@@ -315,7 +315,7 @@ class _SystemSolver:
         size = self._definitions[name].parameters[0]
         return format_statement(name, size, self._branches[name], self._bases[name])
 
-    def _add_notes(self, name: str, solved: SolvedFunction) -> SolvedFunction:
+    def _solution_with_notes(self, name: str, solved: SolvedFunction) -> SolvedFunction:
         """Prepend the solutions of the called functions to the lines of the solution."""
         notes = []
         for callee in sorted(find_callees(self._branches[name]) - {name}):

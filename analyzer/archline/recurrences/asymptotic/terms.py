@@ -39,7 +39,7 @@ def split_perfect_power(value: fmpq) -> tuple[fmpq, int]:
     return value, power
 
 
-def find_rational_power(base: fmpq, exponent: Constant) -> fmpq | None:
+def compute_rational_power(base: fmpq, exponent: Constant) -> fmpq | None:
     """Return base^exponent for a positive base if it is rational, else None."""
     root, up = split_perfect_power(base)
     return (Constant(root).log2() * exponent.scaled(up)).exp2()
@@ -207,7 +207,7 @@ def is_nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
             return False
         needed = -term.coefficient
         for index, positive_term in enumerate(positive_terms):
-            ratio = _bound_falling_ratio(term, positive_term, least) if needed else None
+            ratio = _bound_falling_ratio_above(term, positive_term, least) if needed else None
             if ratio is not None:
                 share = min(needed, remaining[index] / ratio)
                 needed, remaining[index] = needed - share, remaining[index] - share * ratio
@@ -216,7 +216,7 @@ def is_nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
     return True
 
 
-def _bound_falling_ratio(small: GrowthTerm, great: GrowthTerm, least: fmpq) -> fmpq | None:
+def _bound_falling_ratio_above(small: GrowthTerm, great: GrowthTerm, least: fmpq) -> fmpq | None:
     """Return an upper bound of small/great from `least` on, without coefficients; None unless the ratio falls."""
     if small.symbols != great.symbols:
         return None

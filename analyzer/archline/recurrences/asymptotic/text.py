@@ -119,7 +119,7 @@ def format_statement(name: str, size: str, branches: tuple[CallSum, ...], bases:
     return tuple(lines)
 
 
-def explain_by_splits(branches: tuple[CallSum, ...], result: GrowthResult, size: str) -> Lines:
+def explain_split_recurrence(branches: tuple[CallSum, ...], result: GrowthResult, size: str) -> Lines:
     """Return the lines that derive the growth by the theorem of Akra and Bazzi."""
     lines = [format_exponent_equation(result.parts, result.exponent)]
     bottom = _format_leaf_growth(size, result)
@@ -128,7 +128,7 @@ def explain_by_splits(branches: tuple[CallSum, ...], result: GrowthResult, size:
     return tuple(lines)
 
 
-def explain_by_roots(
+def explain_root_recurrence(
     name: str, branches: tuple[CallSum, ...], result: GrowthResult, scale: Constant, size: str
 ) -> Lines:
     """Return lines that derive the growth with mu = log2(n), for which square roots of the size n are halves."""
@@ -186,7 +186,7 @@ def format_exponent_equation(parts: Parts, p: Constant) -> str:
     return f"{' + '.join(sides)} = 1 at p = {p}{about}"
 
 
-def explain_by_steps(
+def explain_subtractive_recurrence(
     branches: tuple[CallSum, ...], found: GrowthResult, stride: fmpq, size: str, base: s.Expr | None = None
 ) -> Lines:
     """Return lines that derive growth by a sum over sizes, or by the root base^(1/stride) if `base` is given."""

@@ -30,8 +30,8 @@ from archline.records import record, replace
 from archline.recurrences.asymptotic.normal_form import WeightedCall
 from archline.recurrences.asymptotic.terms import (
     GrowthTerm,
+    compute_rational_power,
     dominates,
-    find_rational_power,
     leading_terms,
     log_ratio,
     make_powers,
@@ -106,10 +106,10 @@ def _find_exponent_by_polynomial(parts: Parts) -> Constant | None:
     if rest or max(power for _, power in bases) > _MAX_DEGREE:
         return None
     calls = tuple((weight, power) for (weight, _), (_, power) in zip(parts, bases, strict=True))
-    return find_log_of_greatest_root(build_characteristic_polynomial(calls), common)
+    return compute_log_of_greatest_root(build_characteristic_polynomial(calls), common)
 
 
-def find_greatest_root(polynomial: fmpq_poly) -> arb:
+def compute_greatest_root(polynomial: fmpq_poly) -> arb:
     """Return the root with the greatest real part, at flint's current precision.
 
     For a characteristic polynomial of numbers of calls it is real and simple (Perron, Frobenius).
@@ -119,15 +119,15 @@ def find_greatest_root(polynomial: fmpq_poly) -> arb:
     return greatest
 
 
-def find_log_of_greatest_root(polynomial: fmpq_poly, base: fmpq) -> Constant:
+def compute_log_of_greatest_root(polynomial: fmpq_poly, base: fmpq) -> Constant:
     """Return the logarithm to `base` of the greatest root, exact if a rational root is in the enclosure of the root."""
-    near = find_greatest_root(polynomial)
+    near = compute_greatest_root(polynomial)
     rational = next((root for root in iterate_rational_roots(polynomial) if near.contains(arb(root))), None)
     if rational is not None:
         return log_ratio(rational, base)
 
     def enclose_logarithm() -> arb:
-        return find_greatest_root(polynomial).log() / arb(base).log()
+        return compute_greatest_root(polynomial).log() / arb(base).log()
 
     return enclosed_constant(format_nine_digits(float(enclose_logarithm().mid())), enclose_logarithm)
 
@@ -208,7 +208,7 @@ def compare_exponent(parts: Parts, at: Constant) -> int:
     balls = sign_of(lambda: _sum_weighted_powers(parts, at.enclosure()) - 1, quick=True)
     if balls is not None:
         return balls
-    powers = [(weight, find_rational_power(share, at)) for weight, share in parts]
+    powers = [(weight, compute_rational_power(share, at)) for weight, share in parts]
     if all(value is not None for _, value in powers):
         total = sum((weight * value for weight, value in powers if value is not None), fmpq(0))
         return (total > 1) - (total < 1)
@@ -224,7 +224,7 @@ ExponentComparison = Callable[[Constant], int]
 """Returns the sign of the exponent less another number."""
 
 
-def find_growth_of_maximum(
+def derive_growth_of_maximum(
     branches: Sequence[Terms], parts: Sequence[Parts], growing: Terms, log_depth: int = 0
 ) -> GrowthResult:
     """Return the growth of a maximum of branches, if its upper and lower bound agree. Raises OutOfReachError.
@@ -295,7 +295,7 @@ MAX_REDUCED_RADICAND = 10**6
 """The largest number whose square factors are moved out of its root."""
 
 
-def find_stride(calls: Iterable[WeightedCall]) -> fmpq:
+def compute_stride(calls: Iterable[WeightedCall]) -> fmpq:
     """Return the greatest common divisor of all steps. Raises OutOfReachError if a size does not shrink."""
     steps = [-call.argument.offset for call in calls]
     if any(step <= 0 for step in steps):
@@ -338,10 +338,10 @@ def iterate_rational_roots(polynomial: fmpq_poly) -> Iterator[fmpq]:
     return (fmpq(-factor[0], factor[1]) for factor, _ in factor_polynomial(polynomial) if factor.degree() == 1)
 
 
-def find_positive_root(calls: Strides) -> s.Expr:
+def compute_positive_root(calls: Strides) -> s.Expr:
     """Return the positive root of the characteristic polynomial, exact if of degree 1 or 2. Raises OutOfReachError."""
     polynomial = build_characteristic_polynomial(calls)
-    root = find_greatest_root(polynomial)
+    root = compute_greatest_root(polynomial)
     for factor, _ in factor_polynomial(polynomial):
         if factor.degree() > 2 or not arb_poly(factor)(root).contains(0):
             continue

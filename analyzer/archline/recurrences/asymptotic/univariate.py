@@ -21,27 +21,27 @@ from archline.recurrences.asymptotic.normal_form import (
 from archline.recurrences.asymptotic.terms import (
     GrowthTerm,
     compare_growth,
-    find_rational_power,
+    compute_rational_power,
     leading_terms,
     make_powers,
     split_perfect_power,
 )
 from archline.recurrences.asymptotic.text import (
     build_growth_tree,
-    explain_by_roots,
-    explain_by_splits,
-    explain_by_steps,
+    explain_root_recurrence,
+    explain_split_recurrence,
+    explain_subtractive_recurrence,
     format_statement,
 )
 from archline.recurrences.asymptotic.theorems import (
     ZERO_FUNCTION_REASON,
     bracket_nine_digits,
     compute_contribution,
-    find_greatest_root,
-    find_growth_of_maximum,
-    find_log_of_greatest_root,
-    find_positive_root,
-    find_stride,
+    compute_greatest_root,
+    compute_log_of_greatest_root,
+    compute_positive_root,
+    compute_stride,
+    derive_growth_of_maximum,
     merge_shares,
     write_calls_in_strides,
 )
@@ -62,17 +62,17 @@ class SpectralExponent:
     def __init__(self, rows: list[list[fmpq]], share: fmpq) -> None:
         self._factor = 1 / share
         self._polynomial: fmpq_poly = fmpq_mat(rows).charpoly()
-        self.exponent = find_log_of_greatest_root(self._polynomial, self._factor)
+        self.exponent = compute_log_of_greatest_root(self._polynomial, self._factor)
 
     def compare(self, at: Constant) -> int:
         """Return the sign of the exponent minus `at`. Raises OutOfReachError if it is undecided."""
-        value = find_rational_power(self._factor, at)
+        value = compute_rational_power(self._factor, at)
         if value is None:
             sign = sign_of((self.exponent - at).enclosure)
-        elif not self._polynomial(value) and find_greatest_root(self._polynomial).contains(arb(value)):
+        elif not self._polynomial(value) and compute_greatest_root(self._polynomial).contains(arb(value)):
             sign = 0
         else:
-            sign = sign_of(lambda: find_greatest_root(self._polynomial) - value)
+            sign = sign_of(lambda: compute_greatest_root(self._polynomial) - value)
         if sign is None:
             raise OutOfReachError(f"it is not decided whether the exponent of the recurrence is {at}")
         return sign
@@ -88,7 +88,9 @@ def _check_split(call: WeightedCall, threshold: fmpq) -> None:
         raise OutOfReachError("a base value at a negative size")
 
 
-def solve_by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated: Sequence[str]) -> SolvedFunction:
+def solve_recurrences_by_matrix(
+    system: Mapping[str, Branches], bases: InitialValues, stated: Sequence[str]
+) -> SolvedFunction:
     """Solve functions that call each other at one share of the size as one whose weight is the spectral radius.
 
     Each calls all others, directly or not, so that all have the same growth, and the costs of each contribute to it.
@@ -111,11 +113,11 @@ def solve_by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated
         leading_terms(contributions),
         exponent=p,
         factor=find_common_factor(call.argument.ratio for branch in branches for call in branch.calls),
-        gap=find_exponent_gap((term.power for term in terms), p),
+        gap=compute_exponent_gap((term.power for term in terms), p),
     )
 
 
-def _find_call_scale(call: WeightedCall) -> Constant:
+def _compute_call_scale(call: WeightedCall) -> Constant:
     """Return the s with n^w*(n^c)^s = n^s for a call n^w*T(n^c). Raises OutOfReachError."""
     root = call.argument.root
     if root >= 1:
@@ -181,11 +183,11 @@ def solve_function(name: str, size: str, branches: Branches, bases: InitialValue
         if call.weight.depends_on_size and not call.argument.is_root:
             raise OutOfReachError("a call with a factor that shrinks as the size grows")
     if all(call.argument.is_split for call in calls):
-        return _solve_by_splits(size, branches, bases, stated)
+        return _solve_split_recurrence(size, branches, bases, stated)
     if all(call.argument.is_root for call in calls):
-        return _solve_by_roots(name, size, branches, bases, stated)
+        return _solve_root_recurrence(name, size, branches, bases, stated)
     if all(call.argument.is_step for call in calls):
-        return _solve_by_steps(size, branches, bases, stated)
+        return _solve_subtractive_recurrence(size, branches, bases, stated)
     raise OutOfReachError("sizes that shrink in different ways in one recurrence")
 
 
@@ -218,7 +220,9 @@ def _explain_superpolynomial(branches: Branches, bases: InitialValues) -> str | 
     return None
 
 
-def _solve_by_splits(size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]) -> SolvedFunction:
+def _solve_split_recurrence(
+    size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]
+) -> SolvedFunction:
     """Solve T(n) = max over branches of sum a*T(r*n + d) + f(n) by the theorem of Akra and Bazzi."""
     for branch in branches:
         for call in branch.calls:
@@ -227,8 +231,8 @@ def _solve_by_splits(size: str, branches: Branches, bases: InitialValues, stated
         raise OutOfReachError("a term without bound at sizes near 0: give a base value at a larger size")
     check_nonnegative_terms(branches, bases.threshold)
     parts = [merge_shares((call.weight.coefficient, call.argument.ratio) for call in b.calls) for b in branches]
-    result = find_growth_of_maximum([branch.terms for branch in branches], parts, bases.growing)
-    lines = (*stated, *explain_by_splits(branches, result, size))
+    result = derive_growth_of_maximum([branch.terms for branch in branches], parts, bases.growing)
+    lines = (*stated, *explain_split_recurrence(branches, result, size))
     plain = len(branches) == 1 and len(result.parts) == 1
     method = "master theorem" if plain and branches[0].calls[0].argument.offset == 0 else "Akra-Bazzi theorem"
     return SolvedFunction(
@@ -238,7 +242,7 @@ def _solve_by_splits(size: str, branches: Branches, bases: InitialValues, stated
         closed=find_closed_form_by_splits(branches[0], bases, size) if len(branches) == 1 else None,
         exponent=result.exponent,
         factor=find_common_factor(call.argument.ratio for branch in branches for call in branch.calls),
-        gap=find_exponent_gap((term.power for branch in branches for term in branch.terms), result.exponent),
+        gap=compute_exponent_gap((term.power for branch in branches for term in branch.terms), result.exponent),
     )
 
 
@@ -248,45 +252,47 @@ def find_common_factor(shares: Iterable[fmpq]) -> fmpq | None:
     return roots.pop() if len(roots) == 1 else None
 
 
-def find_exponent_gap(powers: Iterable[Constant], p: Constant) -> float:
+def compute_exponent_gap(powers: Iterable[Constant], p: Constant) -> float:
     """Return the smallest nonzero distance of `powers` from the exponent p."""
     gaps = [abs(float((exponent - p).enclosure().mid())) for exponent in powers]
     return min((gap for gap in gaps if gap > 1e-12), default=math.inf)
 
 
-def _solve_by_roots(
+def _solve_root_recurrence(
     name: str, size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]
 ) -> SolvedFunction:
     """Solve T(n) = sum a*n^w*T(n^c) + f(n): T(n)/n^s satisfies a recurrence by splits in mu = log2(n)."""
     if bases.threshold <= 1:
         raise OutOfReachError("roots of sizes above 1 never reach 1: give a base value at 2")
     check_nonnegative_terms(branches, bases.threshold)
-    scale, *rest = {_find_call_scale(call) for branch in branches for call in branch.calls}
+    scale, *rest = {_compute_call_scale(call) for branch in branches for call in branch.calls}
     if rest:
         raise OutOfReachError("calls at roots of the size with factors that do not match")
     parts = [merge_shares((call.weight.coefficient, call.argument.root) for call in b.calls) for b in branches]
     divided = [tuple(_scale_term(term, -scale) for term in branch.terms) for branch in branches]
-    result = find_growth_of_maximum(divided, parts, bases.growing, 1)
+    result = derive_growth_of_maximum(divided, parts, bases.growing, 1)
     return SolvedFunction(
         "change of variable to log2(n)".replace("(n)", f"({size})"),
-        (*stated, *explain_by_roots(name, branches, result, scale, size)),
+        (*stated, *explain_root_recurrence(name, branches, result, scale, size)),
         leading_terms(_scale_term(term, scale) for term in result.terms),
         closed=find_closed_form_by_roots(branches[0], bases, size, scale) if len(branches) == 1 else None,
         shrinking=ROOTS,
         exponent=result.exponent,
         factor=find_common_factor(call.argument.root for branch in branches for call in branch.calls),
-        gap=find_exponent_gap(
+        gap=compute_exponent_gap(
             (term.at(1) for x in branches for term in x.terms if term.power == scale), result.exponent
         ),
     )
 
 
-def _solve_by_steps(size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]) -> SolvedFunction:
+def _solve_subtractive_recurrence(
+    size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]
+) -> SolvedFunction:
     """Solve T(n) = sum a*T(n - c) + f(n), which is a recurrence by splits in m = 2^(n/g), g the stride.
 
     If the weights add up to 1, p is 0 and the growth a sum over sizes; if to less, it is f; if to more, exponential.
     """
-    stride = find_stride(call for branch in branches for call in branch.calls)
+    stride = compute_stride(call for branch in branches for call in branch.calls)
     if bases.threshold < 0 and any(term.depends_on_size for branch in branches for term in branch.terms):
         raise OutOfReachError("terms at sizes that are not positive: give a base value at a size of at least 0")
     check_nonnegative_terms(branches, bases.threshold + stride)
@@ -299,7 +305,7 @@ def _solve_by_steps(size: str, branches: Branches, bases: InitialValues, stated:
         # The stride is the greatest common divisor of the steps, so that one base value other than 0 suffices.
         growing = (_CONSTANT_TERM,)
     inside = [tuple(term.with_powers((ZERO_CONSTANT, *term.powers)) for term in branch.terms) for branch in branches]
-    result = find_growth_of_maximum(inside, parts, growing)
+    result = derive_growth_of_maximum(inside, parts, growing)
     if result.terms[0].power.sign() < 0:
         raise OutOfReachError("the function tends to 0 as the size grows")
     # The factors of the growth other than a power of 2^(n/g): terms in n, or in symbols alone.
@@ -307,8 +313,8 @@ def _solve_by_steps(size: str, branches: Branches, bases: InitialValues, stated:
     closed = find_closed_form_by_steps(branches[0], bases, size, stride) if len(branches) == 1 else None
     solved = SolvedFunction("summation", stated, terms, closed=closed, shrinking=STEPS, stride=stride)
     if result.exponent.sign() <= 0:
-        return replace(solved, steps=(*stated, *explain_by_steps(branches, result, stride, size)))
-    base = find_positive_root(tuple((weight, int(share.q).bit_length() - 1) for weight, share in result.parts))
+        return replace(solved, steps=(*stated, *explain_subtractive_recurrence(branches, result, stride, size)))
+    base = compute_positive_root(tuple((weight, int(share.q).bit_length() - 1) for weight, share in result.parts))
     growth = _build_exponential(terms, size, stride, base)
     between = None
     if isinstance(base, s.Real):
@@ -316,7 +322,7 @@ def _solve_by_steps(size: str, branches: Branches, bases: InitialValues, stated:
             _build_exponential(terms, size, stride, replace(base, text=text)) for text in bracket_nine_digits(base.text)
         )
         between = lower, upper
-    lines = (*stated, *explain_by_steps(branches, result, stride, size, base))
+    lines = (*stated, *explain_subtractive_recurrence(branches, result, stride, size, base))
     reason = f"it grows exponentially, as {format_expression(growth)}"
     return replace(solved, method="characteristic equation", steps=lines, beyond=reason, growth=growth, between=between)
 

@@ -27,7 +27,7 @@ from archline.recurrences.asymptotic.normal_form import CallSum, InitialValues
 from archline.recurrences.asymptotic.terms import (
     GrowthTerm,
     Symbols,
-    find_rational_power,
+    compute_rational_power,
     log_ratio,
     split_perfect_power,
 )
@@ -281,11 +281,13 @@ def find_closed_form_by_splits(branch: CallSum, bases: InitialValues, size: str)
     """
     if any(call.argument.offset != 0 for call in branch.calls) or any(len(term.powers) > 2 for term in branch.terms):
         return None
-    sequence = _find_size_sequence(
+    sequence = _build_size_sequence(
         b.name(size), bases.threshold, [(call.weight.coefficient, call.argument.ratio) for call in branch.calls]
     )
-    starts = None if sequence is None else _find_start_values(bases, sequence.at)
-    solution = None if sequence is None or starts is None else _solve_by_linearity(sequence, branch.terms, starts)
+    starts = None if sequence is None else _build_start_values(bases, sequence.at)
+    solution = (
+        None if sequence is None or starts is None else _solve_recurrence_by_linearity(sequence, branch.terms, starts)
+    )
     if sequence is None or solution is None:
         return None
     expr = build_sum_tree(merge_products(solution, sequence.size, sequence.log))
@@ -303,18 +305,20 @@ def find_closed_form_by_roots(
     """
     if any(term.power != scale for term in branch.terms) or len(bases.values) > 1:
         return None
-    start, divisor = log_ratio(bases.threshold, _TWO), find_rational_power(bases.threshold, scale)
+    start, divisor = log_ratio(bases.threshold, _TWO), compute_rational_power(bases.threshold, scale)
     if divisor is None or not scale.is_rational or not start.is_rational:
         return None
     n = b.name(size)
     mu = b.call("log2", n)
-    sequence = _find_size_sequence(
+    sequence = _build_size_sequence(
         mu, start.rational, [(call.weight.coefficient, call.argument.root) for call in branch.calls]
     )
-    starts = _find_start_values(bases, lambda _: bases.threshold, divisor)
+    starts = _build_start_values(bases, lambda _: bases.threshold, divisor)
     if sequence is None or starts is None or sequence.factor.q != 1:
         return None
-    solution = _solve_by_linearity(sequence, [term.with_powers(term.powers[1:]) for term in branch.terms], starts)
+    solution = _solve_recurrence_by_linearity(
+        sequence, [term.with_powers(term.powers[1:]) for term in branch.terms], starts
+    )
     if solution is None:
         return None
     scaled: WeightedProducts = [(coefficient, [(make_factor(n), scale), *factors]) for coefficient, factors in solution]
@@ -339,12 +343,12 @@ def find_closed_form_by_steps(
         return None
     n = b.name(size)
     sequence = SizeSequence(n, start, fmpq(1), calls, n, b.number(stride), start / stride, stride=stride)
-    starts = _find_start_values(bases, sequence.at)
+    starts = _build_start_values(bases, sequence.at)
     terms = [term.with_powers((ZERO_CONSTANT, *term.powers)) for term in branch.terms if term not in harmonic]
     solution = (
         None
         if starts is None or any(len(term.powers) > 2 for term in terms)
-        else _solve_by_linearity(sequence, terms, starts)
+        else _solve_recurrence_by_linearity(sequence, terms, starts)
     )
     if solution is None:
         return None
@@ -363,7 +367,7 @@ def find_closed_form_by_steps(
     )
 
 
-def _find_start_values(bases: InitialValues, at: Callable[[int], fmpq], divisor: fmpq | int = 1) -> StartValues | None:
+def _build_start_values(bases: InitialValues, at: Callable[[int], fmpq], divisor: fmpq | int = 1) -> StartValues | None:
     """Return the base values over `divisor` as functions of k; `at(k)` is a size. None if a value varies with it."""
     if any(not term.exact or term.depends_on_size for _, terms in bases.values for term in terms):
         return None
@@ -378,7 +382,7 @@ def _find_start_values(bases: InitialValues, at: Callable[[int], fmpq], divisor:
     return {key: make_initial(key) for key in {(), *(term.symbols for _, terms in bases.values for term in terms)}}
 
 
-def _find_size_sequence(size: s.Expr, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> SizeSequence | None:
+def _build_size_sequence(size: s.Expr, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> SizeSequence | None:
     """Return the sequence of sizes that calls reach from `start`; None unless all shares are powers of one number."""
     bases = [split_perfect_power(1 / share) for _, share in parts]
     root, *rest = {base for base, _ in bases}
@@ -395,7 +399,7 @@ def _find_size_sequence(size: s.Expr, start: fmpq, parts: Sequence[tuple[fmpq, f
     return SizeSequence(size, start, factor, calls, relative, bits_tree, fmpq(0), relative=True)
 
 
-def _solve_by_linearity(
+def _solve_recurrence_by_linearity(
     sequence: SizeSequence, terms: Sequence[GrowthTerm], starts: StartValues
 ) -> WeightedProducts | None:
     """Solve the recurrence for each product of symbols and each power of `bits`, and add up the solutions.
@@ -424,8 +428,8 @@ def _solve_by_linearity(
 def _add_forcing(sequence: SizeSequence, term: GrowthTerm, forcings: ForcingsBySymbols) -> bool:
     """Add a term c*n^a*log^m = c*n0^a*(b^a)^k*(shift + k)^m*bits^m to the forcings; return False for other terms."""
     ratio, at_start = (
-        find_rational_power(sequence.factor, term.power),
-        find_rational_power(sequence.start, term.power) if term.power else fmpq(1),
+        compute_rational_power(sequence.factor, term.power),
+        compute_rational_power(sequence.start, term.power) if term.power else fmpq(1),
     )
     if ratio is None or at_start is None or not term.exact or not term.at(1).is_rational:
         return False

@@ -18,10 +18,10 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, sum_polyn
 from archline.algebra.prove.prover import prove_never_negative
 from archline.numbers import factor_into_primes, fmpq
 from archline.records import record
-from archline.recurrences.model import BoundSide, Equation, SizeFunction, find_calls, split_by_call
+from archline.recurrences.model import BoundSide, Equation, SizeFunction, find_calls, split_value_by_call
 
 
-def find_peak_bound(function: SizeFunction) -> tuple[Poly, bool] | None:
+def find_peak_upper_bound(function: SizeFunction) -> tuple[Poly, bool] | None:
     """Return an upper bound of T(x) = max(a(x), T(y), ...), and whether it is exact; None for other recursions.
 
     T is the memory that a call needs, which is free when it returns, so that levels do not add up. If a grows with all
@@ -150,7 +150,7 @@ class BoundingForms:
     leaf: Equation | None = None
 
 
-def bound_by_levels(function: SizeFunction) -> BoundingForms:
+def bound_function_by_levels(function: SizeFunction) -> BoundingForms:
     """Return bounds of the function, which are equal if its closed form is found."""
     leaves = [equation for equation in function.equations if not equation.recursive]
     steps = [read_level_step(function, equation) for equation in function.equations if equation.recursive]
@@ -163,7 +163,7 @@ def bound_by_levels(function: SizeFunction) -> BoundingForms:
 
 def _bound_peak(function: SizeFunction, leaves: Sequence[Equation]) -> BoundingForms:
     """Return bounds of a function that is a peak (see `find_peak_bound`); bounds of None for other functions."""
-    peak = find_peak_bound(function)
+    peak = find_peak_upper_bound(function)
     if peak is None:
         return BoundingForms(None, None)
     upper, exact = peak
@@ -173,7 +173,7 @@ def _bound_peak(function: SizeFunction, leaves: Sequence[Equation]) -> BoundingF
 def read_level_step(function: SizeFunction, equation: Equation) -> LevelStep | None:
     """Return the step of a recursive case with one call that multiplies or counts down sizes; None for other cases."""
     value, least = split_maximum(equation.value)
-    rest, weights = split_by_call(value)
+    rest, weights = split_value_by_call(value)
     if len(weights) != 1 or find_calls(rest):
         return None
     ((call, weight),) = weights.items()
@@ -266,19 +266,19 @@ class _FormSearch:
     # Guesses
     def _iterate_guesses(self) -> Iterator[Poly]:
         for below in (
-            *(guess for step in self._down for guess in self._guess_by_division(step)),
-            self._guess_by_potential(),
+            *(guess for step in self._down for guess in self._guess_value_by_division(step)),
+            self._guess_bound_by_potential(),
         ):
             if below is None:
                 continue
             if not self._counted:
                 yield below
             for step in self._counted:
-                above = self._guess_by_count(step, below)
+                above = self._guess_value_by_count(step, below)
                 if above is not None:
                     yield above
 
-    def _guess_by_division(self, step: LevelStep) -> Iterator[Poly | None]:
+    def _guess_value_by_division(self, step: LevelStep) -> Iterator[Poly | None]:
         """Guess the value if this case applies at all levels: down to the leaf, or to the last `least` above it."""
         levels = Poly.symbol(LEVEL)
         added, rest = self._express_in_levels(step.added, levels), {LEVEL: levels - _PASSED}
@@ -290,7 +290,7 @@ class _FormSearch:
             end = self._express_in_levels(step.least, ONE).substitute(step.compute_sizes_after(levels - 1))
             yield self._sum_levels(step, added, levels - 1, end, rest)
 
-    def _guess_by_count(self, step: LevelStep, below: Poly) -> Poly | None:
+    def _guess_value_by_count(self, step: LevelStep, below: Poly) -> Poly | None:
         """Guess the value if this case applies until the size that it counts down is 0; `below` is the value there.
 
         None unless it counts down a single size.
@@ -321,7 +321,7 @@ class _FormSearch:
             total = total + part
         return total
 
-    def _guess_by_potential(self) -> Poly | None:
+    def _guess_bound_by_potential(self) -> Poly | None:
         """Guess an upper bound by a potential: products of sizes that calls increase by at least the cost of a case.
 
         At the leaf they are at most products that no case changes. Costs that no case changes are added once a level.
@@ -348,11 +348,13 @@ class _FormSearch:
         at_end = peaks + self._express_in_levels(self._leaf.value, ZERO) + grown.substitute({LEVEL: ZERO})
         shrinking = sorted({name for step in self._down for name, factor in step.factors.items() if factor < 1})
         shrinking = [name for name in shrinking if name != self._depth.size]
-        unchanged = (self._bound_by_unchanged(Poly({m: c}), shrinking) for m, c in at_end.terms.items() if c > 0)
+        unchanged = (
+            self._bound_above_by_unchanged_sizes(Poly({m: c}), shrinking) for m, c in at_end.terms.items() if c > 0
+        )
         preserved = sum((term.scaled(share) for term, share in flat.items()), ZERO)
         return sum(unchanged, ZERO) - grown + preserved * levels
 
-    def _bound_by_unchanged(self, term: Poly, shrinking: Sequence[str]) -> Poly:
+    def _bound_above_by_unchanged_sizes(self, term: Poly, shrinking: Sequence[str]) -> Poly:
         """Return an upper bound of a term at the leaf: a product of all shrinking sizes, which no case changes."""
         ((monomial, _),) = term.terms.items()
         powers = {atom.name: exponent for atom, exponent in monomial if isinstance(atom, Symbol)}

@@ -46,13 +46,13 @@ def build_max_halvings(size: Poly, end: Poly) -> Poly:
 def replace_halvings_by_logs(value: Poly, facts: Facts) -> Poly:
     """Return a lower bound of a value: max(0, ceil(log2(v + 1)) - d) replaces halvings of v with factors >= 0."""
     replacements = {
-        atom: _bound_halvings_by_log(floor.argument, floor.modulus)
+        atom: _bound_halvings_by_log_below(floor.argument, floor.modulus)
         for atom, floor in _iterate_rising_halvings(value, facts)
     }
     return value.map_atoms(replacements.get) if replacements else value
 
 
-def _bound_halvings_by_log(size: Poly, end: Poly) -> Poly:
+def _bound_halvings_by_log_below(size: Poly, end: Poly) -> Poly:
     return a.positive_part(a.ceil_log2(size + 1) - a.ceil_log2(end))
 
 
@@ -69,7 +69,7 @@ def replace_halvings_by_ratio(value: Poly, facts: Facts) -> Poly:
     return value.map_atoms(replacements.get) if replacements else value
 
 
-def bound_at_foreign_call(value: Poly, facts: Facts, sizes: Mapping[str, Poly], caller_facts: Facts) -> Poly:
+def bound_below_at_foreign_call(value: Poly, facts: Facts, sizes: Mapping[str, Poly], caller_facts: Facts) -> Poly:
     """Return a lower bound of a value at the sizes of a call from another function, under `caller_facts`.
 
     If an argument is about half of a size or more, its number of halvings is at least that of the size less 1; for
@@ -78,7 +78,7 @@ def bound_at_foreign_call(value: Poly, facts: Facts, sizes: Mapping[str, Poly], 
     halvings_of = dict(_iterate_rising_halvings(value, facts))
     names = {atom: f"halvings {index}" for index, atom in enumerate(halvings_of)}
     bounds = {
-        names[atom]: _bound_halvings_of_part(
+        names[atom]: _bound_halvings_of_part_below(
             caller_facts.simplify(floor.argument.substitute(sizes)), floor.modulus, caller_facts
         )
         for atom, floor in halvings_of.items()
@@ -87,11 +87,11 @@ def bound_at_foreign_call(value: Poly, facts: Facts, sizes: Mapping[str, Poly], 
     return value.map_atoms(symbols.get).substitute({**sizes, **bounds})
 
 
-def _bound_halvings_of_part(size: Poly, end: Poly, facts: Facts) -> Poly:
+def _bound_halvings_of_part_below(size: Poly, end: Poly, facts: Facts) -> Poly:
     for whole in map(Poly.symbol, sorted(size.names)):
         if size != whole and facts.nonnegative(whole - end) and facts.nonnegative(size.scaled(2) - whole + 1):
             return build_min_halvings(whole, end) - 1
-    return _bound_halvings_by_log(size, end)
+    return _bound_halvings_by_log_below(size, end)
 
 
 def _iterate_rising_halvings(value: Poly, facts: Facts) -> Iterator[tuple[Atom, a.Floor]]:
@@ -171,7 +171,7 @@ class NotComparableError(Exception):
     """An expression cannot be written at the sizes of a call in terms of the caller's sizes."""
 
 
-def find_symbol_values_in_call(function: SizeFunction, arguments: tuple[Poly, ...]) -> Mapping[str, Poly]:
+def compute_symbol_values_in_call(function: SizeFunction, arguments: tuple[Poly, ...]) -> Mapping[str, Poly]:
     """Return the values in a call of the function's symbols: sizes, and the quotients and exponents that express them.
 
     Raises NotComparableError if the argument for a size that is declared to be a power of 2 does not have that form.
@@ -298,7 +298,7 @@ class CallContext(LogarithmOrder):
         if name not in self.facts.bounds:
             halved = self._find_halved_size(atom.argument)
             lower, upper = [Poly.constant(0)], []
-            for reference in (*self._references, *_iterate_power_references(atom.argument)):
+            for reference in (*self._references, *_iterate_comparison_powers(atom.argument)):
                 above, below = (
                     self._compare_halvings(atom.argument, reference)
                     if halved is None
@@ -375,14 +375,14 @@ class CallContext(LogarithmOrder):
         return above, below
 
 
-def _iterate_power_references(value: Poly) -> Iterator[Poly]:
+def _iterate_comparison_powers(value: Poly) -> Iterator[Poly]:
     """Iterate over the powers of 2 in a value and their multiples by 2^MAX_HALVINGS, for references of logarithms."""
     for power in map(Poly.of_atom, value.atoms_within()):
         if a.find_exponent_of_two(power) is not None:
             yield from (power, power.scaled(1 << MAX_COMPARED_HALVINGS))
 
 
-def find_reference_arguments(function: SizeFunction) -> tuple[Poly, ...]:
+def build_reference_arguments(function: SizeFunction) -> tuple[Poly, ...]:
     """Return the arguments of the logarithms that bound others: sizes, and their sum if data splits it, plus constants.
 
     If calls split exponents of powers, these replace the sizes.

@@ -17,7 +17,7 @@ from archline.records import record
 from archline.recurrences.exact.at_call import (
     CallContext,
     NotComparableError,
-    find_symbol_values_in_call,
+    compute_symbol_values_in_call,
     log2_lower_fraction,
     log2_upper_fraction,
 )
@@ -100,7 +100,7 @@ class BasisTerm:
 
     def at_call(self, function: SizeFunction, call: a.AppliedFunction, caller: CallContext) -> Poly:
         """Return the term at the sizes of a call. Raises NotComparableError."""
-        sizes = find_symbol_values_in_call(function, call.arguments)
+        sizes = compute_symbol_values_in_call(function, call.arguments)
         if self.inner is not None:
             return self.inner.at_call(caller, sizes)
         if self.smooth is None:

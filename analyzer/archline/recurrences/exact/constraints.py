@@ -17,19 +17,19 @@ from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact import samples
-from archline.recurrences.exact.at_call import CallContext, NotComparableError, find_reference_arguments
+from archline.recurrences.exact.at_call import CallContext, NotComparableError, build_reference_arguments
 from archline.recurrences.exact.basis import BasisTerm, iterate_signed_logarithms, multiply_terms, select_distinct_terms
 from archline.recurrences.exact.halved_sizes import log_product_terms, master_terms
 from archline.recurrences.exact.transitions import (
     CallRegion,
     ForeignBounds,
     Transition,
-    add_call_facts,
+    build_call_regions,
     build_steps,
-    find_call_regions,
     restrict_to_regions,
+    with_call_facts,
 )
-from archline.recurrences.model import Equation, Relation, SizeFunction, find_calls, split_by_call
+from archline.recurrences.model import Equation, Relation, SizeFunction, find_calls, split_value_by_call
 
 MIN_INDUCTION_EXPONENT = 16
 """The exponent at which the induction begins; smaller ones are base cases."""
@@ -74,7 +74,9 @@ def _find_split_exponent(equation: Equation, function: SizeFunction, foreign: Fo
     if len(function.shared_exponents) != 1 or len(function.parameters) != 1 or not equation.recursive:
         return None
     factors = {
-        call: factor for call, factor in split_by_call(equation.value)[1].items() if call.function == function.name
+        call: factor
+        for call, factor in split_value_by_call(equation.value)[1].items()
+        if call.function == function.name
     }
     if not factors or not sum_polynomials(factors.values()).is_constant:
         return None
@@ -139,7 +141,7 @@ class StepWriter:
     def __init__(self, function: SizeFunction, tangents: bool = False, places: PointTable | None = None) -> None:
         self._function, self._tangents = function, tangents
         self.places = PointTable() if places is None else places
-        self._references = find_reference_arguments(function)
+        self._references = build_reference_arguments(function)
         self._callers: dict[Transition, CallContext] = {}
         self._gains: dict[tuple[Transition, BasisTerm], Poly | None] = {}
         self._forcing: dict[Transition, Poly] = {}
@@ -162,7 +164,7 @@ class StepWriter:
     def _compute_gain(self, step: Transition, element: BasisTerm) -> Poly:
         if element.leaf is not None:
             return ZERO if step.calls else element.leaf
-        caller = self._find_context(step)
+        caller = self._get_context(step)
         gain = element.value if element.inner is None else element.inner.at_caller(caller)
         for factor, call in step.calls:
             gain = gain - factor * element.at_call(self._function, call, caller)
@@ -173,7 +175,7 @@ class StepWriter:
 
         None if the value cannot be written in the caller's symbols.
         """
-        caller, name = self._find_context(step), element.value.key
+        caller, name = self._get_context(step), element.value.key
         if not step.calls:
             return caller.replace_powers(element.value)
         caller.facts = caller.facts.with_symbol(name, [ZERO])
@@ -183,22 +185,22 @@ class StepWriter:
     def write_forcing(self, step: Transition) -> Poly:
         """Return the cost that the step adds to its calls, in the step's symbols."""
         if step not in self._forcing:
-            self._forcing[step] = self._find_context(step).at(step.forcing, {})
+            self._forcing[step] = self._get_context(step).at(step.forcing, {})
         return self._forcing[step]
 
     def order_logarithms(self, step: Transition, value: Poly) -> Poly:
         """Replace logarithms of sizes by symbols that are ordered as the sizes are, and simplify the expression."""
-        caller = self._find_context(step)
+        caller = self._get_context(step)
         ordered = caller.replace_logarithms(value)
         return caller.facts.simplify(ordered)
 
     def facts(self, step: Transition) -> Facts:
         """Return the facts about the step's symbols, including the symbols introduced for logarithms so far."""
-        return self._find_context(step).facts
+        return self._get_context(step).facts
 
     def proves(self, step: Transition, margin: Poly) -> bool:
         """Test whether an expression in the step's symbols is proved to be at least 0."""
-        caller = self._find_context(step)
+        caller = self._get_context(step)
         if prove_never_negative(margin, caller.facts, [prove_by_enumeration], MAX_PROOF_EFFORT):
             return True
         ordered = caller.replace_logarithms(margin)
@@ -206,7 +208,7 @@ class StepWriter:
             ordered, caller.facts, [prove_by_enumeration], MAX_PROOF_EFFORT
         )
 
-    def _find_context(self, step: Transition) -> CallContext:
+    def _get_context(self, step: Transition) -> CallContext:
         if step not in self._callers:
             self._callers[step] = CallContext(step.facts, self._references, self._tangents)
         return self._callers[step]
@@ -282,8 +284,8 @@ class InductionProblem:
                 self._evaluate_at_exponent,
             )
         ]
-        steps = [add_call_facts(step, function) for step in steps]
-        self.regions = find_call_regions(function, steps)
+        steps = [with_call_facts(step, function) for step in steps]
+        self.regions = build_call_regions(function, steps)
         if everywhere:
             self.regions = (CallRegion({}),)
         self.steps = [transition for step in steps for transition in restrict_to_regions(step, self.regions)]
@@ -300,7 +302,7 @@ class InductionProblem:
         def estimate_size(value: Poly) -> tuple[Fraction, str]:
             if point is None:
                 return Fraction(0), value.key
-            full_point = samples.add_minimum_data(equation.data, equation.facts, point)
+            full_point = samples.with_minimum_data(equation.data, equation.facts, point)
             try:
                 return evaluate(value, full_point, lambda _, arguments: sum(arguments, fmpq(0))), value.key
             except EvaluationError:
@@ -395,9 +397,9 @@ class InductionProblem:
         """Evaluate the function where its exponent is `number`; None if the value is unknown."""
         if self.values is None:
             return None
-        return self._evaluate_function(self.add_sizes(dict.fromkeys(self.function.shared_exponents, number)))
+        return self._evaluate_function(self.point_with_sizes(dict.fromkeys(self.function.shared_exponents, number)))
 
-    def add_sizes(self, point: dict[str, int]) -> Point:
+    def point_with_sizes(self, point: dict[str, int]) -> Point:
         """Add the values of the sizes to a point that has those of the symbols in which they are expressed."""
         facts = self.function.facts
         sizes = {name: evaluate(facts.rewrite_symbol(name), point) for name in self.function.parameters}
@@ -428,7 +430,9 @@ class InductionProblem:
             (above * share.denominator, below * share.numerator)
             for (above, below), (_, share) in zip(near, self.near, strict=True)
         ]
-        return ProvedBound(value, _find_largest_factor(shared), _find_largest_factor(far), steady, tuple(self.steps))
+        return ProvedBound(
+            value, _compute_largest_factor(shared), _compute_largest_factor(far), steady, tuple(self.steps)
+        )
 
     @cached_property
     def very_far_points(self) -> list[Point]:
@@ -469,7 +473,7 @@ def _is_steady(far: Ratio, farther: Ratio) -> bool:
     return high * far[1] * STEADY_RATIO.denominator <= STEADY_RATIO.numerator * low * farther[1]
 
 
-def _find_largest_factor(ratios: Sequence[Ratio]) -> Fraction:
+def _compute_largest_factor(ratios: Sequence[Ratio]) -> Fraction:
     """Return the largest of the factors and 1; candidates are selected in floating point."""
     try:
         rough = [above / below for above, below in ratios]

@@ -15,8 +15,8 @@ from archline.language.metrics import METRICS
 from archline.recurrences.exact.at_call import (
     CallContext,
     NotComparableError,
-    find_reference_arguments,
-    find_symbol_values_in_call,
+    build_reference_arguments,
+    compute_symbol_values_in_call,
 )
 from archline.recurrences.exact.constraints import InductionProof
 from archline.recurrences.exact.transitions import Transition
@@ -158,11 +158,11 @@ class _RecurrenceWriter:
         if any(match_minimum_halvings(atom) is not None for atom in value.atoms()):
             # Only a lower bound of a number of halvings is available at a call.
             return None
-        caller = CallContext(step.facts, find_reference_arguments(self.function))
+        caller = CallContext(step.facts, build_reference_arguments(self.function))
         result = added
         try:
             for factor, call in step.calls:
-                claimed = caller.at(value, find_symbol_values_in_call(self.function, call.arguments))
+                claimed = caller.at(value, compute_symbol_values_in_call(self.function, call.arguments))
                 result = result + factor * (claimed + self.more)
         except (NotComparableError, TooComplexError):
             return None

@@ -37,7 +37,7 @@ from archline.records import record
 from archline.recurrences.exact.at_call import (
     bound_log_decrease_above,
     bound_log_decrease_below,
-    find_symbol_values_in_call,
+    compute_symbol_values_in_call,
 )
 from archline.recurrences.exact.basis import BasisTerm, ProofTerm, build_ratio_power, has_data_dependent_values
 from archline.recurrences.exact.transitions import Transition, find_proved_minimum
@@ -277,7 +277,7 @@ def _iterate_indicator_terms(steps: Sequence[Transition]) -> Iterator[BasisTerm]
 
 def _iterate_sizes_at_calls(size: Poly, function: SizeFunction, step: Transition) -> Iterator[Poly]:
     for _, call in step.calls:
-        yield step.facts.simplify(size.substitute(find_symbol_values_in_call(function, call.arguments)))
+        yield step.facts.simplify(size.substitute(compute_symbol_values_in_call(function, call.arguments)))
 
 
 def _find_decreasing_logarithm(

@@ -40,7 +40,7 @@ from archline.language import syntax as s
 from archline.numbers import fmpq, fmpq_mat
 from archline.records import record, replace
 from archline.recurrences.evaluate import FunctionCases, ValueTable
-from archline.recurrences.model import Equation, SizeFunction, find_calls, replace_calls, split_by_call
+from archline.recurrences.model import Equation, SizeFunction, find_calls, replace_calls, split_value_by_call
 
 MAX_DEGREE = 3
 MAX_TERM_PRODUCTS = 4_000_000
@@ -82,7 +82,7 @@ def build_index_cases(function: SizeFunction) -> tuple[IndexCase, ...]:
 
 def _build_case(function: SizeFunction, equation: Equation) -> IndexCase:
     try:
-        forcing, factors = split_by_call(equation.value)
+        forcing, factors = split_value_by_call(equation.value)
     except TooComplexError:
         raise NotIndexedError from None
     bounds_of = equation.facts.bounds
@@ -285,7 +285,7 @@ class InductiveSearch:
             yield situation, [*own_forms, *calls] if enters else [*whole, *zeros], negated_forcing
             yield situation.with_facts((invariant.value,)), [*zeros, *whole], negated_forcing
 
-    def clamp_bound(self, bound: Poly) -> Poly:
+    def clamp_lower_bound(self, bound: Poly) -> Poly:
         """Clamp a lower bound to 0 if it is negative at a sample."""
         below = any(evaluate(bound, sample.point) < 0 for sample in self._samples[0])
         return positive_part(bound) if below else bound
@@ -321,7 +321,7 @@ def _search_bounds_of_cases(
     search = InductiveSearch(function, all_cases, declaration, values)
     preserved = find_preserved_forms(all_cases, forms)
     lower, upper = (_search_tightest_bound(search, preserved, declaration.quantities, side) for side in (False, True))
-    return None if lower is None or upper is None else (search.clamp_bound(lower), upper)
+    return None if lower is None or upper is None else (search.clamp_lower_bound(lower), upper)
 
 
 def _search_tightest_bound(

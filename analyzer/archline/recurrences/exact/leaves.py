@@ -22,7 +22,7 @@ from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol, produ
 from archline.algebra.prove.logarithms import match_minimum_halvings
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import build_max_halvings, build_min_halvings, find_symbol_values_in_call
+from archline.recurrences.exact.at_call import build_max_halvings, build_min_halvings, compute_symbol_values_in_call
 from archline.recurrences.exact.basis import (
     BasisTerm,
     ProofTerm,
@@ -51,7 +51,7 @@ def is_divided_evenly(name: str, most: int, steps: Sequence[Transition], functio
 
 def _is_divided_evenly_by_step(name: str, most: int, step: Transition, function: SizeFunction) -> bool:
     size, facts = Poly.symbol(name), step.facts
-    parts = [find_symbol_values_in_call(function, call.arguments)[name] for _, call in step.calls]
+    parts = [compute_symbol_values_in_call(function, call.arguments)[name] for _, call in step.calls]
     if any(factor != ONE for factor, _ in step.calls) or sum_polynomials(parts) != size:
         return False
     halves = [size + 1 - part.scaled(2) for part in parts]
@@ -114,7 +114,7 @@ class SizeDivision:
 
     def sum_over_leaves(self, power: int, upper: bool) -> Poly:
         """Return a bound of the sum of size^power over the leaves along the size."""
-        leaf = self.bound_at_leaf(upper)
+        leaf = self.bound_size_at_leaf(upper)
         if not self.serial:
             return leaf**power
         return self.size * leaf ** (power - 1) if power else a.maximum(self.size, self.least if upper else self.most)
@@ -132,7 +132,7 @@ class SizeDivision:
         value = number if depth is None else a.positive_part(a.ceil_log2(self.size) - depth)
         return BasisTerm(value, sign=1, inner=ProofTerm(number))
 
-    def bound_at_leaf(self, upper: bool) -> Poly:
+    def bound_size_at_leaf(self, upper: bool) -> Poly:
         """Return an upper (or a lower) bound of the size at a leaf."""
         return a.minimum(self.size, self.most if upper else self.least)
 
@@ -147,7 +147,7 @@ def find_size_divisions(function: SizeFunction, steps: Sequence[Transition]) -> 
             (factor, value, step)
             for step in steps
             for factor, call in step.calls
-            if (value := find_symbol_values_in_call(function, call.arguments)[name]) != size
+            if (value := compute_symbol_values_in_call(function, call.arguments)[name]) != size
         ]
         high = _find_largest_leaf_size(name, steps)
         low = min((find_proved_minimum(value, step.facts) or 0 for _, value, step in changed), default=0)
@@ -169,7 +169,7 @@ def find_size_divisions(function: SizeFunction, steps: Sequence[Transition]) -> 
 
 
 def _count_divided_sizes(step: Transition, function: SizeFunction) -> int:
-    calls_sizes = [find_symbol_values_in_call(function, call.arguments) for _, call in step.calls]
+    calls_sizes = [compute_symbol_values_in_call(function, call.arguments) for _, call in step.calls]
     return sum(any(sizes[name] != Poly.symbol(name) for sizes in calls_sizes) for name in function.sizes)
 
 
@@ -268,7 +268,10 @@ def _build_level_terms(
     """
     long = [term for term in linear if term.degree]
     wide = [
-        BasisTerm(x.value * split.bound_at_leaf(upper)) for x in long for split in splits.values() if not split.serial
+        BasisTerm(x.value * split.bound_size_at_leaf(upper))
+        for x in long
+        for split in splits.values()
+        if not split.serial
     ]
     levels = {name: split.halvings_term(upper) for name, split in splits.items()}
     deep = [power for name, split in splits.items() if split.serial for power in _build_term_powers(levels[name], most)]

@@ -202,7 +202,7 @@ def _find_small_values(function: SizeFunction, name: str, every: int | None) -> 
     return tuple(sorted(value for value in values if value >= minimum))
 
 
-def add_minimum_data(names: Sequence[str], facts: Facts, point: Point) -> Point:
+def with_minimum_data(names: Sequence[str], facts: Facts, point: Point) -> Point:
     """Add the minimum values of data symbols (`names`) to a point; if one is unknown, return the point unchanged."""
     full = dict(point)
     for name in names:

@@ -24,7 +24,7 @@ from archline.expr.text import format_conjunction
 from archline.language import call_graph
 from archline.records import field, record, replace
 from archline.recurrences.evaluate import PointTable, ValueTable
-from archline.recurrences.exact.at_call import NotComparableError, find_symbol_values_in_call
+from archline.recurrences.exact.at_call import NotComparableError, compute_symbol_values_in_call
 from archline.recurrences.exact.base_cases import clamp_lower_bound
 from archline.recurrences.exact.basis import BasisTerm, iterate_basis_sets
 from archline.recurrences.exact.constraints import (
@@ -38,7 +38,7 @@ from archline.recurrences.exact.constraints import (
 )
 from archline.recurrences.exact.synthesis import Synthesis
 from archline.recurrences.exact.transitions import ForeignBounds, Transition
-from archline.recurrences.model import BoundSide, Equation, SizeFunction, find_case_conditions
+from archline.recurrences.model import BoundSide, Equation, SizeFunction, list_case_conditions
 
 EXTRA_FIT_VALUES = 4
 """The number of values, beyond one for each coefficient, of a first fit before that of all values."""
@@ -203,7 +203,7 @@ class LayeredSystem:
         *inner, last = self.layers
         rest = [cases[place].decisions for place in last.places]
         regions = (
-            " or ".join(format_conjunction(find_case_conditions(cases[i].decisions, rest)) for i in layer.places)
+            " or ".join(format_conjunction(list_case_conditions(cases[i].decisions, rest)) for i in layer.places)
             for layer in inner
         )
         return (*regions, "")
@@ -240,7 +240,7 @@ def find_case_components(functions: Sequence[SizeFunction]) -> list[CaseComponen
 BoundPair = tuple[ProvedBound | None, ProvedBound | None]
 
 
-def bound_by_components(
+def bound_functions_by_component(
     least: SizeFunction, most: SizeFunction, known: BoundPair, inputs: SearchInputs
 ) -> LayeredSystem | None:
     """Bound the groups one by one, by the `known` bounds of the functions if better; None if there is one group."""
@@ -256,7 +256,10 @@ def bound_by_components(
                     return None
                 layers.append(layer)
                 if len(layers) < len(components):
-                    least, most = _replace_by_bound(least, group, layer.low), _replace_by_bound(most, group, layer.high)
+                    least, most = (
+                        _replace_group_by_bound(least, group, layer.low),
+                        _replace_group_by_bound(most, group, layer.high),
+                    )
     except OutOfBudgetError:
         return None
     return LayeredSystem(least, most, tuple(layers))
@@ -282,7 +285,7 @@ def _restrict_to_component(function: SizeFunction, group: CaseComponent) -> Size
     return replace(function, equations=tuple(function.equations[place] for place in sorted(group.reached)))
 
 
-def _replace_by_bound(function: SizeFunction, group: CaseComponent, bound: ProvedBound) -> SizeFunction:
+def _replace_group_by_bound(function: SizeFunction, group: CaseComponent, bound: ProvedBound) -> SizeFunction:
     equations = [
         replace(equation, value=bound.value) if place in group.places else equation
         for place, equation in enumerate(function.equations)
@@ -299,7 +302,7 @@ def _may_call(function: SizeFunction, caller: Equation, called: Equation) -> boo
 def _is_excluded(function: SizeFunction, caller: Equation, arguments: tuple[Poly, ...], called: Equation) -> bool:
     """Test whether a condition of the case `called` is proved to be false at the arguments of a call."""
     try:
-        sizes = find_symbol_values_in_call(function, arguments)
+        sizes = compute_symbol_values_in_call(function, arguments)
     except NotComparableError:
         return False
     facts = caller.facts

@@ -206,7 +206,7 @@ class Synthesis:
         # Products of logarithms dominate other terms only at large sizes, and terms of levels above leaves grow faster.
         for elements in product_sets:
             yield elements, ROUGH_GROWTH_RATIO
-            yield from ((richer, ROUGH_GROWTH_RATIO) for richer in self._add_leaf_terms(elements))
+            yield from ((richer, ROUGH_GROWTH_RATIO) for richer in self._iterate_with_leaf_terms(elements))
         if not product_sets:
             yield from ((elements, ROUGH_GROWTH_RATIO) for elements in self._leaf_sets)
         yield from ((elements, SIMILAR_GROWTH_RATIO) for elements in self._plain_sets)
@@ -277,7 +277,7 @@ class Synthesis:
         if self._caps and context.target == ACCEPTED_FACTOR:
             yield from leaves.iterate_leaf_term_sets(context.function, context.steps, context.upper)
 
-    def _add_leaf_terms(self, elements: tuple[BasisTerm, ...]) -> Iterator[tuple[BasisTerm, ...]]:
+    def _iterate_with_leaf_terms(self, elements: tuple[BasisTerm, ...]) -> Iterator[tuple[BasisTerm, ...]]:
         """Yield the set with the first terms for leaves of fixed size, if any; from above also numbers of halvings."""
         context = self._context
         # In a lower bound, halvings of the opposite sign would hide the growth of logarithms.

@@ -15,8 +15,8 @@ from archline.algebra.polynomial import Poly, sum_polynomials
 from archline.algebra.prove.prover import prove_never_negative
 from archline.numbers import fmpq
 from archline.records import record, replace
-from archline.recurrences.exact.at_call import find_symbol_values_in_call
-from archline.recurrences.model import Equation, SizeFunction, find_calls, split_by_call
+from archline.recurrences.exact.at_call import compute_symbol_values_in_call
+from archline.recurrences.model import Equation, SizeFunction, find_calls, split_value_by_call
 
 MAX_PROVED_MINIMUM = 1 << 12
 
@@ -96,7 +96,7 @@ def _select_needed_values(value: Poly | Alternatives, upper: bool, prefer: Calla
 
 
 def _build_step(equation: Equation, value: Poly, foreign: ForeignBounds) -> Transition:
-    forcing, factors = split_by_call(value)
+    forcing, factors = split_value_by_call(value)
     own_calls = []
     for atom, factor in factors.items():
         if not equation.facts.nonnegative(factor):
@@ -111,7 +111,7 @@ def _build_step(equation: Equation, value: Poly, foreign: ForeignBounds) -> Tran
     return Transition(equation, equation.facts, forcing, tuple(own_calls))
 
 
-def add_call_facts(step: Transition, function: SizeFunction) -> Transition:
+def with_call_facts(step: Transition, function: SizeFunction) -> Transition:
     """Add facts that the step's calls imply: their sizes are at least the declared minima, or the run stops."""
     values = [
         argument - function.least[name]
@@ -125,12 +125,12 @@ def add_call_facts(step: Transition, function: SizeFunction) -> Transition:
     return step if knowledge is None else replace(step, facts=knowledge.facts)
 
 
-def find_call_regions(function: SizeFunction, steps: Sequence[Transition]) -> tuple[CallRegion, ...]:
+def build_call_regions(function: SizeFunction, steps: Sequence[Transition]) -> tuple[CallRegion, ...]:
     """Return the regions in which the sizes of the function's recursive calls lie. Raises NotComparableError."""
     regions: list[CallRegion] = []
     for step in steps:
         for _, call in step.calls:
-            sizes = find_symbol_values_in_call(function, call.arguments)
+            sizes = compute_symbol_values_in_call(function, call.arguments)
             minima = {
                 name: low
                 for name, value in sizes.items()

@@ -27,7 +27,7 @@ def render(report: CheckReport, width: int) -> str:
             stop = [] if group.stop is None else wrap(f"{group.stop.place}: note: {group.stop.text}", width, "    ")
             if short and not claims and (report.quiet or not stop):
                 continue
-            shown = list(_list_group_lines(report, claims, width)) or ([] if short else ["  ensures nothing"])
+            shown = list(_iterate_group_lines(report, claims, width)) or ([] if short else ["  ensures nothing"])
             if group.assumptions:
                 shown += wrap(f"  assuming {', '.join(group.assumptions)}", width, "    ")
             if group.messages:
@@ -61,7 +61,7 @@ def _summarise_held_claims(view: CheckView) -> Iterator[str]:
         yield f"{view.target}: {claims}{', under assumptions' if assuming else ''}"
 
 
-def _list_group_lines(report: CheckReport, contracts: Sequence[Contract], width: int) -> Iterator[str]:
+def _iterate_group_lines(report: CheckReport, contracts: Sequence[Contract], width: int) -> Iterator[str]:
     """Yield places and outcomes in columns, with the reasons and proofs indented."""
     room = max((len(f"{contract.place}:") for contract in contracts), default=0)
     outcomes = max((len(contract.outcome) for contract in contracts), default=0)

@@ -27,7 +27,7 @@ from archline.language.metrics import OF_CACHE
 from archline.numbers import format_readable
 from archline.records import record
 from archline.report.cost_view import CostRow, CostView
-from archline.report.derivation import any_schedule_bound_text, compulsory_label, gap_lines
+from archline.report.derivation import any_schedule_bound_text, compulsory_label, iterate_gap_sentences
 
 IO_LABEL = "io (cache misses)"
 LEADING_TERMS_NOTE = "~: leading terms as all sizes grow"
@@ -78,7 +78,7 @@ def describe_resident_parts(bound: Bound) -> str:
     if needs_constant_lines(bound):
         return _format_line_count(bound)
     point = choose_comparison_point((bound,))
-    parts = [_name_part(lines, residency, point) for lines, residency in _resident_lines_by_array(bound, point)]
+    parts = [_name_part(lines, residency, point) for lines, residency in _iterate_resident_lines(bound, point)]
     if not parts:
         return "parts of arrays"
     *before, last = (template.format(array) for template, array in parts)
@@ -94,7 +94,7 @@ def _format_line_count(bound: Bound) -> str:
     return f"{least} to {most} lines" if least < most else f"{most} lines" if most > 1 else "a line"
 
 
-def _resident_lines_by_array(bound: Bound, point: Mapping[str, int]) -> Iterator[tuple[float, Residency]]:
+def _iterate_resident_lines(bound: Bound, point: Mapping[str, int]) -> Iterator[tuple[float, Residency]]:
     """Yield, in descending order, the lines of each array that a regime keeps resident, with its largest residency.
 
     They are those of all its residencies if these fit in the cache together, else those of the largest one.
@@ -119,13 +119,13 @@ def _name_part(lines: float, residency: Residency, point: Mapping[str, int]) -> 
     """Return a template for the name of the part of an array that has about `lines` lines, and the array's name."""
     units = {
         name: size
-        for name, size in _list_part_sizes(residency, point)
+        for name, size in _iterate_part_sizes(residency, point)
         if abs(lines - size) <= max(LINE_TOLERANCE, RELATIVE_TOLERANCE * size)
     }
     return min(units, key=lambda name: abs(lines / units[name] - 1), default="part of {}"), residency.array
 
 
-def _list_part_sizes(residency: Residency, point: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+def _iterate_part_sizes(residency: Residency, point: Mapping[str, int]) -> Iterator[tuple[str, float]]:
     """Yield templates for the names of parts of an array, each with the number of lines of the part."""
     extents = [evaluate_or_infinity(extent, point) for extent in residency.extents]
     row = -(-extents.pop(residency.along) // SAMPLE_LINE_WORDS)
@@ -153,7 +153,7 @@ def _list_part_sizes(residency: Residency, point: Mapping[str, int]) -> Iterator
         yield from (("a block of {}", height * wide) for _, height, _ in sides)
 
 
-def regime_rows(view: CostView, row: CostRow) -> Iterator[PageRow]:
+def iterate_regime_rows(view: CostView, row: CostRow) -> Iterator[PageRow]:
     """Yield up to four upper bounds, each with its minimum Z; of several with the same short form only the first."""
     shown: set[str] = set()
     for bound in select_regimes(row.by_cache):
@@ -194,12 +194,12 @@ IN_ALL_CASES = " in all cases"
 """The text after a growth that stands in the row of the first case, and is that of all cases."""
 
 
-def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> Iterator[PageRow]:
+def iterate_metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> Iterator[PageRow]:
     """Yield the rows of a metric, with its growth, and `why` it has no Theta if it has none."""
     label = label_metric(row)
     if view.at is not None and (row.values is not None or (row.lower is not None and row.upper is not None)):
         # Values are shown without growth, so none is derived.
-        yield PageRow(label, _format_values(row), _find_status(row))
+        yield PageRow(label, _format_values(row), _choose_status(row))
         return
     if row.lower is None or row.upper is None:
         yield PageRow(label, "unknown", "unknown", growth)
@@ -219,7 +219,7 @@ def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> I
         yield PageRow("", prefix_relation(">=", shorten_form(row.lower, view.text)))
 
 
-def _find_status(row: CostRow) -> str:
+def _choose_status(row: CostRow) -> str:
     """Return `exact`, `tight` for bounds that are equal at these sizes, else `bounds`."""
     if row.values is None:
         return ""
@@ -257,12 +257,12 @@ def _format_values(row: CostRow) -> str:
     return low if low == high else f"{low} .. {high}"
 
 
-def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
+def iterate_bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
     """Yield the lower bound, for any schedule if known, and the factors between the upper bounds and it."""
     if row.lower is None:
         return
     if view.at is not None:
-        yield from gap_lines(row)
+        yield from iterate_gap_sentences(row)
         return
     optimality = row.attained
     last = row.pieces[-1]

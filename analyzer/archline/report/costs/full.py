@@ -16,8 +16,8 @@ from archline.expr.text import join_phrases, join_with_mark
 from archline.numbers import format_exact, format_point, format_readable
 from archline.report import communication, derivation, lru
 from archline.report.communication import make_json_document as bounds_document
-from archline.report.cost_view import CostRow, CostView, list_bound_relations
-from archline.report.costs.page import list_schedule_sections, warning_notes
+from archline.report.cost_view import CostRow, CostView, iterate_bound_relations
+from archline.report.costs.page import iterate_warning_notes, list_schedule_sections
 from archline.report.documents import Document, Section, Table
 from archline.report.findings import list_contract_rows
 from archline.report.json import VERSION, make_contract_document, make_point_document, pick, to_json_value
@@ -29,22 +29,22 @@ def make_page(view: CostView) -> Document:
     """Return the table of derived costs, their values at the point, the assumptions and the contracts."""
     lower_bounds, trusted = view.communication, sorted({name for row in view.rows for name in row.declared})
     assumed = ", the default cache" if view.cache_assumed else ""
-    near = [factor for row in view.rows for factor in derivation.gap_lines(row)]
+    near = [factor for row in view.rows for factor in derivation.iterate_gap_sentences(row)]
     claims = Table(("outcome", "claim"), tuple(map(tuple, list_contract_rows(view.contracts))), headed=False)
     return Document(
         view.algorithm,
         view.doc or "",
         "",
         (
-            (Table(("metric", "status", "", "cost"), tuple(_list_cost_rows(view))),),
+            (Table(("metric", "status", "", "cost"), tuple(_iterate_cost_rows(view))),),
             () if view.at is None else (f"at {format_point(view.at)}{assumed}", _make_value_table(view), *near),
-            tuple(communication.list_page_items(lower_bounds))
+            tuple(communication.iterate_page_items(lower_bounds))
             if lower_bounds is not None and lower_bounds.bounds
             else (),
             () if view.replicated is None else (describe_replication(view.replicated, lower_bounds is not None),),
             list_schedule_sections(view),
-            tuple(warning_notes(view)),
-            () if view.lru is None else tuple(lru.list_page_items(view, view.lru)),
+            tuple(iterate_warning_notes(view)),
+            () if view.lru is None else tuple(lru.iterate_page_items(view, view.lru)),
             (Section("assuming", view.assumptions),) if view.assumptions else (),
             (f"uses declared costs: {', '.join(trusted)}",) if trusted else (),
             (Section("ensures", (claims,)),) if view.contracts else (),
@@ -52,20 +52,20 @@ def make_page(view: CostView) -> Document:
     )
 
 
-def _list_cost_rows(view: CostView) -> Iterator[tuple[str, ...]]:
+def _iterate_cost_rows(view: CostView) -> Iterator[tuple[str, ...]]:
     for row in view.rows:
-        yield from _list_bound_rows(view, row, row.metric)
+        yield from _iterate_bound_rows(view, row, row.metric)
         if row.growth is not None:
             yield "", "growth", "", join_with_mark(filter(None, (row.growth, row.no_theta_reason)), ", ")
         if row.attained is not None:
-            yield from (("", name, "", factor) for name, factor in derivation.list_optimality_rows(row.attained))
+            yield from (("", name, "", factor) for name, factor in derivation.iterate_optimality_rows(row.attained))
         # The kinds add nothing to a total that is 0, unknown, or all of one kind.
         if row.metric == "flops" and len(view.kinds) > 1 and row.lower is not None:
             for kind in view.kinds:
-                yield from _list_bound_rows(view, kind, f"  {kind.metric}")
+                yield from _iterate_bound_rows(view, kind, f"  {kind.metric}")
 
 
-def _list_bound_rows(view: CostView, row: CostRow, name: str) -> Iterator[tuple[str, ...]]:
+def _iterate_bound_rows(view: CostView, row: CostRow, name: str) -> Iterator[tuple[str, ...]]:
     if row.lower is None or row.upper is None:
         place = f" ({row.place})" if row.place else ""
         yield name, row.status, "?", f"{row.why}{place}"
@@ -74,7 +74,7 @@ def _list_bound_rows(view: CostView, row: CostRow, name: str) -> Iterator[tuple[
         if where.when:
             yield name, row.status if lower is not None else "", "", join_phrases(where.label, ":")
             name = status = ""
-        for relation, value in list_bound_relations(lower, upper):
+        for relation, value in iterate_bound_relations(lower, upper):
             yield name, status, relation, view.restrict_to(where).text(value)
             name = status = ""
         for bound in row.by_loop if upper is None else ():

@@ -26,15 +26,15 @@ from archline.report.costs.forms import (
     IO_LABEL,
     LEADING_TERMS_NOTE,
     PageRow,
-    bound_sentences,
     find_divisors,
+    iterate_bound_sentences,
+    iterate_metric_rows,
+    iterate_regime_rows,
     label_metric,
-    metric_rows,
-    regime_rows,
 )
 from archline.report.documents import Document, Section, Table, text
 from archline.report.findings import summarise_claims
-from archline.report.view import Contract, format_place
+from archline.report.view import Contract, format_location
 
 if TYPE_CHECKING:
     from archline.claims.communication_bounds import Ends
@@ -55,17 +55,17 @@ def make_page(view: CostView, metrics: Sequence[str] | None = None) -> Document:
     case = view.case()
     grown = (case or view).list_growths(metrics, without=("span", "io") if view.on_grid and metrics is None else ())
     rows = [row for row, *_ in grown]
-    lines = [line for row, growth, why in grown for line in metric_rows(view, row, growth, why)]
+    lines = [line for row, growth, why in grown for line in iterate_metric_rows(view, row, growth, why)]
     if metrics is None and not view.on_grid and (ratio := _make_parallelism_row(view)) is not None:
         lines.insert(next((i for i, line in enumerate(lines) if line.label == IO_LABEL), len(lines)), ratio)
     of_cache = [row for row in rows if row.metric in OF_CACHE]
-    regimes = [[] if view.at is not None else list(regime_rows(view, row)) for row in of_cache]
+    regimes = [[] if view.at is not None else list(iterate_regime_rows(view, row)) for row in of_cache]
     titles = [label_metric(row) if view.at is None and len(of_cache) > 1 else "" for row in of_cache]
     by_cache = [
-        Section(title, (_make_regime_table(row, regime), *bound_sentences(view, row)))
+        Section(title, (_make_regime_table(row, regime), *iterate_bound_sentences(view, row)))
         for title, row, regime in zip(titles, of_cache, regimes, strict=True)
     ]
-    notes = list(_list_notes(view))
+    notes = list(_iterate_notes(view))
     if case is not None:
         notes.insert(0, join_phrases("where ", case.case_when, "; for all sizes see --all"))
     if any("~" in line.form + line.status for line in (*lines, *chain(*regimes))):
@@ -85,7 +85,7 @@ def make_page(view: CostView, metrics: Sequence[str] | None = None) -> Document:
     )
     communication = view.communication
     shown = communication is not None and communication.bounds and {"words", "messages"} & {*(metrics or ("words",))}
-    doc, place = (view.doc or "", format_place(view.place)) if view.at is None else ("", "")
+    doc, place = (view.doc or "", format_location(view.place)) if view.at is None else ("", "")
     return Document(
         _format_title(view),
         doc,
@@ -94,7 +94,7 @@ def make_page(view: CostView, metrics: Sequence[str] | None = None) -> Document:
             (costs, *by_cache),
             (_make_bounds_section(communication),) if shown and communication is not None else (),
             list_schedule_sections(view),
-            () if view.lru is None else tuple(lru.list_page_items(view, view.lru)),
+            () if view.lru is None else tuple(lru.iterate_page_items(view, view.lru)),
             notes,
         ),
     )
@@ -107,11 +107,11 @@ def _make_regime_table(row: CostRow, rows: Sequence[PageRow]) -> Table:
 
 def list_schedule_sections(view: CostView) -> tuple[Section, ...]:
     """Return a section with the bounds on the io on several processors; none if they are not known."""
-    lines = tuple(derivation.list_schedule_bounds(view.schedules))
+    lines = tuple(derivation.iterate_schedule_bounds(view.schedules))
     return (Section("io on several processors, up to constants", (Section("", lines),)),) if lines else ()
 
 
-def warning_notes(view: CostView) -> Iterator[str]:
+def iterate_warning_notes(view: CostView) -> Iterator[str]:
     """Yield a note for each finding about the algorithm."""
     for warning in view.warnings:
         yield f"{warning.place}: {warning.level}: {warning.message} [{warning.code}]".replace("\n", "; ")
@@ -164,14 +164,14 @@ def _make_parallelism_row(view: CostView) -> PageRow | None:
             return PageRow("parallelism", PARALLELISM)
 
 
-def _list_notes(view: CostView) -> Iterator[str]:
-    yield from warning_notes(view)
+def _iterate_notes(view: CostView) -> Iterator[str]:
+    yield from iterate_warning_notes(view)
     if view.on_grid and "K" in view.parameters:
         count = Formula(b.call("ceil", b.binary("/", b.name("w"), b.name("K"))))
         yield join_phrases("a message has K words at most, w words are ", count, " messages")
     if view.on_grid:
         yield "each metric is along its own critical path; memory is the maximum over the processors"
-        yield from _list_replication_notes(view)
+        yield from _iterate_replication_notes(view)
     elif view.at is not None and view.cache_assumed:
         yield "Z and L are assumed; --cache Z=..,L=.. gives others"
     yield from (REPLACEMENT_NOTES[row.metric] for row in view.rows if row.metric in REPLACEMENT_NOTES)
@@ -202,9 +202,9 @@ ZERO_ENDS = (Fraction(0), Fraction(0))
 
 def _make_bounds_section(view: CommunicationView) -> Section:
     """Return the lower bounds on words and messages, with their assumptions."""
-    rows = tuple(row.cells for row in _list_bound_rows(view))
+    rows = tuple(row.cells for row in _iterate_bound_rows(view))
     table = Table(("lower bound on", "at least", "kind", "derived"), rows, headed=False, below=(3,))
-    return Section(_format_bounds_heading(view), (table, *_list_bound_assumptions(view)))
+    return Section(_format_bounds_heading(view), (table, *_iterate_bound_assumptions(view)))
 
 
 def _format_bounds_heading(view: CommunicationView) -> str:
@@ -217,14 +217,14 @@ def _format_bounds_heading(view: CommunicationView) -> str:
     return f"{any_} with {format_readable(view.memory)} words of memory {processors}"
 
 
-def _list_bound_rows(view: CommunicationView) -> Iterator[PageRow]:
+def _iterate_bound_rows(view: CommunicationView) -> Iterator[PageRow]:
     """Yield a row for each lower bound; at sizes in descending order, with the ratio of the words to it."""
     valued = sorted((bound for bound in view.bounds if bound.value is not None), key=_require_value, reverse=True)
     if valued:
-        yield from _list_valued_rows(view, valued)
+        yield from _iterate_evaluated_bound_rows(view, valued)
         return
     for bound in view.bounds:
-        yield from _list_symbolic_rows(bound)
+        yield from _iterate_symbolic_rows(bound)
     if any(bound.cases for bound in view.bounds):
         yield PageRow("messages", ">= words/M")
 
@@ -234,11 +234,15 @@ def _require_value(bound: BoundView) -> Ends:
     return bound.value
 
 
-def _list_valued_rows(view: CommunicationView, valued: list[BoundView]) -> Iterator[PageRow]:
+def _iterate_evaluated_bound_rows(view: CommunicationView, valued: list[BoundView]) -> Iterator[PageRow]:
     for index, bound in enumerate(valued):
         assert bound.value is not None
         shown = view.words is not None and (index == 0 or bound.value[1] < 0)
-        near = communication_page.factor_text(view.words, bound.value) if shown and view.words is not None else ""
+        near = (
+            communication_page.format_ratio_to_bound(view.words, bound.value)
+            if shown and view.words is not None
+            else ""
+        )
         yield PageRow(
             "words" if not index else "",
             communication_page.make_bound_formula(max(bound.value, ZERO_ENDS)),
@@ -246,11 +250,15 @@ def _list_valued_rows(view: CommunicationView, valued: list[BoundView]) -> Itera
             near,
         )
     if view.least_messages is not None and view.least_messages[0] > 0:
-        near = "" if view.messages is None else communication_page.factor_text(view.messages, view.least_messages)
+        near = (
+            ""
+            if view.messages is None
+            else communication_page.format_ratio_to_bound(view.messages, view.least_messages)
+        )
         yield PageRow("messages", communication_page.make_bound_formula(view.least_messages), "words over memory", near)
 
 
-def _list_symbolic_rows(bound: BoundView) -> Iterator[PageRow]:
+def _iterate_symbolic_rows(bound: BoundView) -> Iterator[PageRow]:
     near = join_with_mark(communication_page.describe_nearness(bound.near), "; ")
     if bound.growth is not None:
         yield PageRow("words", bound.growth, bound.kind, near)
@@ -261,13 +269,13 @@ def _list_symbolic_rows(bound: BoundView) -> Iterator[PageRow]:
         label, kind = "", ""
 
 
-def _list_bound_assumptions(view: CommunicationView) -> Iterator[str]:
+def _iterate_bound_assumptions(view: CommunicationView) -> Iterator[str]:
     """Yield the assumptions of all bounds, without repetition."""
     assumptions = dict.fromkeys(assumption for bound in view.bounds for assumption in bound.assumptions)
     yield f"assuming {'; '.join(assumptions)} (theorems and sources: --all)"
 
 
-def _list_replication_notes(view: CostView) -> Iterator[str]:
+def _iterate_replication_notes(view: CostView) -> Iterator[str]:
     """State that the input is replicated, so that the lower bounds do not apply."""
     if view.replicated is not None:
         yield grid_notes.describe_replication(view.replicated, view.communication is not None)

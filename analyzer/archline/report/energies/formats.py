@@ -169,10 +169,10 @@ def _csv_row(result: EnergyResult, sizes: Sequence[str], terms: Sequence[str]) -
         return [*head, *[""] * (2 * len(shown.ANSWERS)), *texts, ""]
     assert estimate is not None
     amounts = [*shown.collect_answers(estimate).values(), *(estimate.terms.get(name) for name in terms)]
-    return [*head, *list_decimal_ends(amounts), estimate.binds]
+    return [*head, *iterate_decimal_ends(amounts), estimate.binds]
 
 
-def list_decimal_ends(amounts: Iterable[Interval | None]) -> Iterator[str]:
+def iterate_decimal_ends(amounts: Iterable[Interval | None]) -> Iterator[str]:
     """Yield both bounds of each amount as decimals; empty texts if unknown."""
     for amount in amounts:
         yield from ("", "") if amount is None else (format_decimal(amount.lower), format_decimal(amount.upper))

@@ -14,7 +14,7 @@ from archline.energy.units import format_amount, format_si
 from archline.expr.intervals import Interval, Number
 from archline.expr.text import Formula, join_phrases, join_with_mark
 from archline.numbers import format_readable
-from archline.report.communication import factor_text
+from archline.report.communication import format_ratio_to_bound
 from archline.report.costs.forms import LEADING_TERMS_NOTE
 
 STATEMENTS = ("convention", "stated_error=error", "leaves_out")
@@ -102,7 +102,7 @@ def warn_beyond_peak(estimates: Iterable[Estimate]) -> list[str]:
     ]
 
 
-def list_form_notes(symbolic: SymbolicEnergy) -> Iterable[str]:
+def iterate_form_notes(symbolic: SymbolicEnergy) -> Iterable[str]:
     """Yield the conditions under which forms and growth hold, and the legend of shortened forms."""
     if symbolic.when:
         yield join_phrases("where ", join_with_mark(symbolic.when, " and "), "; for all sizes see --all")
@@ -162,7 +162,7 @@ def list_lower_bounds(result: EnergyResult) -> list[str]:
     for name, unit in (("energy", "J"), ("time", "s")):
         bound, cost = least.estimate.by(name), estimate.by(name)
         if bound is not None and cost is not None and bound.lower:
-            near = factor_text((cost.lower, cost.upper), (bound.lower, bound.lower))
+            near = format_ratio_to_bound((cost.lower, cost.upper), (bound.lower, bound.lower))
             lines.append(f"{name} >= {format_si(bound.lower, unit)}: {near}")
     if not lines:
         return []

@@ -40,12 +40,16 @@ def as_text(results: Sequence[EnergyResult], width: int) -> str:
 
 def make_page(result: EnergyResult) -> Document:
     """Return the page of an energy."""
-    blocks = _list_numeric_blocks(result) if result.symbolic is None else _list_symbolic_blocks(result, result.symbolic)
+    blocks = (
+        _iterate_numeric_blocks(result)
+        if result.symbolic is None
+        else _iterate_symbolic_blocks(result, result.symbolic)
+    )
     return Document(shown.format_heading(result), "", "", tuple(blocks))
 
 
 # At sizes
-def _list_numeric_blocks(result: EnergyResult) -> Iterator[Sequence[Item]]:
+def _iterate_numeric_blocks(result: EnergyResult) -> Iterator[Sequence[Item]]:
     estimate = result.estimate
     assert estimate is not None
     amounts = shown.collect_answers(estimate)
@@ -55,14 +59,14 @@ def _list_numeric_blocks(result: EnergyResult) -> Iterator[Sequence[Item]]:
         if amount is not None:
             rows.append((LABELS[name], format_amount(amount, unit), _select_formula(result, name)))
             if name == "energy":
-                rows += _list_term_rows(estimate)
+                rows += _iterate_term_rows(estimate)
     executed = any(value.origin == "executed" for value in result.inputs.values())
     rests = f"{shown.describe_origins(result.inputs)}; {result.data}" if executed else result.data
     yield (Table(("", "amount", "formula or share"), tuple(rows), headed=False),)
     if estimate.model.levels:
         first, *rest = _make_level_rows(estimate)
         yield (Table(tuple(first), tuple(map(tuple, rest))),)
-    yield (_make_labelled_table([*_list_facts(result, estimate), *shown.list_statements(result.model)]),)
+    yield (_make_labelled_table([*_iterate_facts(result, estimate), *shown.list_statements(result.model)]),)
     yield tuple(filter(None, (rests, _describe_width(estimate), *shown.list_notes(result))))
 
 
@@ -80,7 +84,7 @@ def _without_constants(formula: s.Expr) -> s.Expr:
     return simplify_with_unit_constants(substitute_names(formula, dict.fromkeys(CONSTANTS, ONE)))
 
 
-def _list_term_rows(estimate: Estimate) -> Iterator[tuple[str, ...]]:
+def _iterate_term_rows(estimate: Estimate) -> Iterator[tuple[str, ...]]:
     for name, share in shown.compute_shares(estimate.terms).items():
         bar = "#" * round(BAR_WIDTH * share) or ("." if share else "")
         yield f"  {name}", format_amount(estimate.terms[name], "J"), f"{float(100 * share):5.1f} %  {bar}"
@@ -107,7 +111,7 @@ def _drop_unknown_columns(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     return [[row[index] for index in columns] for row in rows]
 
 
-def _list_facts(result: EnergyResult, estimate: Estimate) -> Iterator[list[str]]:
+def _iterate_facts(result: EnergyResult, estimate: Estimate) -> Iterator[list[str]]:
     """Yield labels and facts: the binding side, the inputs, definitions, figures, bounds and elasticities."""
     if estimate.binds:
         following = " or ".join(estimate.next_sides)
@@ -172,13 +176,13 @@ def _render_results_table(results: Sequence[EnergyResult], width: int) -> str:
     caches = {result.machine.name: shown.cache_text(result.cache) for result in results if result.cache is not None}
     common = dict.fromkeys(caches.values())
     by_machine = [f"{name}: {text}" for name, text in caches.items()] if len(common) > 1 else []
-    notes = dict.fromkeys([*(result.data for result in results), *by_machine, *_list_notes(results)])
-    reasons = dict.fromkeys(f"-: {reason}" for result in results for reason in _list_reasons(result))
+    notes = dict.fromkeys([*(result.data for result in results), *by_machine, *_iterate_notes(results)])
+    reasons = dict.fromkeys(f"-: {reason}" for result in results for reason in _iterate_reasons(result))
     title = "; ".join([*filter(None, heading), *(common if len(common) == 1 else ())])
     return render_page(width, title, [Columns(_drop_unknown_columns(rows))], (*reasons, *notes))
 
 
-def _list_notes(results: Sequence[EnergyResult]) -> Iterable[str]:
+def _iterate_notes(results: Sequence[EnergyResult]) -> Iterable[str]:
     """Yield the notes of all results, with the machine if there are several; one warning of times beyond the peak."""
     several = len({result.machine.name for result in results}) > 1
     for result in results:
@@ -188,7 +192,7 @@ def _list_notes(results: Sequence[EnergyResult]) -> Iterable[str]:
     yield from shown.warn_beyond_peak(result.estimate for result in results if result.estimate is not None)
 
 
-def _list_reasons(result: EnergyResult) -> Iterable[str]:
+def _iterate_reasons(result: EnergyResult) -> Iterable[str]:
     estimate = result.estimate
     assert estimate is not None
     return [f"{name} is unknown: {reason}" for name, reason in estimate.reasons.items() if name in LABELS]
@@ -206,13 +210,13 @@ def _format_giga(amount: Interval | None) -> str:
 
 
 # In symbols
-def _list_symbolic_blocks(result: EnergyResult, symbolic: SymbolicEnergy) -> Iterator[Sequence[Item]]:
+def _iterate_symbolic_blocks(result: EnergyResult, symbolic: SymbolicEnergy) -> Iterator[Sequence[Item]]:
     model = result.model
     where = (join_phrases("where ", _format_definitions(result)),) if result.converted else ()
     yield (shown.energy_formula(model), CodeText(f"= {symbolic.coefficients}"), _time_formula(model), *where)
     metrics = tuple(row for metric in symbolic.metrics for row in _make_metric_rows(metric))
     yield (Table(("metric", "status", "bounds", "growth"), metrics, headed=False),)
-    yield tuple(shown.list_form_notes(symbolic))
+    yield tuple(shown.iterate_form_notes(symbolic))
     if symbolic.growth:
         grown = tuple(symbolic.growth.items())
         yield (Section("growth of the energy and of its terms", (Table(("", ""), grown, headed=False),)),)

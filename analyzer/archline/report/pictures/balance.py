@@ -63,7 +63,7 @@ def make_view(machine: Machine, first: int, end: int) -> Balance:
     """Return the picture of the sides from year `first` to `end`. Raises ArchlineError (AL458)."""
     rows = tuple((year, *_compute_sides(machine.in_year(year))) for year in range(first, end + 1))
     columns = ("year", *LABELS)
-    crossings = tuple(_find_crossings(np.array(rows, dtype=float)))
+    crossings = tuple(_iterate_crossings(np.array(rows, dtype=float)))
     sentences = [f"{left} passes {right} in {when:.1f}" for left, right, when in crossings]
     notes = (
         "Czechowski, Battaglino, McClanahan, Chandramowlishwaran and Vuduc, HotPar 2011: a machine is balanced while "
@@ -91,7 +91,7 @@ def _compute_sides(machine: Machine) -> list[float]:
     return [words, words / float(machine.values["word"]), root, log]
 
 
-def _find_crossings(table: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Iterator[tuple[str, str, float]]:
+def _iterate_crossings(table: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Iterator[tuple[str, str, float]]:
     """Yield left and right sides, with the year in which the left one passes: between rows their logs are linear."""
     names: Sequence[str] = tuple(LABELS)
     for left, right in ((1, 3), (2, 3), (1, 4), (2, 4)):

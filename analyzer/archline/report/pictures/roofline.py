@@ -13,7 +13,7 @@ import numpy as np
 from archline.energy import rules
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.levels import MEMORY
-from archline.energy.machine_files import find_other_peaks
+from archline.energy.machine_files import collect_variant_peaks
 from archline.energy.machines import Machine
 from archline.energy.models import find_model
 from archline.energy.quantities import LEVELS
@@ -67,8 +67,8 @@ def evaluate_model(machine: Machine, intensity: Array, served: Mapping[str, floa
     served = served or {}
     on = _make_model_on_machine(machine, served)
     on.require()
-    exprs = {name: on.formula(formula) for name, formula in FIGURES.items() if not on.find_missing(formula)}
-    exprs |= {name: on.formula(name) for name in ("time", *on.model.energy) if not on.find_missing(name)}
+    exprs = {name: on.formula(formula) for name, formula in FIGURES.items() if not on.list_missing_quantities(formula)}
+    exprs |= {name: on.formula(name) for name in ("time", *on.model.energy) if not on.list_missing_quantities(name)}
     if has_power_limit(machine):
         exprs["capped"] = _make_model_on_machine(machine, served, "+cap").formula("time")
     numbers = {name: float(value) for name, value in machine.values.items()}
@@ -96,7 +96,7 @@ def has_power_limit(machine: Machine) -> bool:
 def has_energy(machine: Machine, served: Mapping[str, float] | None = None) -> bool:
     """Test whether the machine has the quantities of energies; data sheets often have those of time alone."""
     on = _make_model_on_machine(machine, served)
-    return not on.find_missing(*on.model.energy)
+    return not on.list_missing_quantities(*on.model.energy)
 
 
 @record
@@ -304,13 +304,13 @@ def make_view(
     if energy:
         peaks = (*peaks, 1 / float(machine.values["eps_flop"] + machine.values["pi0"] * Fraction(flop)))
     else:
-        other_peaks |= {f"@{name}": float(peak) for name, peak in find_other_peaks(machine).items()}
+        other_peaks |= {f"@{name}": float(peak) for name, peak in collect_variant_peaks(machine).items()}
     drawn = "roofline, arch line and power" if energy else "roofline"
     of_levels = "+levels" if alone else ", of each algorithm roofline+levels" if of_several else ""
     return Roofline(
         f"{machine.title} ({machine.name}): {drawn}; model roofline{of_levels}",
         (*_list_notes(machine, alone or next(iter(of_several.values()), {})), *notes),
-        columns, tuple(_list_rows(answers, at, columns[2:])),
+        columns, tuple(_iterate_rows(answers, at, columns[2:])),
         marks, peaks, None if limit is None else float(limit), algorithms,
         {MEMORY: peaks[0] / marks["B_tau"], **levels}, other_peaks,
     )  # fmt: skip
@@ -320,7 +320,7 @@ def _compute_power(answers: Mapping[str, Array]) -> Array:
     return sum((answers[name] for name in (*COLUMNS[3:], CACHES)), 0 * answers["time"]) / answers["time"]
 
 
-def _list_rows(
+def _iterate_rows(
     answers: Mapping[str, Array], at: Sequence[tuple[float, str]], columns: Sequence[str]
 ) -> Iterator[tuple[Cell, ...]]:
     drawn = dict(answers)
@@ -342,7 +342,7 @@ def _list_notes(machine: Machine, served: Mapping[str, float] | None) -> tuple[s
     if not has_energy(machine, served):
         on = _make_model_on_machine(machine, served)
         note = "Choi, Bedard, Fowler and Vuduc, IPDPS 2013: (3). Rates are peaks, so that times are lower bounds."
-        return (note, f"No energy: the machine lacks {', '.join(on.find_missing(*on.model.energy))}.")
+        return (note, f"No energy: the machine lacks {', '.join(on.list_missing_quantities(*on.model.energy))}.")
     if has_power_limit(machine):
         return (note, "Under the limit (section V-B) a run is slowed down until its power is at most that.")
     if "power_limit" in machine.values:

@@ -27,12 +27,12 @@ from archline.analysis.cache.data_dependent.cases import (
     FetchedLinesSolver,
     StackWordsBound,
     StackWordsSolver,
-    find_size_weights,
+    compute_size_weights,
 )
 from archline.analysis.cache.data_dependent.divided import (
     DividedAlgorithm,
     UndividedError,
-    bound_parameter_words,
+    bound_parameter_words_above,
     extract_divided_algorithms,
 )
 from archline.analysis.metrics.accesses import (
@@ -51,7 +51,7 @@ from archline.ir.amounts import Amount, UnknownAmount, exact_amount
 from archline.ir.scope import NotStaticError, Scope
 from archline.ir.tree import require_traceable
 from archline.language import syntax as s
-from archline.language.call_graph import find_reachable, find_recursive_component, has_recursion, list_local_arrays
+from archline.language.call_graph import find_reachable, find_recursive_component, has_recursion, iterate_local_arrays
 from archline.language.model import Module
 from archline.numbers import fmpq
 from archline.records import memoised, record, replace
@@ -162,7 +162,7 @@ def _build_call_site(label: str, target: s.Algorithm, sizes: Mapping[str, Poly],
         name: value for name, value in restored.items() if value.names <= caller_symbols and not _depends_on_data(value)
     }
     varying = tuple(name for name in sizes if name not in same)
-    ends = {name: _bound_in_caller_symbols(sizes[name], scope.facts, caller_symbols) for name in varying}
+    ends = {name: _bound_above_in_caller_symbols(sizes[name], scope.facts, caller_symbols) for name in varying}
     most = {name: scope.facts.restore(end) for name, end in ends.items() if end is not None}
     return _CallSite(label, target, same, most, varying)
 
@@ -171,7 +171,7 @@ def _depends_on_data(value: Poly) -> bool:
     return any(contains_kind(DATA_ATOMS, atom) for atom in value.atoms())
 
 
-def _bound_in_caller_symbols(value: Poly, facts: Facts, caller_symbols: frozenset[str]) -> Poly | None:
+def _bound_above_in_caller_symbols(value: Poly, facts: Facts, caller_symbols: frozenset[str]) -> Poly | None:
     """Bound a value from above in symbols of the caller alone; None if that fails."""
 
     def foreign_atom(value: Poly) -> Atom | None:
@@ -214,46 +214,48 @@ class FetchBounds:
         """Bound the lines that one call of an algorithm fetches, times L. Raises UndividedError."""
         if algorithm not in self.around:
             return (
-                self.bound_batch(CallBatch.of_one(self.divided[algorithm], sizes))
+                self.bound_batch_fetches_above(CallBatch.of_one(self.divided[algorithm], sizes))
                 if algorithm in self.divided
                 else RATIONAL_ZERO
             )
         try:
-            return self._bound_caller(self.around[algorithm], PointValues(sizes))
+            return self._bound_caller_fetches_above(self.around[algorithm], PointValues(sizes))
         except EvaluationError as problem:
             raise UndividedError from problem
 
-    def _bound_caller(self, caller: NonRecursiveCaller, place: PointValues) -> fmpq:
-        touched = self._find_fitting_footprint(caller, place)
+    def _bound_caller_fetches_above(self, caller: NonRecursiveCaller, place: PointValues) -> fmpq:
+        touched = self._compute_fitting_footprint(caller, place)
         fetched = place.evaluate_expression(caller.cost)
         if touched is not None and touched <= fetched:
             return touched
         try:
-            fetched += sum((self._bound_site(site, place) for site in caller.sites), RATIONAL_ZERO)
+            fetched += sum((self._bound_site_fetches_above(site, place) for site in caller.sites), RATIONAL_ZERO)
         except UndividedError:
             if touched is None:
                 raise
             return touched
         return fetched if touched is None else min(fetched, touched)
 
-    def _find_fitting_footprint(self, caller: NonRecursiveCaller, place: PointValues) -> fmpq | None:
+    def _compute_fitting_footprint(self, caller: NonRecursiveCaller, place: PointValues) -> fmpq | None:
         """Return an upper bound on the footprint of a call in words if it fits in the cache, and otherwise None."""
         touched = place.evaluate_expression(caller.given) + place.evaluate_expression(caller.made)
         if touched <= self.room:
             try:
-                touched += max((self._bound_stack_words(site, place) for site in caller.sites), default=RATIONAL_ZERO)
+                touched += max(
+                    (self._bound_stack_words_above(site, place) for site in caller.sites), default=RATIONAL_ZERO
+                )
             except UndividedError:
                 return None
         return touched if touched <= self.room else None
 
-    def _bound_site(self, site: CallSiteSummary, place: PointValues) -> fmpq:
+    def _bound_site_fetches_above(self, site: CallSiteSummary, place: PointValues) -> fmpq:
         """Bound the lines that all calls of a call site fetch, times L."""
         if site.target in self.divided:
-            return self.bound_batch(CallBatch.of(self.divided[site.target], site, place))
+            return self.bound_batch_fetches_above(CallBatch.of(self.divided[site.target], site, place))
         evaluated = _EvaluatedSite(site, place)
         return evaluated.count * self.at(site.target, evaluated.same) if evaluated.count > 0 else RATIONAL_ZERO
 
-    def _bound_stack_words(self, site: CallSiteSummary, place: PointValues) -> fmpq:
+    def _bound_stack_words_above(self, site: CallSiteSummary, place: PointValues) -> fmpq:
         """Bound the stack words of any call of a call site."""
         if site.target in self.divided:
             calls = CallBatch.of(self.divided[site.target], site, place)
@@ -266,10 +268,10 @@ class FetchBounds:
         inner = self.around[site.target]
         at_call = PointValues(_EvaluatedSite(site, place).same)
         return at_call.evaluate_expression(inner.made) + max(
-            (self._bound_stack_words(call, at_call) for call in inner.sites), default=RATIONAL_ZERO
+            (self._bound_stack_words_above(call, at_call) for call in inner.sites), default=RATIONAL_ZERO
         )
 
-    def bound_batch(self, calls: CallBatch) -> fmpq:
+    def bound_batch_fetches_above(self, calls: CallBatch) -> fmpq:
         """Bound the lines that a batch of calls of a recursive algorithm fetches, times L."""
         if calls.count <= 0:
             return RATIONAL_ZERO
@@ -280,12 +282,14 @@ class FetchBounds:
         by_size = concave_majorant((fmpq(size), bound.at(mean)) for size, bound in bounds)
         prices = [RATIONAL_ZERO, *(slope for _, slope in by_size.pieces)]
         return min(
-            calls.count * _build_discounted_bound(bounds, price, calls.largest).at(mean) + price * calls.differing
+            calls.count * _build_discounted_upper_bound(bounds, price, calls.largest).at(mean) + price * calls.differing
             for price in prices
         )
 
 
-def _build_discounted_bound(bounds: Sequence[tuple[int, ConcaveFunction]], price: fmpq, end: fmpq) -> ConcaveFunction:
+def _build_discounted_upper_bound(
+    bounds: Sequence[tuple[int, ConcaveFunction]], price: fmpq, end: fmpq
+) -> ConcaveFunction:
     """Build the smallest concave function that is at least each bound less `price` times its size.
 
     `end` is the largest volume.
@@ -316,7 +320,7 @@ class CallBatch:
             raise UndividedError
         caps = {name: fmpq(sizes[name]) for name in target.measured}
         state = CallState.of(target, sizes, caps)
-        volume = _sum_volume(find_size_weights(target, state.known_sizes), caps)
+        volume = _sum_volume(compute_size_weights(target, state.known_sizes), caps)
         return cls(1, volume, volume, ((0, state),))
 
     @classmethod
@@ -325,7 +329,7 @@ class CallBatch:
         evaluated = _EvaluatedSite(site, place)
         if evaluated.count <= 0:
             return cls(0, RATIONAL_ZERO, RATIONAL_ZERO, ())
-        caps = {name: evaluated.bound_size(name) for name in target.measured}
+        caps = {name: evaluated.bound_size_above(name) for name in target.measured}
         differing = [name for name in target.known_sizes if name not in evaluated.same]
         if len(differing) > 1:
             raise UndividedError
@@ -337,7 +341,7 @@ class CallBatch:
             }
         else:
             states = {0: CallState.of(target, evaluated.same, caps)}
-        state_weights = [find_size_weights(target, state.known_sizes) for state in states.values()]
+        state_weights = [compute_size_weights(target, state.known_sizes) for state in states.values()]
         most = {name: max(weights[name] for weights in state_weights) for name in target.measured}
         sums = {name: evaluated.bound_sum(name) for name in target.measured}
         differs = sum(map(evaluated.bound_sum, differing), RATIONAL_ZERO)
@@ -367,7 +371,7 @@ class _EvaluatedSite:
             raise UndividedError
         return min(totals)
 
-    def bound_size(self, name: str) -> fmpq:
+    def bound_size_above(self, name: str) -> fmpq:
         """Bound a size from above. Raises UndividedError."""
         if name in self.same:
             return fmpq(self.same[name])
@@ -376,7 +380,7 @@ class _EvaluatedSite:
 
     def values(self, target: DividedAlgorithm, name: str) -> range:
         """List the values that a size may have. Raises UndividedError if there are none or too many."""
-        candidates = range(target.function.least[name], int(self.bound_size(name).floor()) + 1)
+        candidates = range(target.function.least[name], int(self.bound_size_above(name).floor()) + 1)
         if not 0 < len(candidates) <= MAX_ENUMERATED_VALUES:
             raise UndividedError
         return candidates
@@ -401,7 +405,7 @@ class DataDivisionBounds:
         bounds = [
             bound
             for policy in self._iterate_sharing_policies(point)
-            if (bound := self._bound_under_policy(point, policy)) is not None
+            if (bound := self._bound_policy_fetches_above(point, policy)) is not None
         ]
         if not bounds:
             raise UndividedError
@@ -418,7 +422,7 @@ class DataDivisionBounds:
             ):
                 yield policy
 
-    def _bound_under_policy(self, point: Mapping[str, int], policy: _SharingPolicy) -> int | None:
+    def _bound_policy_fetches_above(self, point: Mapping[str, int], policy: _SharingPolicy) -> int | None:
         line, lines = point["L"], point["Z"] // point["L"]
         table = self._get_policy_table(line, policy)
         if table is None:
@@ -483,7 +487,7 @@ def _build_policy_table(module: Module, algorithm: s.Algorithm, line: int, polic
     callers = _summarise_callers(module, reached, streamed)
     makers: Mapping[s.Algorithm, NonRecursiveCaller] = {}
     stacks: Mapping[s.Algorithm, DividedAlgorithm] = {}
-    if any(list_local_arrays(module, algorithm)):
+    if any(iterate_local_arrays(module, algorithm)):
         making = LocalArrayWordModel(module, reached, line)
         stacks = extract_divided_algorithms(module, reached, making, together, line, policy.by_words, lines)
         makers = _summarise_callers(module, reached, making)
@@ -492,7 +496,7 @@ def _build_policy_table(module: Module, algorithm: s.Algorithm, line: int, polic
     around = {
         root: replace(
             form,
-            given=bound_parameter_words(module, root, together[root], line),
+            given=bound_parameter_words_above(module, root, together[root], line),
             made=makers[root].cost if makers else ZERO,
         )
         for root, form in callers.items()

@@ -16,7 +16,7 @@ from archline.algebra.concave import (
     add_functions,
     concave_majorant,
     pointwise_minimum,
-    sort_by_slope,
+    sort_pieces_by_slope,
     sup_convolve,
 )
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
@@ -85,15 +85,15 @@ class CaseCache:
         return tuple(_iterate_cases_at_sizes(state, end))
 
 
-def bound_argument_words(state: CallState, line: int, end: fmpq) -> ConcaveFunction:
+def bound_argument_words_above(state: CallState, line: int, end: fmpq) -> ConcaveFunction:
     """Bound the words of a call's arguments, in whole lines, as a function of its volume. Raises UndividedError.
 
     `end` is the largest volume.
     """
     words, rest, apart = (amount.substitute(state.known_sizes) for amount in state.own.words_in_sizes)
-    counts = find_size_weights(state.own, state.known_sizes)
+    counts = compute_size_weights(state.own, state.known_sizes)
     slopes = {name: number / counts[name] for name, number in _list_positive_coefficients(words).items()}
-    contiguous = bound_by_volume(slopes, counts, dict(state.caps), end)
+    contiguous = bound_size_sum_by_volume_above(slopes, counts, dict(state.caps), end)
     scattered = ConcaveFunction(contiguous.start, tuple((width, slope * line) for width, slope in contiguous.pieces))
     in_rows, by_elements = (
         bound.with_line((require_constant(start), RATIONAL_ZERO), end)
@@ -102,7 +102,7 @@ def bound_argument_words(state: CallState, line: int, end: fmpq) -> ConcaveFunct
     return pointwise_minimum(in_rows, by_elements, end)
 
 
-def bound_by_volume(
+def bound_size_sum_by_volume_above(
     slopes: Mapping[str, fmpq], counts: Mapping[str, fmpq], caps: Mapping[str, fmpq], end: fmpq
 ) -> ConcaveFunction:
     """Bound a sum of sizes, with `slopes` per volume, by their volume: sizes of largest slope are full first.
@@ -112,14 +112,14 @@ def bound_by_volume(
     """
     return ConcaveFunction(
         RATIONAL_ZERO,
-        sort_by_slope(
+        sort_pieces_by_slope(
             (min(end, counts[name] * caps[name]) if name in caps else end, slope) for name, slope in slopes.items()
         ),
     )
 
 
 def _iterate_cases_at_sizes(state: CallState, end: fmpq) -> Iterator[CaseAtSizes]:
-    numbers, counts = state.known_sizes, find_size_weights(state.own, state.known_sizes)
+    numbers, counts = state.known_sizes, compute_size_weights(state.own, state.known_sizes)
     for case in state.own.cases:
         size_bounds = _bound_case_sizes(case, numbers, counts.keys(), dict(state.caps))
         if size_bounds is None:
@@ -133,7 +133,7 @@ def _iterate_cases_at_sizes(state: CallState, end: fmpq) -> Iterator[CaseAtSizes
             yield CaseAtSizes(low, high, reader.cost(case.cost.substitute(numbers)), calls, case.share)
 
 
-def find_size_weights(own: DividedAlgorithm, numbers: Mapping[str, Poly]) -> dict[str, fmpq]:
+def compute_size_weights(own: DividedAlgorithm, numbers: Mapping[str, Poly]) -> dict[str, fmpq]:
     """Find the weight of each data-dependent size in the volume. Raises UndividedError."""
     weights = _list_positive_coefficients(own.volume_in_sizes.substitute(numbers))
     if weights.keys() != own.measured:
@@ -210,9 +210,11 @@ class _CaseEvaluator:
     def cost(self, value: Poly) -> ConcaveFunction:
         """Bound a value from above by a function of the volume. Raises UndividedError."""
         start, slope, sizes = self._split_linear_bound(value)
-        return bound_by_volume(sizes, self.weights, self.caps, self.high).with_line((start, slope), self.high)
+        return bound_size_sum_by_volume_above(sizes, self.weights, self.caps, self.high).with_line(
+            (start, slope), self.high
+        )
 
-    def _bound_linearly(self, value: Poly) -> LinearBound:
+    def _bound_above_linearly(self, value: Poly) -> LinearBound:
         start, slope, sizes = self._split_linear_bound(value)
         # The whole volume may be that of the size with the largest slope.
         return start, slope + max(sizes.values(), default=RATIONAL_ZERO)
@@ -229,7 +231,7 @@ class _CaseEvaluator:
                     if number > 0:
                         sizes[name] = number / self.weights[name]
                 case _ if number > 0:
-                    base, rise = self._bound_product(monomial)
+                    base, rise = self._bound_product_above(monomial)
                     start, slope = start + number * base, slope + number * rise
                 case _ if not all(self._is_nonnegative(atom) and power > 0 for atom, power in monomial):
                     raise UndividedError
@@ -258,13 +260,13 @@ class _CaseEvaluator:
         )
         return nonnegative_kind or self.case.facts.nonnegative(Poly.of_atom(atom))
 
-    def _bound_product(self, monomial: Monomial) -> LinearBound:
+    def _bound_product_above(self, monomial: Monomial) -> LinearBound:
         """Bound a product of nonnegative factors: the first linearly in the volume, other factors by their maxima."""
         start, slope = fmpq(1), RATIONAL_ZERO
         for position, (atom, power) in enumerate(monomial):
             if power < 0 or not self._is_nonnegative(atom):
                 raise UndividedError
-            base, rise = self._bound_atom(atom)
+            base, rise = self._bound_atom_above(atom)
             maximum = base + rise * self.high
             if position:
                 start, slope = start * maximum**power, slope * maximum**power
@@ -272,20 +274,20 @@ class _CaseEvaluator:
                 start, slope = base * maximum ** (power - 1), rise * maximum ** (power - 1)
         return start, slope
 
-    def _bound_atom(self, atom: Atom) -> LinearBound:
+    def _bound_atom_above(self, atom: Atom) -> LinearBound:
         match atom:
             case Symbol(name=name) if name in self.weights:
                 return RATIONAL_ZERO, 1 / self.weights[name]
             case Symbol(name=name) if name in self.case.bounds and (upper := self.case.bounds[name][1]):
-                lines = (self._bound_linearly(bound.substitute(self.numbers)) for bound in upper)
+                lines = (self._bound_above_linearly(bound.substitute(self.numbers)) for bound in upper)
                 return min(lines, key=lambda line: line[0] + line[1] * self.high)
             case a.CeilLog2(argument=argument):
-                base, rise = self._bound_linearly(argument)
+                base, rise = self._bound_above_linearly(argument)
                 return fmpq((int((base + rise * self.high).ceil()) - 1).bit_length()), RATIONAL_ZERO
             case a.PositivePart(argument=argument):
-                return self._bound_linearly(argument)
+                return self._bound_above_linearly(argument)
             case a.Floor(argument=argument, modulus=modulus) if modulus.is_constant:
-                base, rise = self._bound_linearly(argument)
+                base, rise = self._bound_above_linearly(argument)
                 return base / modulus.constant_term, rise / modulus.constant_term
             case _:
                 raise UndividedError
@@ -339,7 +341,7 @@ class ConcaveSolver(ABC):
             if share == 1 or (share and not done):
                 raise UndividedError
             following = min(end, done / share) if share else end
-            at_call = partial(self._bound_call, state, solved, end)
+            at_call = partial(self._bound_call_cost_above, state, solved, end)
             points = [
                 point
                 for case in cases
@@ -351,7 +353,9 @@ class ConcaveSolver(ABC):
             done = following if following < end else None
         return solved
 
-    def _bound_call(self, caller: CallState, solved: ConcaveFunction, end: fmpq, call: CallAtSizes) -> ConcaveFunction:
+    def _bound_call_cost_above(
+        self, caller: CallState, solved: ConcaveFunction, end: fmpq, call: CallAtSizes
+    ) -> ConcaveFunction:
         """Bound the cost of a call by its volume; a constant if the volume is a number."""
         if call.volume is not None:
             return ConcaveFunction(self.bound(call.state, call.volume).at(call.volume))
@@ -380,7 +384,7 @@ class StackWordsSolver(ConcaveSolver):
     def _bound_small_calls(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[ConcaveFunction, fmpq | None]:
-        return _bound_leaf_cases(leaves, first), first
+        return _bound_leaf_cases_above(leaves, first), first
 
     def _iterate_case_bounds(
         self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], ConcaveFunction]
@@ -408,8 +412,8 @@ class FetchedLinesSolver(ConcaveSolver):
     def _bound_small_calls(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[ConcaveFunction, fmpq | None]:
-        leaf = _bound_leaf_cases(leaves, first)
-        given = bound_argument_words(state, self.line, end)
+        leaf = _bound_leaf_cases_above(leaves, first)
+        given = bound_argument_words_above(state, self.line, end)
         touched = add_functions([given, self.making(state, end)])
         fitting = _find_largest_argument(touched, fmpq(self.room), end)
         if fitting is None:
@@ -432,7 +436,7 @@ class FetchedLinesSolver(ConcaveSolver):
         yield add_functions([inner, case.cost, ConcaveFunction(start)])
 
 
-def _bound_leaf_cases(leaves: Sequence[CaseAtSizes], end: fmpq) -> ConcaveFunction:
+def _bound_leaf_cases_above(leaves: Sequence[CaseAtSizes], end: fmpq) -> ConcaveFunction:
     """Bound the cost of cases without calls, as a function of volumes up to `end`."""
     points: list[Point] = []
     for leaf in leaves:

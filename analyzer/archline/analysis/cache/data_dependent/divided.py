@@ -26,7 +26,7 @@ from archline.language import syntax as s
 from archline.language.model import Module
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import find_symbol_values_in_call
+from archline.recurrences.exact.at_call import compute_symbol_values_in_call
 from archline.recurrences.exact.transitions import Transition, build_steps
 from archline.recurrences.model import SizeFunction
 
@@ -206,7 +206,7 @@ def _iterate_calls(value: Poly, functions: Mapping[str, SizeFunction]) -> Iterat
             yield from _iterate_calls(part, functions)
 
 
-def bound_parameter_words(module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], line: int) -> Poly:
+def bound_parameter_words_above(module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], line: int) -> Poly:
     """Bound the words of an algorithm's arguments in whole lines; arrays in `in_rows` lie in rows."""
     return declared_scope(module, algorithm).facts.restore(
         _split_parameter_words(module, algorithm, in_rows, frozenset(), line)[1]
@@ -283,7 +283,9 @@ def _build_divided_call(
 ) -> tuple[DividedCall, Poly]:
     """Return a call, and the part of the caller's volume that it takes (0 if it does not depend on data)."""
     restore = step.facts.restore
-    volume = step.facts.simplify(target.volume.substitute(find_symbol_values_in_call(target.function, call.arguments)))
+    volume = step.facts.simplify(
+        target.volume.substitute(compute_symbol_values_in_call(target.function, call.arguments))
+    )
     arguments = dict(zip(target.function.parameters, map(restore, call.arguments), strict=True))
     restored = restore(volume)
     divides = not decided.isdisjoint(restored.names)

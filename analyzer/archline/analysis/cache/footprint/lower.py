@@ -194,8 +194,8 @@ class CertainRegion:
                 return None
             loop = WindowLoop(row.variable, row.lo, row.hi)
             low, high = (
-                _find_extreme_value(interval[0], loop, facts, False),
-                _find_extreme_value(interval[1], loop, facts, True),
+                _compute_extreme_value(interval[0], loop, facts, False),
+                _compute_extreme_value(interval[1], loop, facts, True),
             )
             interval = None if low is None or high is None else (low, high)
         return interval
@@ -256,7 +256,7 @@ def _simplify_range_end(lo: Poly, hi: Poly) -> Poly:
     return lo + reduce(a.maximum, nonzero) if nonzero else hi
 
 
-def _find_extreme_value(value: Poly, turn: WindowLoop, facts: Facts, greatest: bool) -> Poly | None:
+def _compute_extreme_value(value: Poly, turn: WindowLoop, facts: Facts, greatest: bool) -> Poly | None:
     """Return the greatest (or least) value of an expression over a loop; None unless it is linear in the variable."""
     if turn.variable not in value.names:
         return value

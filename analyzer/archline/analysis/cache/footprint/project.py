@@ -15,10 +15,10 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.analysis.cache.footprint.windows import (
     HalfOpenInterval,
     WindowLoop,
-    add_loop_bounds,
     find_coefficient,
     find_nonnegativity_condition,
     unite_over_loop,
+    with_loop_bounds,
 )
 from archline.ir.tree import Array, contiguous_dimension
 from archline.records import record, replace
@@ -111,7 +111,7 @@ class LoopProjection:
     def project_out(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[TouchedBox]:
         """Yield regions that are touched by all iterations together, by those of one remainder, or by a single one."""
         floors = region.list_floors_with(turn.variable)
-        period = _find_remainder_period(floors, turn.variable)
+        period = _compute_remainder_period(floors, turn.variable)
         for remainder in range(period) if 1 < period <= MAX_PERIOD else ():
             in_class = region.at(turn.variable, turn.lo + remainder + period * Poly.symbol(turn.variable))
             end = a.ceil_div(turn.hi - turn.lo - remainder, Poly.constant(period))
@@ -155,7 +155,7 @@ class LoopProjection:
         ends += [(region.rows[number].lo, region.rows[number].hi) for number in rows]
         widths = [high - low for low, high in ends]
         widths += [region.spaced[0], -region.spaced[1]] if spaced and region.spaced else []
-        inside = add_loop_bounds(turn, facts, 2)
+        inside = with_loop_bounds(turn, facts, 2)
         after = {turn.variable: Poly.symbol(turn.variable) + 1}
         steps = [inside.simplify(width.substitute(after) - width) for width in widths]
         shrinks, grows = (all(inside.nonnegative(step.scaled(sign)) for step in steps) for sign in (-1, 1))
@@ -184,7 +184,7 @@ class LoopProjection:
         else:
             interval = region.rows[rows[0]].lo, region.rows[rows[0]].hi
         assert interval is not None
-        joint = unite_over_loop(interval, turn, _add_loop_and_row_bounds(facts, turn, region, interval))
+        joint = unite_over_loop(interval, turn, _with_loop_and_row_bounds(facts, turn, region, interval))
         if joint is None:
             return
         low, high = joint
@@ -257,7 +257,7 @@ class LoopProjection:
         return replace(region, box=box, spaced=(facts.positive_part(turn.hi - turn.lo), step))
 
 
-def _find_remainder_period(floors: Sequence[a.Floor], name: str) -> int:
+def _compute_remainder_period(floors: Sequence[a.Floor], name: str) -> int:
     """Return the number of iterations after which all remainders of `floors` repeat; 0 if one is not periodic."""
     period = 1
     for floor in floors:
@@ -310,9 +310,9 @@ def _replace_interval(
     return replace(region, rows=tuple(ranges), needs=needs)
 
 
-def _add_loop_and_row_bounds(facts: Facts, turn: WindowLoop, region: TouchedBox, interval: HalfOpenInterval) -> Facts:
+def _with_loop_and_row_bounds(facts: Facts, turn: WindowLoop, region: TouchedBox, interval: HalfOpenInterval) -> Facts:
     """Extend facts by the bounds of a loop variable in iterations but the last one, and of row variables."""
-    facts = add_loop_bounds(turn, facts, 2)
+    facts = with_loop_bounds(turn, facts, 2)
     for row in reversed(region.rows):
         if _mentions_symbol(interval, row.variable):
             facts = facts.with_symbol(row.variable, (row.lo,), (row.hi - 1,))

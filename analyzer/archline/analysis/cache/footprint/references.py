@@ -217,8 +217,8 @@ def _relax_chain(chain: Chain, facts: Facts, chains: dict[Chain, Chain]) -> Chai
 
 def _relax_loop(loop: Loop, around: Facts, counters: Counters) -> Loop:
     """Replace the bounds and the trip count of a loop by ones without floors of outer loop variables."""
-    lo = _bound_by_integer(loop.lo, counters, False)
-    hi, trips = (_bound_by_integer(amount, counters, True) for amount in (loop.hi, loop.trips))
+    lo = _bound_value_by_integer(loop.lo, counters, False)
+    hi, trips = (_bound_value_by_integer(amount, counters, True) for amount in (loop.hi, loop.trips))
     inside = around.with_symbol(loop.variable, (lo,), (hi - 1,))
     return replace(loop, lo=lo, hi=hi, trips=trips, facts=around, inside=inside, holds=())
 
@@ -229,7 +229,10 @@ def _relax_reference(reference: Reference, chain: Chain) -> Reference:
     place = list(reference.place)
     interval = place[along]
     if interval is not None:
-        place[along] = _bound_by_integer(interval[0], around, False), _bound_by_integer(interval[1], around, True)
+        place[along] = (
+            _bound_value_by_integer(interval[0], around, False),
+            _bound_value_by_integer(interval[1], around, True),
+        )
     accesses = tuple(replace(access, certain=False, shared=None) for access in reference.accesses)
     return replace(reference, place=tuple(place), chain=chain, accesses=accesses)
 
@@ -238,7 +241,7 @@ def _loop_variables(chain: Chain) -> Counters:
     return frozenset(loop.variable for loop in chain)
 
 
-def _bound_by_integer(value: Poly, counters: Counters, upper: bool) -> Poly:
+def _bound_value_by_integer(value: Poly, counters: Counters, upper: bool) -> Poly:
     """Bound a value by an integer without floors of `counters`, from above if `upper`, else from below; return the
     value itself if no bound is found.
     """

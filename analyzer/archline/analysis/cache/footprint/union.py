@@ -13,13 +13,13 @@ from archline.analysis.cache.footprint.windows import (
     ROW_PREFIX,
     IntervalByRow,
     RowRanges,
-    bound_line_sum,
-    bound_rows_and_lines,
+    bound_line_sum_above,
+    bound_rows_and_lines_above,
     is_monotone,
     sum_lines_exactly,
 )
 from archline.ir.factored import FactoredProduct, bound_max_over_loops, bound_sum_over_loops
-from archline.ir.layout import ClosedInterval, bound_interval_lines, count_aligned_lines
+from archline.ir.layout import ClosedInterval, bound_interval_lines_above, count_aligned_lines
 from archline.ir.tree import Array, Chain, contiguous_dimension
 from archline.records import record
 
@@ -95,7 +95,7 @@ class GroupFootprint:
     def _lines_per_row(self) -> Poly:
         interval, facts = self._row_interval
         counters = frozenset((ROW_PREFIX,)).union(*(reference.counters for reference in self.references))
-        return bound_interval_lines(interval, facts, self._array, self.references[0].whole_lines, counters)
+        return bound_interval_lines_above(interval, facts, self._array, self.references[0].whole_lines, counters)
 
     @cached_property
     def _free_row_count(self) -> FactoredProduct:
@@ -112,7 +112,7 @@ class GroupFootprint:
             return FactoredProduct(
                 (sum_polynomials(reference.lines(self.depth).count.value for reference in self.references),)
             )
-        return bound_line_sum(self._free_row_count.times(self._lines_per_row), self._row_ranges)
+        return bound_line_sum_above(self._free_row_count.times(self._lines_per_row), self._row_ranges)
 
     @property
     def largest(self) -> FactoredProduct:
@@ -133,7 +133,7 @@ class GroupFootprint:
 
     def bound_rows_and_lines(self) -> tuple[FactoredProduct, FactoredProduct]:
         """Bound the number of rows of a window, and the lines of a row."""
-        return bound_rows_and_lines(self._free_row_count, self._lines_per_row, self._row_ranges)
+        return bound_rows_and_lines_above(self._free_row_count, self._lines_per_row, self._row_ranges)
 
     @cached_property
     def is_sliding_window(self) -> bool:

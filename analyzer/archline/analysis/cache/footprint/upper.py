@@ -19,8 +19,8 @@ from archline.analysis.cache.footprint.windows import (
     ROW_PREFIX,
     IntervalByRow,
     RowRanges,
-    bound_line_sum,
-    bound_rows_and_lines,
+    bound_line_sum_above,
+    bound_rows_and_lines_above,
     find_coefficient,
     is_monotone,
     sum_lines_exactly,
@@ -33,7 +33,7 @@ from archline.ir.factored import (
     bound_maximum,
     bound_sum_over_loops,
 )
-from archline.ir.layout import LINE, ClosedInterval, bound_interval_lines, count_aligned_lines, count_stack_lines
+from archline.ir.layout import LINE, ClosedInterval, bound_interval_lines_above, count_aligned_lines, count_stack_lines
 from archline.ir.shape import Shape, access_shape, chain_shape, name_counters
 from archline.ir.tree import Access, Array, Chain, Loop, MonotoneWalk, contiguous_dimension
 from archline.records import field, memoised, record
@@ -212,7 +212,7 @@ class ReferenceFootprint:
         lo, hi = ends
         for loop in reversed(self._other_loops):
             if loop.variable in lo.names | hi.names:
-                joined = _add_missing_bounds(loop.facts, facts)
+                joined = _with_missing_bounds(loop.facts, facts)
                 first, end = self._narrow_loop_range(loop, joined)
                 lo, hi = (
                     -bound_maximum(-lo, loop.variable, first, end, joined),
@@ -312,7 +312,7 @@ class ReferenceFootprint:
         if array.moves:
             return FactoredProduct((self._bound_stack_lines(),))
         if array.layout == "zmorton":
-            return FactoredProduct((self._bound_zmorton_lines(),))
+            return FactoredProduct((self._bound_zmorton_lines_above(),))
         return self._free_row_count.times(self._bound_interval_lines(self.box[contiguous_dimension(array)]))
 
     @cached_property
@@ -327,7 +327,7 @@ class ReferenceFootprint:
     def _bound_interval_lines(self, interval: ClosedInterval) -> Poly:
         if self._is_fixed_by_data(contiguous_dimension(self.reference.array)):
             return ONE
-        lines = bound_interval_lines(
+        lines = bound_interval_lines_above(
             interval, self.facts, self.reference.array, self.reference.whole_lines, self.reference.counters
         )
         subscripts = self.reference.place[contiguous_dimension(self.reference.array)]
@@ -356,7 +356,7 @@ class ReferenceFootprint:
             if loop.variable in moving:
                 count = count * self._bound_variable_values(loop, moving)
             if loop.variable in count.names:
-                count = bound_max_in_loop(count, loop, _add_missing_bounds(loop.facts, self.facts))
+                count = bound_max_in_loop(count, loop, _with_missing_bounds(loop.facts, self.facts))
         return count
 
     def _bound_variable_values(self, loop: Loop, fixed: frozenset[str]) -> Poly:
@@ -364,12 +364,12 @@ class ReferenceFootprint:
         lo, hi = loop.lo, loop.hi
         for moving_loop in reversed(self._other_loops):
             if moving_loop.variable not in fixed and moving_loop.variable in lo.names | hi.names:
-                joined = _add_missing_bounds(moving_loop.facts, self.facts)
+                joined = _with_missing_bounds(moving_loop.facts, self.facts)
                 lo, hi = -bound_max_in_loop(-lo, moving_loop, joined), bound_max_in_loop(hi, moving_loop, joined)
         # Facts inside a loop imply nonnegative trip counts only if the loop is entered.
         return self.facts.positive_part(hi - lo)
 
-    def _bound_zmorton_lines(self) -> Poly:
+    def _bound_zmorton_lines_above(self) -> Poly:
         """Bound the lines of a box in Z-Morton order by its elements and by the lines of the enclosing square.
 
         A part of a square is not in Z-Morton order itself, so that only its elements count.
@@ -386,7 +386,7 @@ class ReferenceFootprint:
         """Bound the lines from the bottom of the stack to the end of a local array, over all inner iterations."""
         value = count_stack_lines(self.reference.array)
         for loop in reversed(self._inner_loops):
-            value = bound_max_in_loop(value, loop, _add_missing_bounds(loop.facts, self.facts))
+            value = bound_max_in_loop(value, loop, _with_missing_bounds(loop.facts, self.facts))
         # A bound over the iterations of a loop that is never entered may be negative.
         return self.facts.positive_part(value)
 
@@ -395,14 +395,14 @@ class ReferenceFootprint:
         array = self.reference.array
         if array.moves or array.layout == "zmorton":
             return None
-        return bound_rows_and_lines(
+        return bound_rows_and_lines_above(
             self._free_row_count, self._bound_interval_lines(self.box[contiguous_dimension(array)]), self.ranges
         )
 
     @cached_property
     def count(self) -> FactoredProduct:
         """An upper bound on the lines of the window."""
-        return bound_line_sum(self.per_row, self.ranges)
+        return bound_line_sum_above(self.per_row, self.ranges)
 
     @cached_property
     def _lines_by_iterations(self) -> FactoredProduct | None:
@@ -423,7 +423,7 @@ class ReferenceFootprint:
         count = last.trips
         for loop in reversed(self._inner_loops[: self._inner_loops.index(last)]):
             if id(loop) in map(id, self._other_loops):
-                count = bound_max_in_loop(count, loop, _add_missing_bounds(loop.facts, self.facts)) * loop.trips
+                count = bound_max_in_loop(count, loop, _with_missing_bounds(loop.facts, self.facts)) * loop.trips
         return count
 
     @cached_property
@@ -475,7 +475,7 @@ class ReferenceFootprint:
             return False
         ends = self._list_window_ends(loop)
         return ends is not None and all(
-            is_monotone(end, loop, _add_missing_bounds(loop.facts, self.facts)) for end in ends
+            is_monotone(end, loop, _with_missing_bounds(loop.facts, self.facts)) for end in ends
         )
 
     def _list_window_ends(self, loop: Loop) -> list[Poly] | None:
@@ -515,7 +515,7 @@ class ReferenceFootprint:
         return loop.variable in mentioned or (array.local and loop.variable in array.moves)
 
 
-def _add_missing_bounds(facts: Facts, more: Facts) -> Facts:
+def _with_missing_bounds(facts: Facts, more: Facts) -> Facts:
     """Add to `facts` the bounds of `more` on symbols that `facts` has no bounds on."""
     for name, bounds in more.bounds.items():
         if name not in facts.bounds:

@@ -123,10 +123,10 @@ def facts_in_iteration(turn: WindowLoop, facts: Facts) -> Facts:
     """Extend facts by those of an iteration of a loop: its range is not empty and contains the variable."""
     for need in find_nonnegativity_condition(turn.hi - turn.lo - 1, facts):
         facts = facts.with_nonnegative(need)
-    return add_loop_bounds(turn, facts, 1)
+    return with_loop_bounds(turn, facts, 1)
 
 
-def add_loop_bounds(turn: WindowLoop, facts: Facts, before: int) -> Facts:
+def with_loop_bounds(turn: WindowLoop, facts: Facts, before: int) -> Facts:
     """Extend facts by the bounds of a loop's variable, which is at most the end of the range less `before`."""
     ends = [(turn.lo, facts.simplify(turn.hi)), *((turn.around,) if turn.around else ())]
     return facts.with_symbol(turn.variable, [lo for lo, _ in ends], [hi - before for _, hi in ends])
@@ -235,7 +235,7 @@ RowRanges = Sequence[tuple[str, Poly, Poly, Facts]]
 """For each variable that determines rows, from the outermost in: its name, its range, and the facts around it."""
 
 
-def bound_line_sum(lines: FactoredProduct, ranges: RowRanges) -> FactoredProduct:
+def bound_line_sum_above(lines: FactoredProduct, ranges: RowRanges) -> FactoredProduct:
     """Bound the sum of the lines of a row over all rows from above."""
     for name, lo, hi, facts in reversed(ranges):
         lines = lines.bound_sum(name, lo, hi, facts)
@@ -252,7 +252,7 @@ def sum_lines_exactly(lines: FactoredProduct, ranges: RowRanges) -> FactoredProd
     return lines
 
 
-def bound_rows_and_lines(
+def bound_rows_and_lines_above(
     others: FactoredProduct, row: Poly, ranges: RowRanges
 ) -> tuple[FactoredProduct, FactoredProduct]:
     """Bound the number of rows and the lines of any row from above.
@@ -261,7 +261,7 @@ def bound_rows_and_lines(
     """
     for name, lo, hi, facts in reversed(ranges):
         row = bound_maximum(row, name, lo, hi, facts)
-    return bound_line_sum(others, ranges), FactoredProduct((row,))
+    return bound_line_sum_above(others, ranges), FactoredProduct((row,))
 
 
 def is_monotone(value: Poly, loop: Loop, facts: Facts) -> bool:

@@ -21,7 +21,7 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.footprint.windows import WindowLoop, add_loop_bounds
+from archline.analysis.cache.footprint.windows import WindowLoop, with_loop_bounds
 from archline.analysis.cache.summaries.must_access import FollowedBody, MustAccess
 from archline.analysis.cache.summaries.regions import MustTouchRegion, RegionCollector, iterate_claimed_part
 from archline.expr.intervals import EvaluationError
@@ -287,7 +287,7 @@ class _CompiledBody:
                         restored = {name: restore(size) for name, size in sizes.items()}
                         yield CallStep(target, restored, apart)
                 case Loop(variable=variable, lo=lo, hi=hi, trips=trips, body=body) if trips == hi - lo:
-                    inside = add_loop_bounds(WindowLoop(variable, lo, hi), facts, 1)
+                    inside = with_loop_bounds(WindowLoop(variable, lo, hi), facts, 1)
                     steps = tuple(self._compile_steps(body, inside))
                     alike = not any(_depends_on(step, variable) for step in steps)
                     yield LoopStep(variable, restore(lo), restore(hi), steps, alike)

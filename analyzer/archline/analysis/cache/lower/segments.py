@@ -31,10 +31,10 @@ from archline.analysis.cache.footprint.windows import (
     CertainAccess,
     WindowLoop,
     WindowSet,
-    add_loop_bounds,
     is_data_independent,
     merge_certain_accesses,
     unite_over_loop,
+    with_loop_bounds,
 )
 from archline.analysis.cache.lower.hbl import HblBound, derive_hbl_bound
 from archline.analysis.cache.samples import BoundComparison
@@ -379,7 +379,7 @@ def _is_tiled_by(inner: Loop, loop: Loop) -> bool:
     if loop.variable not in inner.lo.names & inner.hi.names:
         return False
     iteration = WindowLoop(loop.variable, loop.lo, loop.hi)
-    return unite_over_loop((inner.lo, inner.hi), iteration, add_loop_bounds(iteration, loop.facts, 2)) is not None
+    return unite_over_loop((inner.lo, inner.hi), iteration, with_loop_bounds(iteration, loop.facts, 2)) is not None
 
 
 def derive_segment_bound(

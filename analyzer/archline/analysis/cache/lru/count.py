@@ -292,7 +292,7 @@ def _count_at_least(times: isl.Set, distance: Poly) -> tuple[int, isl.PwQPolynom
     return scale, times.align_params(far_times.get_space()).intersect(far_times).card()
 
 
-def count_by_distance(asked: CountProblem) -> LruCounts:
+def count_accesses_by_distance(asked: CountProblem) -> LruCounts:
     """Count accesses by stack distance, in terms of sizes and loop variables."""
     context = isl.Set(asked.context)
     tally = DistanceTally(context)
@@ -335,7 +335,7 @@ def _count_within_memory(asked: CountProblem, memory: int) -> LruCounts | str | 
         return None
     _limit_memory(memory)
     try:
-        return count_by_distance(asked)
+        return count_accesses_by_distance(asked)
     except isl.Error as problem:
         # isl reports a lack of memory in many ways, not all of them explicit.
         return f"isl failed, with a memory limit of {memory >> 20} MB: {problem}"

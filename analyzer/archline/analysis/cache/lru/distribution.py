@@ -134,7 +134,7 @@ class LruLowerBound:
     misses: int
 
 
-def bound_optimal_misses(misses: int, lines: int, capacity: int) -> int:
+def bound_optimal_misses_below(misses: int, lines: int, capacity: int) -> int:
     """Bound the misses of optimal replacement with `capacity` lines from below, given the LRU misses with `lines`."""
     if not misses:
         return 0
@@ -174,7 +174,8 @@ class MissCurve:
             return None
         fetched = ((lines, self._count_misses(lines)) for lines in self._choose_cache_sizes(capacity))
         bounds = (
-            LruLowerBound(bound_optimal_misses(misses, lines, capacity), lines, misses) for lines, misses in fetched
+            LruLowerBound(bound_optimal_misses_below(misses, lines, capacity), lines, misses)
+            for lines, misses in fetched
         )
         return max(bounds, key=lambda candidate: candidate.bound)
 

@@ -40,7 +40,7 @@ from archline.expr.intervals import EvaluationError
 from archline.expr.tree import make_structural_key, names, substitute_names
 from archline.growth.growths import Growth
 from archline.growth.is_big_o import Proved, is_O
-from archline.ir.conditions import add_fact, add_facts, equivalent_constraints, negate_condition
+from archline.ir.conditions import equivalent_constraints, negate_condition, with_fact, with_facts
 from archline.ir.layout import LINE, WORDS
 from archline.ir.recursive import find_recursive_calls
 from archline.ir.tree import Array, ChoiceBranch, RecursiveCall, contiguous_dimension
@@ -92,7 +92,7 @@ class _GrowthTable:
         scope = body.body.scope
         # Facts about the sizes of the outermost call do not hold in calls of other algorithms.
         facts = self.facts if algorithm is self.recursions.algorithm else tuple(filter(_is_machine_fact, self.facts))
-        assumed = add_facts(scope.facts, facts, scope)
+        assumed = with_facts(scope.facts, facts, scope)
         if not any(assumed.nonnegative(WORDS - least) for least in (LINE * LINE, LINE.scaled(FEW_LINES))):
             raise UnsolvedRecursionError("its growth is derived only for tall caches (Z >= L^2); add that fact")
         others = {call.target for call in find_recursive_calls(body.body.nodes)} - {algorithm}
@@ -216,7 +216,7 @@ class _RecurrenceBuilder:
         for part in parts:
             match part:
                 case StraightLinePart():
-                    yield b.binary("*", times, to_tree(self._bound_part_misses(part)))
+                    yield b.binary("*", times, to_tree(self._bound_part_misses_above(part)))
                 case CallPart(call=call) if call.target is not self.algorithm:
                     yield b.binary("*", times, self._callee_growth(part))
                 case LoopPart(loop=loop, parts=inner):
@@ -288,7 +288,7 @@ class _RecurrenceBuilder:
         for branch, parts in chosen.branches:
             in_branch = facts
             if branch.condition is not None:
-                in_branch = add_fact(facts, branch.condition, scope)
+                in_branch = with_fact(facts, branch.condition, scope)
                 for need in equivalent_constraints(branch.condition, scope) or ():
                     # max(n, m) <= 16 -> n <= 16 and m <= 16
                     in_branch = reduce(Facts.with_nonnegative, a.split_extremum(need, False), in_branch)
@@ -298,7 +298,7 @@ class _RecurrenceBuilder:
                 if large:
                     raise UnsolvedRecursionError(f"`{large[0]}` is not bounded in a branch without recursive calls")
             if branch.condition is not None:
-                facts = add_fact(facts, negate_condition(branch.condition), scope)
+                facts = with_fact(facts, negate_condition(branch.condition), scope)
 
     def require_fixed_sizes(self, cases: tuple[EquationCase, ...]) -> None:
         """Require that sizes other than the recurrence's parameters are the same in every call.
@@ -411,12 +411,12 @@ class _RecurrenceBuilder:
         for part in parts:
             match part:
                 case StraightLinePart():
-                    total = total + self._bound_part_misses(part)
+                    total = total + self._bound_part_misses_above(part)
                 case _:
                     raise UnsolvedRecursionError("recursive calls are in loops or under further conditions")
         return total
 
-    def _bound_part_misses(self, piece: StraightLinePart) -> Poly:
+    def _bound_part_misses_above(self, piece: StraightLinePart) -> Poly:
         bounds = [
             self._simplify_growth(misses) for misses in piece.planner.unrounded_misses(piece.upper.plans, self.facts)
         ]

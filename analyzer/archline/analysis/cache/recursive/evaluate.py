@@ -25,7 +25,7 @@ from archline.analysis.cache.upper.evaluate import PlanUpperBound
 from archline.analysis.cost import ReachedRegion
 from archline.expr.intervals import EvaluationError, Number
 from archline.ir.factored import UnboundedError
-from archline.ir.layout import bound_box_lines, count_array_lines
+from archline.ir.layout import bound_box_lines_above, count_array_lines
 from archline.ir.places import read_array_type
 from archline.ir.recursive import (
     OneLevelLowering,
@@ -146,7 +146,7 @@ class AnalysedBody:
 
     def _count_array_lines(self, array: Array, point: Point) -> int:
         if array not in self.boxes:
-            return self.value(_bound_view_lines(array, self.body.scope.facts), point)
+            return self.value(_bound_view_lines_above(array, self.body.scope.facts), point)
         box = [(self.value(low, point), self.value(high, point)) for low, high in self.boxes[array]]
         return count_box_lines(array, box, [self.value(extent, point) for extent in array.extents], point["L"])
 
@@ -214,7 +214,7 @@ class RecursiveMissBounds:
             body = self._bodies[algorithm]
             facts = body.scope.facts
             parts = tuple(self._split_parts(body, body.nodes, facts))
-            given = sum((_bound_view_lines(array, facts) for array in body.given), ZERO)
+            given = sum((_bound_view_lines_above(array, facts) for array in body.given), ZERO)
             made = sum((count_array_lines(array) for array in body.made), ZERO)
             constant = {parameter.name for parameter in algorithm.parameters if parameter.mode == "in"}
             moves = {array: self.moves_per_written_line if array.name not in constant else 1 for array in body.given}
@@ -250,7 +250,7 @@ class RecursiveMissBounds:
         """Bound the lines moved at sizes, Z and L. Raises EvaluationError; OutOfBudgetError after the time limit."""
         solved, evaluation = self.body_of(self.algorithm), _MissEvaluator(self, point["Z"], point["L"])
         try:
-            most = evaluation.bound_call_misses(solved, point)
+            most = evaluation.bound_call_misses_above(solved, point)
             # Arrays of the outermost call are aligned to lines, even if those of other calls are not.
             lines = {array: solved.value(count_array_lines(array), point) for array in solved.body.given}
             local = evaluation.count_stack_lines(solved, evaluation.machine_point(point))
@@ -318,7 +318,7 @@ class _MissEvaluator:
         """Add Z and L to sizes."""
         return {**sizes, "Z": self.words, "L": self.line}
 
-    def bound_call_misses(self, solved: AnalysedBody, point: Point) -> int:
+    def bound_call_misses_above(self, solved: AnalysedBody, point: Point) -> int:
         """Bound the lines that a call moves, from an empty cache."""
         point = self.machine_point(point)
         key = solved, tuple(sorted(point.items()))
@@ -334,11 +334,11 @@ class _MissEvaluator:
             by_indices = fits and bool(solved.boxes)
             self._spare -= by_indices
             is_cut_off = by_indices and self._spare < 0
-            total = touched if is_cut_off else self._bound_sequence_misses(solved, solved.parts, point)
+            total = touched if is_cut_off else self._bound_sequence_misses_above(solved, solved.parts, point)
             self._uppers[key] = min(total, touched) if fits else total
         return self._uppers[key]
 
-    def _bound_sequence_misses(
+    def _bound_sequence_misses_above(
         self, solved: AnalysedBody, parts: tuple[BodyPart, ...], point: Point, _: bool = False
     ) -> int:
         return self._pin_stack_lines(solved, parts, point, self._sum_misses(solved, parts, point))
@@ -400,9 +400,9 @@ class _MissEvaluator:
         With `stack`, raises EvaluationError if the arrays of a call do not fit, or no bound is known for so small a
         cache.
         """
-        return sum(self._bound_part_misses(solved, part, point, stack) for part in parts)
+        return sum(self._bound_part_misses_above(solved, part, point, stack) for part in parts)
 
-    def _bound_part_misses(self, solved: AnalysedBody, part: BodyPart, point: Point, stack: bool) -> int:
+    def _bound_part_misses_above(self, solved: AnalysedBody, part: BodyPart, point: Point, stack: bool) -> int:
         match part:
             case StraightLinePart(upper=upper):
                 key = upper, point["Z"], tuple(map(point.get, upper.names))
@@ -412,7 +412,7 @@ class _MissEvaluator:
             case CallPart(call=call):
                 target, sizes = self._resolve_call(solved, call, point)
                 if not stack:
-                    return self.bound_call_misses(target, sizes)
+                    return self.bound_call_misses_above(target, sizes)
                 given, moved = target.argument_lines(sizes)
                 if given > point["Z"] // self.line:
                     raise EvaluationError("the arrays of a call and the stack do not fit together")
@@ -424,7 +424,7 @@ class _MissEvaluator:
                 )
                 return most if stack else self._pin_stack_lines(solved, (part,), point, most)
             case BranchPart(branches=branches):
-                measure = self._sum_misses if stack else self._bound_sequence_misses
+                measure = self._sum_misses if stack else self._bound_sequence_misses_above
                 taken = self._iterate_possible_branches(solved, branches, point)
                 return max((measure(solved, inner, point, stack) for inner in taken), default=0)
 
@@ -490,12 +490,12 @@ def _collect_mentioned_names(parts: Iterable[BodyPart], facts: Facts) -> frozens
     return frozenset(result)
 
 
-def _bound_view_lines(array: Array, facts: Facts) -> Poly:
+def _bound_view_lines_above(array: Array, facts: Facts) -> Poly:
     """Bound the lines of an array that may be a part of another array."""
     if array.layout == "zmorton":
         rows, columns = array.extents
         return rows * columns
-    return bound_box_lines(array, [(ZERO, extent - 1) for extent in array.extents], facts).value
+    return bound_box_lines_above(array, [(ZERO, extent - 1) for extent in array.extents], facts).value
 
 
 def _list_array_parameters(algorithm: s.Algorithm) -> frozenset[str]:

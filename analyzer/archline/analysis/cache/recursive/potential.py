@@ -110,9 +110,9 @@ class PotentialSearch:
         """An upper bound on L times the lines that a call reaches."""
         if self.reach.body.made:
             raise NoPotentialError
-        return sum_polynomials(map(self._bound_reached_words, self.reach.body.given))
+        return sum_polynomials(map(self._bound_reached_words_above, self.reach.body.given))
 
-    def _bound_reached_words(self, array: Array) -> Poly:
+    def _bound_reached_words_above(self, array: Array) -> Poly:
         box = self.reach.boxes.get(array) or tuple((ZERO, extent - 1) for extent in array.extents)
         along, count = contiguous_dimension(array), ONE
         for dimension, (low, high) in enumerate(box):
@@ -133,10 +133,10 @@ class PotentialSearch:
         """The cases, for calls that do not fit."""
         beyond = self.reached_words - WORDS
         return tuple(
-            NonFittingCase(case, (*case.known, beyond), self._bound_own_misses(case)) for case in self.reach.cases
+            NonFittingCase(case, (*case.known, beyond), self._bound_own_misses_above(case)) for case in self.reach.cases
         )
 
-    def _bound_own_misses(self, case: AccessPath) -> Poly:
+    def _bound_own_misses_above(self, case: AccessPath) -> Poly:
         """Bound L times the misses of the accesses of a case, for a cache of at least FEW_LINES lines."""
         body = self.reach.body
         facts = body.scope.facts

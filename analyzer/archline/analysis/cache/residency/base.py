@@ -19,9 +19,9 @@ from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cache.footprint.union import group_footprint
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_data_independent
-from archline.analysis.metrics.data import bound_without
+from archline.analysis.metrics.data import bound_value_without_kinds
 from archline.ir.factored import FactoredProduct, UnboundedError
-from archline.ir.layout import LINE, ClosedInterval, bound_box_lines
+from archline.ir.layout import LINE, ClosedInterval, bound_box_lines_above
 from archline.ir.tree import Chain, Loop, contiguous_dimension
 from archline.records import field, record, replace
 
@@ -94,7 +94,7 @@ class Resident:
         """Bound the lines and the misses for references in terms of sizes."""
         space, misses = self.measure(references)
         facts = references[0].facts
-        return bound_in_sizes(space, facts), bound_in_sizes(misses, facts)
+        return bound_above_in_sizes(space, facts), bound_above_in_sizes(misses, facts)
 
     @property
     def space(self) -> Poly:
@@ -152,7 +152,7 @@ def _collect_loop_variables(references: tuple[Reference, ...]) -> frozenset[str]
 
 
 def keep_if_closed_form(unit: Resident) -> Resident | None:
-    """Return the residency if its lines and misses have closed forms in sizes, without loop variables; otherwise None."""
+    """Return the residency if its lines and misses have closed forms without loop variables; otherwise None."""
     try:
         with limit_residency_effort():
             names = unit.space.names | unit.misses.names
@@ -174,14 +174,14 @@ def limit_residency_effort() -> Iterator[None]:
         raise UnboundedError from None
 
 
-def bound_in_sizes(amount: FactoredProduct, facts: Facts) -> FactoredProduct:
+def bound_above_in_sizes(amount: FactoredProduct, facts: Facts) -> FactoredProduct:
     """Bound an amount from above by one without entries of offset arrays, as sums over their segments have.
 
     Raises UnboundedError.
     """
     if is_data_independent(amount.value):
         return amount
-    bound = bound_without(a.Offset | a.Gap, amount.value, facts, True)
+    bound = bound_value_without_kinds(a.Offset | a.Gap, amount.value, facts, True)
     if bound is None:
         raise UnboundedError
     return FactoredProduct((bound,))
@@ -199,13 +199,14 @@ def derive_classes(references: Sequence[Reference], depth: int) -> Classes:
         if spread is None:
             return ()
         rows, row_lines = (
-            bound_in_sizes(amount.bound_max_over_chain(first.chain[:depth]), first.facts).value for amount in spread
+            bound_above_in_sizes(amount.bound_max_over_chain(first.chain[:depth]), first.facts).value
+            for amount in spread
         )
-        extents = bound_box_lines(array, group_footprint(references, 0).hull, first.facts).factors
+        extents = bound_box_lines_above(array, group_footprint(references, 0).hull, first.facts).factors
         if len(extents) < len(array.extents):
             return ()
-        positions = bound_in_sizes(FactoredProduct((extents[along],)), first.facts)
-        all_rows = bound_in_sizes(FactoredProduct((*extents[:along], *extents[along + 1 :])), first.facts)
+        positions = bound_above_in_sizes(FactoredProduct((extents[along],)), first.facts)
+        all_rows = bound_above_in_sizes(FactoredProduct((*extents[:along], *extents[along + 1 :])), first.facts)
     except UnboundedError:
         return ()
     return (rows, ZERO, positions.value), (row_lines, ZERO, all_rows.value)

@@ -18,7 +18,7 @@ from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import find_coefficient
 from archline.analysis.cache.residency.base import (
     Resident,
-    bound_in_sizes,
+    bound_above_in_sizes,
     find_common_loops,
     is_in_one_innermost_row,
     keep_if_closed_form,
@@ -142,10 +142,10 @@ def iterate_pinned_windows(references: Sequence[Reference]) -> Iterator[tuple[Lo
     chain = find_common_loops(references)
     for depth in range(len(chain) + 1):
         with suppress(UnboundedError):
-            lines = bound_in_sizes(
+            lines = bound_above_in_sizes(
                 group_footprint(references, depth).count.bound_max_over_chain(chain[:depth]), references[0].facts
             ).value
-            windows = bound_in_sizes(
+            windows = bound_above_in_sizes(
                 FactoredProduct((ONE,)).bound_sum_over_chain(chain[:depth]), references[0].facts
             ).value
             yield chain[depth - 1] if depth else None, lines, windows

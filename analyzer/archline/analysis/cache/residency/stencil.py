@@ -24,7 +24,7 @@ from archline.analysis.cache.residency.base import (
     keep_if_closed_form,
 )
 from archline.ir.factored import FactoredProduct, UnboundedError, bound_sum_over_loops
-from archline.ir.layout import LINE, bound_interval_lines
+from archline.ir.layout import LINE, bound_interval_lines_above
 from archline.ir.tree import Loop, contiguous_dimension
 from archline.records import record
 
@@ -223,7 +223,7 @@ def _measure_sweep(
     """
     outer = references[0].chain[:depth]
     space = FactoredProduct(
-        (_count_live_rows(sweep) * _bound_lines_per_row(references) + _bound_lines_within_row(sweep),)
+        (_count_live_rows(sweep) * _bound_lines_per_row_above(references) + _bound_lines_within_row_above(sweep),)
     )
     return space.bound_max_over_chain(outer), group_footprint(references, depth).total
 
@@ -234,11 +234,11 @@ def _derive_sweep_classes(sweep: RowSweep) -> Classes:
     try:
         rows, lines = (
             FactoredProduct((amount,)).bound_max_over_chain(outer).value
-            for amount in (_count_live_rows(sweep), _bound_lines_per_row(sweep.references))
+            for amount in (_count_live_rows(sweep), _bound_lines_per_row_above(sweep.references))
         )
     except UnboundedError:
         return ()
-    return ((rows, _bound_lines_within_row(sweep), lines),)
+    return ((rows, _bound_lines_within_row_above(sweep), lines),)
 
 
 def _count_live_rows(sweep: RowSweep) -> Poly:
@@ -252,14 +252,14 @@ def _count_live_rows(sweep: RowSweep) -> Poly:
     return total
 
 
-def _bound_lines_per_row(references: tuple[Reference, ...]) -> Poly:
+def _bound_lines_per_row_above(references: tuple[Reference, ...]) -> Poly:
     first = references[0]
     box = group_footprint(references, len(first.chain) - 1).hull
-    return bound_interval_lines(
+    return bound_interval_lines_above(
         box[contiguous_dimension(first.array)], first.chain[-1].facts, first.array, first.whole_lines
     )
 
 
-def _bound_lines_within_row(sweep: RowSweep) -> Poly:
+def _bound_lines_within_row_above(sweep: RowSweep) -> Poly:
     """Bound the lines from the trailing to the leading reference as if both were in one row."""
     return a.ceil_div(Poly.constant(max(0, sweep.ahead[-1] - sweep.behind[-1])), LINE) + 1

@@ -267,7 +267,7 @@ class MustAccess:
                 continue
             # Regions without a closed form count nothing.
             with suppress(UnresolvedError, TooComplexError):
-                total = total + _bound_claim_lines(array, claim, body.facts, plain)
+                total = total + _bound_claim_lines_below(array, claim, body.facts, plain)
         return body.facts.restore(total)
 
     def list_touched_regions(self, algorithm: s.Algorithm) -> tuple[TouchedRegion, ...]:
@@ -294,7 +294,7 @@ def derive_must_access(module: Module, algorithm: s.Algorithm, written: bool = F
         bodies |= followed
         try:
             with limit_effort(MAX_TERM_PRODUCTS, own=True):
-                claims |= _find_greatest_fixpoint(followed, claims)
+                claims |= _compute_greatest_fixpoint(followed, claims)
         except (TooComplexError, RecursionError):
             claims |= {callee: {} for callee in followed}
         local_claims |= {callee: _derive_local_array_claims(body, claims) for callee, body in followed.items()}
@@ -302,7 +302,7 @@ def derive_must_access(module: Module, algorithm: s.Algorithm, written: bool = F
 
 
 # Claims
-def _find_greatest_fixpoint(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims:
+def _compute_greatest_fixpoint(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims:
     """Remove claims that do not follow from the claims of callees, until all that are left do.
 
     In place of a claim about a whole array, the next weaker one is tried. `known` has the claims of other algorithms.
@@ -357,17 +357,17 @@ def _find_first_valid_claim(body: FollowedBody, array: Array, claims: Claims) ->
 
 
 # Lines of claims
-def _bound_claim_lines(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
+def _bound_claim_lines_below(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
     if claim.half:
-        return _bound_half_square_lines(array, claim, facts, plain)
+        return _bound_half_square_lines_below(array, claim, facts, plain)
     if claim.before or claim.behind or claim.own is not None:
-        return _bound_inner_region_lines(array, claim, facts)
+        return _bound_inner_region_lines_below(array, claim, facts)
     return _make_extents_indicator(claim.least, array, facts) * (
-        _bound_zmorton_lines(array) or count_array_lines(array)
+        _bound_zmorton_lines_below(array) or count_array_lines(array)
     )
 
 
-def _bound_zmorton_lines(array: Array) -> Poly | None:
+def _bound_zmorton_lines_below(array: Array) -> Poly | None:
     """Bound the lines of an array in Z-Morton order from below; None in other layouts."""
     if array.layout != "zmorton":
         return None
@@ -384,7 +384,7 @@ def _make_extents_indicator(least: Sequence[int], array: Array, facts: Facts) ->
     return factor
 
 
-def _bound_half_square_lines(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
+def _bound_half_square_lines_below(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
     """Bound the lines of half a square from below, row by row or column by column; `plain` gives a weaker bound."""
     extent, row = array.extents[0], Poly.symbol("row")
     if array.layout == "zmorton":
@@ -398,10 +398,10 @@ def _bound_half_square_lines(array: Array, claim: MustTouchRegion, facts: Facts,
     return sum_over(row_lines, "row", ZERO, extent - int(claim.beside), facts)
 
 
-def _bound_inner_region_lines(array: Array, claim: MustTouchRegion, facts: Facts) -> Poly:
+def _bound_inner_region_lines_below(array: Array, claim: MustTouchRegion, facts: Facts) -> Poly:
     """Bound the lines of a region from below: w words of a row are at least ceil(w/L) lines."""
     part = replace(array, extents=tuple(facts.positive_part(hi - lo) for lo, hi in claim.of(array)))
-    return _bound_zmorton_lines(part) or count_array_lines(part)
+    return _bound_zmorton_lines_below(part) or count_array_lines(part)
 
 
 # Bodies

@@ -13,9 +13,9 @@ from archline.analysis.cache.footprint.project import clip_loop
 from archline.analysis.cache.footprint.windows import (
     HalfOpenInterval,
     WindowLoop,
-    add_loop_bounds,
     find_nonnegativity_condition,
     unite_over_loop,
+    with_loop_bounds,
 )
 from archline.ir.tree import Access, Array, Loop, Node, RecursiveCall, View
 from archline.language import syntax as s
@@ -106,7 +106,7 @@ class RegionCollector:
                     regions |= dict.fromkeys(map(ConditionalRegion, self._iterate_call_parts(node, facts)))
                 case Loop(body=body):
                     loop = WindowLoop(node.variable, node.lo, node.hi)
-                    inside = self.collect(body, add_loop_bounds(loop, facts, 1))
+                    inside = self.collect(body, with_loop_bounds(loop, facts, 1))
                     regions |= dict.fromkeys(
                         total for region in inside for total in _iterate_loop_regions(region, loop, facts)
                     )
@@ -177,7 +177,7 @@ def _iterate_loop_regions(touched: ConditionalRegion, turn: WindowLoop, facts: F
     )
     if len(moving) == 1 and not touched.part.half:
         (dimension,) = moving
-        joint = unite_over_loop(box[dimension], turn, add_loop_bounds(turn, facts, 2))
+        joint = unite_over_loop(box[dimension], turn, with_loop_bounds(turn, facts, 2))
         if joint is not None:
             # An interval of one subscript for each iteration is empty if the loop is.
             empty = () if joint[1] - joint[0] == turn.hi - turn.lo else nonempty

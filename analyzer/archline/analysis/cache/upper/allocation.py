@@ -93,7 +93,7 @@ def _build_cluster(
         if len(references) == 1:
             cache[key] = ReferenceCluster(tuple(references), own[references[0]])
         else:
-            same_subscripts = _group_by_key((reference.place, reference) for reference in references)
+            same_subscripts = _group_references_by_key((reference.place, reference) for reference in references)
             parts = same_subscripts if len(same_subscripts) > 1 else [[reference] for reference in references]
             clusters = tuple(_build_cluster(part, own, cache) for part in parts)
             cache[key] = ReferenceCluster(
@@ -118,7 +118,7 @@ def joint_residencies(references: Sequence[Reference]) -> Iterator[Resident | No
             yield derive_residency(references)
 
 
-def group_by_array(references: Sequence[Reference]) -> list[list[Reference]]:
+def group_references_by_array(references: Sequence[Reference]) -> list[list[Reference]]:
     """Group references by array."""
     result: dict[int, list[Reference]] = {}
     for reference in references:
@@ -136,7 +136,7 @@ def partition_references(references: Sequence[Reference]) -> Iterator[list[list[
     if len(references) == 1:
         return
     yield [list(references)]
-    yield _group_by_key((make_walk_key(reference), reference) for reference in references)
+    yield _group_references_by_key((make_walk_key(reference), reference) for reference in references)
     for depth in range(max(len(reference.chain) for reference in references) + 1):
         # Movement one loop further out counts too: a row and the element after it move together in the loop around.
         for key_of, inner in (
@@ -144,7 +144,7 @@ def partition_references(references: Sequence[Reference]) -> Iterator[list[list[
             (_row_position, depth),
             (_moving_dimensions, max(0, depth - 1)),
         ):
-            yield _group_by_key(
+            yield _group_references_by_key(
                 (
                     (*map(id, reference.chain[:depth]), *key_of(reference, inner))
                     if len(reference.chain) >= depth
@@ -155,7 +155,7 @@ def partition_references(references: Sequence[Reference]) -> Iterator[list[list[
             )
 
 
-def _group_by_key(keyed: Iterable[tuple[object, Reference]]) -> list[list[Reference]]:
+def _group_references_by_key(keyed: Iterable[tuple[object, Reference]]) -> list[list[Reference]]:
     parts: dict[object, list[Reference]] = {}
     for key, reference in keyed:
         parts.setdefault(key, []).append(reference)
@@ -216,7 +216,7 @@ class AllocationPlanner:
             units = tuple(single_reference_residencies(reference))
             self._alone[reference] = (*units, *filter(None, reloaded_residencies(reference, units, self.references)))
         own = {reference: _drop_equivalent_residencies(units) for reference, units in self._alone.items()}
-        arrays = [list(enumerate_clusterings(group, own)) for group in group_by_array(self.references)]
+        arrays = [list(enumerate_clusterings(group, own)) for group in group_references_by_array(self.references)]
         self._clusters = [
             list(dict.fromkeys(part for clusters in clusterings for cluster in clusters for part in cluster.all_parts))
             for clusterings in arrays
@@ -259,12 +259,16 @@ class AllocationPlanner:
             if all(unit in numbers for unit in plan.units):
                 max_rise = sum(numbers[unit][1] for unit in plan.units) // NEGLIGIBLE_SAVING_DIVISOR
                 units = tuple(
-                    chain.from_iterable(self._replace_by_single_lines(unit, max_rise, numbers) for unit in plan.units)
+                    chain.from_iterable(
+                        self._replace_unit_by_single_lines(unit, max_rise, numbers) for unit in plan.units
+                    )
                 )
                 if units != plan.units:
                     yield self._build_plan(units)
 
-    def _replace_by_single_lines(self, unit: Resident, max_rise: int, numbers: SampleValues) -> tuple[Resident, ...]:
+    def _replace_unit_by_single_lines(
+        self, unit: Resident, max_rise: int, numbers: SampleValues
+    ) -> tuple[Resident, ...]:
         """Replace a residency by ones of at most a line, unless misses rise by more than `max_rise`."""
         if unit.scratch:
             return (unit,)

@@ -51,7 +51,7 @@ def is_covered(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone
         if region.sign(form) is None:
             opposite = tuple(-x for x in form)
             return all(is_covered(term, rivals, region.cut(part)) for part in (form, opposite))
-    gaps = [_find_signs(add_scaled(term.powers, rival.powers, fmpq(-1)), region) for rival in rivals]
+    gaps = [_compute_signs(add_scaled(term.powers, rival.powers, fmpq(-1)), region) for rival in rivals]
     if any(all(gap[i] > 0 for gap in gaps) for i in range(len(region.rays))):
         return False
     peers_by_gap: dict[tuple[int, ...], list[LogMonomial]] = {}
@@ -65,7 +65,7 @@ def is_covered(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone
     return _is_covered_jointly(term, rivals, region)
 
 
-def _find_signs(form: Vector, region: RayCone) -> list[int]:
+def _compute_signs(form: Vector, region: RayCone) -> list[int]:
     return [prove_sign(inner_product(form, ray)) for ray in region.rays]
 
 
@@ -75,7 +75,7 @@ def _is_covered_jointly(term: LogMonomial, rivals: Sequence[LogMonomial], region
         region = region.cut(add_scaled(term.powers, rival.powers, fmpq(-1)))
         if not region.rays:
             return True
-    gaps = [_find_signs(add_scaled(term.powers, rival.powers, fmpq(-1)), region) for rival in rivals]
+    gaps = [_compute_signs(add_scaled(term.powers, rival.powers, fmpq(-1)), region) for rival in rivals]
     equal = [rival for rival, gap in zip(rivals, gaps, strict=True) if not any(gap)]
     return bool(equal) and _has_covered_logs(term, equal, region.rays)
 

@@ -208,7 +208,7 @@ class RayCone:
             raise OutOfReachError("the sizes' regions have too many corners")
         return RayCone(tuple(ray for ray, _ in rays), tuple(edge for _, edge in rays), (*self.rows, form))
 
-    def find_face(self, form: Vector) -> RayCone:
+    def compute_face(self, form: Vector) -> RayCone:
         """Return the part where the form is zero."""
         return self.cut(form).cut(tuple(-x for x in form))
 

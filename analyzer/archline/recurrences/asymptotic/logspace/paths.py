@@ -83,7 +83,7 @@ class RecursionState:
         """Return the sign of the row's form in this state, on the whole region; None if it has both signs."""
         return self._region.sign(substitute_state(row.form, self._state))
 
-    def find_motion(self, before: Vector) -> Motion:
+    def derive_motion(self, before: Vector) -> Motion:
         """Return the motion from this state, which was reached in the direction `before`. Raises SplitError."""
         offset = [_LOOKAHEAD_TIME * approximate(x) for x in before]
         visits: list[tuple[int, tuple[LogInequality, ...]]] = []
@@ -258,7 +258,7 @@ def advance_state(state: State, motion: Motion, time: Vector) -> State:
     )
 
 
-def find_regions(system: LogSystem) -> list[RayCone]:
+def build_regions(system: LogSystem) -> list[RayCone]:
     """Return cones where the facts hold and all names are at least 1: one for each choice of alternatives."""
     cones = [make_orthant(len(system.names.all))]
     for fact in system.facts:
@@ -274,9 +274,9 @@ def find_regions(system: LogSystem) -> list[RayCone]:
     return cones
 
 
-def find_all_paths(system: LogSystem) -> list[RecursionPath]:
+def list_all_paths(system: LogSystem) -> list[RecursionPath]:
     """Return the paths from all roots. Raises OutOfReachError."""
-    return [path for region in find_regions(system) for path in follow_paths(system, region)]
+    return [path for region in build_regions(system) for path in follow_paths(system, region)]
 
 
 def follow_paths(system: LogSystem, region: RayCone) -> list[RecursionPath]:
@@ -311,7 +311,7 @@ def _advance_path(system: LogSystem, path: RecursionPath) -> RecursionPath:
     """Extend the path by a segment up to the next change of a guard, or end it at a leaf. Raises SplitError."""
     before = path.segments[-1].motion.direction if path.segments else (ZERO,) * len(path.state)
     place = RecursionState(system.rules, path.region, path.state)
-    motion = place.find_motion(before)
+    motion = place.derive_motion(before)
     if motion.is_leaf:
         return replace(path, leaf=motion.cases[0])
     time = _find_next_event(path, place, motion)

@@ -46,10 +46,10 @@ from archline.recurrences.asymptotic.logspace.paths import (
     PathCosts,
     PathSegment,
     RecursionPath,
-    find_all_paths,
-    find_regions,
+    build_regions,
     follow_paths,
     iterate_path_costs,
+    list_all_paths,
 )
 from archline.recurrences.asymptotic.logspace.system import LogInequality, LogSystem, read_system
 from archline.recurrences.asymptotic.problem import (
@@ -78,7 +78,7 @@ def find_regimes(system: LogSystem, pieces: Sequence[PathCosts]) -> list[GrowthR
     whole = find_common_formula(pieces)
     groups: dict[int, list[PathCosts]] = {}
     for piece in pieces:
-        groups.setdefault(find_root_case(piece), []).append(piece)
+        groups.setdefault(get_root_case(piece), []).append(piece)
     main = _find_regimes_by_case(system, groups) if whole is None else [GrowthRegime(tuple(groups), whole)]
     return [*_find_boundary_regimes(system, main), *main]
 
@@ -89,7 +89,7 @@ def _reject_short_segments(system: LogSystem, piece: PathCosts) -> None:
     at_root = system.rules[piece.path.segments[0].motion.first].terms if piece.path.segments else ()
     short = {i: segment.length for i, segment in enumerate(piece.path.segments) if i or len(segment.motion.cases) > 1}
     for length in short.values():
-        edge = piece.region.find_face(length)
+        edge = piece.region.compute_face(length)
         if not edge.rays:
             continue
         vanishing = [i for i, short_length in short.items() if edge.sign(short_length) == 0]
@@ -105,7 +105,7 @@ def _reject_short_segments(system: LogSystem, piece: PathCosts) -> None:
             raise OutOfReachError(f"the growth is discontinuous at {text}: expensive levels occur only beyond it")
 
 
-def find_root_case(piece: PathCosts) -> int:
+def get_root_case(piece: PathCosts) -> int:
     """Return the number of the case that applies at the root."""
     return piece.path.segments[0].motion.first if piece.path.segments else piece.path.leaf
 
@@ -143,7 +143,7 @@ def _find_boundary_regimes(system: LogSystem, main: Sequence[GrowthRegime]) -> l
         for path in follow_paths(system, edge):
             for piece in iterate_path_costs(system, path):
                 _reject_short_segments(system, piece)
-                case = find_root_case(piece)
+                case = get_root_case(piece)
                 if is_theta_of(formulas.get(case, main[-1].formula), piece.terms, piece.region):
                     continue
                 if case in formulas:
@@ -156,14 +156,14 @@ def _iterate_boundary_faces(system: LogSystem) -> Iterator[RayCone]:
     """Iterate over the faces of regions where both sides of a comparison are equal, unless the facts exclude them."""
     rows = [row for rule in system.rules for part in rule.when for row in part]
     facts = [row for fact in system.facts if len(fact) == 1 for row in fact[0]]
-    for region in find_regions(system):
+    for region in build_regions(system):
         lines: set[Vector] = set()
         for row in rows:
             line = _normalize_row_form(row)
             if line in lines or region.sign(row.form) in (0, None):
                 continue
             lines.add(line)
-            edge = region.find_face(row.form)
+            edge = region.compute_face(row.form)
             reach = max(_measure_shift(other_row) for other_row in rows if _normalize_row_form(other_row) == line)
             kept_off = max(
                 (
@@ -423,11 +423,11 @@ def _select_distinct(costs: Sequence[CostTerm]) -> list[CostTerm]:
 METHOD_NAME = "recursion followed in log space"
 
 
-def solve_in_log_space(problem: RealRecurrence) -> Answer:
+def solve_recurrence_in_log_space(problem: RealRecurrence) -> Answer:
     """Return the growth of a function of several sizes, or of one size with conditions on symbols, or a refusal."""
     try:
         system = read_system(problem)
-        pieces = [piece for path in find_all_paths(system) for piece in iterate_path_costs(system, path)]
+        pieces = [piece for path in list_all_paths(system) for piece in iterate_path_costs(system, path)]
         if not pieces:
             raise OutOfReachError("no sizes satisfy the facts")
         parts = find_regimes(system, pieces)
@@ -446,7 +446,7 @@ def _build_answer(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str
     checked = f"The values of the recurrence at {count} sizes of several magnitudes agree with it."
     orders = [printer.build_formula(part.formula) for part in parts]
     regimes = (
-        Growth(order, order, where=_find_conditions(system, part, parts))
+        Growth(order, order, where=_build_conditions(system, part, parts))
         for order, part in zip(orders, parts, strict=True)
     )
     growth = orders[-1]
@@ -480,7 +480,7 @@ def _replace_number(expr: s.Expr, digits: str, other: str) -> s.Expr:
     return rewrite_parts(expr, lambda part: number if isinstance(part, s.Real) and part.text == digits else None)
 
 
-def _find_conditions(system: LogSystem, part: GrowthRegime, parts: list[GrowthRegime]) -> tuple[s.Fact, ...]:
+def _build_conditions(system: LogSystem, part: GrowthRegime, parts: list[GrowthRegime]) -> tuple[s.Fact, ...]:
     """Return the conditions under which a regime applies."""
     own_conditions = [system.rules[case].condition for case in part.cases]
     other_conditions = [system.rules[case].condition for x in parts if x is not part for case in x.cases]

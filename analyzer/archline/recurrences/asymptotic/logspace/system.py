@@ -23,7 +23,7 @@ from archline.ir.conditions import NEGATED_OPERATORS, negate_condition
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.asymptotic.evaluate import find_default_base
+from archline.recurrences.asymptotic.evaluate import choose_default_base
 from archline.recurrences.asymptotic.logspace.cones import (
     ONE,
     ZERO,
@@ -187,13 +187,13 @@ def _split_minimum(case: EquationCase, least: s.Call) -> list[EquationCase]:
         condition = case.condition
         rest = [argument for argument in least.arguments if argument is not chosen]
         for argument in rest if number < len(rest) else ():
-            condition = _add_condition(condition, build.binary("<=", chosen, argument))
+            condition = _with_condition(condition, build.binary("<=", chosen, argument))
         value = rewrite_parts(case.value, lambda part, chosen=chosen: chosen if part is least else None)  # type: ignore[misc]
         branches.append(EquationCase(value, condition))
     return branches
 
 
-def _add_condition(condition: s.Fact | None, other: s.Expr) -> s.Fact:
+def _with_condition(condition: s.Fact | None, other: s.Expr) -> s.Fact:
     if condition is None:
         return other
     if isinstance(condition, s.IsPower | s.IsSquare | s.Divides):
@@ -262,7 +262,7 @@ def read_system(problem: RealRecurrence) -> LogSystem:
     names = LogNames((*asked.parameters, *symbols), len(asked.parameters))
     rules = [_build_base_rule(base.arguments, base.value, names) for base in asked.bases]
     if not asked.bases and not conditions:
-        threshold = build.number(find_default_base(asked, frozenset((asked.name,))))
+        threshold = build.number(choose_default_base(asked, frozenset((asked.name,))))
         rules.append(_build_base_rule((threshold,) * len(asked.parameters), build.ONE, names))
     reader = _CaseReader(asked.name, names)
     rules.extend(reader.build_rule(case.value, case.condition) for case in split_minima(asked.cases))
@@ -337,7 +337,7 @@ class _CaseReader:
         branches: dict[fmpq, fmpq] = {}
         direction: Vector | None = None
         for count, call in calls:
-            towards, factor = self._find_motion(call)
+            towards, factor = self._compute_log_decreases(call)
             if direction is not None and towards != direction:
                 raise OutOfReachError("calls of one case that divide the sizes in different proportions")
             direction = towards
@@ -347,9 +347,9 @@ class _CaseReader:
         nodes = convert_to_number(find_exponent(tuple((count, ONE / factor) for factor, count in branches.items())))
         return SelfCalls(direction, nodes, approximate(compute_logarithm(min(branches), fmpq(2))), text)
 
-    def _find_motion(self, call: s.Call) -> tuple[Vector, fmpq]:
+    def _compute_log_decreases(self, call: s.Call) -> tuple[Vector, fmpq]:
         """Return the decreases of the logarithms of names in a call, to the base of a factor, and that factor."""
-        ratios = [self._find_ratio(i, argument) for i, argument in enumerate(call.arguments)]
+        ratios = [self._compute_ratio(i, argument) for i, argument in enumerate(call.arguments)]
         moved = next((ratio for ratio in ratios if ratio != 1), None)
         if moved is None:
             raise OutOfReachError(f"{format_expression(call)} is a call at the same sizes")
@@ -357,7 +357,7 @@ class _CaseReader:
         parts = [compute_logarithm(ratio, factor) for ratio in ratios]
         return (*parts, *[ZERO] * (len(self._names.all) - len(ratios))), factor
 
-    def _find_ratio(self, index: int, argument: s.Expr) -> fmpq:
+    def _compute_ratio(self, index: int, argument: s.Expr) -> fmpq:
         """Return size/argument. Raises OutOfReachError if it is not constant.
 
         The size is the one with number `index`, the argument its value in a call.

@@ -355,9 +355,9 @@ def test_wrong_counterexamples(question: Question, edit: Edit) -> None:
 
 def test_a_fact_may_join_others_by_and() -> None:
     facts = Facts(["n >= 1 and m >= 2", "k >= 3"])
-    assert [len(facts.find_comparisons(place)) for place in (0, 1)] == [2, 1]
+    assert [len(facts.list_comparisons(place)) for place in (0, 1)] == [2, 1]
     with pytest.raises(RejectedError, match="must be one fact"):
-        Facts(["n >= 1, m >= 2"]).find_comparisons(0)
+        Facts(["n >= 1, m >= 2"]).list_comparisons(0)
 
 
 def test_a_counterexample_to_what_holds() -> None:

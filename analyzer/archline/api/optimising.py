@@ -83,7 +83,7 @@ def optimise(
     names = [part.strip() for names_in_text in halved for part in names_in_text.split(",") if part.strip()]
     on = adjust_machine(NO_MACHINE if machine is None else machine, parameters)
     task = OptimisationTask(chosen, on, model, sizes, settings, varied, frozenset(integer), names, minimise)
-    return Optimised(task.solved(minimise, texts, where, bound == "upper"))
+    return Optimised(task.solve(minimise, texts, where, bound == "upper"))
 
 
 subject_of = make_subject

@@ -169,7 +169,7 @@ class DifferenceChecker:
                 return self._cache and factor >= _ONE
             case "fact", _, _:
                 return any(
-                    self._is_implied_by_fact(x, small, large, factor) for x in self.find_comparisons(because["fact"])
+                    self._is_implied_by_fact(x, small, large, factor) for x in self.list_comparisons(because["fact"])
                 )
             case ("min" | "floor" | "remainder") as rule, s.Call() | s.Binary(), _:
                 return any(c <= factor for c in self._find_argument_coefficients(rule, of, large))
@@ -181,7 +181,7 @@ class DifferenceChecker:
     def _iterate_minima(self, name: str, because: Data) -> Iterator[Number]:
         """Iterate over lower bounds of a size: 1, and constants from the fact in `because`."""
         yield _ONE
-        for comparison in self.find_comparisons(because["fact"]) if "fact" in because else ():
+        for comparison in self.list_comparisons(because["fact"]) if "fact" in because else ():
             single = t.find_single_term(comparison.large)
             if single is not None and single[0] == t.read_term({name: "1"}) and _UNIT_TERM in comparison.small:
                 yield comparison.small[_UNIT_TERM] / single[1]
@@ -219,9 +219,9 @@ class DifferenceChecker:
             return False
         return single[1] >= _ONE and all(by.sign > 0 and self._is_at_least_one(x.expr) for x, by in single[0].powers)
 
-    def find_comparisons(self, index: object) -> list[Comparison]:
+    def list_comparisons(self, index: object) -> list[Comparison]:
         """Return the comparisons of a fact whose required parts are positive. Raises RejectedError."""
-        comparisons = self._facts.find_comparisons(index)
+        comparisons = self._facts.list_comparisons(index)
         for comparison in comparisons:
             for side in comparison.sides:
                 self.bounds.require_defined(side)
@@ -348,7 +348,7 @@ class ProofChecker:
         """Return for each comparison of a fact a lower bound of its small side and an upper bound of its large side."""
         if index not in self._facts:
             self._facts[index] = [
-                pair for fact in self._differences.find_comparisons(index) for pair in self._bound_comparison(fact)
+                pair for fact in self._differences.list_comparisons(index) for pair in self._bound_comparison(fact)
             ]
         return self._facts[index]
 

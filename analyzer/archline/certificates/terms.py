@@ -251,7 +251,7 @@ class Facts:
             raise RejectedError("each entry of `facts` must be one fact")
         return [fact for (fact,) in parsed]
 
-    def find_comparisons(self, index: object) -> list[Comparison]:
+    def list_comparisons(self, index: object) -> list[Comparison]:
         """Return the comparisons of the fact with this index. Raises RejectedError for a wrong index."""
         if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(self.facts):
             raise RejectedError(f"there is no fact {index}")

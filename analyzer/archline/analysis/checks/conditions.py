@@ -410,7 +410,9 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
         inner.scope = replace(inner.scope, facts=with_number.with_nonnegative(hi - 1 - value))
         inner.define(variable, value)
 
-    def split_by_condition(self, condition: s.Expr, block: _FactBlock) -> tuple[_FactBlock | None, _FactBlock | None]:
+    def split_block_by_condition(
+        self, condition: s.Expr, block: _FactBlock
+    ) -> tuple[_FactBlock | None, _FactBlock | None]:
         return self._block_under(condition, block), self._block_under(negate_condition(condition), block)
 
     def _block_under(self, condition: s.Expr, block: _FactBlock) -> _FactBlock | None:

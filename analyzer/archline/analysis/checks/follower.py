@@ -72,7 +72,7 @@ class StatementFollower(StatementVisitor[B, None]):
         """Yield a block for each followed iteration of a loop."""
 
     @abstractmethod
-    def split_by_condition(self, condition: s.Expr, block: B) -> tuple[B | None, B | None] | None:
+    def split_block_by_condition(self, condition: s.Expr, block: B) -> tuple[B | None, B | None] | None:
         """Return the blocks in which a condition holds and in which it does not; None if it depends on data.
 
         One of both is None if the condition always, or never, holds.
@@ -193,7 +193,7 @@ class StatementFollower(StatementVisitor[B, None]):
                 self.follow_block(branch.body, around)
                 return
             self.evaluate(branch.condition, around)
-            blocks = self.split_by_condition(branch.condition, around)
+            blocks = self.split_block_by_condition(branch.condition, around)
             if blocks is None:
                 self.handle_uncertain_blocks(self._possible_bodies(branches[place:], around), block)
                 return
@@ -204,7 +204,7 @@ class StatementFollower(StatementVisitor[B, None]):
     def _possible_bodies(self, branches: Sequence[s.Branch], block: B) -> list[tuple[s.Stmt, ...]]:
         result = []
         for branch in branches:
-            blocks = None if branch.condition is None else self.split_by_condition(branch.condition, block)
+            blocks = None if branch.condition is None else self.split_block_by_condition(branch.condition, block)
             if blocks is None or blocks[0] is not None:
                 result.append(branch.body)
             if blocks is not None and blocks[1] is None:
@@ -243,7 +243,7 @@ class StatementFollower(StatementVisitor[B, None]):
         if when is None:
             return block
         self.evaluate(when, block)
-        return (self.split_by_condition(when, block) or (None, None))[0]
+        return (self.split_block_by_condition(when, block) or (None, None))[0]
 
     # Expressions
     def evaluate(self, expr: s.Expr, block: B) -> None:
@@ -260,7 +260,7 @@ class StatementFollower(StatementVisitor[B, None]):
                     self.value(extent, block)
             case s.Binary(op="and" | "or" as op, left=left, right=right):
                 self.evaluate(left, block)
-                blocks = self.split_by_condition(left, block)
+                blocks = self.split_block_by_condition(left, block)
                 right_block = None if blocks is None else blocks[op == "or"]
                 if right_block is not None:
                     self.evaluate(right, right_block)

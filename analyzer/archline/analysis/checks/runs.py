@@ -376,7 +376,9 @@ class FollowedRuns(StatementFollower[RunBlock]):
             block.define(loop.variable, value)
             yield block
 
-    def split_by_condition(self, condition: s.Expr, block: RunBlock) -> tuple[RunBlock | None, RunBlock | None] | None:
+    def split_block_by_condition(
+        self, condition: s.Expr, block: RunBlock
+    ) -> tuple[RunBlock | None, RunBlock | None] | None:
         match self._condition_value(condition, block):
             case None:
                 return None

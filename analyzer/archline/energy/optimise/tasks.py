@@ -138,7 +138,7 @@ class OptimisationTask:
         """The metrics in the formulas of the problem, which the model need not use."""
 
     # The problem
-    def solved(self, minimise: str, subject: Sequence[str], where: str | None, upper: bool) -> Optimisation:
+    def solve(self, minimise: str, subject: Sequence[str], where: str | None, upper: bool) -> Optimisation:
         if minimise not in OBJECTIVE_UNITS:
             raise error(
                 rules.OPTIONS_CLASH,

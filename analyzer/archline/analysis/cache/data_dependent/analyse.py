@@ -343,8 +343,8 @@ class CallBatch:
             states = {0: CallState.of(target, evaluated.same, caps)}
         state_weights = [compute_size_weights(target, state.known_sizes) for state in states.values()]
         most = {name: max(weights[name] for weights in state_weights) for name in target.measured}
-        sums = {name: evaluated.bound_sum(name) for name in target.measured}
-        differs = sum(map(evaluated.bound_sum, differing), RATIONAL_ZERO)
+        sums = {name: evaluated.bound_size_sum_above(name) for name in target.measured}
+        differs = sum(map(evaluated.bound_size_sum_above, differing), RATIONAL_ZERO)
         return cls(evaluated.count, _sum_volume(most, sums), _sum_volume(most, caps), tuple(states.items()), differs)
 
 
@@ -360,7 +360,7 @@ class _EvaluatedSite:
         self.count = int(place.evaluate_expression(site.count).floor())
         self.same = {name: int(place.evaluate_expression(value)) for name, value in site.same.items()}
 
-    def bound_sum(self, name: str) -> fmpq:
+    def bound_size_sum_above(self, name: str) -> fmpq:
         """Bound the sum of a size over all calls. Raises UndividedError."""
         if name in self.same:
             return fmpq(self.count * self.same[name])
@@ -376,7 +376,7 @@ class _EvaluatedSite:
         if name in self.same:
             return fmpq(self.same[name])
         ends = [self._place.evaluate_expression(self._site.most[name])] if name in self._site.most else []
-        return min([self.bound_sum(name), *ends])
+        return min([self.bound_size_sum_above(name), *ends])
 
     def values(self, target: DividedAlgorithm, name: str) -> range:
         """List the values that a size may have. Raises UndividedError if there are none or too many."""

@@ -334,7 +334,9 @@ class ConcaveSolver(ABC):
         cases = [case for case in self.volumes.cases(state, end) if not _is_trivial_case(case, state)]
         calls = [call for case in cases for call in case.calls]
         first = min((case.low for case in cases if case.calls), default=end)
-        solved, done = self._bound_small_calls(state, [case for case in cases if not case.calls], min(first, end), end)
+        solved, done = self._bound_small_calls_above(
+            state, [case for case in cases if not case.calls], min(first, end), end
+        )
         share = max((call.share for call in calls if call.state == state), default=RATIONAL_ZERO)
         while done is not None:
             # Recursive calls have volumes at most `done`, up to which the bound is solved.
@@ -362,7 +364,7 @@ class ConcaveSolver(ABC):
         return solved if call.state == caller else self.bound(call.state, call.share * end)
 
     @abstractmethod
-    def _bound_small_calls(
+    def _bound_small_calls_above(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[ConcaveFunction, fmpq | None]:
         """Bound small calls, up to a volume of at least `first`, from which on cases with calls apply.
@@ -381,7 +383,7 @@ class ConcaveSolver(ABC):
 class StackWordsSolver(ConcaveSolver):
     """Bounds the stack words of the local arrays of a call and its callees; one callee is active at a time."""
 
-    def _bound_small_calls(
+    def _bound_small_calls_above(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[ConcaveFunction, fmpq | None]:
         return _bound_leaf_cases_above(leaves, first), first
@@ -409,7 +411,7 @@ class FetchedLinesSolver(ConcaveSolver):
     room: int = 0
     making: StackWordsBound = lambda *_: ConcaveFunction()
 
-    def _bound_small_calls(
+    def _bound_small_calls_above(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[ConcaveFunction, fmpq | None]:
         leaf = _bound_leaf_cases_above(leaves, first)

@@ -131,7 +131,7 @@ class GroupFootprint:
         lines = count_aligned_lines(*self._row_interval, self._array) if has_alignment else None
         return None if lines is None else sum_lines_exactly(FactoredProduct((lines,)), self._row_ranges)
 
-    def bound_rows_and_lines(self) -> tuple[FactoredProduct, FactoredProduct]:
+    def bound_rows_and_lines_above(self) -> tuple[FactoredProduct, FactoredProduct]:
         """Bound the number of rows of a window, and the lines of a row."""
         return bound_rows_and_lines_above(self._free_row_count, self._lines_per_row, self._row_ranges)
 

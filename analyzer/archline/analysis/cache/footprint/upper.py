@@ -390,7 +390,7 @@ class ReferenceFootprint:
         # A bound over the iterations of a loop that is never entered may be negative.
         return self.facts.positive_part(value)
 
-    def bound_rows_and_lines(self) -> tuple[FactoredProduct, FactoredProduct] | None:
+    def bound_rows_and_lines_above(self) -> tuple[FactoredProduct, FactoredProduct] | None:
         """Bound the number of rows of a window, and the lines of a row; None for arrays without row order."""
         array = self.reference.array
         if array.moves or array.layout == "zmorton":

@@ -195,7 +195,7 @@ def derive_classes(references: Sequence[Reference], depth: int) -> Classes:
     array, first = references[0].array, references[0]
     along = contiguous_dimension(array)
     try:
-        spread = group_footprint(references, depth).bound_rows_and_lines()
+        spread = group_footprint(references, depth).bound_rows_and_lines_above()
         if spread is None:
             return ()
         rows, row_lines = (

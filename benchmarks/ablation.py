@@ -25,7 +25,7 @@ from common import ROOT, machine, parsed
 
 from archline.analysis.cache import analyse as derive
 from archline.analysis.cache.analyse import derive_io_cost
-from archline.analysis.cache.residency import single
+from archline.analysis.cache.residency import group, single, stencil
 from archline.analysis.cache.upper import allocation as clusters
 from archline.analysis.cache.upper.allocation import AllocationPlanner
 from archline.analysis.cache.upper.evaluate import RetainClasses, RetainRows
@@ -62,24 +62,30 @@ def _unparted(_phases: object, _point: object, _least: int, most: int) -> int:
     return most
 
 
-BY_CLASS: Patch = (RetainClasses, "ceiling", _zero)
-BY_ROW: Patch = (RetainRows, "ceiling", _zero)
+BY_CLASS: Patch = (RetainClasses, "estimate_max_saving", _zero)
+BY_ROW: Patch = (RetainRows, "estimate_max_saving", _zero)
 PHASES: Patch = (SplitLoopBound, "at", _unparted)
 MECHANISMS: Mapping[str, tuple[Patch, ...]] = {
     "everything: all that is touched fits": ((derive, "total_footprint", _none),),
-    "one_line: the line of the last access": ((single, "one_line", _nothing),),
+    "one_line: the line of the last access": ((single, "last_line_residency", _nothing),),
     "walks: rows picked by the data, read in order": (
-        (single, "pointer_line", _nothing),
+        (single, "pointer_line_residency", _nothing),
         (clusters, "monotone_walk_residency", _none),
     ),
-    "in_windows: joint windows of references": ((clusters, "in_windows", _nothing),),
-    "sweeping: windows that move across rows": ((clusters, "stencil_residencies", _nothing),),
-    "continued: from one loop to the next": ((clusters, "row_and_next_element", _none),),
-    "turns: loops that read rows in turn": ((clusters, "interleaved_residency", _none), (clusters, "by_turns", _none)),
-    "beside, up_to: elements next to a row": ((clusters, "row_with_pinned_entries", _none), (clusters, "up_to", _none)),
-    "narrow: plans for a few lines": ((AllocationPlanner, "_greedy_small_capacity", _nothing),),
+    "in_windows: joint windows of references": ((clusters, "window_residencies", _nothing),),
+    "sweeping: windows that move across rows": ((stencil, "stencil_residencies", _nothing),),
+    "continued: from one loop to the next": ((group, "row_with_next_element_residency", _none),),
+    "turns: loops that read rows in turn": (
+        (group, "interleaved_residency", _none),
+        (group, "interleaved_line_residency", _none),
+    ),
+    "beside, up_to: elements next to a row": (
+        (stencil, "pinned_row_residency", _none),
+        (stencil, "row_prefix_residency", _none),
+    ),
+    "narrow: plans for a few lines": ((AllocationPlanner, "_fill_small_capacities", _nothing),),
     "phases: an outer loop in two parts": (PHASES,),
-    "pins: spare lines hold part of a window": ((clusters, "pinned_windows", _nothing),),
+    "pins: spare lines hold part of a window": ((group, "iterate_pinned_windows", _nothing),),
     "by class: spare lines for classes of lines": (BY_CLASS,),
     "by row: spare lines for some rows": (BY_ROW,),
     "by class, by row and phases": (BY_CLASS, BY_ROW, PHASES),

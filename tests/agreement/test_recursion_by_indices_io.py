@@ -130,5 +130,5 @@ def test_the_library_claims_it() -> None:
 def test_the_report_tells_what_is_reached_and_what_pays(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cost", "stencil.trapezoid::heat_1d", "--explain", "--metric", "io"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "a call of `trapezoid` accesses u[0..2, " in told
+    assert "a call of `trapezoid` accesses at most u[0..2, " in told
     assert f"where Z >= {FEW_LINES}*L: its io <= " in told

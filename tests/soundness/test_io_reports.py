@@ -150,7 +150,7 @@ def test_recursion_that_accesses_nothing_fetches_nothing() -> None:
 def test_explain_says_why_every_access_counts() -> None:
     printed = cli("cost", "sort.select::select", "--explain", "--metric", "io").out
     assert "every access is counted as a miss, as accesses cannot be followed: the size" in printed
-    assert "at sizes, Z and L: no more than the lines of calls whose arrays fit" in printed
+    assert "at sizes, Z and L: at most the lines of calls whose arrays fit" in printed
     assert "where n <= 32: io <=" in printed
 
 

@@ -128,7 +128,7 @@ RUNS = """
 import json, sys
 import archline as al
 from archline.analysis.analyse import derive, derive_metric
-from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cache.analyse import derive_io_cost
 from archline.analysis.cost import enclose_cost
 from archline.execution.run import execute
 from archline.language.loader import load_text
@@ -136,14 +136,14 @@ from archline.language.loader import load_text
 module = load_text(sys.argv[1])
 for algorithm in module.algorithms.values():
     metrics = {**derive(module, algorithm).metrics, **derive_metric(module, algorithm, "accesses").metrics}
-    derived = [metrics["work"], metrics["span"], metrics["accesses"], io_cost(module, algorithm)]
+    derived = [metrics["work"], metrics["span"], metrics["accesses"], derive_io_cost(module, algorithm)]
     for n in range(1, 12):
         data = {"x": [float(i) for i in range(n)], "y": [-1.0 - i for i in range(n)], "key": [3*i % n for i in range(n)]}
         given = {each.name: data[each.name] for each in algorithm.parameters}
         for Z, L in ((1, 1), (2, 1), (4, 4), (8, 4), (36, 4)):
             run = execute(module, algorithm, given, cache=al.Cache(Z=Z, L=L), compiled=False)
             counts = [run.counts.work, run.counts.span, run.counts.accesses, run.counts.io]
-            ends = [tuple(map(float, enclose_cost(each, {"n": n, "Z": Z, "L": L}))) for each in derived]
+            ends = [tuple(map(float, enclose_cost(each, {"n": n, "Z": Z, "L": L}).ends)) for each in derived]
             print(json.dumps([algorithm.name, given, {name: list(each) for name, each in run.outputs.items()}, ends, counts]))
 """
 

@@ -220,7 +220,9 @@ def sizes_for_checks(module: Module, algorithm: s.Algorithm, indices: bool = Tru
         algorithm, declared_scope(module, algorithm), names, (*algorithm.where, *grid_facts(algorithm))
     )
     few = product((1, 2, 3), repeat=len(names)) if len(names) <= MAX_ENUMERATED_SIZES else ()
-    asked = (dict(zip(names, values, strict=True)) for values in (*_sizes_by_magnitude(len(names)), *few))
+    # Some conditions hold only where one size is well above the others: `if i > P + 1` in a loop to n.
+    single = (tuple(MAX_SMALL_SIZE if name == large else 1 for name in names) for large in names)
+    asked = (dict(zip(names, values, strict=True)) for values in (*_sizes_by_magnitude(len(names)), *few, *single))
 
     def rank(point: Point) -> tuple[int, int, int]:
         return len(set(point.values())), max(point.values(), default=0), sum(point.values())

@@ -43,6 +43,8 @@ RACE = Rule(
     `parallel`. Races that depend on the data are found when the program runs.
     """,
 )
+TINY_SIZE = 3
+"""The largest size of the runs that are tried first."""
 MAX_STATEMENTS, MAX_SPAWN_STATEMENTS, MAX_PROCESSORS = 1_000, 300, 8
 INDEX_VALUES = (0, 1, 2, 5, 100)
 """Values of `index` parameters; a race is reported only if it occurs with each value that the `where` allows."""
@@ -138,7 +140,10 @@ def find_certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnost
     races: Races = {}
     if loops:
         runs = _RaceSearch(module, algorithm, loops)
-        for point in small_sizes(module, algorithm):
+        # Runs at the smallest sizes come first: those at larger ones may take all statements that may be followed.
+        for point in sorted(
+            small_sizes(module, algorithm), key=lambda point: max(point.values(), default=0) > TINY_SIZE
+        ):
             races |= {loop: race for loop, race in runs.find_races(point).items() if loop not in races}
             if len(races) == len(loops) or runs.left < 0:
                 break

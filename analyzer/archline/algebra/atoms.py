@@ -226,7 +226,9 @@ def floor_div(value: Poly, modulus: Poly) -> Poly:
 
 
 def _make_floor_atom(value: Poly, modulus: Poly) -> Poly:
-    """Return floor(e/m); floor(-n/m) -> -floor((n - 1)/m) - 1 if all terms are negative and `L` is not in m."""
+    """Return floor(e/m); floor(-n/m) -> -floor((n - 1)/m) - 1 for integral forms if all terms of the value but its
+    constant one are negative, and `L` is not in m.
+    """
     negative = "L" not in modulus.names and all(number < 0 for monomial, number in value.terms.items() if monomial)
     if negative and not value.is_constant and is_integral(value) and is_integral(modulus):
         return -Poly.of_atom(Floor(-value - 1, modulus)) - 1
@@ -393,7 +395,9 @@ def _is_integral_power(atom: Atom, power: int) -> bool:
 
 
 def _has_size_divisor(whole: Poly) -> bool:
-    """Test whether terms are divided by sizes: b/c may be a fraction where (b*g/c)/g has an integer b*g/c."""
+    """Test whether a term has a size to a negative power; such a quotient may be a fraction, so that it must stay
+    inside a floor.
+    """
     return any(power < 0 and isinstance(atom, Symbol) for monomial in whole.terms for atom, power in monomial)
 
 

@@ -283,7 +283,9 @@ def _find_outer_range(outer: Atom, atom: Atom, facts: Facts) -> _Range:
 
 
 def find_atom_range(atom: Atom, facts: Facts) -> _Range:
-    """Return the known minimum and maximum of an atom; an unknown one is None."""
+    """Return a lower and an upper bound on an atom that follow from the facts; None for one that is not found. They
+    need not be attained.
+    """
     match atom:
         case Symbol():
             bounds = facts.bounds[atom.name]

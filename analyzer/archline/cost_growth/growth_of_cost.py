@@ -457,9 +457,12 @@ class _GrowthSearch:
         return self._search_growth_by_cases(result) if len(self._cases) > 1 else result
 
     def _search_growth_by_cases(self, result: CostGrowth) -> CostGrowth:
-        """Return the minimum of the growths in all cases, if it is tight; else the growth of each case.
+        """Return the minimum of the growths of the cases if it is Theta of the cost; else the growths under conditions,
+        those of equal growth together.
 
-        `result`, the bounds of all cases together, is returned if a case has no Theta class, or if cases do not help.
+        If the cost is 0 in all other cases, its growth elsewhere is returned as the upper one, and as `tight` with its
+        condition. `result`, the bounds of all cases together, is returned if a case has no Theta class, or if cases do
+        not help.
         """
         if any(case.some_classes for _, case in self._cases):
             return result

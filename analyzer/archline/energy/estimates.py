@@ -332,7 +332,9 @@ class Estimate:
 
     @property
     def next_sides(self) -> tuple[str, ...]:
-        """The sides that may be the largest after the one that binds; empty if several may bind."""
+        """The names of the sides of the model's time (compute, memory, ...) that may be second largest; empty if it is
+        not known which one is largest.
+        """
         rest = {name: side for name, side in self.sides.items() if name != self.binds}
         largest_lower = max((side.lower for side in rest.values()), default=0)
         return (

@@ -250,7 +250,9 @@ def _parse_fragment(text: str, name: str, start: str) -> Any:
 
 
 def _adapt_diagnostic(problem: Diagnostic) -> Diagnostic:
-    """Adapt a diagnostic to a fragment: without top-level definitions, its first token cannot fail to start one."""
+    """Return a parse error of a fragment, such as a single expression: 'expected a definition', which only fits a whole
+    file, becomes a message about the unexpected token.
+    """
     if problem.rule is not rules.TOP_LEVEL or problem.span is None:
         return problem
     span = problem.span

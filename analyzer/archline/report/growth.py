@@ -47,7 +47,7 @@ class Order:
 
     @property
     def verdicts(self) -> Mapping[str, Verdict]:
-        """The requested verdicts, by direction: O or Omega, or both for Theta."""
+        """The requested verdicts, by `upper` (f = O(g)) and `lower` (g = O(f)); both for Theta and for comparisons."""
         both = {UPPER: self.upper, LOWER: self.lower}
         return {name: verdict for name, verdict in both.items() if verdict is not None}
 

@@ -399,7 +399,9 @@ def _has_products(value: Poly, variable: str) -> bool:
 
 
 def _sum_by_residues(value: Poly, period: int, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-    """Sum each class of iterations a period apart; for a symbolic `lo`, as a difference of two sums from 0."""
+    """Sum each class of iterations a period apart; as a difference of two sums from 0 if `lo` is symbolic and
+    nonnegative and floors contain no name but the variable.
+    """
     rounded = [atom for atom in value.atoms_within() if isinstance(atom, a.Floor) and variable in atom.names]
     if not lo.is_constant and facts.nonnegative(lo) and all(atom.names == {variable} for atom in rounded):
         # In sums from 0 remainders are numbers; in sums from lo they depend on lo, also in products.

@@ -57,7 +57,9 @@ class TouchedBox:
         return not any(need.is_constant and need.constant_term < 0 for need in self.needs)
 
     def find_occurrences(self, name: str) -> tuple[list[int], list[int], bool]:
-        """List the numbers of dimensions and of rows that contain a variable, and tell whether `spaced` does."""
+        """Return the positions in `box` and in `rows` at which a variable occurs, and whether it occurs in `spaced`,
+        the number and distance of spaced elements.
+        """
         dimensions = [
             dimension for dimension, interval in enumerate(self.box) if interval and _mentions_symbol(interval, name)
         ]

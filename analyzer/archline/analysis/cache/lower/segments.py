@@ -425,7 +425,9 @@ class SegmentBound:
 
     @property
     def first_touch_bound(self) -> Poly:
-        """The bound of the first family; if the footprint of the run is bounded, that is its number of lines."""
+        """The bound of the first family of windows, 0 without one. If the whole run could be bounded as one window,
+        that is a lower bound on the lines that it touches.
+        """
         return next((value for _, value in self.bounds_by_loop), ZERO)
 
     def _evaluate_written_order(self, point: Mapping[str, int]) -> int:

@@ -203,7 +203,9 @@ def _iterate_retention_depths(references: tuple[Reference, ...], depth: int) -> 
 def _measure_retained_windows(
     depth: int, start: int, references: tuple[Reference, ...]
 ) -> tuple[FactoredProduct, FactoredProduct]:
-    """Measure windows at a depth, whose lines are fetched once in all loops from `start` on."""
+    """Return the maximum number of lines of a window at `depth`, and the misses if the loops from `start` on retain its
+    lines, so that each line is fetched once per window at `start`.
+    """
     space = group_footprint(references, depth).largest
     if start < depth - 1:
         # If a loop between is never entered, the facts inside it do not hold, and the bound could be negative.

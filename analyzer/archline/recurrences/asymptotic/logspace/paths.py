@@ -130,7 +130,9 @@ class RecursionState:
         raise OutOfReachError("no case covers some of the sizes")
 
     def _evaluate_condition(self, when: Alternatives, offset: Sequence[float]) -> bool:
-        """Test whether a condition holds at an offset, and record the rows that decide it. Raises SplitError."""
+        """Test whether a condition holds in this state, and record the rows that decide it; `offset`, a small shift of
+        the logarithms, settles rows that are 0 here. Raises SplitError if rows change sign on the region.
+        """
         witnesses = []
         undecided: list[LogInequality] = []
         for rows in when:

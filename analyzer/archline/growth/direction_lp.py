@@ -133,7 +133,7 @@ def find_least_bounding_power(small: Powers, large: Powers, rows: Sequence[Inequ
 class _Program:
     """The linear program that searches a direction in which the smallest of `left` exceeds the largest of `right`.
 
-    Columns: the logarithms of atoms, t_above and t_below; a block of these for each irrational; and the margin s. In
+    Columns: the logarithms of atoms, t_above and t_below; the same again for each irrational; and the margin s. In
     logarithms, with the base a of the left and b of the right: s + t_above + t_below <= a/b, while t_above >= m/b for
     every other monomial m of the right and -t_below <= m/a for every other m of the left. So s > 0 if and only if left
     > right; with irrationals, which intervals enclose, a program without a solution s > 0 proves that no such

@@ -61,8 +61,8 @@ Forcing = Mapping[fmpq, Sequence[fmpq]]
 def solve_sequence(calls: Strides, initial: Callable[[int], fmpq], forcing: Forcing) -> tuple[ClosedTerm, ...] | None:
     """Solve T[k] = sum a*T[k - e] + f(k) for k >= 1, where T[k] is `initial(k)` for k <= 0.
 
-    None if a characteristic root is neither rational nor one of a simple factor x^2 - x - 1, or if unknowns are missing or too
-    many unknowns.
+    None if a characteristic root is neither rational nor one of a simple factor x^2 - x - 1, or if unknowns are
+    missing or too many.
 
     The coefficients are found from as many values as there are unknowns. The solution and T then satisfy one linear
     recurrence of that order, so that they agree everywhere if they agree at that number of consecutive k.

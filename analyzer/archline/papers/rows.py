@@ -391,7 +391,7 @@ def read_row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys
     _check_inputs(row, keys)
     if row.has("reading"):
         if not isinstance(row.table("reading").get("says"), str):
-            raise row.make_error(rules.ROW_FORM, "a `reading` needs `says`, how the print is head in words", "reading")
+            raise row.make_error(rules.ROW_FORM, "a `reading` needs `says`, how the print is read in words", "reading")
         _check_inputs(row.under_reading, keys)
     return row
 

@@ -33,12 +33,16 @@ class UnloadedModule(ModuleType):
 
 
 def _execute(module: ModuleType) -> None:
-    """Execute the file of a module unless that has been done, or is being done."""
+    """Execute the file of a module unless that has been done or is being done; after an error it can be tried again."""
     spec = module.__spec__
     with _LOCK:
         if type(module) is UnloadedModule and spec is not None and spec.loader is not None:
             module.__class__ = ModuleType  # type: ignore[assignment]
-            spec.loader.exec_module(module)
+            try:
+                spec.loader.exec_module(module)
+            except BaseException:
+                module.__class__ = UnloadedModule
+                raise
 
 
 def load_module(name: str) -> ModuleType:

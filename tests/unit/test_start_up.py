@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -55,6 +56,25 @@ def test_a_stored_page_loads_neither_numbers_nor_the_language(tmp_path: Path) ->
     unused = {"flint", "numpy", "lark", "archline.growth.growths", "archline.language.parser"}
     assert unused <= first
     assert not unused & second
+
+
+def test_a_module_that_fails_to_load_fails_again_and_can_be_loaded_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "__init__.py").write_text(
+        "from archline.lazy_modules import load_on_use\nload_on_use(__name__)\n", "utf-8"
+    )
+    (tmp_path / "parts" / "one.py").write_text("FIRST = 1\nfrom missing_library import SECOND\n", "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    from parts import one  # type: ignore[import-not-found]
+
+    for _ in range(2):
+        with pytest.raises(ModuleNotFoundError, match="missing_library"):
+            _ = one.SECOND
+    (tmp_path / "missing_library.py").write_text("SECOND = 2\n", "utf-8")
+    importlib.invalidate_caches()
+    assert (one.FIRST, one.SECOND) == (1, 2)
 
 
 def test_a_module_is_loaded_when_a_name_is_read_and_missing_names_are_errors() -> None:

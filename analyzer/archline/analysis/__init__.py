@@ -6,7 +6,3 @@ communication/ finds words and messages on the critical path of a grid of proces
 subscripts and sizes are in range, and finds races. `Cost` (cost.py) holds the bounds and their assumptions. Callers:
 costs/, claims/, compare/.
 """
-
-from archline.lazy_modules import load_on_use
-
-load_on_use(__name__)

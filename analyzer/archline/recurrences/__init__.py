@@ -6,7 +6,3 @@ that induction proves, `closed.levels.closed_form` solves recursions with one ca
 `asymptotic.solve.solve` derives the growth of recurrences over real sizes. `analysis.metrics` calls these for costs,
 `claims` for growth, and the command `archline recurrence` for recurrences that users write.
 """
-
-from archline.lazy_modules import load_on_use
-
-load_on_use(__name__)

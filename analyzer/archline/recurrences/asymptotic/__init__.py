@@ -7,7 +7,3 @@ sizes, or with conditions, go to `logspace`. `read` parses the text of a recurre
 `evaluate` computes values by which each answer is checked. `of_integers` converts recurrences of programs, whose
 growth `claims` and `compare` derive.
 """
-
-from archline.lazy_modules import load_on_use
-
-load_on_use(__name__)

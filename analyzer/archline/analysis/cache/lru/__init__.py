@@ -6,9 +6,5 @@ T. Grosser, L. Brandner, T. Hoefler, A Fast Analytical Model of Fully Associativ
 given sizes. Here sizes may stay symbols; lines have a given number of words.
 """
 
-from archline.lazy_modules import load_on_use
-
-load_on_use(__name__)
-
 MAX_SECONDS = 60.0
 """The default time limit of a count, in seconds."""

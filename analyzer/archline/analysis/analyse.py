@@ -10,11 +10,10 @@ from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from archline.algebra.effort import TooComplexError, limit_effort
-from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.index_range import find_index_range
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication import derive as grid
-from archline.analysis.cost import Cost, Costs, build_cost
+from archline.analysis.cost import Cost, Costs, build_cost, evaluate_formulas
 from archline.analysis.metrics import accesses as access_counts
 from archline.analysis.metrics.accesses import derive_accesses
 from archline.analysis.metrics.derivation import Derivation
@@ -304,7 +303,7 @@ def _may_stop_runs(algorithm: s.Algorithm, module: Module) -> bool:
 def _assert_ordered(costs: Costs, point: Mapping[str, int]) -> None:
     all_costs = (*costs.metrics.values(), *costs.flops_by_kind.values())
     try:
-        bounds = {cost.metric: _enclose_forms(cost, point) for cost in all_costs if cost.lower is not None}
+        bounds = {cost.metric: evaluate_formulas(cost, point) for cost in all_costs if cost.lower is not None}
     except EvaluationError:
         return
     if any(end.denominator != 1 for interval in bounds.values() for end in interval.ends):
@@ -318,13 +317,6 @@ def _assert_ordered(costs: Costs, point: Mapping[str, int]) -> None:
         span, work = bounds["span"], bounds["work"]
         if span.lower < 1 or (costs["span"].exact and costs["work"].exact and span.lower > work.lower):
             raise InvariantError(f"span {span} and work {work} of {costs.algorithm} at {dict(point)}")
-
-
-def _enclose_forms(cost: Cost, point: Mapping[str, int]) -> Interval:
-    assert cost.lower is not None
-    assert cost.upper is not None
-    lower = evaluate(cost.lower, point)
-    return Interval(lower, lower if cost.exact else evaluate(cost.upper, point))
 
 
 def find_declared_cost_symbols(costs: Costs) -> frozenset[str]:

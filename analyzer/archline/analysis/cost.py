@@ -189,10 +189,10 @@ def build_cost(metric: str, amount: Amount, declared: frozenset[str], algorithm:
 
 def enclose_cost(cost: Cost, point: Point) -> Interval:
     """Evaluate the sharpest bounds at a point: of formulas, recurrences and related metrics. Raises EvaluationError."""
-    forms = partial(_evaluate_formulas, cost)
+    forms = partial(evaluate_formulas, cost)
     # A recurrence may take too many steps, or have a call without sizes; then formulas remain. An exact one suffices.
-    known = () if cost.interval_at is None else (cost.interval_at,)
-    functions = known if known and cost.exact else (*known, forms)
+    recurrences = () if cost.interval_at is None else (cost.interval_at,)
+    functions = recurrences if recurrences and cost.exact else (*recurrences, forms)
     intervals = list(_evaluate_defined(functions, point)) or [forms(point)]
     below, above = ([partial(enclose_cost, limit) for limit in limits] for limits in (cost.at_least, cost.at_most))
     lower = max(interval.lower for interval in (*intervals, *_evaluate_defined(below, point)))
@@ -206,7 +206,7 @@ def _evaluate_defined(functions: Iterable[IntervalAt], point: Point) -> Iterator
             yield function(point)
 
 
-def _evaluate_formulas(cost: Cost, point: Point) -> Interval:
+def evaluate_formulas(cost: Cost, point: Point) -> Interval:
     """Evaluate the sharpest of the formulas that pages show and that hold at a point. Raises EvaluationError."""
     if cost.lower is None or cost.upper is None:
         raise EvaluationError(cost.reason or "the cost is unknown")
@@ -226,7 +226,7 @@ def enclose_count(cost: Cost, point: Point) -> Interval:
     Raises EvaluationError also if the bounds contradict each other: then no run of the program at these sizes ends.
     """
     interval = enclose_cost(cost, point)
-    lower, upper = interval.lower, interval.upper
+    lower, upper = interval.ends
     counted = cost.status == "bounded" and cost.metric.partition("(")[0] in (*WHOLE_METRICS, "time")
     none_between = counted and ceil(lower) > floor(upper)
     if lower > upper or (none_between and cost.interval_at is not None):
@@ -240,18 +240,18 @@ def map_cost(
     upper: Callable[[Poly], Poly],
     interval: Callable[[Point, Interval], Interval],
 ) -> Cost:
-    """Derive a cost from another one by nondecreasing functions: of the formulas of its bounds, and of its `ends`.
+    """Derive a cost from another one by nondecreasing functions: `interval` maps what encloses it at sizes.
 
     The regions of bounds and the assumptions are kept; growths, recurrences and related costs are dropped.
     """
-    known, least = cost.interval_at, cost.least_at
+    interval_at, least_at = cost.interval_at, cost.least_at
     return replace(
         cost,
         lower=None if cost.lower is None else lower(cost.lower),
         upper=None if cost.upper is None else upper(cost.upper),
         bounds=tuple(bound.map_value(lower if bound.side == "lower" else upper) for bound in cost.bounds),
-        interval_at=None if known is None else lambda point: interval(point, known(point)),
-        least_at=None if least is None else lambda point: interval(point, Interval.of(least(point))).lower,
+        interval_at=None if interval_at is None else lambda point: interval(point, interval_at(point)),
+        least_at=None if least_at is None else lambda point: interval(point, Interval.of(least_at(point))).lower,
         upper_growths=None,
         any_schedule_bound=None,
         explain=None,

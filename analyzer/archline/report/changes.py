@@ -63,13 +63,15 @@ def format_verdict(differences: VersionDifferences) -> str:
     tolerated = Counter(name for _, _, name, _ in within)
     tolerance = f" within the tolerance of {within[0][3]}" if within else ""
     parts: list[str] = []
+    is_cost_named = False
     for name, words in _VERDICT_WORDS.items():
         for count, more in ((counts.get(name, 0) - tolerated[name], ""), (tolerated[name], tolerance)):
             if count:
                 text = words[count > 1]
                 # The first verdict about costs names them.
-                first = not text.startswith("algorithm") and not any("cost" in part for part in parts)
-                noun = "" if not first else "cost " if count == 1 else "costs "
+                is_first = not is_cost_named and not text.startswith("algorithm")
+                noun = "" if not is_first else "cost " if count == 1 else "costs "
+                is_cost_named |= is_first
                 parts.append(f"{count} {noun}{text}{more}")
     # A file that moved leaves the names of its algorithms as they were.
     moved = sum(old.rpartition("::")[2] == new.rpartition("::")[2] for old, new in differences.renames)

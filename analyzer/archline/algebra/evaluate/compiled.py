@@ -110,10 +110,11 @@ class Compiler:
         return run
 
     def _compile_affine(self, coefficient: int, place: int, constant: int) -> Compute:
-        symbol = self._compile_symbol(place)
+        missing = self._computed[place]
 
         def run(environment: Environment) -> Number:
-            total = constant + coefficient * symbol(environment)
+            number = environment[place]
+            total = constant + coefficient * (missing(environment) if number is None else number)
             return total if isinstance(total, int) else _to_int_if_whole(total)
 
         return run

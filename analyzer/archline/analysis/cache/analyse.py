@@ -179,7 +179,7 @@ def _derive_io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
     least, windows = touched.lines(algorithm), recursive_segments.RecursiveSegmentBound(touched, algorithm)
     divisions = analyse.DataDivisionBounds(module, algorithm)
 
-    def enclose(point: Point) -> Interval:
+    def enclose_misses(point: Point) -> Interval:
         sizes = _integer_point(point)
         most = enclose_cost(accesses, sizes).upper
         everything = None if lines is None else evaluate(lines, sizes)
@@ -191,7 +191,11 @@ def _derive_io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
 
     bounds = _replace_lower_bounds(least, accesses.by_case)
     return replace(
-        accesses, lower=least, bounds=bounds, interval_at=enclose, touched=touched.list_touched_regions(algorithm)
+        accesses,
+        lower=least,
+        bounds=bounds,
+        interval_at=enclose_misses,
+        touched=touched.list_touched_regions(algorithm),
     )
 
 
@@ -363,7 +367,7 @@ def _derive_recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     def any_schedule_minimum(point: Point) -> Fraction:
         return Fraction(below.at(_integer_point(point)))
 
-    def enclose(point: Point) -> Interval:
+    def enclose_misses(point: Point) -> Interval:
         sizes = _integer_point(point)
         most: list[Fraction] = []
         with suppress(OutOfBudgetError):
@@ -400,7 +404,7 @@ def _derive_recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
             below.reason,
             touched.lines(algorithm, plain=True),
         ),
-        interval_at=enclose,
+        interval_at=enclose_misses,
         reached=recursions.list_reached_regions,
         touched=touched.list_touched_regions(algorithm),
     )

@@ -34,12 +34,12 @@ def derive_parallel_io_cost(module: Module, algorithm: s.Algorithm, io: Cost, pr
         return Cost(metric, "unknown", None, None, reason, local.span)
     count = Poly.symbol(processors) if isinstance(processors, str) else Poly.constant(processors)
 
-    def enclose(point: Point, misses: Interval) -> Interval:
+    def enclose_io(point: Point, misses: Interval) -> Interval:
         assert io.lower is not None
         return Interval(evaluate(io.lower, point), misses.upper * evaluate(count, point))
 
     # Each line that is touched is fetched by at least one processor, but bounds by loop do not hold.
-    together = map_cost(io, lambda once: once, lambda most: most * count, enclose)
+    together = map_cost(io, lambda once: once, lambda most: most * count, enclose_io)
     return replace(
         together,
         metric=metric,

@@ -53,11 +53,13 @@ def derive_writebacks_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Bound the lines that a replacement with the fewest misses writes back. Never raises for a checked program."""
     least, read = _derive_writeback_bound(module, algorithm), _bound_read_only_lines_below(module, algorithm)
 
-    def enclose(point: Point, misses: Interval) -> Interval:
+    def enclose_writebacks(point: Point, misses: Interval) -> Interval:
         return Interval(least.at(point), misses.upper - _nonnegative_lines(read, point))
 
     io = derive_io_cost(module, algorithm)
-    return replace(map_cost(io, lambda _: least.once, lambda most: most - read, enclose), metric="writebacks")
+    return replace(
+        map_cost(io, lambda _: least.once, lambda most: most - read, enclose_writebacks), metric="writebacks"
+    )
 
 
 def derive_bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
@@ -71,11 +73,11 @@ def derive_bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 def convert_lines_to_bytes(lines: Cost) -> Cost:
     """Convert a cost that counts lines to the bytes in them."""
 
-    def enclose(point: Point, misses: Interval) -> Interval:
+    def enclose_bytes(point: Point, misses: Interval) -> Interval:
         return misses.scale(Fraction(point["L"]) * BYTES_PER_WORD)
 
     times = (LINE * BYTES_PER_WORD).__mul__
-    return replace(map_cost(lines, times, times, enclose), metric="bytes")
+    return replace(map_cost(lines, times, times, enclose_bytes), metric="bytes")
 
 
 def _derive_line_traffic(module: Module, algorithm: s.Algorithm) -> Cost:
@@ -91,7 +93,7 @@ def _derive_line_traffic(module: Module, algorithm: s.Algorithm) -> Cost:
         recursions = solved
     least, read = _derive_writeback_bound(module, algorithm), _bound_read_only_lines_below(module, algorithm)
 
-    def enclose(point: Point, misses: Interval) -> Interval:
+    def enclose_traffic(point: Point, misses: Interval) -> Interval:
         most = misses.upper * 2 - _nonnegative_lines(read, point)
         if recursions is not None:
             with suppress(EvaluationError, OutOfBudgetError):
@@ -99,7 +101,7 @@ def _derive_line_traffic(module: Module, algorithm: s.Algorithm) -> Cost:
         return Interval(misses.lower + least.at(point), most)
 
     return map_cost(
-        derive_io_cost(module, algorithm), lambda once: once + least.once, lambda most: most * 2 - read, enclose
+        derive_io_cost(module, algorithm), lambda once: once + least.once, lambda most: most * 2 - read, enclose_traffic
     )
 
 

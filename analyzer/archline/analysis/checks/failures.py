@@ -62,7 +62,7 @@ ACCESS_OUTSIDE = Rule(
     """,
 )
 LARGE_SIZE_RATIO = 5
-"""Sizes are large if each is at least 1/SPREAD of the largest value tried for it."""
+"""Sizes are large if each is at least 1/LARGE_SIZE_RATIO of the largest value tried for it."""
 MAX_OUTPUT_RUNS, MAX_BOUNDED_SIZE, MAX_CACHED_RESULTS = 12, 17, 256
 SIZE_INDEPENDENT_RULES = (rules.NOT_DECREASING, TOO_MANY_ITERATIONS)
 """Rules whose failures are faults of the program at any size; they are reported apart."""

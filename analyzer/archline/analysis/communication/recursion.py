@@ -329,7 +329,7 @@ class GridRecursions:
         values = ValueTable({function.name: function for function in (upper, *lowers)})
         more = more.substitute(self._defined_sizes(algorithm))
 
-        def enclose(sizes: Point) -> Interval:
+        def enclose_metric(sizes: Point) -> Interval:
             point = {name: int(value) for name, value in sizes.items()}
             if not point.keys() >= set(upper.parameters):
                 raise EvaluationError("some sizes have no value")
@@ -338,7 +338,7 @@ class GridRecursions:
 
         return replace(
             cost,
-            interval_at=enclose,
+            interval_at=enclose_metric,
             recursion=IntegerRecurrence(lowers[0], upper, None, lambda _: {}, scales=True, more=more),
         )
 

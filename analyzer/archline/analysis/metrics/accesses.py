@@ -67,10 +67,14 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
     cost = build_cost(METRIC, amount, frozenset(), algorithm) if both else Cost(METRIC, "bounded", ZERO, amount.upper)
     if METRIC in tally.names and find_recursive_component(module, algorithm):
         closed = statements.recursions.solve_metric(algorithm, METRIC)
-        known, bounds = closed.interval_at, tuple(bound for piece in closed.pieces for bound in piece.bounds)
+        interval_at, bounds = closed.interval_at, tuple(bound for piece in closed.pieces for bound in piece.bounds)
         if not both:
             bounds = tuple(replace(bound, value=ZERO) if bound.side == "lower" else bound for bound in bounds)
-        enclose = known if both or known is None else lambda point: Interval(Fraction(0), known(point).upper)
+        enclose = (
+            interval_at
+            if both or interval_at is None
+            else lambda point: Interval(Fraction(0), interval_at(point).upper)
+        )
         return replace(cost, bounds=bounds, interval_at=enclose), steps
     return split_into_regimes(
         cost, declared_scope(module, algorithm).facts, module.signatures[algorithm].size_names

@@ -145,12 +145,12 @@ class RecursionSolver:
             return solution
         values = self._value_table(metric)
 
-        def enclose(point: Point) -> Interval:
+        def enclose_metric(point: Point) -> Interval:
             sizes = {name: int(value) for name, value in point.items()}
             bounds = [values.at(name, sizes) for name in names]
             return Interval(bounds[0], bounds[-1])
 
-        return replace(solution, interval_at=enclose)
+        return replace(solution, interval_at=enclose_metric)
 
     def _sum_over_kinds(self, algorithm: s.Algorithm, metric: str) -> MetricSolution | None:
         """Sum the solutions of all kinds of a metric; None if a solution is not exact in a single expression."""

@@ -131,6 +131,25 @@ def shared(texts: list[str]) -> set[str]:
     return {name for name, times in found.items() if times > MOST}
 
 
+QUOTED = re.compile(r"`_?[A-Za-z]\w*_\w+`|\b[A-Z]{2,}(?:_[A-Z]+)+\b")
+EXAMPLES = {"memory_bandwidth", "NAME_work", "NAME_io", "reduce_scatter_ring"}
+
+
+def test_names_in_docstrings_are_those_of_the_code() -> None:
+    names, quoted = set(EXAMPLES), dict[str, str]()
+    for path in (ROOT / "analyzer" / "archline").rglob("*.py"):
+        names.add(path.stem)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            attributes = (getattr(node, key, None) for key in ("name", "id", "arg", "attr"))
+            names |= {name for name in attributes if isinstance(name, str)}
+            match node:
+                case ast.Expr(value=ast.Constant(value=str(text))):
+                    quoted |= dict.fromkeys((name.strip("`") for name in QUOTED.findall(text)), path.name)
+                case ast.Constant(value=str(text)) if re.fullmatch(r"\w+", text):
+                    names.add(text)
+    assert {name: place for name, place in quoted.items() if name not in names} == {}
+
+
 def test_bounds_of_a_cost_are_of_one_kind() -> None:
     """What said "at most" in other ways before `Cost.bounds` is gone, in the package too."""
     former = {"regimes", "alternatives", "lowers", "ends", "mapped", "orderless", "orders"}

@@ -165,7 +165,7 @@ def _decide_claims(module: Module, task: Task, defects: list[str]) -> tuple[Cont
 def _check_algorithm(subject: Algorithm, task: Task) -> CheckedAlgorithm:
     """Decide the claims of an algorithm; if one holds, search a run that a fault stops.
 
-    Raises ArchlineError for certain failures, as `cost` does, on grids of up to `LARGEST` processors.
+    Raises ArchlineError for certain failures, as `cost` does, on grids of up to `LARGEST_GRID` processors.
     """
     from archline.costs.trials import LARGEST_GRID, find_stopping_run
 

@@ -75,7 +75,7 @@ class CriticalPath:
     def begin_step(self, site: int, called: int | None, to: int | None, source: int | None) -> None:
         """Record the step that begins: the number of its place in the source, its call and its partners.
 
-        Called before `compute`.
+        Called before `add_computation`.
         """
 
     def add_computation(self, flops: int, work: int) -> Values:

@@ -263,7 +263,7 @@ def _is_shift_invariant(value: Poly, indices: frozenset[str]) -> bool:
 
 
 def _find_small_ranges(facts: tuple[Poly, ...]) -> dict[str, range]:
-    """Map indices that lie between two numbers to their values, within MAX_RANGE and MAX_CHOICES."""
+    """Map indices that lie between two numbers to their values, within MAX_LISTED_VALUES and MAX_VALUE_COMBINATIONS."""
     low: dict[str, int] = {}
     high: dict[str, int] = {}
     for value in facts:

@@ -89,7 +89,7 @@ def bound_box_lines_above(
     whole: bool = True,
     counters: frozenset[str] | None = None,
 ) -> FactoredProduct:
-    """Bound the lines of a box of subscripts from above; options are those of `bound_interval_lines`."""
+    """Bound the lines of a box of subscripts from above; options are those of `bound_interval_lines_above`."""
     lines = FactoredProduct()
     for dimension, interval in enumerate(box):
         if dimension == contiguous_dimension(array):

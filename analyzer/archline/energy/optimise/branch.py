@@ -28,7 +28,7 @@ MAX_BOXES, MAX_ITERATIONS, BATCH_SIZE = 200_000, 400, 2_048
 """The search ends after this many boxes or iterations; `BATCH_SIZE` boxes are examined at a time."""
 EAGER_ITERATIONS, MAX_ROWS, MAX_LEVELS = 8, 12, 30
 """Better points are sought in the first EAGER_ITERATIONS iterations, then in each multiple of these. At most MAX_ROWS
-weighted sums are tested in each box; at most LEVELS searches find one local optimum."""
+weighted sums are tested in each box; at most MAX_LEVELS searches find one local optimum."""
 MAX_LOGARITHM, MAX_OBJECTIVE = 80.0, 1e300
 """Limits of the absolute logarithms of variables without a range, and of objectives."""
 TINY_SUM: Sum = {(): 1 / MAX_OBJECTIVE}

@@ -2,7 +2,7 @@
 
 `ring` holds the lines of the latest accesses in order. `latest` has 2*position + dirty for each line: the position in
 the ring of its latest access, from 1 on, or 0 if it is not resident. The resident lines are those in the ring from
-K[OLDEST] on, at their latest access, with the least recently used first.
+K[OLDEST_POSITION] on, at their latest access, with the least recently used first.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAX_INT32 = 2**31 - 1
 
 
 def choose_line_operator(line: int) -> str:
-    """Return the operator for the line of an address with K[LINE_BY]: a shift if a line has a power of 2 of words."""
+    """Return the operator for the line of an address with K[LINE_DIVISOR]: a shift if `line` is a power of 2."""
     return "//" if line & (line - 1) else ">>"
 
 

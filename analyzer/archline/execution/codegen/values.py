@@ -98,7 +98,7 @@ class ArrayValue:
 
     @property
     def atoms(self) -> tuple[Atom, ...]:
-        """The arguments that are passed for this view, in the order in which `view_parameter` names them."""
+        """The arguments that are passed for this view, in the order in which `make_view_parameter` names them."""
         match self.place:
             case Linear(strides):
                 place = tuple(stride for stride in strides if stride != "1")

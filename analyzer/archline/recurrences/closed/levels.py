@@ -162,7 +162,7 @@ def bound_function_by_levels(function: SizeFunction) -> BoundingForms:
 
 
 def _bound_peak(function: SizeFunction, leaves: Sequence[Equation]) -> BoundingForms:
-    """Return bounds of a function that is a peak (see `find_peak_bound`); bounds of None for other functions."""
+    """Return bounds of a function that is a peak (see `find_peak_upper_bound`); bounds of None for other functions."""
     peak = find_peak_upper_bound(function)
     if peak is None:
         return BoundingForms(None, None)

@@ -376,7 +376,7 @@ class CallContext(LogarithmOrder):
 
 
 def _iterate_comparison_powers(value: Poly) -> Iterator[Poly]:
-    """Iterate over the powers of 2 in a value and their multiples by 2^MAX_HALVINGS, for references of logarithms."""
+    """Iterate over the powers of 2 in a value, and their multiples by 2^MAX_COMPARED_HALVINGS, to compare with."""
     for power in map(Poly.of_atom, value.atoms_within()):
         if a.find_exponent_of_two(power) is not None:
             yield from (power, power.scaled(1 << MAX_COMPARED_HALVINGS))

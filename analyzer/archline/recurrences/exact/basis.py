@@ -366,7 +366,7 @@ def _iterate_call_count_exponentials(function: SizeFunction) -> Iterator[Poly]:
 
 
 def _find_constant_call_counts(function: SizeFunction) -> set[int]:
-    """Find the numbers of calls, from 2 to MAX_COUNT, of the cases in which it does not depend on the sizes."""
+    """Find the numbers of calls, from 2 to MAX_CALL_COUNT, of the cases in which it does not depend on the sizes."""
     counts: set[int] = set()
     for equation in function.equations:
         terms = equation.value.terms.items()

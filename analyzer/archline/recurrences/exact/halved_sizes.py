@@ -117,7 +117,7 @@ def find_halved_sizes(function: SizeFunction, steps: Sequence[Transition]) -> li
 
 
 def find_call_counts(steps: Sequence[Transition]) -> list[int]:
-    """Return the numbers of calls of the steps that make a fixed number from 2 to MAX_COUNT, sorted."""
+    """Return the numbers of calls of the steps that make a fixed number from 2 to MAX_CALL_COUNT, sorted."""
     return sorted(
         {int(step.call_count.p) for step in steps if step.call_count.q == 1 and 2 <= step.call_count <= MAX_CALL_COUNT}
     )

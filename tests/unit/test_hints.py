@@ -12,7 +12,7 @@ import archline as al
 from archline.analysis.checks.races import find_certain_races
 from archline.energy.models import load_models
 from archline.expr.tree import Source
-from archline.language.builder import INTRINSICS
+from archline.language.builder import CONTEXTUAL_WORDS, INTRINSICS
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 from archline.language.parser import parse
@@ -180,9 +180,9 @@ def grammar_words() -> set[str]:
 
 def test_the_list_of_reserved_words_is_that_of_the_grammar() -> None:
     """A word of the grammar is reserved or can be a name; what else is reserved is a function, or pi."""
-    types = {"any", "operator", "size"}
-    assert {word for word in grammar_words() if named_so(word)} == types
-    assert listed() == (grammar_words() - types) | INTRINSICS.keys() | {"pi"}
+    contextual = {word for word in grammar_words() if named_so(word)}
+    assert contextual == CONTEXTUAL_WORDS
+    assert listed() == (grammar_words() - contextual) | INTRINSICS.keys() | {"pi"}
 
 
 @pytest.mark.parametrize("word", sorted(listed()))

@@ -267,7 +267,7 @@ def _list_assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]
         for statement in s.nodes(part.body):
             line = f"line {statement.span.line}{place}"
             facts += [join_phrases(Formula(fact), f" (assumed at {line})") for fact in getattr(statement, "facts", ())]
-            if isinstance(statement, s.While):
+            if isinstance(statement, s.While) and statement.limit is not None:
                 facts.append(f"{line}: at most {format_expression(statement.limit)} times")
     return tuple(facts)
 

@@ -13,7 +13,7 @@ _LEVELS = {
     "or": _DISJUNCTION, "and": _CONJUNCTION,
     "=": _COMPARISON, "==": _COMPARISON, "!=": _COMPARISON, "<": _COMPARISON, "<=": _COMPARISON,
     ">": _COMPARISON, ">=": _COMPARISON,
-    "+": SUM, "-": SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT, "^": _POWER,
+    "+": SUM, "-": SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT, "@": _PRODUCT, "^": _POWER,
 }  # fmt: skip
 
 
@@ -179,7 +179,7 @@ def _format_binary(expr: s.Expr, *, tight: bool) -> str:
     return "".join(reversed(parts))
 
 
-def _format_atom(expr: s.Expr, *, tight: bool) -> str:
+def _format_atom(expr: s.Expr | s.Comprehension, *, tight: bool) -> str:
     match expr:
         case s.Integer(value=value):
             return str(value)
@@ -194,8 +194,17 @@ def _format_atom(expr: s.Expr, *, tight: bool) -> str:
             return f"{array}[{', '.join(_format_subscript(subscript, tight=tight) for subscript in subscripts)}]"
         case s.Reshape(base=base, shape=shape):
             return f"{_format_at_level(base, _ATOM, tight=False)} as [{format_list(shape)}]"
+        case s.Comprehension():
+            return _format_comprehension(expr)
         case s.Unary() | s.Binary():
             raise AssertionError(f"{type(expr).__name__} is not an atom")
+
+
+def _format_comprehension(part: s.Comprehension) -> str:
+    step = f" step {format_bound(part.step)}" if part.step is not None else ""
+    condition = f" if {format_expression(part.condition)}" if part.condition is not None else ""
+    ends = f"{format_bound(part.lo)}..{format_bound(part.hi)}"
+    return f"{format_expression(part.value)} for {part.variable} in {ends}{step}{condition}"
 
 
 def _format_subscript(subscript: s.Expr | s.Slice, *, tight: bool) -> str:

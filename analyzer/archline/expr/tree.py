@@ -94,7 +94,7 @@ class Unary(Node):
 
 @tree
 class Binary(Node):
-    """`left op right`, op one of + - * / // % ^ == != < <= > >= and or."""
+    """`left op right`, op one of + - * / // % @ ^ == != < <= > >= and or."""
 
     op: str
     left: Expr
@@ -137,6 +137,18 @@ class Reshape(Node):
 
     base: Expr
     shape: tuple[Expr, ...]
+
+
+@tree
+class Comprehension(Node):
+    """`value for variable in lo..hi step step if condition`: what `sum`, `min` and `max` combine."""
+
+    value: Expr
+    variable: str
+    lo: Expr
+    hi: Expr
+    step: Expr | None
+    condition: Expr | None
 
 
 Expr: TypeAlias = Integer | Real | Name | Unary | Binary | Call | Element | Reshape

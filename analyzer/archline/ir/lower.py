@@ -285,6 +285,7 @@ class Lowering:
         return lo, hi, trips, Poly.symbol(loop.variable), inside, True
 
     def _lower_while(self, loop: s.While, context: LoweringContext) -> Iterator[Node]:
+        assert loop.limit is not None
         try:
             limit = floor_while_bound(static_value(loop.limit, context.scope), context.scope.facts)
         except NotStaticError as problem:

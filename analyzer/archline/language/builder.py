@@ -11,6 +11,7 @@ from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive
 
 from archline.expr.tree import MAX_DEPTH, Source, Span
+from archline.language import surface
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import error
@@ -23,8 +24,14 @@ INTRINSICS = {
 }  # fmt: skip
 """The intrinsic functions and the number of arguments of each; None: two or more."""
 
-NAMES_OF_TYPES = {"any", "operator", "size"}
-"""Words of types that can be names too: they are words of types only at places where no name can be."""
+CONTEXTUAL_WORDS = frozenset(
+    {
+        "all", "any", "below", "bool", "char", "const", "def", "do", "each", "function", "grid", "in", "index", "inout",
+        "iterations", "mod", "most", "of", "offsets", "operator", "out", "power", "procedure", "size", "square", "then",
+        "type", "until",
+    }
+)  # fmt: skip
+"""Words of the language that can be names too: they are its words only at places where no name can stand."""
 
 
 def _collect_reserved() -> frozenset[str]:
@@ -33,10 +40,14 @@ def _collect_reserved() -> frozenset[str]:
         r"^//.*", "", (find_resource("grammar") / "archline.lark").read_text(encoding="utf-8"), flags=re.MULTILINE
     )
     choices = "|".join(re.findall(r"\(([a-z_|]+)\)\\b", text)).split("|")
-    return frozenset([*choices, *re.findall(r'"([a-z_]+)"', text), *INTRINSICS, "pi"]) - NAMES_OF_TYPES
+    return frozenset([*choices, *re.findall(r'"([a-z_]+)"', text), *INTRINSICS, "pi"]) - CONTEXTUAL_WORDS
 
 
 RESERVED = _collect_reserved()
+_OPERATORS = {
+    "AND": "and", "OR": "or", "NOT_EQUAL": "!=", "LESS_EQUAL": "<=", "GREATER_EQUAL": ">=", "MODULO": "%", "POWER": "^",
+}  # fmt: skip
+"""The operator of this language for terminals that have several spellings."""
 
 
 @v_args(meta=True)
@@ -66,10 +77,13 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return node
 
     def _check_name(self, token: Token) -> str:
-        name = str(token)
+        return self._check_word(str(token), self._make_span(token))
+
+    @staticmethod
+    def _check_word(name: str, span: Span) -> str:
         if name in RESERVED:
             hint = f"choose another name, such as `{name}_`"
-            raise error(rules.RESERVED, f"`{name}` is a word of the language", span=self._make_span(token), hint=hint)
+            raise error(rules.RESERVED, f"`{name}` is a word of the language", span=span, hint=hint)
         return name
 
     # Expressions
@@ -84,16 +98,89 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     target = start = expression = fact_list = group
 
-    def binary(self, meta: Meta, children: list[Any]) -> s.Binary:
+    def binary(self, meta: Meta, children: list[Any]) -> Any:
         left, op, right = children
-        return self._check_depth(s.Binary(str(op), left, right, span=self._make_span(meta)), left, right)  # type: ignore[no-any-return]
+        return self._combine(left, op, right, self._make_span(meta))
+
+    def _combine(self, left: Any, op: Token, right: Any, span: Span) -> Any:
+        """Return `left op right`, with the operators of other languages replaced by those of this one."""
+        if op.type in ("SHIFT_LEFT", "SHIFT_RIGHT"):
+            power = self._make_binary("^", s.Integer(2, span=span), right, span)
+            return self._make_binary("*" if op.type == "SHIFT_LEFT" else "//", left, power, span)
+        if op.type == "BIT_AND":
+            match right:
+                case s.Integer(value=1):
+                    bit = self._make_binary("%", left, s.Integer(2, span=span), span)
+                    return self._make_binary("==", bit, s.Integer(1, span=span), span)
+                case s.Binary(op="*", left=s.Integer(value=1), right=s.Binary(op="^") as power):
+                    bit = self._make_binary("//", left, power, span)
+                    bit = self._make_binary("%", bit, s.Integer(2, span=span), span)
+                    return self._make_binary("==", bit, s.Integer(1, span=span), span)
+                case _:
+                    pass
+            hint = "a test of one bit is written `x//2^k % 2 == 1`"
+            raise error(rules.UNEXPECTED, "`&` is only read in `x & (1 << k)`", span=span, hint=hint)
+        if op.type == "POWER" and any(self._is_shift(operand) for operand in (left, right)):
+            hint = "with the bit k of x reversed, x is `x + 2^k - 2^(k + 1)*(x//2^k % 2)`"
+            raise error(rules.UNEXPECTED, "`^` is the power, not the exclusive or", span=span, hint=hint)
+        return self._make_binary(_OPERATORS.get(op.type) or str(op), left, right, span)
+
+    def _make_binary(self, op: str, left: Any, right: Any, span: Span) -> Any:
+        return self._check_depth(s.Binary(op, left, right, span=span), left, right)
+
+    @staticmethod
+    def _is_shift(operand: Any) -> bool:
+        return isinstance(operand, s.Binary) and "<<" in operand.span.text and "^" not in operand.span.text
+
+    def chain(self, meta: Meta, children: list[Any]) -> Any:
+        """Build `a <= x < b` as `a <= x and x < b`."""
+        operands, operators = children[::2], children[1::2]
+        span = self._make_span(meta)
+        for middle in operands[1:-1]:
+            if not isinstance(middle, s.Name):
+                hint = "write `a < x and x < b`"
+                message = "only a name can stand in the middle of a chain of comparisons"
+                raise error(rules.UNEXPECTED, message, span=middle.span, hint=hint)
+        whole = None
+        for left, operator, right in zip(operands, operators, operands[1:], strict=False):
+            part = self._combine(
+                left,
+                operator,
+                right,
+                Span(self._source, left.span.line, left.span.column, right.span.end_line, right.span.end_column),
+            )
+            whole = part if whole is None else self._make_binary("and", whole, part, span)
+        return whole
 
     def unary(self, meta: Meta, children: list[Any]) -> s.Unary:
         op, operand = children
-        return self._check_depth(s.Unary(str(op), operand, span=self._make_span(meta)), operand)  # type: ignore[no-any-return]
+        op = "not" if op.type == "NOT" else "-"
+        return self._check_depth(s.Unary(op, operand, span=self._make_span(meta)), operand)  # type: ignore[no-any-return]
+
+    def character(self, meta: Meta, children: list[Token]) -> s.Integer:
+        return s.Integer(ord(str(children[0])[1]), span=self._make_span(meta))
+
+    def field_of(self, meta: Meta, children: list[Any]) -> s.Name:
+        owner, field = children
+        return s.Name(f"{owner.id if isinstance(owner, s.Name) else owner}.{field}", span=self._make_span(meta))
+
+    def comprehension(self, meta: Meta, children: list[Any]) -> surface.Comprehension:
+        value, variable, _, lo, direction, hi, step, condition = children
+        lo, hi = self._make_range(lo, direction, hi)
+        if direction.type == "DOWNTO":
+            hint = "the order of a sum does not matter: write `0..n`"
+            raise error(rules.UNEXPECTED, "a sum has no `downto`", span=self._make_span(direction), hint=hint)
+        name = self._check_name(variable)
+        node = surface.Comprehension(value, name, lo, hi, step, condition, span=self._make_span(meta))
+        return self._check_depth(node, value, lo, hi, *filter(None, (step, condition)))  # type: ignore[no-any-return]
 
     def call(self, meta: Meta, children: list[Any]) -> s.Call:
+        name: Any
         name, parts = children
+        if isinstance(name, s.Name):
+            owner, _, method = name.id.rpartition(".")
+            parts = (s.Name(owner, span=name.span), *(parts or ()))
+            name = method
         sizes = tuple((part[0], part[1]) for part in parts or () if isinstance(part, tuple))
         arguments = tuple(part for part in parts or () if not isinstance(part, tuple))
         node = s.Call(str(name), arguments, sizes, span=self._make_span(meta))
@@ -107,6 +194,14 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     def element(self, meta: Meta, children: list[Any]) -> s.Element:
         array, *subscripts = children
+        match array:
+            case s.Element(array=name, subscripts=first):
+                # `A[i][j]` is `A[i, j]`.
+                array, subscripts = name, [*first, *subscripts]
+            case s.Name(id=name):
+                array = name
+            case _:
+                pass
         node = s.Element(str(array), tuple(subscripts), span=self._make_span(meta))
         parts = [part for subscript in subscripts for part in _list_parts(subscript)]
         return self._check_depth(node, *parts)  # type: ignore[no-any-return]
@@ -120,14 +215,26 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def slice_all(self, meta: Meta, children: list[Any]) -> s.Slice:
         return s.Slice(None, None, children[1], False, span=self._make_span(meta))
 
+    def slice_between(self, meta: Meta, children: list[Any]) -> s.Slice:
+        lo, _, hi = children
+        return s.Slice(lo, hi, None, False, span=self._make_span(meta))
+
+    def slice_before(self, meta: Meta, children: list[Any]) -> s.Slice:
+        return s.Slice(None, children[1], None, False, span=self._make_span(meta))
+
     # Types and parameters
 
     def operator_type(self, meta: Meta, _: list[Any]) -> s.OperatorType:
         return s.OperatorType(span=self._make_span(meta))
 
     def array_type(self, meta: Meta, children: list[Any]) -> s.ArrayType:
-        element, shape, layout = children
+        element, *shapes, layout = children
+        shape = tuple(extent for part in shapes for extent in part)
         return s.ArrayType(str(element), shape, str(layout or "rowmajor"), span=self._make_span(meta))
+
+    def record_type(self, meta: Meta, children: list[Any]) -> surface.RecordType:
+        name, sizes = children
+        return surface.RecordType(str(name), sizes or (), span=self._make_span(meta))
 
     def parameter(self, meta: Meta, children: list[Any]) -> s.Parameter:
         name, mode, local, type_ = children
@@ -141,7 +248,33 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     def assign(self, meta: Meta, children: list[Any]) -> s.Assign:
         atomic, target, op, value = children
-        return s.Assign(target, str(op), value, atomic is not None, span=self._make_span(meta))
+        op = "=" if op.type == "ASSIGN_ARROW" else str(op)
+        return s.Assign(target, op, value, atomic is not None, span=self._make_span(meta))
+
+    def increment(self, meta: Meta, children: list[Any]) -> s.Assign:
+        target, op = children
+        span = self._make_span(meta)
+        return s.Assign(target, "+=" if op.type == "INCREMENT" else "-=", s.Integer(1, span=span), False, span=span)
+
+    def multiple(self, meta: Meta, children: list[Any]) -> surface.Multiple:
+        position = next(number for number, child in enumerate(children) if isinstance(child, Token))
+        targets, values = tuple(children[:position]), tuple(children[position + 1 :])
+        span = self._make_span(meta)
+        if len(targets) != len(values):
+            message = f"{len(targets)} places on the left, {len(values)} values on the right"
+            raise error(rules.UNEXPECTED, message, span=span)
+        return surface.Multiple(targets, values, span=span)
+
+    def return_(self, meta: Meta, children: list[Any]) -> s.Return | s.Exit:
+        (value,) = children
+        span = self._make_span(meta)
+        return s.Exit("return", span=span) if value is None else s.Return(value, span=span)
+
+    def break_(self, meta: Meta, _: list[Any]) -> s.Exit:
+        return s.Exit("break", span=self._make_span(meta))
+
+    def continue_(self, meta: Meta, _: list[Any]) -> s.Exit:
+        return s.Exit("continue", span=self._make_span(meta))
 
     def invoke(self, meta: Meta, children: list[Any]) -> s.Invoke:
         spawn, call, _, along = children
@@ -172,42 +305,120 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return s.Clause("using", (name,), span=self._make_span(meta))
 
     def loop(self, meta: Meta, children: list[Any]) -> s.Loop:
-        parallel, name, lo, direction, hi, step, body = children
-        down = direction.type == "DOWNTO"
-        return s.Loop(
-            self._check_name(name),
-            lo,
-            hi,
-            step,
-            down,
-            parallel is not None,
-            body,
-            span=self._make_header_span(meta, name),
-        )
+        parallel, names, word, lo, direction, hi, step, body = children
+        if word.type == "ASSIGN_PLAIN" and direction.type == "UPTO":
+            text = self._make_header_span(meta).text
+            exclusive, inclusive = (re.sub(r"\s*=\s*", " in ", text, count=1).rstrip(": "), "")
+            inclusive = f"{exclusive} + 1"
+            message = "`for i = a..b` may mean that b is left out or taken"
+            hint = f"write `{exclusive}:` without the last value, or `{inclusive}:` with it"
+            raise error(rules.UNEXPECTED, message, span=self._make_header_span(meta), hint=hint)
+        lo, hi = self._make_range(lo, direction, hi)
+        return self._make_loop(meta, parallel, names, lo, hi, step, body, direction.type == "DOWNTO")
 
-    def _make_header_span(self, meta: Meta, name: Token) -> Span:
-        """Return the header's line: a diagnostic about a loop points at it, not at the body. `name` has no effect."""
+    def _make_loop(
+        self, meta: Meta, parallel: Token | None, names: Any, lo: Any, hi: Any, step: Any, body: Any, down: bool = False
+    ) -> s.Loop:
+        name = self._read_loop_variable(names)
+        span = self._make_header_span(meta)
+        return s.Loop(name, lo, hi, step, down, parallel is not None, body, span=span)
+
+    def _read_loop_variable(self, names: tuple[s.Name, ...]) -> str:
+        first, *others = names
+        if others:
+            raise error(rules.UNEXPECTED, "a loop has one variable", span=first.span, hint="nest two loops")
+        return self._check_word(first.id, first.span)
+
+    def _make_range(self, lo: Any, direction: Token, hi: Any) -> tuple[Any, Any]:
+        """Return the ends of a range, whose upper end is left out unless it is a `downto`."""
+        if direction.type not in ("UPTO_INCLUDING", "TO"):
+            return lo, hi
+        return lo, self._add_one(hi)
+
+    def _add_one(self, expr: Any) -> Any:
+        """Return an expression plus 1; of `e - 1` it is e."""
+        one = s.Integer(1, span=expr.span)
+        match expr:
+            case s.Integer(value=value):
+                return s.Integer(value + 1, span=expr.span)
+            case s.Unary(op="-", operand=s.Integer(value=1)):
+                return s.Integer(0, span=expr.span)
+            case s.Binary(op="-", left=rest, right=s.Integer(value=1)):
+                return rest
+            case s.Binary(op="-", left=rest, right=s.Integer(value=value)) if value > 1:
+                return self._make_binary("-", rest, s.Integer(value - 1, span=expr.span), expr.span)
+            case _:
+                return self._make_binary("+", expr, one, expr.span)
+
+    def loop_over(self, meta: Meta, children: list[Any]) -> s.Loop | surface.LoopOver:
+        parallel, names, _, over, body = children
+        span = self._make_header_span(meta)
+        match over:
+            case tuple():
+                values = [item.value if isinstance(item, s.Integer) else None for item in over]
+                if values[0] is None or values != list(range(values[0], values[0] + len(values))):
+                    message = "only consecutive integers can stand in braces"
+                    raise error(rules.UNEXPECTED, message, span=span, hint="put the values into an array")
+                end = s.Integer(values[0] + len(values), span=over[-1].span)
+                return self._make_loop(meta, parallel, names, over[0], end, None, body)
+            case s.Call(function="range", arguments=(hi,)):
+                return self._make_loop(meta, parallel, names, s.Integer(0, span=hi.span), hi, None, body)
+            case s.Call(function="range", arguments=(lo, hi)):
+                return self._make_loop(meta, parallel, names, lo, hi, None, body)
+            case s.Call(function="range", arguments=(lo, hi, s.Unary(op="-", operand=step))):
+                by = None if isinstance(step, s.Integer) and step.value == 1 else step
+                return self._make_loop(meta, parallel, names, lo, self._add_one(hi), by, body, down=True)
+            case s.Call(function="range", arguments=(lo, hi, step)):
+                return self._make_loop(meta, parallel, names, lo, hi, step, body)
+            case _:
+                pass
+        return surface.LoopOver(self._read_loop_variable(names), over, parallel is not None, body, span=span)
+
+    def _make_header_span(self, meta: Meta) -> Span:
+        """Return the header's line: a diagnostic about a loop points at it, not at the body."""
         span = self._make_span(meta)
         line = self._source.lines[span.line - 1] if span.line <= len(self._source.lines) else ""
         return Span(self._source, span.line, span.column, span.line, max(len(line.rstrip()), span.column) + 1)
 
     def while_(self, meta: Meta, children: list[Any]) -> s.While:
-        condition, limit, body = children
-        return s.While(condition, limit, body, span=self._make_header_span(meta, Token("NAME", "")))
+        condition, limit, iterations, body = children
+        name = None if iterations is None else self._check_name(iterations)
+        return s.While(condition, limit, name, False, body, span=self._make_header_span(meta))
+
+    def repeat(self, meta: Meta, children: list[Any]) -> s.While:
+        iterations, body, until = children
+        name = None if iterations is None else self._check_name(iterations)
+        condition = s.Unary("not", until, span=until.span)
+        return s.While(condition, None, name, True, body, span=self._make_header_span(meta))
 
     def if_(self, meta: Meta, children: list[Any]) -> s.If:
         condition, body, *rest = children
-        head = self._make_header_span(meta, Token("NAME", ""))
+        head = self._make_header_span(meta)
         first = s.Branch(condition, body, span=head)
         return s.If((first, *(branch for branch in rest if branch is not None)), span=head)
 
     def elif_(self, meta: Meta, children: list[Any]) -> s.Branch:
-        return s.Branch(children[0], children[1], span=self._make_header_span(meta, Token("NAME", "")))
+        condition, body = children
+        return s.Branch(condition, body, span=self._make_header_span(meta))
 
     def else_(self, meta: Meta, children: list[Any]) -> s.Branch:
-        return s.Branch(None, children[0], span=self._make_header_span(meta, Token("NAME", "")))
+        return s.Branch(None, children[0], span=self._make_header_span(meta))
 
     # Items
+    def abbreviation(self, meta: Meta, children: list[Any]) -> surface.Abbreviation:
+        name, parameters, value = children
+        return surface.Abbreviation(self._check_name(name), parameters or (), value, span=self._make_span(meta))
+
+    def record_definition(self, meta: Meta, children: list[Any]) -> surface.RecordDefinition:
+        name, sizes, doc, *fields = children
+        return surface.RecordDefinition(
+            self._check_name(name),
+            sizes or (),
+            doc[1] if doc else None,
+            tuple(fields),
+            span=self._make_header_span(meta),
+        )
+
     def use(self, meta: Meta, children: list[Any]) -> s.Use:
         return s.Use(tuple(str(part) for part in children), span=self._make_span(meta))
 
@@ -293,7 +504,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             tuple(expr for exprs in parts["decreases"] for expr in exprs),
             tuple(body),
             self._make_span(name),
-            span=self._make_header_span(meta, name),
+            span=self._make_header_span(meta),
         )
 
     def setting_list(self, meta: Meta, children: list[Any]) -> Any:
@@ -301,7 +512,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     def __default__(self, data: Any, children: list[Any], meta: Meta) -> Any:
         """Build the node of any other rule: the rule names the class, and its children are the fields in order."""
-        kind = getattr(s, "".join(word.capitalize() for word in data.split("_")))
+        name = "".join(word.capitalize() for word in data.split("_"))
+        kind = getattr(s, name, None) or getattr(surface, name)
         parts = (
             child
             if not isinstance(child, Token)

@@ -1,13 +1,14 @@
-"""Canonical text of items and statements has one `LogicalLine` for each logical line of the source.
+"""Canonical text of items and statements has one `LogicalLine` for each header, clause and simple statement.
 
-A file's logical lines (physical lines joined inside brackets) and its tree's headers, contracts and simple statements
-correspond one to one and in order; that lets the printer put every comment back in its place.
+Each knows the line of the source that it comes from (physical lines in brackets are joined to one); that lets the
+printer put every comment back in its place. A block on the line of its header, and a declaration that the source leaves
+out, have the line of the header, or of the statement, that they belong to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from archline.expr.text import (
     format_bound,
@@ -17,6 +18,7 @@ from archline.expr.text import (
     format_settings,
     format_summand,
 )
+from archline.language import surface
 from archline.language import syntax as s
 from archline.records import record
 
@@ -37,38 +39,55 @@ class LogicalLine:
     """One logical line: its depth, its text, and its relation to the lines around it.
 
     Headers of algorithms and externs have `groups`; their text follows the last group. `opens` marks a block header,
-    `continues` an `elif` or `else`. A `key` is the kind of item that the line starts.
+    `continues` an `elif` or `else`. A `key` is the kind of item that the line starts. `line` is the number of its line
+    in the source, None for the next line of code.
     """
 
     level: int
     text: str
+    line: int | None
     groups: tuple[Bracketed, ...] = ()
     opens: bool = False
     continues: bool = False
     key: str | None = None
 
 
-def iterate_logical_lines(item: s.Item) -> Iterator[LogicalLine]:
+def iterate_logical_lines(item: s.Item | surface.SurfaceItem) -> Iterator[LogicalLine]:
     """Yield the logical lines of an item, in order."""
     match item:
         case s.Use(path=path):
-            yield LogicalLine(0, f"use {'.'.join(path)}", key="use")
+            yield LogicalLine(0, f"use {'.'.join(path)}", item.span.line, key="use")
         case s.Extern():
             yield _format_extern(item)
         case s.Claim():
-            yield LogicalLine(0, format_claim(item), key="claim")
+            yield LogicalLine(0, format_claim(item), item.span.line, key="claim")
+        case surface.Abbreviation(name=name, parameters=parameters, value=value):
+            arguments = f"({format_list(parameters)})" if parameters else ""
+            text = f"let {name}{arguments} = {format_expression(value)}"
+            yield LogicalLine(0, text, item.span.line, key="let")
+        case surface.RecordDefinition():
+            yield from _iterate_record_lines(item)
         case s.Algorithm():
             yield _format_header(item)
             if item.doc is not None:
-                yield LogicalLine(1, f'"{item.doc}"')
+                yield LogicalLine(1, f'"{item.doc}"', None)
             yield from _iterate_contract_lines(item)
             yield from _iterate_block_lines(item.body)
+
+
+def _iterate_record_lines(item: surface.RecordDefinition) -> Iterator[LogicalLine]:
+    sizes = f"[{format_list(item.sizes)}]" if item.sizes else ""
+    yield LogicalLine(0, f"type {item.name}{sizes}:", item.span.line, opens=True, key="algorithm")
+    if item.doc is not None:
+        yield LogicalLine(1, f'"{item.doc}"', None)
+    for part in item.fields:
+        yield LogicalLine(1, f"{part.name}: {format_type(part.type)}", part.span.line)
 
 
 def _format_extern(item: s.Extern) -> LogicalLine:
     result = f" -> {item.result}" if item.result is not None else ""
     group = _make_group(f"extern {item.name}(", item.parameters)
-    return LogicalLine(0, f"){result} costs {_format_amounts(item.costs)}", (group,), key="extern")
+    return LogicalLine(0, f"){result} costs {_format_amounts(item.costs)}", item.span.line, (group,), key="extern")
 
 
 def _format_header(item: s.Algorithm) -> LogicalLine:
@@ -77,7 +96,7 @@ def _format_header(item: s.Algorithm) -> LogicalLine:
     if item.grid:
         groups.append(_make_group(f"){result} on grid(", item.grid))
         result = ""
-    return LogicalLine(0, f"){result}:", tuple(groups), opens=True, key="algorithm")
+    return LogicalLine(0, f"){result}:", item.span.line, tuple(groups), opens=True, key="algorithm")
 
 
 def _make_group(opening: str, entries: Sequence[s.Parameter | s.Axis]) -> Bracketed:
@@ -110,8 +129,8 @@ def _iterate_contract_lines(item: s.Algorithm) -> Iterator[LogicalLine]:
         (_get_start(exprs[0]), f"decreases {format_list(exprs)}")
         for exprs in _split_clauses(item.decreases, "decreases")
     )
-    for _, text in sorted(lines):
-        yield LogicalLine(1, text)
+    for (line, _), text in sorted(lines):
+        yield LogicalLine(1, text, line)
 
 
 def _get_start(node: s.Node) -> tuple[int, int]:
@@ -168,16 +187,22 @@ def _format_amounts(amounts: Sequence[tuple[s.Expr, str]]) -> str:
 
 def _iterate_block_lines(body: Sequence[s.Stmt]) -> Iterator[LogicalLine]:
     # The stack is explicit: blocks may nest deeper than Python's recursion.
-    stack: list[tuple[s.Stmt | s.Branch, int, bool]] = [(statement, 1, False) for statement in reversed(body)]
+    stack: list[tuple[Any, int, bool]] = [(statement, 1, False) for statement in reversed(body)]
     while stack:
         node, level, later = stack.pop()
         if isinstance(node, s.If):
             arms = [(branch, level, position > 0) for position, branch in enumerate(node.branches)]
             stack.extend(reversed(arms))
             continue
-        inner = node.body if isinstance(node, s.Loop | s.While | s.Split | s.Branch) else ()
+        if isinstance(node, str):
+            yield LogicalLine(level, node, None)
+            continue
+        inner = () if isinstance(node, s.Simple) else node.body
         text = _format_branch(node, later) if isinstance(node, s.Branch) else _format_statement(node)
-        yield LogicalLine(level, text, opens=bool(inner), continues=later)
+        yield LogicalLine(level, text, node.span.line, opens=bool(inner), continues=later)
+        if isinstance(node, s.While) and node.tests_last:
+            until = node.condition.operand if isinstance(node.condition, s.Unary) else node.condition
+            stack.append((f"until {format_expression(until)}", level, False))
         stack.extend((statement, level + 1, False) for statement in reversed(inner))
 
 
@@ -187,8 +212,12 @@ def _format_branch(branch: s.Branch, later: bool) -> str:
     return f"{'elif' if later else 'if'} {format_expression(branch.condition)}:"
 
 
-def _format_statement(statement: s.Stmt) -> str:
+def _format_statement(statement: s.Stmt | surface.SurfaceStatement) -> str:
     match statement:
+        case surface.Multiple(targets=targets, values=values):
+            return f"{format_list(targets)} = {format_list(values)}"
+        case surface.LoopOver(variable=variable, over=over, parallel=parallel):
+            return f"{'parallel ' if parallel else ''}for {variable} in {format_expression(over)}:"
         case s.Let(name=name, value=value):
             return f"let {name} = {format_expression(value)}"
         case s.Local(name=name, type=type_, value=value, when=when):
@@ -212,10 +241,12 @@ def _format_statement(statement: s.Stmt) -> str:
             return _format_communication(statement)
         case s.Loop():
             return _format_loop(statement)
-        case s.While(condition=condition, limit=limit):
-            return f"while {format_expression(condition)} at most {format_expression(limit)} times:"
+        case s.While():
+            return _format_while(statement)
         case s.Split(axis=axis, parts=parts, group=group):
             return f"split {axis} by {format_expression(parts)} as {group}:"
+        case s.Exit(kind=kind):
+            return kind
         case s.Sync():
             return "sync"
         case s.Pass():
@@ -235,6 +266,14 @@ def _format_loop(loop: s.Loop) -> str:
     return f"{head} {format_bound(loop.lo)}{between}{format_bound(loop.hi)}{step}:"
 
 
+def _format_while(loop: s.While) -> str:
+    name = f" iterations {loop.iterations}" if loop.iterations is not None else ""
+    if loop.tests_last:
+        return f"repeat{name}:"
+    limit = f" at most {format_expression(loop.limit)} times" if loop.limit is not None else ""
+    return f"while {format_expression(loop.condition)}{limit}{name}:"
+
+
 def _format_communication(statement: s.Communicate) -> str:
     parts = [statement.operation]
     if statement.buffer is not None:
@@ -249,9 +288,11 @@ def _format_communication(statement: s.Communicate) -> str:
     return " ".join(parts)
 
 
-def format_type(type_: s.Type) -> str:
+def format_type(type_: s.Type | surface.RecordType) -> str:
     """Return a type's canonical text, without the layout if it is the default."""
     match type_:
+        case surface.RecordType(name=name, sizes=sizes):
+            return f"{name}[{format_list(sizes)}]" if sizes else name
         case s.SizeType():
             return "size"
         case s.IndexType():

@@ -33,7 +33,21 @@ def format_program(program: s.Program) -> str:
     """
     lines = list(_iterate_logical_line_ranges(program.source))
     printed = [unit for item in program.items for unit in iterate_logical_lines(item)]
-    return _LineWriter(program).run(list(zip(lines, printed, strict=True)))
+    return _LineWriter(program).run(list(_locate(lines, printed)))
+
+
+def _locate(
+    ranges: Sequence[_LogicalLineRange], printed: Sequence[LogicalLine]
+) -> Iterator[tuple[_LogicalLineRange, LogicalLine]]:
+    """Yield each printed line with the line of the source that it comes from."""
+    number = -1
+    for unit in printed:
+        if unit.line is None:
+            number += 1
+        else:
+            while number < 0 or ranges[number].last < unit.line:
+                number += 1
+        yield ranges[number], unit
 
 
 def _iterate_logical_line_ranges(source: Source) -> Iterator[_LogicalLineRange]:

@@ -243,6 +243,13 @@ class Return(Simple):
 
 
 @tree
+class Exit(Simple):
+    """`break`, `continue`, or `return` without a value: leaves the loop, its iteration, or the algorithm."""
+
+    kind: str
+
+
+@tree
 class Assume(Simple):
     """`assume facts`: checked by the executor, used by the analysis, reported as declared."""
 
@@ -281,10 +288,16 @@ class Loop(Statement):
 
 @tree
 class While(Statement):
-    """The loop `while condition at most limit times:`."""
+    """The loop `while condition at most limit times:`, or `while condition iterations name:`.
+
+    With `iterations`, that name is a size: the number of iterations in one call of the analysed algorithm. With
+    `tests_last`, the loop is `repeat ... until not condition`, whose test follows each iteration.
+    """
 
     condition: Expr
-    limit: Expr
+    limit: Expr | None
+    iterations: str | None
+    tests_last: bool
     body: tuple[Stmt, ...]
 
     iterates: ClassVar[bool] = True
@@ -366,7 +379,9 @@ class Split(Statement):
     body: tuple[Stmt, ...]
 
 
-SimpleStmt: TypeAlias = Let | Local | Assign | Invoke | Sync | Pass | Return | Assume | Costs | Transfer | Communicate
+SimpleStmt: TypeAlias = (
+    Let | Local | Assign | Invoke | Sync | Pass | Return | Exit | Assume | Costs | Transfer | Communicate
+)
 Stmt: TypeAlias = SimpleStmt | Loop | While | If | Split
 
 
@@ -480,7 +495,7 @@ def list_evaluated(statement: Stmt) -> tuple[Expr, ...]:
         case Loop(lo=lo, hi=hi, step=step):
             return (lo, hi) if step is None else (lo, hi, step)
         case While(condition=condition, limit=limit):
-            return condition, limit
+            return (condition,) if limit is None else (condition, limit)
         case If(branches=branches):
             return tuple(branch.condition for branch in branches if branch.condition is not None)
         case Split(parts=parts):

@@ -19,7 +19,7 @@ class IndexType(Node):
 
 @tree
 class ScalarType(Node):
-    """`real` or `int`."""
+    """`real`, `int`, `bool` or `char`; the last two hold integers of 8 bits."""
 
     element: str
 

@@ -347,6 +347,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
         return block
 
     def while_loop(self, loop: s.While, block: RunBlock) -> None:
+        assert loop.limit is not None
         number = 0
         while True:
             self.evaluate(loop.condition, block)

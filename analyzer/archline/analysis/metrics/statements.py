@@ -430,6 +430,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return repeat_tally(once, trips), children
 
     def while_loop(self, loop: s.While, scope: Scope) -> Outcome:
+        assert loop.limit is not None
         test = self._test_cost(loop.condition, scope)
         body, children = self.block(loop.body, scope)
         try:

@@ -176,6 +176,7 @@ def _share_registers(fn: AlgorithmWriter, body: tuple[s.Stmt, ...]) -> None:
 
 def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> None:
     """Write a `while` loop. Its bound is evaluated once, on entry, at no cost; every test is counted."""
+    assert node.limit is not None
     with fn.uncounted():
         value, _ = write_quantity(fn, node.limit)
         limit = fn.assign_name(value.text, "m")
@@ -257,7 +258,7 @@ def write_statement(fn: AlgorithmWriter, node: s.Stmt, allocations: list[Allocat
             write_transfer(fn, node)
         case s.Split():
             write_split(fn, node, write_block)
-        case s.Pass() | s.Return():
+        case s.Pass() | s.Return() | s.Exit():
             pass
     fn.flush()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 
 from archline.expr.tree import Span
@@ -21,6 +22,7 @@ from archline.language.checking.signatures import define_parameters, list_type_e
 from archline.language.checking.statements import check_body
 from archline.language.checking.zero_sizes import derive_zero_facts, iterate_shortfalls
 from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.elaboration import elaborate
 from archline.language.model import Kind, Module, Signature
 from archline.language.substitution import build_processor_count
 from archline.language.syntax_rules import NO_ALGORITHM
@@ -37,6 +39,8 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     MAX_FINDINGS. For sizes that recursive calls bring down to 0, facts `n >= 0` are added to the `where`.
     """
     resolve = cache(resolve)
+    program, mistakes = elaborate(program, _collect_used_algorithms(program, resolve))
+    syntax = (*syntax, *mistakes)
     module, facts = _check_as_written(program, resolve, syntax)
     while reached := derive_zero_facts(facts.sites, module.signatures):
         items = (
@@ -105,6 +109,16 @@ def _check_as_written(
         facts.shortfalls,
     )
     return module, facts
+
+
+def _collect_used_algorithms(program: s.Program, resolve: Resolve) -> dict[str, s.Algorithm]:
+    """Return the algorithms of the files that a program uses; a file with mistakes, reported later, has none."""
+    algorithms: dict[str, s.Algorithm] = {}
+    for item in program.items:
+        if isinstance(item, s.Use):
+            with suppress(ArchlineError):
+                algorithms.update(resolve(item).algorithms)
+    return algorithms
 
 
 def _get_position_key(program: s.Program, diagnostic: Diagnostic) -> tuple[bool, int, int]:

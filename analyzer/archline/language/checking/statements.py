@@ -73,7 +73,10 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
             _check_loop(body, statement)
         case s.While():
             check_condition(body, statement.condition)
-            check_static(body, statement.limit, "the bound after `at most`")
+            if statement.limit is None:
+                body.report(call_rules.BAD_FACT, "a `while` without a bound is not supported", statement.span)
+            else:
+                check_static(body, statement.limit, "the bound after `at most`")
             with body.block():
                 check_block(body, statement.body)
         case s.If():
@@ -89,6 +92,8 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
             check_split(body, statement)
             with body.block(), define_split_group(body, statement):
                 check_block(body, statement.body)
+        case s.Exit():
+            body.report(call_rules.RETURN, f"`{statement.kind}` is not supported", statement.span)
         case s.Sync() | s.Pass():
             pass
 

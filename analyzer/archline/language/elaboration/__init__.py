@@ -1,0 +1,8 @@
+"""Programs as people write them become programs of the core language, which is all that later stages know.
+
+`elaborate` takes the program of the parser and returns one without the nodes of `surface.py`: names have declarations,
+abbreviations stand for their values. The checker, the executor and all analyses read its result; `archline fmt` prints
+what its first half, `declare_names`, returns.
+"""
+
+from archline.language.elaboration.programs import elaborate as elaborate

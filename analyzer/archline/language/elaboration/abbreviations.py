@@ -49,7 +49,8 @@ def _expand(value: Any, known: dict[str, surface.Abbreviation]) -> Any:
                     parameter.id: _expand(argument, known)
                     for parameter, argument in zip(parameters, arguments, strict=True)
                 }
-                return _substitute(known[name].value, values)
+                expanded: Node = _substitute(known[name].value, values)
+                return expanded
             case _:
                 return None
 
@@ -62,7 +63,8 @@ def _substitute(value: Any, values: dict[str, Any]) -> Any:
     def change(node: Node) -> Node | None:
         match node:
             case s.Name(id=name) if name in values:
-                return values[name]  # type: ignore[no-any-return]
+                value: Node = values[name]
+                return value
             case s.Element(array=array) if isinstance(values.get(array), s.Name):
                 inner = rewrite_fields(node, change)
                 return s.Element(values[array].id, inner.subscripts, span=node.span)

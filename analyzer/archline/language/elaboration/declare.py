@@ -82,8 +82,8 @@ class _Declarer:
     def _place_names(self, block: Block, visible: frozenset[str]) -> None:
         """Choose the block of each undeclared name; `visible` are the names that are declared around a block."""
         own = frozenset(name for statement in block for name in _list_declarations(statement))
-        for name in dict.fromkeys(_iterate_written_names(block, self._environment)):
-            if name not in visible and name not in own and not _splits_by_blocks(block, name):
+        for name in dict.fromkeys(_iterate_free_names(block, self._environment)):
+            if name not in visible and not _splits_by_blocks(block, name):
                 self._declared.setdefault(id(block), {})[name] = _Undeclared(name)
         visible |= own | self._declared.get(id(block), {}).keys()
         for statement in block:
@@ -198,6 +198,18 @@ def _list_bound_names(statement: Node) -> frozenset[str]:
             return frozenset((name,))
         case _:
             return frozenset()
+
+
+def _iterate_free_names(block: Block, environment: Environment) -> Iterator[str]:
+    """Yield the names that a block, or one inside, sets and does not declare."""
+    own = frozenset(name for statement in block for name in _list_declarations(statement))
+    for statement in block:
+        inner = list_surface_blocks(statement)
+        hidden = own | _list_bound_names(statement)
+        names = _iterate_written_names((statement,), environment) if not inner else ()
+        yield from (name for name in names if name not in own)
+        for part in inner:
+            yield from (name for name in _iterate_free_names(part, environment) if name not in hidden)
 
 
 def _iterate_written_names(block: Block, environment: Environment, elements: bool = False) -> Iterator[str]:

@@ -61,7 +61,7 @@ class _Declarer:
         self._declared: dict[int, dict[str, _Undeclared]] = {}
         """The undeclared names of each block, by the identity of the block."""
         self._names: set[str] = set()
-        self._writes = Counter(_iterate_written_names(algorithm.body, environment, elements=True))
+        self._writes = Counter(iterate_written_names(algorithm.body, environment, elements=True))
 
     def run(self) -> Block:
         """Return the body with its declarations."""
@@ -206,13 +206,13 @@ def _iterate_free_names(block: Block, environment: Environment) -> Iterator[str]
     for statement in block:
         inner = list_surface_blocks(statement)
         hidden = own | _list_bound_names(statement)
-        names = _iterate_written_names((statement,), environment) if not inner else ()
+        names = iterate_written_names((statement,), environment) if not inner else ()
         yield from (name for name in names if name not in own)
         for part in inner:
             yield from (name for name in _iterate_free_names(part, environment) if name not in hidden)
 
 
-def _iterate_written_names(block: Block, environment: Environment, elements: bool = False) -> Iterator[str]:
+def iterate_written_names(block: Block, environment: Environment, elements: bool = False) -> Iterator[str]:
     """Yield the names that statements set; with `elements`, also the arrays that they write to."""
     for statement in s.nodes(block):
         if not isinstance(statement, s.Simple):

@@ -11,6 +11,7 @@ from archline.language.diagnostics import Diagnostic
 from archline.language.elaboration.abbreviations import expand_abbreviations
 from archline.language.elaboration.declare import declare_names
 from archline.language.elaboration.environment import Environment
+from archline.language.elaboration.headers import read_sizes
 from archline.language.elaboration.results import ResultTypes
 from archline.language.elaboration.statements import simplify_statements
 from archline.language.syntax_rules import UNEXPECTED
@@ -64,5 +65,5 @@ def _read_program(program: s.Program, visible: Mapping[str, s.Algorithm]) -> tup
 def _declare_item(item: Any, environment: Environment, results: ResultTypes) -> Any:
     if not isinstance(item, s.Algorithm):
         return item
-    declared, _ = declare_names(item, environment)
+    declared, _ = declare_names(read_sizes(item, environment), environment)
     return declared if item.result is not None else replace(declared, result=results.name_result(item.name))

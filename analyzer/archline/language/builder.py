@@ -177,13 +177,14 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def call(self, meta: Meta, children: list[Any]) -> s.Call:
         name: Any
         name, parts = children
-        if isinstance(name, s.Name):
+        as_method = isinstance(name, s.Name)
+        if as_method:
             owner, _, method = name.id.rpartition(".")
             parts = (s.Name(owner, span=name.span), *(parts or ()))
             name = method
         sizes = tuple((part[0], part[1]) for part in parts or () if isinstance(part, tuple))
         arguments = tuple(part for part in parts or () if not isinstance(part, tuple))
-        node = s.Call(str(name), arguments, sizes, span=self._make_span(meta))
+        node = s.Call(str(name), arguments, sizes, as_method, span=self._make_span(meta))
         self.sized = node.span if sizes else self.sized
         return self._check_depth(node, *arguments, *(value for _, value in sizes))  # type: ignore[no-any-return]
 

@@ -16,7 +16,7 @@ from archline.language.elaboration.declare import declare_names
 from archline.language.elaboration.environment import Environment
 from archline.language.elaboration.headers import read_sizes
 from archline.language.elaboration.records import (
-    diagnose_unknown_types,
+    diagnose_types,
     find_operation_type,
     list_record_types,
     name_operation,
@@ -65,7 +65,7 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
     names = _read_program(program, load)
     program = _declare_items(program, names)
     expanded, abbreviations = expand_abbreviations(program.items, names.visible_abbreviations)
-    mistakes = list(diagnose_unknown_types(expanded, names.environment.records))
+    mistakes = list(diagnose_types(expanded, names.environment.records))
     items: list[s.Item] = []
     for item in expanded:
         if isinstance(item, surface.RecordDefinition):

@@ -43,8 +43,19 @@ def list_record_types(items: Iterable[Any]) -> list[surface.RecordType]:
     return [node for item in items for node in s.nodes(item) if isinstance(node, surface.RecordType)]
 
 
-def diagnose_unknown_types(items: Iterable[Any], records: Mapping[str, Any]) -> Iterator[Diagnostic]:
-    """Yield a finding for each type that is none."""
+def diagnose_types(items: Iterable[Any], records: Mapping[str, surface.RecordDefinition]) -> Iterator[Diagnostic]:
+    """Yield a finding for each type that is none, and for each new record without its sizes."""
+    items = tuple(items)
+    for algorithm in s.find_nodes(items, s.Algorithm):
+        for local in s.find_nodes(algorithm.body, s.Local):
+            made: Any = local.type
+            if isinstance(made, surface.RecordType) and len(made.sizes) < len(_list_sizes(made, records)):
+                near = next((name for name in read_header(algorithm, records) if "." not in name), "n")
+                sizes = ", ".join(size.id for size in _list_sizes(made, records))
+                hint = f"write `{local.name} = {made.name}({near})`" if sizes == "cap" else None
+                yield Diagnostic(
+                    name_rules.UNBOUND_SIZE, f"`{made.name}` needs its sizes: {sizes}", local.span, hint=hint
+                )
     for type_ in list_record_types(items):
         if type_.name not in records:
             near = _FOREIGN_TYPES.get(type_.name)
@@ -54,6 +65,10 @@ def diagnose_unknown_types(items: Iterable[Any], records: Mapping[str, Any]) -> 
                 else suggest_closest(type_.name, ["real", "int", "bool", "char", "size", "index", *records])
             )
             yield Diagnostic(name_rules.UNKNOWN_NAME, f"unknown type `{type_.name}`", type_.span, hint=hint)
+
+
+def _list_sizes(type_: surface.RecordType, records: Mapping[str, surface.RecordDefinition]) -> tuple[s.Name, ...]:
+    return records[type_.name].sizes if type_.name in records else ()
 
 
 def spread_records(algorithm: s.Algorithm, environment: Environment, own: Iterable[str]) -> s.Algorithm:

@@ -7,70 +7,39 @@ else: ...`. Code behind the remaining exits is put under the condition `Reached`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from archline.language import syntax as s
 from archline.language.call_rules import RETURN
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
-from archline.language.elaboration.environment import Environment, NameType, join_types, read_header
+from archline.language.elaboration.environment import Environment
 from archline.language.elaboration.rewriting import make_name_maker, rewrite_tree
 from archline.records import replace
 
 Block = tuple[s.Stmt, ...]
 
 
-def infer_result(algorithm: s.Algorithm, environment: Environment) -> str | None:
-    """Return the type of what an algorithm returns, `real` or `int`; None if it returns nothing.
-
-    Its header may say it. `environment` has the algorithms in scope; results that are not known yet are left out.
-    """
-    if algorithm.result is not None:
-        return algorithm.result
-    inner = environment.with_names(read_header(algorithm))
-    returned = list(_iterate_returned_types(algorithm.body, inner))
-    if not returned:
-        return None
-    joined = join_types(returned)
-    return "real" if joined is None or joined.element == "real" else "int"
-
-
-def _iterate_returned_types(body: Block, environment: Environment) -> Iterator[NameType | None]:
-    for statement in body:
-        if isinstance(statement, s.Return):
-            yield environment.infer(statement.value)
-        else:
-            inner = environment.inside(statement)
-            for block in s.list_blocks(statement):
-                yield from _iterate_returned_types(block, inner)
-        environment = environment.after(statement)
-
-
-def place_exits(
-    algorithm: s.Algorithm, environment: Environment
-) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
+def place_exits(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
     """Return an algorithm whose only `return` is its last statement, and whose exits end their blocks.
 
     The result has no exit if none was written but that `return`. The algorithm stays as it is if it has mistakes.
     """
-    result = infer_result(algorithm, environment)
-    typed = algorithm if result == algorithm.result else replace(algorithm, result=result)
     returns = list(s.find_nodes(algorithm.body, s.Return))
     early = [node for node in returns if node is not algorithm.body[-1]]
     if not early and not any(s.find_nodes(algorithm.body, s.Exit)):
-        return typed, ()
+        return algorithm, ()
     try:
         _check_exits(algorithm.body, (), returns)
         body = _tidy(_store_results(algorithm.body, (name := make_name_maker(algorithm)("result"))), {"return"})
         body = _mark_unsure_code(body)
         _check_communication(body, environment)
     except ArchlineError as problem:
-        return typed, problem.diagnostics
-    if result is not None and returns:
+        return algorithm, problem.diagnostics
+    if algorithm.result is not None and returns:
         span = returns[-1].span
-        register = s.Local(name, s.ScalarType(result, span=span), None, None, span=span)
+        register = s.Local(name, s.ScalarType(algorithm.result, span=span), None, None, span=span)
         body = (register, *body, s.Return(s.Name(name, span=span), span=span))
-    return replace(typed, body=body or (s.Pass(span=algorithm.body[-1].span),)), ()
+    return replace(algorithm, body=body or (s.Pass(span=algorithm.body[-1].span),)), ()
 
 
 # Mistakes
@@ -89,20 +58,20 @@ def _check_exits(body: Block, loops: tuple[s.Loop | s.While, ...], returns: list
 def _check_block(body: Block, loops: tuple[s.Stmt, ...], returns: list[s.Return]) -> None:
     for statement, following in zip(body, (*body[1:], None), strict=True):
         match statement:
-            case s.Exit(kind="break" | "continue" as kind) if not loops:
-                _fail(f"`{kind}` is outside of any loop", statement)
+            case s.Exit(kind="break" | "continue") if not loops:
+                _fail(f"`{statement.kind}` is outside of any loop", statement)
             case s.Exit(kind="return") if returns:
                 message = f"line {returns[0].span.line} returns a value, and this `return` has none"
                 _fail(message, statement, "write the value behind it")
             case s.Exit() | s.Return():
-                kind = "return" if isinstance(statement, s.Return) else statement.kind
-                left = {"break": loops[-1:], "continue": ()}.get(kind, loops)
+                word = "return" if isinstance(statement, s.Return) else statement.kind
+                left = {"break": loops[-1:], "continue": ()}.get(word, loops)
                 parallel = next((loop for loop in left if isinstance(loop, s.Loop) and loop.parallel), None)
                 if parallel is not None:
-                    message = f"`{kind}` cannot leave the `parallel for` of line {parallel.span.line}"
+                    message = f"`{word}` cannot leave the `parallel for` of line {parallel.span.line}"
                     _fail(message, statement, "its iterations run side by side: write `for`, or let them all run")
                 if any(isinstance(around, s.Split) for around in loops):
-                    _fail(f"`{kind}` cannot stand inside a `split`", statement)
+                    _fail(f"`{word}` cannot stand inside a `split`", statement)
             case _:
                 inside = isinstance(statement, s.Loop | s.While | s.Split)
                 for block in s.list_blocks(statement):
@@ -165,13 +134,13 @@ def _store_results(body: Block, name: str) -> Block:
 
 
 def _tidy(block: Block, ends: set[str]) -> Block:
-    """Return a block without the exits whose kind is in `ends`, as they lead to the end of the block, where possible."""
+    """Return a block without the exits of the kinds `ends`, which lead to the end of the block, where possible."""
     for number, statement in enumerate(block):
         before, rest = block[:number], block[number + 1 :]
         match statement:
             case s.Exit(kind=kind) if kind in ends:
                 return before
-            case s.If(branches=branches) if s.find_exits(statement):
+            case s.If(branches=branches) if any(s.find_nodes(statement, s.Exit)):
                 return (*before, *_tidy_branches(statement, branches, rest, ends))
             case s.Loop() | s.While() if any(s.find_nodes(statement.body, s.Exit)):
                 tidied = replace(statement, body=_fill(_tidy(statement.body, {"continue"}), statement))

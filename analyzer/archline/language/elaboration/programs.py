@@ -11,6 +11,7 @@ from archline.language.diagnostics import Diagnostic
 from archline.language.elaboration.abbreviations import expand_abbreviations
 from archline.language.elaboration.declare import declare_names
 from archline.language.elaboration.environment import Environment
+from archline.language.elaboration.exits import place_exits
 from archline.language.elaboration.results import ResultTypes
 from archline.language.elaboration.statements import simplify_statements
 from archline.language.syntax_rules import UNEXPECTED
@@ -37,7 +38,10 @@ def elaborate(program: s.Program, visible: Mapping[str, s.Algorithm]) -> tuple[s
     items: list[s.Item] = []
     diagnostics: list[Diagnostic] = []
     for item in program.items:
-        core = simplify_statements(item, environment) if isinstance(item, s.Algorithm) else item
+        core: s.Item = item
+        if isinstance(item, s.Algorithm):
+            core, mistakes = place_exits(simplify_statements(item, environment), environment)
+            diagnostics += mistakes
         left = next((node for node in s.nodes(core) if isinstance(node, _SURFACE)), None)
         if left is None:
             items.append(core)

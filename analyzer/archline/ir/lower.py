@@ -245,6 +245,8 @@ class Lowering:
         scope = context.scope
         lo, hi, trips, value, inside, certain = self._find_counter_range(replace(loop, variable=name), scope)
         inner = replace(scope.with_facts(inside), values={**scope.values, loop.variable: value})
+        # Which iterations a loop has that an exit may end is not known.
+        certain = certain and not s.may_be_left(loop)
         body = tuple(self.block(loop.body, context.inside(inner, loop, name, certain)))
         try:
             self.made[:] = [_maximize_extents(array, name, lo, hi, scope.facts) for array in self.made]

@@ -304,6 +304,17 @@ class While(Statement):
 
 
 @tree
+class Reached(Name):
+    """The free condition of the code behind a statement that may leave the block: that it did not.
+
+    It is a name that no program can write, for a value that nobody knows and nobody evaluates: elaboration puts the
+    code behind such a statement under this condition, and control does not come to it if the condition is false.
+    """
+
+    id: str = "not left"
+
+
+@tree
 class Branch(Node):
     """One arm of an `if`: condition (None for `else`) and body."""
 
@@ -500,6 +511,28 @@ def list_evaluated(statement: Stmt) -> tuple[Expr, ...]:
             return tuple(branch.condition for branch in branches if branch.condition is not None)
         case Split(parts=parts):
             return (parts,)
+
+
+_ENDED_BY = {"break", "continue"}
+
+
+@lru_cache(maxsize=8192)
+def find_exits(statement: Stmt) -> frozenset[str]:
+    """Return the kinds of the exits in a statement that leave it: `break`, `continue` and `return`."""
+    if isinstance(statement, Exit):
+        return frozenset((statement.kind,))
+    inside = frozenset[str]().union(*(list_exits(block) for block in list_blocks(statement)))
+    return inside - _ENDED_BY if statement.iterates else inside
+
+
+def list_exits(block: tuple[Stmt, ...]) -> frozenset[str]:
+    """Return the kinds of the exits in a block that leave it."""
+    return frozenset[str]().union(*map(find_exits, block))
+
+
+def may_be_left(loop: Loop | While) -> bool:
+    """Test whether a loop may end before its last iteration, by `break` or `return`."""
+    return not list_exits(loop.body) <= {"continue"}
 
 
 @lru_cache(maxsize=2048)

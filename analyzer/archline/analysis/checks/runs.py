@@ -352,6 +352,8 @@ class FollowedRuns(StatementFollower[RunBlock]):
         while True:
             self.evaluate(loop.condition, block)
             goes_on = self._condition_value(loop.condition, block)
+            if goes_on and s.may_be_left(loop):
+                goes_on = None
             if goes_on is None:
                 self.handle_uncertain_blocks((loop.body,), block)
             if not goes_on:
@@ -366,7 +368,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
             self.follow_block(loop.body, block)
 
     def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: RunBlock) -> Iterable[RunBlock]:
-        if lo is None or hi is None or step is None:
+        if lo is None or hi is None or step is None or s.may_be_left(loop):
             block.define(loop.variable, None)
             self.handle_uncertain_blocks((loop.body,), block)
             return

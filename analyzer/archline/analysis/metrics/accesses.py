@@ -299,7 +299,7 @@ class StreamedWordModel(WordModel):
 
     def _continues_walk(self, inner: s.Stmt, loop: s.Loop) -> TypeGuard[s.Loop]:
         """Test whether an inner loop runs over the next segment of an offsets array in each outer iteration."""
-        if not isinstance(inner, s.Loop) or not _is_innermost(inner) or inner.down or loop.down:
+        if not isinstance(inner, s.Loop) or not _is_innermost(inner) or inner.down or loop.down or s.may_be_left(inner):
             return False
         match inner.lo, inner.hi:
             case (

@@ -27,10 +27,28 @@ from archline.analysis.metrics.operations import (
     total_evaluation_cost,
     update_cost,
 )
-from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, choose_tally, repeat_tally, unknown_cost
+from archline.analysis.metrics.tally import (
+    FREE,
+    DerivationStep,
+    Tally,
+    choose_tally,
+    either_tally,
+    leave_early,
+    repeat_tally,
+    unknown_cost,
+)
 from archline.expr.tree import Span
 from archline.ir import max_plus
-from archline.ir.amounts import ZERO_AMOUNT, Amount, KnownAmount, map_bounds, scale_amount, widen_to_zero
+from archline.ir.amounts import (
+    ZERO_AMOUNT,
+    Amount,
+    KnownAmount,
+    UnknownAmount,
+    exact_amount,
+    map_bounds,
+    scale_amount,
+    widen_to_zero,
+)
 from archline.ir.conditions import assume_facts, bound_indicator, is_summable, negate_condition, scope_after
 from archline.ir.declarations import declared_scope
 from archline.ir.max_plus import MaxPlusMap
@@ -286,6 +304,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
         try:
             total, children = self._derive_loop(loop, scope)
             rule = f"sum over {loop.variable} of (1 + body)"
+            if s.may_be_left(loop):
+                rule = f"from the first iteration to the {rule}, as an exit may end it"
         except NotStaticError as problem:
             total, children = self._derive_data_loop(loop, problem, scope)
             rule = f"data-dependent number of iterations over {loop.variable} of (1 + body)"
@@ -334,6 +354,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
             return tally.map(iterations.sum, lambda path: compose_iterations(path, iterations))
 
         total = sum_over_iterations(once)
+        if s.may_be_left(loop):
+            return leave_early(total, self._bound_first_iteration(once, loop, iterations, scope)), children
         if total.known and not total.exact and all(path.serial for path in body.paths.values()):
             # Summed apart, the tests stay exact even if the body has only bounds.
             total = sum_over_iterations(test).then(sum_over_iterations(body), scope.facts)
@@ -343,6 +365,16 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 if swapped is not None and swapped.length < total.length:
                     total = swapped
         return total, children
+
+    def _bound_first_iteration(self, once: Tally, loop: s.Loop, iterations: IterationRange, scope: Scope) -> Tally:
+        """Return the cost of the first iteration, given that of one; free where the loop may have none."""
+        facts, first = scope.facts, {iterations.variable: iterations.lo}
+        if iterations.value.substitute(first) != facts.simplify(static_value(loop.lo, scope)):
+            return FREE
+        nonempty = facts.simplify(facts.positive_part(iterations.trips) - facts.positive_part(iterations.trips - 1))
+        return once.map_amounts(
+            lambda amount: map_bounds(amount, lambda value: facts.positive_part(value.substitute(first)) * nonempty)
+        )
 
     def _interchanged_cost(self, loop: s.Loop, scope: Scope) -> Tally | None:
         """Return the exact cost of a perfect nest after its outer loop is interchanged with independent inner loops.
@@ -364,6 +396,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         if (
             not 0 < len(passed) <= MAX_INTERCHANGED_LOOPS
             or loop.span in self._sunk
+            or any(map(s.may_be_left, passed))
             or not any(loop.variable in s.names((inner.lo, inner.hi)) for inner in s.find_nodes(body, s.Loop))
             or any(self.model.iteration(outer).names for outer in (loop, *passed))
         ):
@@ -427,7 +460,13 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 lambda amount: scale_amount(amount, trips), lambda path: max_plus.serial_map(widen_to_zero(path.finish))
             )
             return side_by_side.then(self.model.fork(bound_fork_depth(trips)), scope.facts), children
-        return repeat_tally(once, trips), children
+        total = repeat_tally(once, trips)
+        if s.may_be_left(loop):
+            some = exact_amount(ZERO) if isinstance(trips, UnknownAmount) else exact_amount(
+                scope.facts.minimum(trips.lower, ONE)
+            )  # fmt: skip
+            return leave_early(total, repeat_tally(once, some)), children
+        return total, children
 
     def while_loop(self, loop: s.While, scope: Scope) -> Outcome:
         assert loop.limit is not None
@@ -452,6 +491,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
             tally, children = self.block(first.body, scope)
             return tally, "else", children
         facts = scope.facts
+        if isinstance(first.condition, s.Reached):
+            tally, children = self.block(first.body, scope)
+            return either_tally(tally, FREE, facts), "none or all, as an exit before it may be taken", children
         test = self._test_cost(first.condition, scope)
         indicator = self._indicator_bounds(first.condition, scope)
         if not (indicator.lower.is_constant and indicator.upper.is_constant):

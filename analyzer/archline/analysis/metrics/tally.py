@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import ZERO, Poly
 from archline.expr.tree import Span
 from archline.ir import max_plus
 from archline.ir.amounts import (
@@ -21,6 +21,7 @@ from archline.ir.amounts import (
     intersect_amounts,
     map_bounds,
     scale_amount,
+    widen_to_zero,
 )
 from archline.ir.max_plus import IDENTITY_MAP, MaxPlusMap
 from archline.records import field, record, replace
@@ -171,6 +172,27 @@ def either_tally(first: Tally, second: Tally, facts: Facts) -> Tally:
 def repeat_tally(body: Tally, count: Amount) -> Tally:
     """Return the cost of a serial body that is executed a number of times."""
     return body.map(lambda amount: scale_amount(amount, count), lambda path: max_plus.repeat_map(path, count))
+
+
+def leave_early(whole: Tally, first: Tally) -> Tally:
+    """Bound the cost of a loop that an exit may end: from below by that of its first iteration.
+
+    `whole` is the cost of all iterations. A `sync` in them may not be reached.
+    """
+
+    def bound_amount(amount: Amount, least: Amount) -> Amount:
+        if isinstance(amount, UnknownAmount):
+            return amount
+        return KnownAmount(ZERO if isinstance(least, UnknownAmount) else least.lower, amount.upper)
+
+    def bound_path(path: MaxPlusMap, least: MaxPlusMap) -> MaxPlusMap:
+        if path.serial:
+            return max_plus.serial_map(bound_amount(path.finish, least.finish))
+        joined = None if path.joined is None else widen_to_zero(path.joined)
+        late, kept = widen_to_zero(path.finish), widen_to_zero(path.kept)
+        return MaxPlusMap(widen_to_zero(path.advance), late, joined, kept, certain=joined is None)
+
+    return whole._combine(first, bound_amount, bound_path)
 
 
 @record

@@ -139,6 +139,8 @@ def _infer_type(body: BodyContext, expr: s.Expr) -> ExprType | None:
             return Kind.STATIC
         case s.Real():
             return Kind.REAL
+        case s.Reached():
+            return Kind.BOOL
         case s.Name(id="pi"):
             return Kind.REAL
         case s.Name():

@@ -38,7 +38,7 @@ from archline.language.model import ExprType, Kind, ViewType
 from archline.language.syntax_rules import TOO_DEEP
 from archline.records import replace
 
-_RETURN_HINT = "set a register on the way, `local r: real = 0`, and end with `return r`"
+_RETURN_HINT = "end every path with `return` and a value"
 
 
 def check_block(body: BodyContext, statements: tuple[s.Stmt, ...]) -> None:
@@ -58,10 +58,6 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
             _check_assign(body, statement)
         case s.Invoke():
             check_invocation(body, statement)
-        case s.Return():
-            message = "`return` is the last statement of an algorithm with a result, and stands nowhere else"
-            body.report(call_rules.RETURN, message, statement.span, _RETURN_HINT)
-            check_scalar(body, statement.value)
         case s.Assume(facts=facts):
             for fact in facts:
                 _check_assumption(body, fact)
@@ -92,22 +88,24 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
             check_split(body, statement)
             with body.block(), define_split_group(body, statement):
                 check_block(body, statement.body)
-        case s.Exit():
-            body.report(call_rules.RETURN, f"`{statement.kind}` is not supported", statement.span)
-        case s.Sync() | s.Pass():
+        case s.Return() | s.Exit() | s.Sync() | s.Pass():
             pass
 
 
 def check_body(body: BodyContext) -> None:
     """Check an algorithm's body: its statements, and the `return` at its end."""
     *rest, last = body.algorithm.body
+    result, first = body.algorithm.result, next(s.find_nodes(body.algorithm.body, s.Return), None)
     check_block(body, tuple(rest))
-    result = body.algorithm.result
     if not isinstance(last, s.Return):
         check_statement_tree(body, last)
-        if result is not None:
-            message = f"`{body.algorithm.name}` has a result of type {result}, but does not end with `return`"
-            body.report(call_rules.RETURN, message, body.algorithm.name_span, _RETURN_HINT)
+    if result is not None and first is None:
+        message = f"`{body.algorithm.name}` has a result of type {result}, but does not end with `return`"
+        body.report(call_rules.RETURN, message, body.algorithm.name_span, _RETURN_HINT)
+    if not isinstance(last, s.Return):
+        # Elaboration has reported another place of a `return`, unless it knows no type for it.
+        if result is None and first is not None:
+            body.report(call_rules.RETURN, f"the result of `{body.algorithm.name}` is no number", first.span)
         return
     kind = check_scalar(body, last.value)
     if result is None:

@@ -14,6 +14,7 @@ from archline.language.diagnostics import Diagnostic
 from archline.language.elaboration.abbreviations import expand_abbreviations
 from archline.language.elaboration.declare import declare_names
 from archline.language.elaboration.environment import Environment
+from archline.language.elaboration.exits import place_exits
 from archline.language.elaboration.headers import read_sizes
 from archline.language.elaboration.records import (
     diagnose_types,
@@ -70,7 +71,10 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
     for item in expanded:
         if isinstance(item, surface.RecordDefinition):
             continue
-        core = _elaborate_algorithm(item, names) if isinstance(item, s.Algorithm) else item
+        core: s.Item = item
+        if isinstance(item, s.Algorithm):
+            core, found = _elaborate_algorithm(item, names)
+            mistakes += found
         left = next((node for node in s.nodes(core) if isinstance(node, _SURFACE)), None)
         if left is None:
             items.append(core)
@@ -79,9 +83,9 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
     return Elaborated(replace(program, items=tuple(items)), tuple(mistakes), names.own_records, abbreviations)
 
 
-def _elaborate_algorithm(algorithm: s.Algorithm, names: _Names) -> s.Algorithm:
+def _elaborate_algorithm(algorithm: s.Algorithm, names: _Names) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
     spread = spread_records(algorithm, names.environment, names.own_records)
-    return simplify_statements(spread, names.environment)
+    return place_exits(simplify_statements(spread, names.environment), names.environment)
 
 
 def declare_program(program: s.Program, load: Load) -> s.Program:

@@ -120,6 +120,11 @@ def _write_subscript(fn: AlgorithmWriter, expr: s.Element, subscript: s.Expr, vi
     return value
 
 
+def write_result(fn: AlgorithmWriter, expr: s.Call) -> str:
+    """Write the call of an extern or of an algorithm with a result; return the name that holds its value."""
+    return write_extern_call(fn, expr) if is_extern(fn, expr) else fn.write_call(fn, expr)
+
+
 def write_extern_call(fn: AlgorithmWriter, expr: s.Call) -> str:
     """Write the call of an extern: its declared costs, then its value; return the name that holds it."""
     extern = fn.module.targets[expr]
@@ -156,7 +161,9 @@ def write_integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
             return put_brackets(fn, f"-{inner.text}", inner, bound=inner.bound)
         case s.Binary(op=op, left=left, right=right):
             return _write_binary(fn, expr, op, write_integer(fn, left), write_integer(fn, right))
-        case s.Call(function="floor" | "ceil" as function, arguments=(inner,)) if not is_extern(fn, expr):
+        case s.Call() if expr in fn.module.targets:
+            return make_atomic(write_result(fn, expr), INT_LIMIT)
+        case s.Call(function="floor" | "ceil" as function, arguments=(inner,)):
             return _write_rounding(fn, expr, function, inner)
         case s.Call(function=function):
             return _write_function(fn, expr, function)
@@ -286,9 +293,6 @@ def _check_divisor(fn: AlgorithmWriter, expr: s.Expr, divisor: str) -> None:
 
 
 def _write_function(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
-
-    if is_extern(fn, expr):
-        return make_atomic(write_extern_call(fn, expr), INT_LIMIT)
     data = fn.kind(expr) is Kind.INT
     values = [write_integer(fn, argument) for argument in expr.arguments]
     for _ in range(max(1, len(values) - 1) if data else 0):
@@ -420,8 +424,8 @@ def write_extreme(fn: AlgorithmWriter, function: str, left: Code, right: Code) -
 
 
 def _write_real_call(fn: AlgorithmWriter, expr: s.Call) -> Code:
-    if is_extern(fn, expr):
-        return make_atomic(write_extern_call(fn, expr))
+    if expr in fn.module.targets:
+        return make_atomic(write_result(fn, expr))
     function = expr.function
     if function == "real_of":
         whole = write_integer(fn, expr.arguments[0])

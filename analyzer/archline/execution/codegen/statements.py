@@ -338,9 +338,7 @@ def _write_local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType)
 
 
 def write_scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind) -> Code:
-    """Write a scalar of the given kind: an expression, or the result of a call of an algorithm."""
-    if isinstance(value, s.Call) and isinstance(fn.module.targets.get(value), s.Algorithm):
-        return make_atomic(write_call(fn, value), INT_LIMIT)
+    """Write a scalar of the given kind."""
     return write_real(fn, value) if kind is Kind.REAL else write_integer(fn, value)
 
 

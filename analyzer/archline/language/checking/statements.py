@@ -5,7 +5,7 @@ from __future__ import annotations
 from archline.expr.tree import MAX_DEPTH
 from archline.language import call_rules, type_rules
 from archline.language import syntax as s
-from archline.language.checking.calls import check_invocation, check_result_call, check_writable
+from archline.language.checking.calls import check_invocation, check_writable
 from archline.language.checking.communication import (
     check_collective,
     check_message,
@@ -64,7 +64,8 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
             check_scalar(body, statement.value)
         case s.Assume(facts=facts):
             for fact in facts:
-                _check_assumption(body, fact)
+                with body.uncounted("`assume`"):
+                    _check_assumption(body, fact)
         case s.Costs(amounts=amounts):
             for amount, metric in amounts:
                 make_formula_checker(body).check_quantity(amount)
@@ -130,22 +131,6 @@ def _check_store(body: BodyContext, value: s.Expr, kind: Kind, stored: Kind, wha
     body.report(rule, message, value.span, hint)
 
 
-def _check_value(body: BodyContext, value: s.Expr) -> ExprType | None:
-    """Return the type of a right side, which may be a call of an algorithm with a result.
-
-    None if a mistake was reported.
-    """
-    if isinstance(value, s.Call) and value.function in body.library.visible:
-        return check_result_call(body, value)
-    return infer_type(body, value)
-
-
-def _check_number(body: BodyContext, value: s.Expr) -> Kind | None:
-    if isinstance(value, s.Call) and value.function in body.library.visible:
-        return check_result_call(body, value)
-    return check_scalar(body, value)
-
-
 def _check_let(body: BodyContext, statement: s.Let) -> None:
     with body.expect_integers(integers=True):
         type_ = infer_type(body, statement.value)
@@ -182,14 +167,15 @@ def _check_local(body: BodyContext, statement: s.Local) -> None:
         if not body.distributed:
             message = "`local ... when` belongs to algorithms `on grid`"
             body.report(call_rules.NOT_ON_GRID, message, statement.span)
-        check_condition(body, statement.when)
+        with body.uncounted("`when`"):
+            check_condition(body, statement.when)
     match statement.type:
         case s.ScalarType(element=element):
             stored = parse_element_kind(element)
             if statement.value is not None:
                 # A register may start from an element of a global array.
                 with body.allow_shared_arrays(), body.expect_integers(integers=stored is Kind.INT):
-                    kind = _check_number(body, statement.value)
+                    kind = check_scalar(body, statement.value)
                 if kind is not None:
                     _check_store(body, statement.value, kind, stored, f"`{statement.name}`")
             body.define(SymbolEntry(statement.name, Role.REGISTER, stored, statement.span, writable=True))
@@ -209,7 +195,7 @@ def _check_local_array(body: BodyContext, statement: s.Local, type_: s.ArrayType
     symbol = SymbolEntry(statement.name, Role.ARRAY, view, statement.span, type_.shape, writable=True)
     if statement.value is not None:
         with body.allow_shared_arrays():
-            value_type = _check_value(body, statement.value)
+            value_type = infer_type(body, statement.value)
         _check_copy(body, symbol, view, type_.shape, statement.value, value_type)
     body.define(symbol)
 
@@ -224,10 +210,6 @@ def _check_copy(
 ) -> None:
     """Check a fill with a number or a copy of a view."""
     if value_type is None:
-        return
-    if isinstance(value, s.Call) and body.facts.targets.get(value) in body.library.signatures:
-        message = "a result is stored in a register or an element, not in a whole array"
-        body.report(call_rules.RESULT_PLACE, message, value.span)
         return
     if isinstance(value_type, Kind):
         if value_type is Kind.BOOL:
@@ -250,10 +232,7 @@ def _check_copy(
 
 def _check_assign(body: BodyContext, statement: s.Assign) -> None:
     target, value = statement.target, statement.value
-    value_type = _check_number(body, value) if statement.op != "=" else _check_value(body, value)
-    if statement.op != "=" and isinstance(value, s.Call) and body.facts.targets.get(value) in body.library.signatures:
-        message = f"the result of `{value.function}` can only be stored with `=`"
-        body.report(call_rules.RESULT_PLACE, message, value.span, "store it in a `local` first")
+    value_type = check_scalar(body, value) if statement.op != "=" else infer_type(body, value)
     if isinstance(target, s.Name):
         body.lookup(target.id, target.span, _advise_integer(body, statement, value_type))
     place = infer_type(body, target, whole=statement.op == "=")

@@ -202,7 +202,7 @@ class Local(Simple):
 
     @property
     def integer(self) -> str | None:
-        return self.name if isinstance(self.type, ScalarType) and self.type.element == "int" else None
+        return self.name if isinstance(self.type, ScalarType) and self.type.element in ("int", "char") else None
 
 
 @tree

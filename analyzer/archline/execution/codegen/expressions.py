@@ -20,8 +20,6 @@ from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.model import Kind
 
-_CONVERSIONS = {"real": "float", "int": "int"}
-
 
 def write_register(fn: AlgorithmWriter, expr: s.Name, register: Register) -> str:
     """Write the read of a register, with a check that it has a value if that is uncertain; return its variable."""
@@ -137,8 +135,8 @@ def write_extern_call(fn: AlgorithmWriter, expr: s.Call) -> str:
         fn.block.cost[f"{EXTERN} {extern.name}"] += 1
         fn.emit(f"{fn.frame.span} += K[{fn.layout.use_extern(extern)}]")
     text = f"E_{extern.name}({', '.join(values)})"
-    result = fn.assign_name(text if extern.result is None else f"{_CONVERSIONS[extern.result]}({text})", "v")
-    if extern.result == "int":
+    result = fn.assign_name(text if extern.result is None else f"{'float' if extern.result == 'real' else 'int'}({text})", "v")
+    if extern.result not in (None, "real"):
         site = fn.site(rules.OVERFLOW, expr.span, f"the value of `{format_expression(expr)}` does not fit 64 bits")
         fn.check(f"{result} == {NO_INT}", site)
     return result

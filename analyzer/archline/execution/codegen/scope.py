@@ -140,7 +140,7 @@ class AlgorithmWriter(FunctionWriter):
         super()._flush_before_control_flow()
 
     def array_kind(self, element: str) -> Kind:
-        return {"real": Kind.REAL, "int": Kind.INT, "any": self.element}[element]
+        return {"real": Kind.REAL, "any": self.element}.get(element, Kind.INT)
 
     def static(self, name: str) -> IntegerValue:
         meaning = self.names[name]

@@ -67,9 +67,29 @@ def check_number(body: BodyContext, expr: s.Expr) -> Kind | None:
 def check_condition(body: BodyContext, expr: s.Expr) -> None:
     """Check an expression that must be a condition."""
     type_ = infer_type(body, expr)
-    if type_ is not None and type_ is not Kind.BOOL:
-        message = f"`{format_short(expr)}` is not a condition"
-        body.report(rules.CONDITION, message, expr.span, "compare it with something")
+    if type_ is None or type_ is Kind.BOOL or (type_ in (Kind.INT, Kind.STATIC) and is_logical(body, expr)):
+        return
+    hint = "compare it with something"
+    message = f"`{format_short(expr)}` is not a condition"
+    if type_ in (Kind.INT, Kind.STATIC):
+        message = f"`{format_short(expr)}` is {KIND_PHRASES[type_]}, not a condition"
+        hint = f"write `{format_short(expr)} != 0`"
+    body.report(rules.CONDITION, message, expr.span, hint)
+
+
+def is_logical(body: BodyContext, expr: s.Expr) -> bool:
+    """Whether an integer can be a condition: it is declared as `bool`, or is the literal of a truth value."""
+    match expr:
+        case s.Integer(value=value):
+            return value in (0, 1)
+        case s.Name(id=name) | s.Element(array=name):
+            symbol = body.scope.find(name)
+            return symbol is not None and symbol.logical
+        case s.Call():
+            target = body.facts.targets.get(expr)
+            return target is not None and target.result == "bool"
+        case _:
+            return False
 
 
 def check_integral(body: BodyContext, expr: s.Expr, what: str) -> Kind | None:

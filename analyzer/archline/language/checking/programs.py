@@ -11,6 +11,7 @@ from archline.expr.tree import Span
 from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking import contracts
+from archline.language.checking.calls import check_call
 from archline.language.checking.communication import COLLECTIVES_MODULE, define_grid, is_collective
 from archline.language.checking.context import BodyContext, CheckedFacts, Findings, Library, find_needed_machine_symbols
 from archline.language.checking.dependence import WholeFile, check_agreement
@@ -217,7 +218,7 @@ def _check_items(program: s.Program, library: Library, findings: Findings, facts
             case s.Claim():
                 contracts.check_claim(findings, facts, library, item)
             case s.Algorithm() if item.name not in program.broken:
-                _check_algorithm(BodyContext(item, library, findings, facts, sampler))
+                _check_algorithm(BodyContext(item, library, findings, facts, sampler, check_call))
             case s.Use() | s.Algorithm():
                 pass
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from archline.language import surface
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic
+from archline.language.elaboration.iterations import name_iterations
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import replace
 
@@ -27,9 +28,14 @@ def elaborate(program: s.Program, visible: Mapping[str, s.Algorithm]) -> tuple[s
     """
     items: list[s.Item] = []
     diagnostics: list[Diagnostic] = []
+    symbols = s.names(tuple(item.costs for item in program.items if isinstance(item, s.Extern)))
     for item in program.items:
         left = next((node for node in s.nodes(item) if isinstance(node, _SURFACE)), None)
-        if left is None:
+        if left is None and isinstance(item, s.Algorithm):
+            item, found = name_iterations(item, symbols)
+            diagnostics.extend(found)
+            items.append(item)
+        elif left is None:
             items.append(item)
         else:
             diagnostics.append(Diagnostic(UNEXPECTED, "this form is not supported", left.span))

@@ -56,7 +56,7 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
     """Derive the number of accesses and its steps; if `updates` is 2, as runs count them, with a lower bound too."""
     require_traceable(module, algorithm)
     statements = Derivation(module, coarse=False, model=AccessModel(module, updates))
-    tally, steps = statements.algorithm(algorithm)
+    tally, steps = statements.total(algorithm)
     amount = tally.amount(METRIC)
     both = updates > 1
     if isinstance(amount, UnknownAmount):

@@ -11,7 +11,8 @@ from archline.costs import rules
 from archline.expr.tree import Source, make_structural_key
 from archline.language import name_rules, syntax_rules
 from archline.language.diagnostics import Rule, error, get_rules_by_code, suggest_closest
-from archline.language.loader import list_stdlib_modules
+from archline.language.elaboration import declare_program
+from archline.language.loader import list_stdlib_modules, load_used_algorithms
 from archline.language.parser import parse_headers, parse_program
 from archline.language.printer import format_program
 from archline.language.source import is_path, read_source
@@ -55,9 +56,11 @@ def format_source(source: Source) -> str:
     Raises ArchlineError for a program with syntax errors, and FormatError if the text, parsed again, differs from it.
     """
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
-    program = parse_program(source)
+    written = parse_program(source)
+    used = load_used_algorithms(written, Path(source.path).parent)
+    program = declare_program(written, used)
     formatted = format_program(program)
-    again = parse_program(Source(source.path, formatted))
+    again = declare_program(parse_program(Source(source.path, formatted)), used)
     if make_structural_key(again.items) != make_structural_key(program.items) or _list_comment_texts(
         again.comments
     ) != _list_comment_texts(program.comments):

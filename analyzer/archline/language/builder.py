@@ -500,32 +500,31 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def loop(self, meta: Meta, children: list[Any]) -> s.Loop:
         parallel, names, word, lo, direction, hi, step, body = children
         if word.type in ("ASSIGN_PLAIN", "ASSIGN_ARROW") and direction.type == "UPTO":
-            header = self._make_header_span(meta)
-            sign, end = (
-                self._make_span(word),
-                Span(self._source, hi.span.end_line, hi.span.end_column, hi.span.end_line, hi.span.end_column),
-            )
-            text = Span(self._source, lo.span.line, lo.span.column, hi.span.end_line, hi.span.end_column).text
-            variable = f"for {names[0].id} in"
-            taken = text.removesuffix(" - 1") if text.endswith(" - 1") else f"{text} + 1"
+            hint = self._suggest_ranges(names[0].id, self._make_span(word), lo, hi)
             message = "`for i = a..b` may mean that b is left out or taken"
-            hint = f"write `{variable} {text}:` without the last value, or `{variable} {taken}:` with it"
-            whole = Span(self._source, sign.line, sign.column, end.end_line, end.end_column)
-            edits = [Edit(whole, f"in {text}"), Edit(whole, f"in {taken}")]
-            raise error(rules.UNEXPECTED, message, span=header, hint=Proposal(hint, edits, safe=False))
-        if isinstance(step, s.Unary) and isinstance(step.operand, s.Integer) and direction.type == "UPTO":
-            last = self._add_one(hi)
-            by = "" if step.operand.value == 1 else f" step {step.operand.value}"
-            whole = Span(self._source, lo.span.line, lo.span.column, step.span.end_line, step.span.end_column)
-            text = f"{lo.span.text} downto {format_expression(last)}{by}"
-            raise error(
-                rules.UNEXPECTED,
-                "a range to count down is written with `downto`",
-                span=whole,
-                hint=propose(whole, text),
-            )
+            raise error(rules.UNEXPECTED, message, span=self._make_header_span(meta), hint=hint)
+        if direction.type == "UPTO" and isinstance(step, s.Unary):
+            return self._make_falling_loop(meta, parallel, names, lo, hi, step.operand, body)
         lo, hi = self._make_range(lo, direction, hi)
         return self._make_loop(meta, parallel, names, lo, hi, step, body, direction.type == "DOWNTO")
+
+    def _suggest_ranges(self, variable: str, sign: Span, lo: Any, hi: Any) -> Proposal:
+        """Suggest the two ranges that `for i = a..b` may mean: neither edit is safe."""
+        ranges = [f"{format_expression(lo)}..{format_expression(end)}" for end in (hi, self._add_one(hi))]
+        left_out, taken = (f"for {variable} in {text}:" for text in ranges)
+        hint = f"write `{left_out}` without the last value, or `{taken}` with it"
+        end = self._source.lines[sign.line - 1].find(hi.span.text, hi.span.column - 1) + len(hi.span.text)
+        whole = Span(self._source, sign.line, sign.column, sign.line, end + 1)
+        # Brackets around an end are outside of its span.
+        whole = replace(whole, end_column=whole.end_column + whole.text.count("(") - whole.text.count(")"))
+        return Proposal(hint, [Edit(whole, f"in {text}") for text in ranges], safe=False)
+
+    def _make_falling_loop(
+        self, meta: Meta, parallel: Token | None, names: Any, first: Any, end: Any, step: Any, body: Any
+    ) -> s.Loop:
+        """Build the loop from `first` down to what stands before `end`, which is left out."""
+        by = None if isinstance(step, s.Integer) and step.value == 1 else step
+        return self._make_loop(meta, parallel, names, first, self._add_one(end), by, body, down=True)
 
     def _make_loop(
         self, meta: Meta, parallel: Token | None, names: Any, lo: Any, hi: Any, step: Any, body: Any, down: bool = False
@@ -577,8 +576,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             case s.Call(function="range", arguments=(lo, hi)):
                 return self._make_loop(meta, parallel, names, lo, hi, None, body)
             case s.Call(function="range", arguments=(lo, hi, s.Unary(op="-", operand=step))):
-                by = None if isinstance(step, s.Integer) and step.value == 1 else step
-                return self._make_loop(meta, parallel, names, lo, self._add_one(hi), by, body, down=True)
+                return self._make_falling_loop(meta, parallel, names, lo, hi, step, body)
             case s.Call(function="range", arguments=(lo, hi, step)):
                 return self._make_loop(meta, parallel, names, lo, hi, step, body)
             case _:

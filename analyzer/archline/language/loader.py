@@ -8,7 +8,7 @@ from pathlib import Path
 from archline.expr.tree import Source
 from archline.language import name_rules, syntax_rules
 from archline.language import syntax as s
-from archline.language.checking import check
+from archline.language.checking import check, collect_used_algorithms
 from archline.language.diagnostics import error, suggest_closest
 from archline.language.model import Module
 from archline.language.parser import parse
@@ -27,6 +27,12 @@ def load_path(path: Path) -> Module:
 def load_text(text: str, name: str = "<text>") -> Module:
     """Check a program given as text; its `use` finds the standard library. Raises ArchlineError."""
     return _Loader().load_source(decode_source(name, text.encode("utf-8", "surrogatepass")), None)
+
+
+def load_used_algorithms(program: s.Program, folder: Path) -> dict[str, s.Algorithm]:
+    """Return the algorithms of the files that a program in a folder uses; a file that cannot be loaded has none."""
+    loader = _Loader()
+    return collect_used_algorithms(program, lambda use: loader.load_used_module(use, folder))
 
 
 def load_target(target: str) -> tuple[Module, s.Algorithm | None]:
@@ -99,9 +105,10 @@ class _Loader:
     def load_source(self, source: Source, folder: Path | None) -> Module:
         """Return the module of a text; its `use` looks in `folder` before the standard library."""
         parsed = parse(source)
-        return check(parsed.program, lambda use: self._load_used_module(use, folder), parsed.diagnostics)
+        return check(parsed.program, lambda use: self.load_used_module(use, folder), parsed.diagnostics)
 
-    def _load_used_module(self, use: s.Use, folder: Path | None) -> Module:
+    def load_used_module(self, use: s.Use, folder: Path | None) -> Module:
+        """Return the module that a `use` in a file of a folder names. Raises ArchlineError."""
         name = ".".join(use.path)
         roots = [find_resource("stdlib")] if folder is None else [folder, find_resource("stdlib")]
         for root in roots:

@@ -39,7 +39,7 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     MAX_FINDINGS. For sizes that recursive calls bring down to 0, facts `n >= 0` are added to the `where`.
     """
     resolve = cache(resolve)
-    program, mistakes = elaborate(program, _collect_used_algorithms(program, resolve))
+    program, mistakes = elaborate(program, collect_used_algorithms(program, resolve))
     syntax = (*syntax, *mistakes)
     module, facts = _check_as_written(program, resolve, syntax)
     while reached := derive_zero_facts(facts.sites, module.signatures):
@@ -111,7 +111,7 @@ def _check_as_written(
     return module, facts
 
 
-def _collect_used_algorithms(program: s.Program, resolve: Resolve) -> dict[str, s.Algorithm]:
+def collect_used_algorithms(program: s.Program, resolve: Resolve) -> dict[str, s.Algorithm]:
     """Return the algorithms of the files that a program uses; a file with mistakes, reported later, has none."""
     algorithms: dict[str, s.Algorithm] = {}
     for item in program.items:

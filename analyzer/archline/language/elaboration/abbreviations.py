@@ -1,0 +1,74 @@
+"""Abbreviations before the algorithms, `let parent(i) = (i - 1)//2`, stand for their values in the whole file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from archline.expr.tree import Node
+from archline.language import surface
+from archline.language import syntax as s
+from archline.language.elaboration.rewriting import rewrite_fields, rewrite_tree
+
+
+def expand_abbreviations(items: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the items of a file without its abbreviations, each replaced by its value where it is used."""
+    abbreviations: dict[str, surface.Abbreviation] = {}
+    expanded: list[Any] = []
+    for item in items:
+        if isinstance(item, surface.Abbreviation):
+            # An abbreviation may use those above it.
+            value = _expand(item.value, abbreviations)
+            abbreviations[item.name] = surface.Abbreviation(item.name, item.parameters, value, span=item.span)
+        else:
+            expanded.append(item)
+    if not abbreviations:
+        return tuple(expanded)
+    return tuple(_expand(item, _leave_out_declared(item, abbreviations)) for item in expanded)
+
+
+def _leave_out_declared(item: Node, known: dict[str, surface.Abbreviation]) -> dict[str, surface.Abbreviation]:
+    """Return the abbreviations whose names an item does not give to anything else."""
+    if not isinstance(item, s.Algorithm):
+        return known
+    own = {parameter.name for parameter in item.parameters} | s.find_assigned_names(item.body)
+    return {name: abbreviation for name, abbreviation in known.items() if name not in own}
+
+
+def _expand(value: Any, known: dict[str, surface.Abbreviation]) -> Any:
+    def change(node: Node) -> Node | None:
+        match node:
+            case s.Name(id=name) if name in known and not known[name].parameters:
+                value: Node = known[name].value
+                return value
+            case s.Call(function=name, arguments=arguments) if name in known and known[name].parameters:
+                parameters = known[name].parameters
+                if len(parameters) != len(arguments):
+                    return None
+                values = {
+                    parameter.id: _expand(argument, known)
+                    for parameter, argument in zip(parameters, arguments, strict=True)
+                }
+                expanded: Node = _substitute(known[name].value, values)
+                return expanded
+            case _:
+                return None
+
+    return rewrite_tree(value, change)
+
+
+def _substitute(value: Any, values: dict[str, Any]) -> Any:
+    """Replace parameters in the value of an abbreviation, also in the place of arrays."""
+
+    def change(node: Node) -> Node | None:
+        match node:
+            case s.Name(id=name) if name in values:
+                value: Node = values[name]
+                return value
+            case s.Element(array=array) if isinstance(values.get(array), s.Name):
+                inner = rewrite_fields(node, change)
+                return s.Element(values[array].id, inner.subscripts, span=node.span)
+            case _:
+                return None
+
+    return rewrite_tree(value, change)

@@ -29,8 +29,8 @@ INTRINSICS = {
 
 CONTEXTUAL_WORDS = frozenset(
     {
-        "all", "any", "below", "bool", "char", "const", "def", "div", "do", "each", "function", "grid", "in", "index", "inout",
-        "iterations", "mod", "most", "of", "offsets", "operator", "out", "power", "procedure", "size", "square", "then",
+        "all", "any", "below", "bool", "char", "const", "def", "div", "do", "each", "function", "grid", "in", "index",
+        "inout", "iterations", "mod", "most", "of", "offsets", "operator", "out", "power", "procedure", "size", "square", "then",
         "type", "until",
     }
 )  # fmt: skip

@@ -177,13 +177,14 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def call(self, meta: Meta, children: list[Any]) -> s.Call:
         name: Any
         name, parts = children
-        if isinstance(name, s.Name):
+        as_method = isinstance(name, s.Name)
+        if as_method:
             owner, _, method = name.id.rpartition(".")
             parts = (s.Name(owner, span=name.span), *(parts or ()))
             name = method
         sizes = tuple((part[0], part[1]) for part in parts or () if isinstance(part, tuple))
         arguments = tuple(part for part in parts or () if not isinstance(part, tuple))
-        node = s.Call(str(name), arguments, sizes, span=self._make_span(meta))
+        node = s.Call(str(name), arguments, sizes, as_method, span=self._make_span(meta))
         self.sized = node.span if sizes else self.sized
         return self._check_depth(node, *arguments, *(value for _, value in sizes))  # type: ignore[no-any-return]
 
@@ -313,8 +314,17 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             message = "`for i = a..b` may mean that b is left out or taken"
             hint = f"write `{exclusive}:` without the last value, or `{inclusive}:` with it"
             raise error(rules.UNEXPECTED, message, span=self._make_header_span(meta), hint=hint)
+        if direction.type == "UPTO" and isinstance(step, s.Unary):
+            return self._make_falling_loop(meta, parallel, names, lo, hi, step.operand, body)
         lo, hi = self._make_range(lo, direction, hi)
         return self._make_loop(meta, parallel, names, lo, hi, step, body, direction.type == "DOWNTO")
+
+    def _make_falling_loop(
+        self, meta: Meta, parallel: Token | None, names: Any, first: Any, end: Any, step: Any, body: Any
+    ) -> s.Loop:
+        """Build the loop from `first` down to what stands before `end`, which is left out."""
+        by = None if isinstance(step, s.Integer) and step.value == 1 else step
+        return self._make_loop(meta, parallel, names, first, self._add_one(end), by, body, down=True)
 
     def _make_loop(
         self, meta: Meta, parallel: Token | None, names: Any, lo: Any, hi: Any, step: Any, body: Any, down: bool = False
@@ -366,8 +376,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             case s.Call(function="range", arguments=(lo, hi)):
                 return self._make_loop(meta, parallel, names, lo, hi, None, body)
             case s.Call(function="range", arguments=(lo, hi, s.Unary(op="-", operand=step))):
-                by = None if isinstance(step, s.Integer) and step.value == 1 else step
-                return self._make_loop(meta, parallel, names, lo, self._add_one(hi), by, body, down=True)
+                return self._make_falling_loop(meta, parallel, names, lo, hi, step, body)
             case s.Call(function="range", arguments=(lo, hi, step)):
                 return self._make_loop(meta, parallel, names, lo, hi, step, body)
             case _:

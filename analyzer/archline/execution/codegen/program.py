@@ -365,7 +365,7 @@ def generate_program(
     def instance(callee: s.Algorithm, callee_forms: tuple[str, ...]) -> str:
         key = (callee, callee_forms)
         if key not in instances:
-            instances[key] = f"f{len(instances)}_{callee.name}"
+            instances[key] = f"f{len(instances)}_{callee.name.replace('.', '_')}"
             waiting.append(key)
         return instances[key]
 

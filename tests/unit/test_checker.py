@@ -216,11 +216,10 @@ algorithm g(x: inout real[n], c: int[n], k: size, i: int):
     g(x + x, c, k, k) #! AL228 #! AL228
 ---
 algorithm b(a: real[n], key: real) -> int:
-    local t: int = 1 + b(a, key) #! AL253
+    local t: int = 1 + b(a, key)
     b(a, key) #! AL253
     spawn b(a, key) #! AL253
-    t += b(a, key) #! AL253
-    local w: int[n] = b(a, key) #! AL253
+    assume b(a, key) > 1 #! AL253
     t = b(a, key)
     return t
 ---

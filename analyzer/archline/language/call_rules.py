@@ -27,11 +27,11 @@ RESULT_PLACE = Rule(
     "AL253",
     "call with a result out of place",
     """
-    A call of an algorithm with a result is the whole right side of `=` or of a `local`, so that the order
-    of effects stays plain; it is not spawned, nor left unused. (Externs may stand inside expressions.)
+    A call of an algorithm with a result is part of an expression, and is neither spawned nor left unused. An
+    expression that costs nothing, such as a fact after `assume`, cannot call an algorithm.
 
     ```
-    y[0] = 1 + lower_bound(a, key)
+    assume lower_bound(a, key) <= n
     ```
 
     Write `local k: int = lower_bound(a, key)` first.

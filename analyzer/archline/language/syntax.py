@@ -5,6 +5,7 @@ docs/reference/language.md explains their meaning.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
@@ -133,7 +134,32 @@ class Simple(Statement):
     @property
     def calls(self) -> tuple[Call, ...]:
         """The calls that the statement makes whenever it is reached."""
-        return tuple(expr for expr in self.reads if isinstance(expr, Call))
+        return tuple(call for expr in self.reads for call in iterate_certain_calls(expr))
+
+
+def iterate_certain_calls(expr: Node) -> Iterator[Call]:
+    """Yield the calls made whenever an expression is evaluated: none on the right of `and` or `or`."""
+    pending: list[object] = [expr]
+    while pending:
+        match pending.pop():
+            case Binary(op="and" | "or", left=left):
+                pending.append(left)
+            case Binary(left=left, right=right):
+                pending += (right, left)
+            case Unary(operand=operand):
+                pending.append(operand)
+            case Call(arguments=arguments) as call:
+                yield call
+                pending += reversed(arguments)
+            case Element(subscripts=subscripts):
+                pending += reversed(subscripts)
+            case Slice(lo=lo, hi=hi, step=step):
+                pending += (step, hi, lo)
+            case Reshape(base=base, shape=shape):
+                pending += (*reversed(shape), base)
+            case _:
+                # A literal, a name or a missing bound calls nothing.
+                pass
 
 
 @tree
@@ -176,7 +202,7 @@ class Local(Simple):
 
     @property
     def integer(self) -> str | None:
-        return self.name if isinstance(self.type, ScalarType) and self.type.element == "int" else None
+        return self.name if isinstance(self.type, ScalarType) and self.type.element in ("int", "char") else None
 
 
 @tree

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from archline.execution import run_rules as rules
 from archline.execution.codegen.arrays import Allocation, has_spawns, write_release
-from archline.execution.codegen.calls import write_sync
+from archline.execution.codegen.calls import write_call, write_sync
 from archline.execution.codegen.conditions import write_fact
 from archline.execution.codegen.expressions import make_atom, write_integer
 from archline.execution.codegen.messages import check_grid, define_grid, number_communications
@@ -377,7 +377,7 @@ def generate_program(
     while waiting:
         key = waiting.pop()
         fn = AlgorithmWriter(module, options, tables, layout.first_counter)
-        fn.attach(layout, instance)
+        fn.attach(layout, instance, write_call)
         fn.alone = alone and bool(key[0].grid)
         name = instances[key]
         functions[name] = write_algorithm(fn, name, *key)

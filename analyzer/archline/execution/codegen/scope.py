@@ -100,6 +100,8 @@ class AlgorithmWriter(FunctionWriter):
     names: dict[str, Meaning]
     instance: Callable[[s.Algorithm, tuple[str, ...]], str]
     """Returns the name of the Python function that runs an algorithm on arguments of given forms."""
+    write_call: Callable[[AlgorithmWriter, s.Call], str]
+    """Writes a call of an algorithm in an expression, and returns the name that holds its result."""
     element: Kind
     """The kind of the elements of `any` arrays."""
     algorithm_axes: tuple[str, ...]
@@ -115,11 +117,17 @@ class AlgorithmWriter(FunctionWriter):
     open_blocks: list[list[Any]]
     """The local arrays so far of each block around the current statement."""
 
-    def attach(self, layout: Layout, instance: Callable[[s.Algorithm, tuple[str, ...]], str]) -> None:
-        """Set the layout, the provider of callees and an empty scope, before anything is written."""
+    def attach(
+        self,
+        layout: Layout,
+        instance: Callable[[s.Algorithm, tuple[str, ...]], str],
+        write_call: Callable[[AlgorithmWriter, s.Call], str],
+    ) -> None:
+        """Set the layout, the provider of callees, the writer of calls and an empty scope, before writing anything."""
         self.layout = layout
         self.names = {}
         self.instance = instance
+        self.write_call = write_call
         self.element = Kind.REAL
         self.algorithm_axes = ()
         self.axes = {}
@@ -136,7 +144,7 @@ class AlgorithmWriter(FunctionWriter):
         super()._flush_before_control_flow()
 
     def array_kind(self, element: str) -> Kind:
-        return {"real": Kind.REAL, "int": Kind.INT, "any": self.element}[element]
+        return {"real": Kind.REAL, "any": self.element}.get(element, Kind.INT)
 
     def static(self, name: str) -> IntegerValue:
         meaning = self.names[name]

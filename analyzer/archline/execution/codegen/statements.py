@@ -400,9 +400,9 @@ def _write_local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType)
 
 
 def write_scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind) -> Code:
-    """Write a scalar of the given kind: an expression, or the result of a call of an algorithm."""
-    if isinstance(value, s.Call) and isinstance(fn.module.targets.get(value), s.Algorithm):
-        return make_atomic(write_call(fn, value), INT_LIMIT)
+    """Write a scalar of the given kind; a condition is stored as 1 or 0."""
+    if fn.kind(value) is Kind.BOOL:
+        return make_atomic(fn.assign_name(f"1 if {write_condition(fn, value)} else 0"), 1)
     return write_real(fn, value) if kind is Kind.REAL else write_integer(fn, value)
 
 

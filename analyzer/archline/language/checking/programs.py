@@ -11,6 +11,7 @@ from archline.expr.tree import Span
 from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking import contracts
+from archline.language.checking.calls import check_call
 from archline.language.checking.communication import COLLECTIVES_MODULE, define_grid, is_collective
 from archline.language.checking.context import BodyContext, CheckedFacts, Findings, Library, find_needed_machine_symbols
 from archline.language.checking.dependence import WholeFile, check_agreement
@@ -42,6 +43,18 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     elaborated = elaborate(program, lambda use: load_if_right(use, resolve))
     program, syntax = elaborated.program, (*syntax, *elaborated.mistakes)
     defines = bool(elaborated.records or elaborated.abbreviations)
+    module = _check_core(program, resolve, syntax, defines)
+    return replace(module, records=elaborated.records, abbreviations=elaborated.abbreviations)
+
+
+def check_again(module: Module, items: tuple[s.Item, ...], resolve: Resolve) -> Module:
+    """Check a module with other items, in the core language."""
+    defines = bool(module.records or module.abbreviations)
+    checked = _check_core(replace(module.program, items=items), cache(resolve), (), defines)
+    return replace(checked, records=module.records, abbreviations=module.abbreviations)
+
+
+def _check_core(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...], defines: bool) -> Module:
     module, facts = _check_as_written(program, resolve, syntax, defines)
     while reached := derive_zero_facts(facts.sites, module.signatures):
         items = (
@@ -51,7 +64,7 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
             for item in module.program.items
         )
         module, facts = _check_as_written(replace(program, items=tuple(items)), resolve, syntax, defines)
-    return replace(module, records=elaborated.records, abbreviations=elaborated.abbreviations)
+    return module
 
 
 def _check_as_written(
@@ -217,7 +230,7 @@ def _check_items(program: s.Program, library: Library, findings: Findings, facts
             case s.Claim():
                 contracts.check_claim(findings, facts, library, item)
             case s.Algorithm() if item.name not in program.broken:
-                _check_algorithm(BodyContext(item, library, findings, facts, sampler))
+                _check_algorithm(BodyContext(item, library, findings, facts, sampler, check_call))
             case s.Use() | s.Algorithm():
                 pass
 

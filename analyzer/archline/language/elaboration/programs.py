@@ -73,8 +73,8 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
             continue
         core: s.Item = item
         if isinstance(item, s.Algorithm):
-            core, more = _elaborate_algorithm(item, names)
-            mistakes += more
+            core, found = _elaborate_algorithm(item, names)
+            mistakes += found
         left = next((node for node in s.nodes(core) if isinstance(node, _SURFACE)), None)
         if left is None:
             items.append(core)

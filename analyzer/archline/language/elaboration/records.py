@@ -52,16 +52,15 @@ def diagnose_types(items: Iterable[Any], records: Mapping[str, surface.RecordDef
             if isinstance(made, surface.RecordType) and len(made.sizes) < len(_list_sizes(made, records)):
                 near = next((name for name in read_header(algorithm, records) if "." not in name), "n")
                 sizes = ", ".join(size.id for size in _list_sizes(made, records))
-                hint = f"write `{local.name} = {made.name}({near})`" if sizes == "cap" else None
-                yield Diagnostic(
-                    name_rules.UNBOUND_SIZE, f"`{made.name}` needs its sizes: {sizes}", local.span, hint=hint
-                )
+                advice = f"write `{local.name} = {made.name}({near})`" if sizes == "cap" else None
+                message = f"`{made.name}` needs its sizes: {sizes}"
+                yield Diagnostic(name_rules.UNBOUND_SIZE, message, local.span, hint=advice)
     for type_ in list_record_types(items):
         if type_.name not in records:
-            near = _FOREIGN_TYPES.get(type_.name)
+            foreign = _FOREIGN_TYPES.get(type_.name)
             hint = (
-                f"numbers are `real` or `int`: write `{near}`"
-                if near
+                f"numbers are `real` or `int`: write `{foreign}`"
+                if foreign
                 else suggest_closest(type_.name, ["real", "int", "bool", "char", "size", "index", *records])
             )
             yield Diagnostic(name_rules.UNKNOWN_NAME, f"unknown type `{type_.name}`", type_.span, hint=hint)

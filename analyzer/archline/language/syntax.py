@@ -316,8 +316,9 @@ class Loop(Statement):
 class While(Statement):
     """The loop `while condition at most limit times:`, or `while condition iterations name:`.
 
-    With `iterations`, that name is a size: the number of iterations in one call of the analysed algorithm. With
-    `tests_last`, the loop is `repeat ... until not condition`, whose test follows each iteration.
+    With `iterations`, that name is a size: the number of iterations in one call of the analysed algorithm. It is
+    `chosen` by the elaboration if the author gave no name. With `tests_last`, the loop is `repeat ... until not
+    condition`, whose test follows each iteration.
     """
 
     condition: Expr
@@ -325,6 +326,7 @@ class While(Statement):
     iterations: str | None
     tests_last: bool
     body: tuple[Stmt, ...]
+    chosen: bool = False
 
     iterates: ClassVar[bool] = True
 

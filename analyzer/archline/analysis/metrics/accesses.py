@@ -19,7 +19,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cost import Cost, build_cost
 from archline.analysis.metrics.derivation import Derivation
-from archline.analysis.metrics.operations import CostModel, nest_cost
+from archline.analysis.metrics.operations import CostModel
 from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, repeat_tally, unknown_cost
 from archline.analysis.regimes import split_into_regimes
 from archline.expr.intervals import Interval
@@ -56,7 +56,7 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
     """Derive the number of accesses and its steps; if `updates` is 2, as runs count them, with a lower bound too."""
     require_traceable(module, algorithm)
     statements = Derivation(module, coarse=False, model=AccessModel(module, updates))
-    tally, steps = statements.algorithm(algorithm)
+    tally, steps = statements.total(algorithm)
     amount = tally.amount(METRIC)
     both = updates > 1
     if isinstance(amount, UnknownAmount):
@@ -136,7 +136,7 @@ class AccessModel(WordModel):
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         """Count a write of each element, and a read if a view is copied."""
         copied = statement.value is not None and self._module.is_view(statement.value)
-        return nest_cost(FREE, self.words(2 if copied else 1), extents, facts)
+        return reduce(repeat_tally, extents, self.words(2 if copied else 1))
 
 
 MAX_CACHED_LINES = 8
@@ -212,7 +212,7 @@ class StreamedWordModel(WordModel):
         words, ends = self._fills[statement]
         *outer, row = extents
         row_cost = repeat_tally(self.words(words), row).then(self.words(ends), facts)
-        return nest_cost(FREE, row_cost, outer, facts)
+        return reduce(repeat_tally, outer, row_cost)
 
     # Costs of statements, prepared for each algorithm before the derivation
     def _prepare_block(self, body: tuple[s.Stmt, ...]) -> None:

@@ -35,6 +35,7 @@ from archline.analysis.metrics.tally import (
     either_tally,
     leave_early,
     repeat_tally,
+    repeat_unbounded,
     unknown_cost,
 )
 from archline.expr.tree import Span
@@ -67,6 +68,7 @@ from archline.ir.ranges import (
 from archline.ir.scope import NotStaticError, Scope, floor_while_bound, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import find_recursive_component
+from archline.language.iterations import name_unbounded_loops, relative_name
 from archline.language.metrics import CALL, ITERATION, TEST
 from archline.language.model import BoundBy, Module, Signature
 from archline.language.visitor import StatementVisitor
@@ -142,6 +144,11 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 self._open.discard(algorithm)
         self._done[algorithm] = result
         return result
+
+    def total(self, algorithm: s.Algorithm) -> Result:
+        """Derive the cost as `algorithm` does, with the iterations of loops without a bound as sizes."""
+        tally, steps = self.algorithm(algorithm)
+        return tally.total(lambda name: Poly.symbol(relative_name(name, algorithm))), steps
 
     def _derive_body(self, algorithm: s.Algorithm) -> Result:
         try:
@@ -278,7 +285,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         forked = {
             name: max_plus.spawn_map(before.get(name, ZERO_AMOUNT), path.finish) for name, path in body.paths.items()
         }
-        run = replace(body, paths=forked)
+        run = replace(body.with_parallel_rounds(), paths=forked)
         return arguments.then(run, scope.facts), rule, ()
 
     def _storing_cost(self, statement: s.Local | s.Assign, scope: Scope) -> Tally:
@@ -346,12 +353,20 @@ class Statements(StatementVisitor[Scope, Outcome]):
         children = tuple(replace(step, counter=iterations.counter) for step in steps)
         test = self._iteration_cost(loop, inner)
         once = test.then(body, inner.facts)
+
+        def any_iteration(round_: Tally) -> Tally:
+            return round_.map(iterations.bounds, lambda path: max_plus.serial_map(iterations.bounds(path.finish)))
+
+        if loop.parallel or once.pending:
+            once = once.with_parallel_rounds()
         if loop.parallel:
-            side_by_side = once.map(iterations.sum, lambda path: max_plus.serial_map(iterations.maximum(path.finish)))
+            side_by_side = once.map(
+                iterations.sum, lambda path: max_plus.serial_map(iterations.maximum(path.finish)), any_iteration
+            )
             return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
 
         def sum_over_iterations(tally: Tally) -> Tally:
-            return tally.map(iterations.sum, lambda path: compose_iterations(path, iterations))
+            return tally.map(iterations.sum, lambda path: compose_iterations(path, iterations), any_iteration)
 
         total = sum_over_iterations(once)
         if s.may_be_left(loop):
@@ -456,8 +471,10 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
         once = self._iteration_cost(loop, scope).then(body, scope.facts).map(without_variable, free_path)
         if loop.parallel:
-            side_by_side = once.map(
-                lambda amount: scale_amount(amount, trips), lambda path: max_plus.serial_map(widen_to_zero(path.finish))
+            side_by_side = once.with_parallel_rounds().map(
+                lambda amount: scale_amount(amount, trips),
+                lambda path: max_plus.serial_map(widen_to_zero(path.finish)),
+                lambda round_: round_,
             )
             return side_by_side.then(self.model.fork(bound_fork_depth(trips)), scope.facts), children
         total = repeat_tally(once, trips)
@@ -469,9 +486,18 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return total, children
 
     def while_loop(self, loop: s.While, scope: Scope) -> Outcome:
-        assert loop.limit is not None
         test = self._test_cost(loop.condition, scope)
         body, children = self.block(loop.body, scope)
+        # No test follows an iteration that an exit ends: there is one less than else.
+        entry = either_tally(test, FREE, scope.facts) if s.may_be_left(loop) else test
+        if loop.limit is None:
+            last = entry if loop.tests_last else test
+            once = self._iteration_cost(loop, scope).then(body, scope.facts).then(last, scope.facts)
+            total = repeat_unbounded(once, name_unbounded_loops(self.module)[loop], scope.facts)
+            rounds = f"{loop.iterations} iterations of (1 + body + test) in the whole call"
+            if loop.tests_last:
+                return total, rounds, children
+            return entry.then(total, scope.facts), f"test at each entry + {rounds}", children
         try:
             limit = floor_while_bound(static_value(loop.limit, scope), scope.facts)
         except NotStaticError as problem:
@@ -479,7 +505,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         trips = KnownAmount(ZERO, scope.facts.positive_part(limit))
         once = self._iteration_cost(loop, scope).then(body, scope.facts).then(test, scope.facts)
         return (
-            test.then(repeat_tally(once, trips), scope.facts),
+            entry.then(repeat_tally(once, trips), scope.facts),
             "test + at most the declared number of (1 + body + test)",
             children,
         )

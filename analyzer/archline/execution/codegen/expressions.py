@@ -135,9 +135,9 @@ def write_extern_call(fn: AlgorithmWriter, expr: s.Call) -> str:
         fn.block.cost[f"{EXTERN} {extern.name}"] += 1
         fn.emit(f"{fn.frame.span} += K[{fn.layout.use_extern(extern)}]")
     text = f"E_{extern.name}({', '.join(values)})"
-    result = fn.assign_name(
-        text if extern.result is None else f"{'float' if extern.result == 'real' else 'int'}({text})", "v"
-    )
+    if extern.result is not None:
+        text = f"{'float' if extern.result == 'real' else 'int'}({text})"
+    result = fn.assign_name(text, "v")
     if extern.result not in (None, "real"):
         site = fn.site(rules.OVERFLOW, expr.span, f"the value of `{format_expression(expr)}` does not fit 64 bits")
         fn.check(f"{result} == {NO_INT}", site)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from archline.execution import run_rules as rules
+from archline.execution import slots
 from archline.execution.cache.strands import TraceEvent
 from archline.execution.codegen.arrays import (
     Allocation,
@@ -44,11 +45,11 @@ from archline.execution.codegen.messages import (
 from archline.execution.codegen.messages import write_shared_load as load_shared
 from archline.execution.codegen.scope import AlgorithmWriter, is_extern
 from archline.execution.codegen.values import Atom, Code, IntegerValue, Register, make_atomic
-from archline.execution.codegen.writer import WORK, ExitTarget
+from archline.execution.codegen.writer import ITERATIONS, WORK, ExitTarget
 from archline.execution.slots import INT_LIMIT, MAX_UNCHECKED_SIZE, MEM_DECLARED, NO_INT
 from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import Span
 from archline.language import syntax as s
+from archline.language.iterations import name_unbounded_loops
 from archline.language.metrics import DECLARED, ITERATION, METRICS, SEPARATE_METRICS, TEST
 from archline.language.model import Kind
 
@@ -181,30 +182,48 @@ def _share_registers(fn: AlgorithmWriter, body: tuple[s.Stmt, ...]) -> None:
 
 
 def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> None:
-    """Write a `while` loop. Its bound is evaluated once, on entry, at no cost; every test is counted."""
-    assert node.limit is not None
-    with fn.uncounted():
-        value, _ = write_quantity(fn, node.limit)
-        limit = fn.assign_name(value.text, "m")
+    """Write a `while` or `repeat` loop. Its bound is evaluated once, on entry, at no cost; every test is counted."""
+    limit = str(slots.MAX_ITERATIONS)
+    if node.limit is not None:
+        with fn.uncounted():
+            value, _ = write_quantity(fn, node.limit)
+            limit = fn.assign_name(value.text, "m")
     iterations = fn.assign_name("0", "w")
-    site = _make_limit_site(fn, node.limit, node.span)
+    site = _make_limit_site(fn, node)
     with fn.loop_body(iterations), fn.looped("while True:", node.span), leavable(fn, "break", "continue"):
-        fn.count_event(TEST)
-        test = write_condition(fn, node.condition)
-        fn.count_block_so_far()
-        fn.emit(f"if not {test}:")
-        fn.emit(" break")
+        if not node.tests_last:
+            _write_loop_test(fn, node)
         fn.emit(f"{iterations} += 1")
         fn.check(f"not {iterations} <= {limit}", site, iterations)
         fn.count_steps("1")
         fn.count_event(ITERATION)
+        if node.limit is None:
+            fn.block.cost[f"{ITERATIONS} {name_unbounded_loops(fn.module)[node]}"] += 1
         block(fn, node.body)
+        if node.tests_last:
+            _write_loop_test(fn, node)
     write_passing_exit(fn, node)
 
 
-def _make_limit_site(fn: AlgorithmWriter, limit: s.Expr, span: Span) -> int:
-    message = f"iteration {{0}} begins, but `at most {format_expression(limit)}` allows fewer"
-    return fn.site(rules.TOO_MANY_ITERATIONS, span, message)
+def _write_loop_test(fn: AlgorithmWriter, node: s.While) -> None:
+    """Write the test of a loop, and its end if that is false."""
+    fn.count_event(TEST)
+    test = write_condition(fn, node.condition)
+    fn.count_block_so_far()
+    fn.emit(f"if not {test}:")
+    fn.emit(" break")
+
+
+def _make_limit_site(fn: AlgorithmWriter, loop: s.While) -> int:
+    if loop.limit is None:
+        return fn.site(
+            rules.TOO_MANY_ITERATIONS,
+            loop.span,
+            f"the loop has more than {slots.MAX_ITERATIONS:,} iterations: a run stops here",
+            hint="a loop that ends has a condition that its body makes false",
+        )
+    message = f"iteration {{0}} begins, but `at most {format_expression(loop.limit)}` allows fewer"
+    return fn.site(rules.TOO_MANY_ITERATIONS, loop.span, message)
 
 
 @contextmanager

@@ -28,6 +28,8 @@ WORK = "work"
 READS = "reads"
 WRITES = "writes"
 EXTERN = "extern"
+ITERATIONS = "iterations"
+"""The kind of the iterations of a loop without a bound, whose name follows; they are no cost."""
 
 
 @record(eq=False, slots=True)

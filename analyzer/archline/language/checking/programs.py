@@ -41,20 +41,16 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     """
     resolve = cache(resolve)
     elaborated = elaborate(program, lambda use: load_if_right(use, resolve))
-    program, syntax = elaborated.program, (*syntax, *elaborated.mistakes)
-    defines = bool(elaborated.records or elaborated.abbreviations)
-    module = _check_core(program, resolve, syntax, defines)
+    syntax = (*syntax, *elaborated.mistakes)
+    module = check_elaborated(elaborated.program, resolve, syntax, bool(elaborated.records or elaborated.abbreviations))
     return replace(module, records=elaborated.records, abbreviations=elaborated.abbreviations)
 
 
-def check_again(module: Module, items: tuple[s.Item, ...], resolve: Resolve) -> Module:
-    """Check a module with other items, in the core language."""
-    defines = bool(module.records or module.abbreviations)
-    checked = _check_core(replace(module.program, items=items), cache(resolve), (), defines)
-    return replace(checked, records=module.records, abbreviations=module.abbreviations)
-
-
-def _check_core(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...], defines: bool) -> Module:
+def check_elaborated(
+    program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] = (), defines: bool = False
+) -> Module:
+    """Check a program of the core language, as `check` does; it `defines` something else than algorithms or not."""
+    resolve = cache(resolve)
     module, facts = _check_as_written(program, resolve, syntax, defines)
     while reached := derive_zero_facts(facts.sites, module.signatures):
         items = (

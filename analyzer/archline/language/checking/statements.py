@@ -69,13 +69,7 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
         case s.Loop():
             _check_loop(body, statement)
         case s.While():
-            check_condition(body, statement.condition)
-            if statement.limit is None:
-                body.report(call_rules.BAD_FACT, "a `while` without a bound is not supported", statement.span)
-            else:
-                check_static(body, statement.limit, "the bound after `at most`")
-            with body.block():
-                check_block(body, statement.body)
+            _check_while(body, statement)
         case s.If():
             _check_if(body, statement)
         case s.Transfer():
@@ -91,6 +85,21 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
                 check_block(body, statement.body)
         case s.Return() | s.Exit() | s.Sync() | s.Pass():
             pass
+
+
+def _check_while(body: BodyContext, loop: s.While) -> None:
+    if not loop.tests_last:
+        check_condition(body, loop.condition)
+    if loop.limit is not None:
+        check_static(body, loop.limit, "the bound after `at most`")
+    elif body.distributed:
+        message = "on a grid a loop needs a bound: its processors may disagree on the number of iterations"
+        hint = "write `while ... at most ... times:`"
+        body.report(call_rules.BAD_FACT, message, loop.span, hint)
+    with body.block():
+        check_block(body, loop.body)
+    if loop.tests_last:
+        check_condition(body, loop.condition)
 
 
 def check_body(body: BodyContext) -> None:

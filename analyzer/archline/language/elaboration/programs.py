@@ -16,6 +16,7 @@ from archline.language.elaboration.declare import declare_names
 from archline.language.elaboration.environment import Environment
 from archline.language.elaboration.exits import place_exits
 from archline.language.elaboration.headers import read_sizes
+from archline.language.elaboration.iterations import name_iterations
 from archline.language.elaboration.records import (
     diagnose_types,
     find_operation_type,
@@ -68,12 +69,13 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
     expanded, abbreviations = expand_abbreviations(program.items, names.visible_abbreviations)
     mistakes = list(diagnose_types(expanded, names.environment.records))
     items: list[s.Item] = []
+    symbols = s.names(tuple(item.costs for item in expanded if isinstance(item, s.Extern)))
     for item in expanded:
         if isinstance(item, surface.RecordDefinition):
             continue
         core: s.Item = item
         if isinstance(item, s.Algorithm):
-            core, found = _elaborate_algorithm(item, names)
+            core, found = _elaborate_algorithm(item, names, symbols)
             mistakes += found
         left = next((node for node in s.nodes(core) if isinstance(node, _SURFACE)), None)
         if left is None:
@@ -83,9 +85,14 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
     return Elaborated(replace(program, items=tuple(items)), tuple(mistakes), names.own_records, abbreviations)
 
 
-def _elaborate_algorithm(algorithm: s.Algorithm, names: _Names) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
+def _elaborate_algorithm(
+    algorithm: s.Algorithm, names: _Names, symbols: frozenset[str]
+) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
+    """Return an algorithm of the core language and its mistakes; `symbols` are names in costs of externs."""
     spread = spread_records(algorithm, names.environment, names.own_records)
-    return place_exits(simplify_statements(spread, names.environment), names.environment)
+    named, doubled = name_iterations(spread, symbols)
+    core, misplaced = place_exits(simplify_statements(named, names.environment), names.environment)
+    return core, (*doubled, *misplaced)
 
 
 def declare_program(program: s.Program, load: Load) -> s.Program:

@@ -29,6 +29,7 @@ from archline.execution.codegen.expressions import (
     write_address,
     write_extern_call,
     write_extreme,
+    write_infinite_sum,
     write_integer,
     write_load,
     write_real,
@@ -504,7 +505,10 @@ def _write_update(fn: AlgorithmWriter, node: s.Assign, before: Code, value: Code
     site = fn.site(
         rules.OVERFLOW, node.span, f"the new value of `{format_expression(node.target)}` does not fit 64 bits"
     )
-    if fn.options.compiled:
+    if fn.infinite and op in ("+", "-"):
+        result = write_infinite_sum(fn, op, before.text, value.text)
+        fn.check(f"{result} == {NO_INT}", site)
+    elif fn.options.compiled:
         function = {"+": "add_int", "-": "sub_int", "*": "mul_int"}[op]
         result = fn.assign_name(f"{function}({before.text}, {value.text})")
         fn.check(f"{result} == {NO_INT}", site)

@@ -113,7 +113,6 @@ class CostModel:
 
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         """Return the cost of a whole-array fill or copy: a nest of parallel loops with an event for each iteration."""
-
         cost = FREE
         for extent in reversed(extents):
             cost = self._repeat_in_parallel(self.event(ITERATION).then(cost, facts), extent, facts)

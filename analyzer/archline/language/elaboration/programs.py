@@ -14,6 +14,7 @@ from archline.language.elaboration.environment import Environment
 from archline.language.elaboration.headers import read_sizes
 from archline.language.elaboration.results import ResultTypes
 from archline.language.elaboration.statements import simplify_statements
+from archline.language.elaboration.whole_arrays import expand_whole_arrays
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import replace
 
@@ -38,7 +39,10 @@ def elaborate(program: s.Program, visible: Mapping[str, s.Algorithm]) -> tuple[s
     items: list[s.Item] = []
     diagnostics: list[Diagnostic] = []
     for item in program.items:
-        core = simplify_statements(item, environment) if isinstance(item, s.Algorithm) else item
+        core = item
+        if isinstance(core, s.Algorithm):
+            core, mistakes = expand_whole_arrays(simplify_statements(core, environment), environment)
+            diagnostics += mistakes
         left = next((node for node in s.nodes(core) if isinstance(node, _SURFACE)), None)
         if left is None:
             items.append(core)

@@ -26,7 +26,7 @@ def is_transposed(expr: Node) -> bool:
 
 
 def complete_slices(value: Any, environment: Environment) -> Any:
-    """Write the bounds that slices leave out next to one that they have, and the dimensions that subscripts leave out."""
+    """Write the bounds and dimensions that subscripts leave out; a slice without bounds stays as it is."""
 
     def change(node: Node) -> Node | None:
         if not isinstance(node, s.Element):

@@ -34,6 +34,7 @@ _OPERATORS = ("+", "-", "*", "/", "//", "%", "^")
 _FUNCTIONS = ("sqrt", "rsqrt", "exp", "log", "log2", "sin", "cos", "abs", "floor", "ceil", "real_of")
 _REDUCTIONS = {"sum": 1, "min": 1, "max": 1, "dot": 2}
 Shape = tuple[s.Expr, ...]
+Indices = tuple[s.Expr, ...]
 
 
 def expand_whole_arrays(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Algorithm, list[Diagnostic]]:
@@ -163,9 +164,7 @@ class _NestWriter:
         self._emit(s.Local(name, type_, value, None, span=self._span))
         return s.Name(name, span=value.span)
 
-    def _emit_nest(
-        self, shape: Shape, make_body: Callable[[tuple[s.Expr, ...]], tuple[Any, ...]], parallel: bool
-    ) -> None:
+    def _emit_nest(self, shape: Shape, make_body: Callable[[Indices], tuple[Any, ...]], parallel: bool = True) -> None:
         """Write a nest of loops over all indices of a shape."""
         indices = tuple(s.Name(self._make_name("at"), span=self._span) for _ in shape)
         body = make_body(indices)
@@ -185,38 +184,46 @@ class _NestWriter:
             return
         if op == "=" and self._store_whole(target, value):
             return
-        expr = self._prepare(value, self._infer(target).element)
-        if self._is_plain_view(expr) and self._is_array(expr) and op == "=":
+        if op == "=" and self._is_plain_view(value):
             # The elements of a copy within an array are set one after the other.
-            if may_mix(target, expr, self._names) and self._equal(shape, self._require_rank(expr, shape)):
-                self._emit_nest(shape, lambda at: (self._make_update(target, op, expr, at),), parallel=False)
+            if may_mix(target, value, self._names) and self._equal(shape, self._require_rank(value, shape)):
+                self._emit_updates(target, op, self._prepare(value), parallel=False)
             else:
-                self._emit(s.Assign(target, op, expr, False, span=self._span))
+                self._emit(statement)
             return
-        expr = self._conform(expr, shape, target)
-        self._emit_nest(shape, lambda at: (self._make_update(target, op, expr, at),), parallel=True)
+        expr = self._prepare(value, self._infer(target).element)
+        if op == "=" and self._is_plain_view(expr):
+            self._emit(s.Assign(target, op, expr, False, span=self._span))
+            return
+        self._emit_updates(target, op, self._conform(expr, shape, target))
 
-    def _make_update(self, target: Any, op: str, expr: Any, at: tuple[s.Expr, ...]) -> s.Assign:
-        place = select_element(target, at)
-        assert isinstance(place, s.Element)
-        return s.Assign(place, op, self._select(expr, at), False, span=self._span)
+    def _emit_updates(self, target: Any, op: str, expr: Any, parallel: bool = True) -> None:
+        """Write the nest that sets, or updates, each element of a view."""
+        if isinstance(target, s.Element):
+            target = self._name_view_with_data(target)
+
+        def make_body(at: Indices) -> tuple[Any, ...]:
+            place: Any = select_element(target, at)
+            return (s.Assign(place, op, self._select(expr, at), False, span=self._span),)
+
+        self._emit_nest(self._get_shape(target), make_body, parallel)
 
     def _store_whole(self, target: s.Name | s.Element, value: Any) -> bool:
         """Write a product, or a call that sets an array, straight into the target if its operands are other arrays."""
         match value:
             case s.Binary(op="@", left=left, right=right):
-                operands: tuple[Any, ...] = tuple(self._prepare_operand(part) for part in (left, right))
+                operands = [self._prepare_operand(part) for part in (left, right)]
             case s.Call() if self._environment.infer_output(value) is not None:
-                operands = tuple(self._lift_argument(part) for part in value.arguments)
+                operands = [self._lift_argument(part) for part in value.arguments]
             case _:
                 return False
         base = find_base(target, self._names)
         separate = all(find_base(part, self._names) != base for part in operands if self._is_array(part))
         place: Any = target if separate else None
         if isinstance(value, s.Binary):
-            result = self._multiply(*operands, value, place)
+            result = self._multiply(operands[0], operands[1], value, place)
         else:
-            result = self._call(replace(value, arguments=operands), place)
+            result = self._call(replace(value, arguments=tuple(operands)), place)
         if result is not target:
             self._require_rank(result, self._get_shape(target))
             self._emit(s.Assign(target, "=", result, False, span=self._span))
@@ -257,7 +264,7 @@ class _NestWriter:
         place = self._make_array(element, shape) if target is None else target
         span = self._span
 
-        def make_body(at: tuple[s.Expr, ...]) -> tuple[Any, ...]:
+        def make_body(at: Indices) -> tuple[Any, ...]:
             inner = s.Name(self._make_name("at"), span=span)
             total = s.Name(self._make_name("sum"), span=span)
             rows, columns = at[: len(first) - 1], at[len(first) - 1 :]
@@ -270,12 +277,12 @@ class _NestWriter:
                 s.Assign(select_element(place, at), "=", total, False, span=span),  # type: ignore[arg-type]
             )
 
-        self._emit_nest(shape, make_body, parallel=True)
+        self._emit_nest(shape, make_body)
         return place
 
     # Operations element by element
     def _prepare(self, expr: Any, element: str = "real") -> Any:
-        """Return an expression of views and of numbers that are evaluated; `element` is the type that it is stored in."""
+        """Return an expression of views and of numbers that are evaluated, to be stored as `element`."""
         type_ = self._infer(expr)
         if not type_.is_array:
             return self._hoist(expr, element)
@@ -357,8 +364,7 @@ class _NestWriter:
         type_ = self._infer(expr)
         place = self._make_array(type_.element, self._get_shape(expr))
         expr = self._conform(expr, self._get_shape(expr), place)
-        shape = self._get_shape(place)
-        self._emit_nest(shape, lambda at: (self._make_update(place, "=", expr, at),), parallel=True)
+        self._emit_updates(place, "=", expr)
         return place
 
     def _conform(self, expr: Any, shape: Shape, target: Any) -> Any:
@@ -395,7 +401,7 @@ class _NestWriter:
             return replace(view, arguments=(self._copy(view.arguments[0], shape[::-1]),))
         return self._make_array(self._infer(view).element, shape, view)
 
-    def _select(self, expr: Any, at: tuple[s.Expr, ...]) -> Any:
+    def _select(self, expr: Any, at: Indices) -> Any:
         """Return the element of a prepared expression at some indices."""
         if not self._is_array(expr):
             return expr
@@ -415,7 +421,7 @@ class _NestWriter:
     def _lift(self, value: Any) -> Any:
         """Return a statement or an expression of numbers in which each array is a view."""
 
-        def change(node: Node) -> Node | None:
+        def change(node: Node) -> Any:
             match node:
                 case Comprehension():
                     return node
@@ -443,8 +449,7 @@ class _NestWriter:
         if not is_transposed(prepared):
             return self._materialise(prepared)
         place = self._make_array(self._infer(prepared).element, self._get_shape(prepared))
-        shape = self._get_shape(place)
-        self._emit_nest(shape, lambda at: (self._make_update(place, "=", prepared, at),), parallel=True)
+        self._emit_updates(place, "=", prepared)
         return place
 
     def _is_fused(self, call: s.Call) -> bool:

@@ -216,11 +216,10 @@ algorithm g(x: inout real[n], c: int[n], k: size, i: int):
     g(x + x, c, k, k) #! AL228 #! AL228
 ---
 algorithm b(a: real[n], key: real) -> int:
-    local t: int = 1 + b(a, key) #! AL253
+    local t: int = 1 + b(a, key)
     b(a, key) #! AL253
     spawn b(a, key) #! AL253
-    t += b(a, key) #! AL253
-    local w: int[n] = b(a, key) #! AL253
+    assume b(a, key) > 1 #! AL253
     t = b(a, key)
     return t
 ---
@@ -231,11 +230,14 @@ algorithm g(x: real[n]):
 algorithm g(x: real[n]) -> real: #! AL255
     pass
 algorithm h(x: real[n]) -> real:
-    if n > 1:
-        return 1 #! AL255
-    return 2
+    if n > 1: #! AL255
+        return 1
 algorithm k(x: real[n]):
-    return 1 #! AL255
+    parallel for i in 0..n:
+        if x[i] > 1.0:
+            break #! AL255
+algorithm l(x: real[n]):
+    continue #! AL255
 ---
 extern e(a: real[n]) costs 1 flops #! AL256
 extern d(a: real) costs a flops #! AL207

@@ -34,6 +34,7 @@ from archline.language import parser, printer
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, find_recursive_component, has_recursion
 from archline.language.checking.scopes import MACHINE_SYMBOLS
+from archline.language.iterations import list_iterations
 from archline.language.metrics import CALL, METRICS
 from archline.language.model import Module
 from archline.language.substitution import express_facts_in_sizes, find_exact_divisions
@@ -93,7 +94,7 @@ def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cos
         return {}
     with suppress(TooComplexError, RecursionError), limit_effort(MAX_TERM_PRODUCTS):
         total = STANDARD.event(CALL).then(
-            Derivation(module, True, STANDARD).algorithm(algorithm)[0],
+            Derivation(module, True, STANDARD).total(algorithm)[0],
             declared_scope(module, algorithm).facts,
         )
         return {
@@ -128,7 +129,7 @@ def _derive_costs(module: Module, algorithm: s.Algorithm, model: CostModel, recu
 
     def derive_body(coarse: bool) -> tuple[Derivation, Result]:
         statements = _shared_derivation(module, coarse, model) if recursive else Derivation(module, coarse, model)
-        return statements, statements.algorithm(algorithm)
+        return statements, statements.total(algorithm)
 
     outcome = _derive_within_budget(derive_body, RECURSION_EFFORT_FACTOR if recursive else 1)
     if isinstance(outcome, str):
@@ -200,15 +201,22 @@ def _build_costs(
 ) -> Costs:
     signature = module.signatures[algorithm]
     facts = declared_scope(module, algorithm).facts
+    iterations = list_iterations(module, algorithm)
     processors = ("P",) if any("P" in s.names(axis.extent) for axis in algorithm.grid) else ()
     return Costs(
         algorithm.name,
-        (*signature.size_names, *signature.indices, *processors),
+        (*signature.size_names, *(counted.name for counted in iterations), *signature.indices, *processors),
         _list_assumptions(module, algorithm),
         metrics,
         kinds,
         tuple(step.map_values(facts.restore) for step in steps) if facts.quotients else steps,
-        frozenset(name for name in signature.size_names if signature.at_least[name] < 1) | frozenset(signature.indices),
+        frozenset(
+            (
+                *(name for name in signature.size_names if signature.at_least[name] < 1),
+                *(counted.name for counted in iterations if counted.least < 1),
+                *signature.indices,
+            )
+        ),
         find_index_range(signature.indices, facts, signature.size_names),
     )
 
@@ -284,10 +292,12 @@ def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, sco
                 raise InvariantError(f"{cost.metric} of {costs.algorithm} contains {sorted(value.names - symbols)}")
     if _may_stop_runs(algorithm, module):
         return
-    least = module.signatures[algorithm].at_least
+    # Without iterations, also of a `repeat`, no loop without a bound has a part in the costs.
+    least = {**module.signatures[algorithm].at_least}
+    iterations = dict.fromkeys((counted.name for counted in list_iterations(module, algorithm)), 0)
     allowed, implied = express_facts_in_sizes(algorithm), list_offsets_rules(scope)
     for more in range(MAX_SAMPLES):
-        point = {name: least.get(name, 1) + more for name in symbols}
+        point = {name: least.get(name, 1) + more for name in symbols} | iterations
         if all(evaluate_fact(fact, point) for fact in allowed) and all(rule(point) for rule in implied):
             _assert_ordered(costs, point)
 

@@ -63,7 +63,9 @@ def find_stopping_run(module: Module, algorithm: s.Algorithm, work: Cost) -> tup
 def _has_undeclared_values(kind: s.Type) -> bool:
     """Test whether a type is that of `int` data or an index."""
     match kind:
-        case s.IndexType() | s.ScalarType(element="int") | s.ArrayType(element="int"):
+        case (
+            s.IndexType() | s.ScalarType(element="int" | "bool" | "char") | s.ArrayType(element="int" | "bool" | "char")
+        ):
             return True
         case _:
             return False

@@ -68,7 +68,7 @@ class ExecutedRun:
 
     @property
     def at(self) -> Mapping[str, Number]:
-        return {**self.sizes, **self.given}
+        return {**self.sizes, **self.execution.iterations, **self.given}
 
 
 R = TypeVar("R", bound=ExecutedRun)

@@ -118,7 +118,7 @@ class Run:
     indices that the arguments bound. `trace` and `events` are None if not asked for. `seconds` is the time of the run
     itself, `compile_seconds` and `cache_seconds` that of compiling it and of simulating the cache. `replicated` is True
     if several processors of a grid read one element of a global array. `path` is the longest path on a grid in the
-    metric that was asked for.
+    metric that was asked for. `iterations` are those of each loop without a bound, by the names of their sizes.
     """
 
     counts: RunCounts
@@ -133,6 +133,7 @@ class Run:
     cache_seconds: float
     replicated: bool = False
     path: tuple[PathPiece, ...] = ()
+    iterations: Mapping[str, int] = field(default_factory=dict)
 
 
 @record

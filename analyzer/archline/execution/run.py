@@ -22,7 +22,7 @@ from archline.execution.codegen.writer import Options
 from archline.execution.data import generate_arguments
 from archline.execution.distributed import compute_grid_shape, launch_on_grid, make_simulated_attempt
 from archline.execution.externs import register_extern
-from archline.execution.launch import FinishedRun, RunPlan, collect_sizes, counts_of, launch_run
+from archline.execution.launch import FinishedRun, RunPlan, collect_sizes, count_iterations, counts_of, launch_run
 from archline.execution.memory import fetch_array
 from archline.execution.mpi import make_rank_attempt, make_sendable
 from archline.execution.mpiexec import JOB_FILE, OUTCOME_FILE, read_rank, run_on_ranks
@@ -196,6 +196,7 @@ def _make_result(plan: RunPlan, finished: FinishedRun, keep_trace: bool) -> Run:
         finished.seconds,
         finished.compile_seconds,
         cache_seconds,
+        iterations=count_iterations(plan, finished),
     )
 
 

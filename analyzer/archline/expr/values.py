@@ -139,6 +139,8 @@ def _evaluate_condition(condition: s.Expr, point: Point, rounds: Rounds | None) 
             return None if None in sides else not settled
         case s.Binary(op=op, left=left, right=right) if op in _COMPARISONS:
             return _compare(op, evaluate(left, point, rounds), evaluate(right, point, rounds))
+        case s.Name() | s.Integer():
+            return _compare("!=", evaluate(condition, point, rounds), 0)
         case _:
             return None
 

@@ -95,6 +95,21 @@ class IterationRange:
         """Return the maximum over the iterations; it has no meaning if there are none."""
         return self._accumulate(amount, max_over, bound_nonnegative_maximum, self._nonempty_facts, "maximum")
 
+    def bounds(self, amount: Amount) -> Amount:
+        """Return bounds of an amount in all iterations; they have no meaning if there are none."""
+        if isinstance(amount, UnknownAmount) or self.variable not in amount.lower.names | amount.upper.names:
+            return amount
+        largest = self.maximum_if_nonempty(exact_amount(amount.upper))
+        if isinstance(largest, UnknownAmount):
+            return largest
+        try:
+            negated = max_over(-amount.lower, self.variable, self.lo, self.hi, self._nonempty_facts)
+        except OutOfBudgetError:
+            raise
+        except (UnresolvedError, TooComplexError):
+            negated = ZERO
+        return KnownAmount(self.facts.positive_part(-negated), largest.upper)
+
     def _accumulate(
         self,
         amount: Amount,

@@ -5,6 +5,7 @@ docs/reference/language.md explains their meaning.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
@@ -133,7 +134,32 @@ class Simple(Statement):
     @property
     def calls(self) -> tuple[Call, ...]:
         """The calls that the statement makes whenever it is reached."""
-        return tuple(expr for expr in self.reads if isinstance(expr, Call))
+        return tuple(call for expr in self.reads for call in iterate_certain_calls(expr))
+
+
+def iterate_certain_calls(expr: Node) -> Iterator[Call]:
+    """Yield the calls made whenever an expression is evaluated: none on the right of `and` or `or`."""
+    pending: list[object] = [expr]
+    while pending:
+        match pending.pop():
+            case Binary(op="and" | "or", left=left):
+                pending.append(left)
+            case Binary(left=left, right=right):
+                pending += (right, left)
+            case Unary(operand=operand):
+                pending.append(operand)
+            case Call(arguments=arguments) as call:
+                yield call
+                pending += reversed(arguments)
+            case Element(subscripts=subscripts):
+                pending += reversed(subscripts)
+            case Slice(lo=lo, hi=hi, step=step):
+                pending += (step, hi, lo)
+            case Reshape(base=base, shape=shape):
+                pending += (*reversed(shape), base)
+            case _:
+                # A literal, a name or a missing bound calls nothing.
+                pass
 
 
 @tree
@@ -176,7 +202,7 @@ class Local(Simple):
 
     @property
     def integer(self) -> str | None:
-        return self.name if isinstance(self.type, ScalarType) and self.type.element == "int" else None
+        return self.name if isinstance(self.type, ScalarType) and self.type.element in ("int", "char") else None
 
 
 @tree
@@ -290,8 +316,9 @@ class Loop(Statement):
 class While(Statement):
     """The loop `while condition at most limit times:`, or `while condition iterations name:`.
 
-    With `iterations`, that name is a size: the number of iterations in one call of the analysed algorithm. With
-    `tests_last`, the loop is `repeat ... until not condition`, whose test follows each iteration.
+    With `iterations`, that name is a size: the number of iterations in one call of the analysed algorithm. It is
+    `chosen` by the elaboration if the author gave no name. With `tests_last`, the loop is `repeat ... until not
+    condition`, whose test follows each iteration.
     """
 
     condition: Expr
@@ -299,8 +326,20 @@ class While(Statement):
     iterations: str | None
     tests_last: bool
     body: tuple[Stmt, ...]
+    chosen: bool = False
 
     iterates: ClassVar[bool] = True
+
+
+@tree
+class Reached(Name):
+    """The free condition of the code behind a statement that may leave the block: that it did not.
+
+    It is a name that no program can write, for a value that nobody knows and nobody evaluates: elaboration puts the
+    code behind such a statement under this condition, and control does not come to it if the condition is false.
+    """
+
+    id: str = "not left"
 
 
 @tree
@@ -500,6 +539,28 @@ def list_evaluated(statement: Stmt) -> tuple[Expr, ...]:
             return tuple(branch.condition for branch in branches if branch.condition is not None)
         case Split(parts=parts):
             return (parts,)
+
+
+_ENDED_BY = {"break", "continue"}
+
+
+@lru_cache(maxsize=8192)
+def find_exits(statement: Stmt) -> frozenset[str]:
+    """Return the kinds of the exits in a statement that leave it: `break`, `continue` and `return`."""
+    if isinstance(statement, Exit):
+        return frozenset((statement.kind,))
+    inside = frozenset[str]().union(*(list_exits(block) for block in list_blocks(statement)))
+    return inside - _ENDED_BY if statement.iterates else inside
+
+
+def list_exits(block: tuple[Stmt, ...]) -> frozenset[str]:
+    """Return the kinds of the exits in a block that leave it."""
+    return frozenset[str]().union(*map(find_exits, block))
+
+
+def may_be_left(loop: Loop | While) -> bool:
+    """Test whether a loop may end before its last iteration, by `break` or `return`."""
+    return not list_exits(loop.body) <= {"continue"}
 
 
 @lru_cache(maxsize=2048)

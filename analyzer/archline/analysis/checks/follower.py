@@ -166,8 +166,12 @@ class StatementFollower(StatementVisitor[B, None]):
         self.require_nonnegative(rule, node, (None if value is None else value - least,), block, explanation)
 
     def while_loop(self, loop: s.While, block: B) -> None:
-        self.evaluate(loop.condition, block)
+        # The body of a `repeat` may set elements that its condition reads, which is evaluated after it.
+        if not loop.tests_last:
+            self.evaluate(loop.condition, block)
         self.handle_uncertain_blocks((loop.body,), block)
+        if loop.tests_last:
+            self.evaluate(loop.condition, block)
 
     def loop(self, loop: s.Loop, block: B) -> None:
         for bound in (loop.lo, loop.hi):

@@ -347,16 +347,21 @@ class FollowedRuns(StatementFollower[RunBlock]):
         return block
 
     def while_loop(self, loop: s.While, block: RunBlock) -> None:
-        assert loop.limit is not None
         number = 0
         while True:
-            self.evaluate(loop.condition, block)
-            goes_on = self._condition_value(loop.condition, block)
-            if goes_on is None:
-                self.handle_uncertain_blocks((loop.body,), block)
-            if not goes_on:
-                return
+            if number or not loop.tests_last:
+                self.evaluate(loop.condition, block)
+                goes_on = self._condition_value(loop.condition, block)
+                if goes_on and s.may_be_left(loop):
+                    goes_on = None
+                if goes_on is None:
+                    self.handle_uncertain_blocks((loop.body,), block)
+                if not goes_on:
+                    return
             number += 1
+            if loop.limit is None:
+                self.follow_block(loop.body, block)
+                continue
             begun = s.Integer(number, span=loop.span)
             if evaluate_fact(s.Binary("<=", begun, loop.limit, span=loop.span), block.values) is False:
                 limit = f"`at most {format_expression(loop.limit)}`"
@@ -366,7 +371,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
             self.follow_block(loop.body, block)
 
     def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: RunBlock) -> Iterable[RunBlock]:
-        if lo is None or hi is None or step is None:
+        if lo is None or hi is None or step is None or s.may_be_left(loop):
             block.define(loop.variable, None)
             self.handle_uncertain_blocks((loop.body,), block)
             return

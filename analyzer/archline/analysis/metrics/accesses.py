@@ -56,7 +56,7 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
     """Derive the number of accesses and its steps; if `updates` is 2, as runs count them, with a lower bound too."""
     require_traceable(module, algorithm)
     statements = Derivation(module, coarse=False, model=AccessModel(module, updates))
-    tally, steps = statements.algorithm(algorithm)
+    tally, steps = statements.total(algorithm)
     amount = tally.amount(METRIC)
     both = updates > 1
     if isinstance(amount, UnknownAmount):
@@ -299,7 +299,7 @@ class StreamedWordModel(WordModel):
 
     def _continues_walk(self, inner: s.Stmt, loop: s.Loop) -> TypeGuard[s.Loop]:
         """Test whether an inner loop runs over the next segment of an offsets array in each outer iteration."""
-        if not isinstance(inner, s.Loop) or not _is_innermost(inner) or inner.down or loop.down:
+        if not isinstance(inner, s.Loop) or not _is_innermost(inner) or inner.down or loop.down or s.may_be_left(inner):
             return False
         match inner.lo, inner.hi:
             case (

@@ -26,7 +26,8 @@ def write_condition(fn: AlgorithmWriter, expr: s.Expr) -> str:
         case s.Binary(op=op, left=left, right=right) if op in COMPARISONS:
             return _write_comparison(fn, op, left, right)
         case _:
-            raise AssertionError(f"not a condition: {expr}")
+            # What is declared as `bool` is a condition without an operation.
+            return f"({write_integer(fn, expr).text} != 0)"
 
 
 def _write_short_circuit(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr) -> str:

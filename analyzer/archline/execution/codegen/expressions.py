@@ -20,8 +20,6 @@ from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.model import Kind
 
-_CONVERSIONS = {"real": "float", "int": "int"}
-
 
 def write_register(fn: AlgorithmWriter, expr: s.Name, register: Register) -> str:
     """Write the read of a register, with a check that it has a value if that is uncertain; return its variable."""
@@ -120,6 +118,11 @@ def _write_subscript(fn: AlgorithmWriter, expr: s.Element, subscript: s.Expr, vi
     return value
 
 
+def write_result(fn: AlgorithmWriter, expr: s.Call) -> str:
+    """Write the call of an extern or of an algorithm with a result; return the name that holds its value."""
+    return write_extern_call(fn, expr) if is_extern(fn, expr) else fn.write_call(fn, expr)
+
+
 def write_extern_call(fn: AlgorithmWriter, expr: s.Call) -> str:
     """Write the call of an extern: its declared costs, then its value; return the name that holds it."""
     extern = fn.module.targets[expr]
@@ -132,8 +135,10 @@ def write_extern_call(fn: AlgorithmWriter, expr: s.Call) -> str:
         fn.block.cost[f"{EXTERN} {extern.name}"] += 1
         fn.emit(f"{fn.frame.span} += K[{fn.layout.use_extern(extern)}]")
     text = f"E_{extern.name}({', '.join(values)})"
-    result = fn.assign_name(text if extern.result is None else f"{_CONVERSIONS[extern.result]}({text})", "v")
-    if extern.result == "int":
+    if extern.result is not None:
+        text = f"{'float' if extern.result == 'real' else 'int'}({text})"
+    result = fn.assign_name(text, "v")
+    if extern.result not in (None, "real"):
         site = fn.site(rules.OVERFLOW, expr.span, f"the value of `{format_expression(expr)}` does not fit 64 bits")
         fn.check(f"{result} == {NO_INT}", site)
     return result
@@ -156,7 +161,9 @@ def write_integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
             return put_brackets(fn, f"-{inner.text}", inner, bound=inner.bound)
         case s.Binary(op=op, left=left, right=right):
             return _write_binary(fn, expr, op, write_integer(fn, left), write_integer(fn, right))
-        case s.Call(function="floor" | "ceil" as function, arguments=(inner,)) if not is_extern(fn, expr):
+        case s.Call() if expr in fn.module.targets:
+            return make_atomic(write_result(fn, expr), INT_LIMIT)
+        case s.Call(function="floor" | "ceil" as function, arguments=(inner,)):
             return _write_rounding(fn, expr, function, inner)
         case s.Call(function=function):
             return _write_function(fn, expr, function)
@@ -286,9 +293,6 @@ def _check_divisor(fn: AlgorithmWriter, expr: s.Expr, divisor: str) -> None:
 
 
 def _write_function(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
-
-    if is_extern(fn, expr):
-        return make_atomic(write_extern_call(fn, expr), INT_LIMIT)
     data = fn.kind(expr) is Kind.INT
     values = [write_integer(fn, argument) for argument in expr.arguments]
     for _ in range(max(1, len(values) - 1) if data else 0):
@@ -420,8 +424,8 @@ def write_extreme(fn: AlgorithmWriter, function: str, left: Code, right: Code) -
 
 
 def _write_real_call(fn: AlgorithmWriter, expr: s.Call) -> Code:
-    if is_extern(fn, expr):
-        return make_atomic(write_extern_call(fn, expr))
+    if expr in fn.module.targets:
+        return make_atomic(write_result(fn, expr))
     function = expr.function
     if function == "real_of":
         whole = write_integer(fn, expr.arguments[0])

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from archline.execution import run_rules as rules
 from archline.execution.codegen.arrays import Allocation, has_spawns, write_release
-from archline.execution.codegen.calls import write_sync
+from archline.execution.codegen.calls import write_call, write_sync
 from archline.execution.codegen.conditions import write_fact
 from archline.execution.codegen.expressions import make_atom, write_integer
 from archline.execution.codegen.messages import check_grid, define_grid, number_communications
 from archline.execution.codegen.scope import AlgorithmWriter, Layout, list_names_in_fact, plan_layout
-from archline.execution.codegen.statements import write_block, write_scalar, write_statement
+from archline.execution.codegen.statements import write_block, write_leavable, write_scalar, write_statement
 from archline.execution.codegen.values import ArrayValue, IntegerValue, Operator, Register, make_view_parameter
 from archline.execution.codegen.writer import CheckSite, Options, Tables
 from archline.execution.slots import (
@@ -98,6 +98,8 @@ def _iterate_opening_lines(fn: AlgorithmWriter) -> Iterator[str]:
         yield f" U = mem[{MEM_PARENTS}]"
         yield f" B = mem[{MEM_BAGS}]"
     yield " s = 0"
+    if fn.leaves:
+        yield " left = 0"
     if fn.frame.pending:
         yield " q = 0"
     if fn.frame.bag:
@@ -294,13 +296,21 @@ def list_measured_names(module: Module, algorithm: s.Algorithm) -> tuple[str, ..
 
 def _write_body(fn: AlgorithmWriter, algorithm: s.Algorithm) -> str:
     """Write the statements of the body; return the name of its result, which is evaluated before the last sync."""
-    last = algorithm.body[-1]
-    result = ""
+    *statements, last = algorithm.body
     if not isinstance(last, s.Return):
-        write_block(fn, algorithm.body)
+        statements.append(last)
+    result = ""
+    if "return" in s.list_exits(tuple(statements)):
+        while isinstance(statements[0], s.Local) and statements[0].array is None:
+            # An exit leads to the end of the body, which returns the value of such a register.
+            write_statement(fn, statements.pop(0), [])
+        write_leavable(fn, tuple(statements), "return", write_block)
+        statements = []
+    if not isinstance(last, s.Return):
+        write_block(fn, tuple(statements))
     else:
         allocations: list[Allocation] = []
-        for node in algorithm.body[:-1]:
+        for node in statements:
             write_statement(fn, node, allocations)
         kind = Kind.REAL if algorithm.result == "real" else Kind.INT
         result = fn.assign_name(write_scalar(fn, last.value, kind).text, "v")
@@ -355,7 +365,7 @@ def generate_program(
     def instance(callee: s.Algorithm, callee_forms: tuple[str, ...]) -> str:
         key = (callee, callee_forms)
         if key not in instances:
-            instances[key] = f"f{len(instances)}_{callee.name}"
+            instances[key] = f"f{len(instances)}_{callee.name.replace('.', '_')}"
             waiting.append(key)
         return instances[key]
 
@@ -367,7 +377,7 @@ def generate_program(
     while waiting:
         key = waiting.pop()
         fn = AlgorithmWriter(module, options, tables, layout.first_counter)
-        fn.attach(layout, instance)
+        fn.attach(layout, instance, write_call)
         fn.alone = alone and bool(key[0].grid)
         name = instances[key]
         functions[name] = write_algorithm(fn, name, *key)

@@ -66,19 +66,6 @@ def check_invocation(body: BodyContext, statement: s.Invoke) -> None:
         infer_type(body, call)
 
 
-def check_result_call(body: BodyContext, call: s.Call) -> Kind | None:
-    """Check a call that is all of the right side of `=`; return the kind of its result, None if it returns none."""
-    algorithm = body.library.visible[call.function]
-    check_call(body, call, algorithm)
-    if algorithm.result is None:
-        message = f"`{algorithm.name}` returns no result"
-        body.report(rules.NO_RESULT, message, call.span, "call it as a statement")
-        return None
-    kind = parse_element_kind(algorithm.result)
-    body.facts.types[call] = kind
-    return kind
-
-
 def check_along(body: BodyContext, axes: tuple[s.Name, ...]) -> None:
     """Check the axes of the grid that a call or a collective joins."""
     names_of_axes: set[str] = set()

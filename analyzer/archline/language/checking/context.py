@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -93,6 +93,8 @@ class BodyContext:
     findings: Findings
     facts: CheckedFacts
     sampler: Sampler
+    check_call: Callable[[BodyContext, s.Call, s.Algorithm], None]
+    """Checks a call of an algorithm, and notes its target."""
     scope: SymbolTable = field(default_factory=SymbolTable)
     path: Path = field(default_factory=list)
     on_data: Path = field(default_factory=list)
@@ -102,6 +104,8 @@ class BodyContext:
     sharing: bool = False
     integers: bool = False
     """Whether the current expression has to be an integer, as a bound or an extent."""
+    free: str = ""
+    """What the current expression belongs to, if its evaluation is not counted."""
     _reported: set[str] = field(default_factory=set)
 
     @property
@@ -172,6 +176,15 @@ class BodyContext:
             yield
         finally:
             self.integers = before
+
+    @contextmanager
+    def uncounted(self, what: str) -> Iterator[None]:
+        """Expect an expression whose evaluation is not counted, so that it calls no algorithm; `what` contains it."""
+        before, self.free = self.free, what
+        try:
+            yield
+        finally:
+            self.free = before
 
     def lookup(self, name: str, span: Span, advice: str = "") -> SymbolEntry | None:
         """Return the symbol of a name; None for an unknown name.

@@ -11,6 +11,7 @@ from archline.language.builder import INTRINSICS
 from archline.language.checking.context import BodyContext
 from archline.language.checking.extents import build_slice_length, combine_extents, format_short, require_agreement
 from archline.language.checking.scopes import Role, SymbolEntry, suggest_static_form
+from archline.language.checking.signatures import parse_element_kind
 from archline.language.diagnostics import format_count
 from archline.language.mistakes import FOREIGN_FUNCTIONS
 from archline.language.model import ExprType, Kind, ViewType
@@ -66,9 +67,29 @@ def check_number(body: BodyContext, expr: s.Expr) -> Kind | None:
 def check_condition(body: BodyContext, expr: s.Expr) -> None:
     """Check an expression that must be a condition."""
     type_ = infer_type(body, expr)
-    if type_ is not None and type_ is not Kind.BOOL:
-        message = f"`{format_short(expr)}` is not a condition"
-        body.report(rules.CONDITION, message, expr.span, "compare it with something")
+    if type_ is None or type_ is Kind.BOOL or (type_ in (Kind.INT, Kind.STATIC) and is_logical(body, expr)):
+        return
+    hint = "compare it with something"
+    message = f"`{format_short(expr)}` is not a condition"
+    if type_ in (Kind.INT, Kind.STATIC):
+        message = f"`{format_short(expr)}` is {KIND_PHRASES[type_]}, not a condition"
+        hint = f"write `{format_short(expr)} != 0`"
+    body.report(rules.CONDITION, message, expr.span, hint)
+
+
+def is_logical(body: BodyContext, expr: s.Expr) -> bool:
+    """Whether an integer can be a condition: it is declared as `bool`, or is the literal of a truth value."""
+    match expr:
+        case s.Integer(value=value):
+            return value in (0, 1)
+        case s.Name(id=name) | s.Element(array=name):
+            symbol = body.scope.find(name)
+            return symbol is not None and symbol.logical
+        case s.Call():
+            target = body.facts.targets.get(expr)
+            return target is not None and target.result == "bool"
+        case _:
+            return False
 
 
 def check_integral(body: BodyContext, expr: s.Expr, what: str) -> Kind | None:
@@ -139,6 +160,8 @@ def _infer_type(body: BodyContext, expr: s.Expr) -> ExprType | None:
             return Kind.STATIC
         case s.Real():
             return Kind.REAL
+        case s.Reached():
+            return Kind.BOOL
         case s.Name(id="pi"):
             return Kind.REAL
         case s.Name():
@@ -229,11 +252,13 @@ def _check_call(body: BodyContext, expr: s.Call) -> ExprType | None:
     extern, algorithm = library.externs.get(expr.function), library.visible.get(expr.function)
     if extern is not None and (result := check_extern(body, expr, extern)) is not None:
         return result
-    if algorithm is not None and algorithm.result is not None and extern is None:
-        message = f"the result of the algorithm `{expr.function}` must be stored before it is used"
-        hint = f"write `local t: {algorithm.result} = {expr.function}(...)` and use `t`"
-        body.report(call_rules.RESULT_PLACE, message, expr.span, hint)
-        return None
+    if extern is None and algorithm is not None:
+        body.check_call(body, expr, algorithm)
+        if body.free:
+            message = f"{body.free} costs nothing, so it cannot call the algorithm `{expr.function}`"
+            body.report(call_rules.RESULT_PLACE, message, expr.span, "store the result in a `local` before it")
+        if algorithm.result is not None:
+            return parse_element_kind(algorithm.result)
     if extern is not None or algorithm is not None:
         body.report(call_rules.NO_RESULT, f"`{expr.function}` has no result", expr.span, "call it as a statement")
         return None

@@ -156,12 +156,13 @@ def _make_symbol(body: BodyContext, parameter: s.Parameter) -> SymbolEntry:
         case s.IndexType():
             return SymbolEntry(name, Role.INDEX, Kind.STATIC, span)
         case s.ScalarType(element=element):
-            return SymbolEntry(name, Role.SCALAR, parse_element_kind(element), span)
+            return SymbolEntry(name, Role.SCALAR, parse_element_kind(element), span, logical=element == "bool")
         case s.OperatorType():
             return SymbolEntry(name, Role.SCALAR, Kind.OPERATOR, span)
         case s.ArrayType() as type_:
             view = make_array_type(body, type_)
-            return SymbolEntry(name, Role.ARRAY, view, span, type_.shape, writable, shared)
+            logical = type_.element == "bool"
+            return SymbolEntry(name, Role.ARRAY, view, span, type_.shape, writable, shared, logical=logical)
         case s.IndexArrayType(shape=shape):
             view = ViewType(Kind.INT, len(shape))
             return SymbolEntry(name, Role.ARRAY, view, span, shape, writable, shared)
@@ -171,8 +172,8 @@ def _make_symbol(body: BodyContext, parameter: s.Parameter) -> SymbolEntry:
 
 
 def parse_element_kind(element: str) -> Kind:
-    """Return the kind of `real`, `int` or `any`."""
-    return {"real": Kind.REAL, "int": Kind.INT, "any": Kind.ANY}[element]
+    """Return the kind of an element type; those of 8 bits, `bool` and `char`, are integers of the data."""
+    return {"real": Kind.REAL, "any": Kind.ANY}.get(element, Kind.INT)
 
 
 def make_array_type(body: BodyContext, type_: s.ArrayType) -> ViewType:

@@ -8,7 +8,7 @@ it is part of a larger expression or an operand overlaps the target. Fills and c
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from archline.expr.text import format_expression
 from archline.expr.tree import Comprehension, Node, Span
@@ -40,7 +40,8 @@ Indices = tuple[s.Expr, ...]
 def expand_whole_arrays(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Algorithm, list[Diagnostic]]:
     """Return an algorithm without operations on whole arrays, and the mistakes found on the way."""
     expansion = _Expansion(algorithm)
-    body = expansion.expand_block(algorithm.body, environment.with_names(read_header(algorithm)), {})
+    environment = environment.with_names(read_header(algorithm, environment.records))
+    body = expansion.expand_block(algorithm.body, environment, {})
     return replace(algorithm, body=body), expansion.diagnostics
 
 
@@ -81,7 +82,7 @@ class _Expansion:
         try:
             return writer.expand(statement)
         except _UnknownTypeError:
-            return (statement,)
+            return writer.name_unknown(statement)
         except _MistakeError as mistake:
             self.diagnostics.append(mistake.diagnostic)
             return (s.Pass(span=statement.span),)
@@ -121,6 +122,15 @@ class _NestWriter:
             case _:
                 self._emit(statement)
         return tuple(self._statements)
+
+    def name_unknown(self, statement: Any) -> tuple[Any, ...]:
+        """Return a statement with the unknown name that leaves its type open, for the checker to report that alone."""
+        known = self._environment.names.keys() | self._environment.abbreviations.keys()
+        unknown = next((node for node in s.find_nodes(statement, s.Name) if node.id not in known), None)
+        if unknown is None or any(s.list_blocks(statement)):
+            return (statement,)
+        register = s.ScalarType("real", span=unknown.span)
+        return (s.Local(self._make_name("number"), register, unknown, None, span=statement.span),)
 
     # Types
     def _infer(self, expr: Any) -> NameType:
@@ -179,6 +189,9 @@ class _NestWriter:
     def _store(self, target: s.Name | s.Element, op: str, value: Any, statement: Any) -> None:
         """Write what sets, or updates, each element of a view."""
         shape = self._get_shape(target)
+        if self._environment.infer(value) is None:
+            self._lift(value)
+            raise _UnknownTypeError
         if op == "=" and not self._is_array(value):
             self._emit(replace(statement, value=self._lift(value)))
             return
@@ -241,10 +254,14 @@ class _NestWriter:
     # Products
     def _prepare_operand(self, expr: Any) -> Any:
         """Return a view of an operand of a product."""
-        if not self._is_array(expr):
-            self._infer(expr)
-            self._refuse(f"`@` multiplies arrays, and `{format_expression(expr)}` is a number", expr, "write `*`")
+        self._require_array(expr)
         return self._materialise(self._prepare(expr))
+
+    def _require_array(self, expr: Any) -> Shape:
+        shape = self._infer(expr).shape
+        if shape is None:
+            self._refuse(f"`@` multiplies arrays, and `{format_expression(expr)}` is a number", expr, "write `*`")
+        return shape
 
     def _multiply(self, left: Any, right: Any, product: s.Binary, target: Any) -> Any:
         """Write the product of two views into the target, or a local array where that is None; return the array."""
@@ -426,9 +443,8 @@ class _NestWriter:
                 case Comprehension():
                     return node
                 case s.Binary(op="@", left=left, right=right):
-                    if all(self._is_array(part) and len(self._get_shape(part)) == 1 for part in (left, right)):
-                        return self._lift(s.Call("dot", (left, right), span=node.span))
-                    return None
+                    ranks = [len(self._require_array(part)) for part in (left, right)]
+                    return self._lift(s.Call("dot", (left, right), span=node.span)) if ranks == [1, 1] else None
                 case s.Call(arguments=arguments):
                     if _REDUCTIONS.get(node.function) == len(arguments) and self._is_fused(node):
                         return self._fuse_reduction(node)
@@ -480,5 +496,5 @@ class _NestWriter:
             message = "an operation on whole arrays cannot stand in the condition of a `while` or an `elif`"
             self._refuse(message, conditions[0], "put its result into an array before the test")
 
-    def _refuse(self, message: str, at: Any, hint: str | None) -> None:
+    def _refuse(self, message: str, at: Any, hint: str | None) -> NoReturn:
         raise _MistakeError(Diagnostic(rules.SHAPE, message, at.span, hint=hint))

@@ -30,8 +30,8 @@ INTRINSICS = {
 CONTEXTUAL_WORDS = frozenset(
     {
         "all", "any", "below", "bool", "char", "const", "def", "div", "do", "each", "function", "grid", "in", "index",
-        "inout", "iterations", "mod", "most", "of", "offsets", "operator", "out", "power", "procedure", "size", "square", "then",
-        "type", "until",
+        "inout", "iterations", "mod", "most", "of", "offsets", "operator", "out", "power", "procedure", "size", "square",
+        "then", "type", "until",
     }
 )  # fmt: skip
 """Words of the language that can be names too: they are its words only at places where no name can stand."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from archline.expr.tree import Comprehension, Node
+from archline.expr.tree import Comprehension, Node, substitute_names
 from archline.language import surface
 from archline.language import syntax as s
 from archline.records import field, record, replace
@@ -156,7 +156,10 @@ class Environment:
         joined = join_types(types)
         shape = next((type_.shape for type_ in types if type_ is not None and type_.shape is not None), None)
         if name in self.algorithms:
-            return self.result_of(name)
+            result = self.result_of(name)
+            if result is None:
+                return self.infer_output(call)
+            return replace(result, shape=shape) if self.maps_elements(call) else result
         if name in self.records:
             return read_type(surface.RecordType(name, arguments, span=call.span))
         if name in self.abbreviations:
@@ -177,6 +180,40 @@ class Environment:
         if name in ("abs", "min", "max", "floor", "ceil"):
             return None if None in types else joined
         return None
+
+    def maps_elements(self, call: s.Call) -> bool:
+        """Whether an algorithm of numbers, with a result, is called with arrays: once for each of their elements."""
+        called = self.algorithms.get(call.function)
+        if called is None or len(called.parameters) != len(call.arguments):
+            return False
+        types = [self.infer(argument) for argument in call.arguments]
+        numbers = all(isinstance(parameter.type, s.ScalarType) for parameter in called.parameters)
+        return numbers and any(type_ is not None and type_.is_array for type_ in types)
+
+    def infer_output(self, call: s.Call) -> NameType | None:
+        """Return the type of the array that a call sets whose last argument, the only `out` array, is left out.
+
+        None for other calls, and if the arguments do not give its shape.
+        """
+        called = self.algorithms.get(call.function)
+        if called is None or called.result is not None or len(called.parameters) != len(call.arguments) + 1:
+            return None
+        *others, last = called.parameters
+        if not isinstance(last.type, s.ArrayType) or last.mode != "out":
+            return None
+        if any(parameter.mode == "out" and isinstance(parameter.type, s.ArrayType) for parameter in others):
+            return None
+        sizes: dict[str, s.Expr] = {}
+        for parameter, argument in zip(others, call.arguments, strict=True):
+            type_, declared = self.infer(argument), read_type(parameter.type)
+            if isinstance(parameter.type, s.SizeType):
+                sizes[parameter.name] = argument
+            elif type_ is not None and type_.shape is not None and declared is not None and declared.shape is not None:
+                pairs = zip(declared.shape, type_.shape, strict=False)
+                sizes |= {entry.id: extent for entry, extent in pairs if isinstance(entry, s.Name)}
+        if not s.names(last.type.shape) <= sizes.keys():
+            return None
+        return NameType(last.type.element, tuple(substitute_names(extent, sizes) for extent in last.type.shape))
 
     # Statements
     def after(self, statement: Node) -> Environment:

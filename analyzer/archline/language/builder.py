@@ -30,8 +30,8 @@ INTRINSICS = {
 CONTEXTUAL_WORDS = frozenset(
     {
         "all", "any", "below", "bool", "char", "const", "def", "div", "do", "each", "function", "grid", "in", "index",
-        "inout", "iterations", "mod", "most", "of", "offsets", "operator", "out", "power", "procedure", "size", "square",
-        "then", "type", "until",
+        "inout", "iterations", "mod", "most", "of", "offsets", "operator", "out", "power", "procedure", "size",
+        "square", "then", "type", "until",
     }
 )  # fmt: skip
 """Words of the language that can be names too: they are its words only at places where no name can stand."""
@@ -675,11 +675,17 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return "".join(map(str, children))
 
     def setting(self, meta: Meta, children: list[Any]) -> tuple[str, Any, Span]:
-        return str(children[0]), children[1], self._make_span(children[0])
+        return self._make_setting(*children)
 
     def values(self, meta: Meta, children: list[Any]) -> tuple[tuple[str, Any, Span], ...]:
         *names, value = children
-        return tuple((str(name), value, self._make_span(name)) for name in names)
+        return tuple(self._make_setting(name, value) for name in names)
+
+    def _make_setting(self, name: Any, value: Any) -> tuple[str, Any, Span]:
+        """Return a size with its value and its place; a size of a callee, as `find.T1`, is a name of two words."""
+        if isinstance(name, s.Name):
+            return name.id, value, name.span
+        return str(name), value, self._make_span(name)
 
     def growth(self, meta: Meta, children: list[Any]) -> str:
         return str(children[0])

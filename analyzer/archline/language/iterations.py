@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from archline.expr.text import format_expression
 from archline.language import syntax as s
-from archline.language.call_graph import find_reachable
+from archline.language.call_graph import find_reachable, traverse_reachable
 from archline.language.model import Module
 from archline.records import record
 
@@ -52,6 +53,32 @@ def _map_iterations(module: Module, algorithm: s.Algorithm) -> Mapping[str, Iter
             name = relative_name(qualified_name(called, loop), algorithm)
             counts.setdefault(name, IterationCount(name, called, loop, least))
     return counts
+
+
+def find_counted_loops(algorithm: s.Algorithm, visible: Mapping[str, s.Algorithm]) -> dict[str, s.While]:
+    """Map the names of iterations in the costs of an algorithm to their loops, before its calls are checked.
+
+    `visible` has the algorithms of the file and of those that it uses.
+    """
+    reached = traverse_reachable(
+        lambda caller: (
+            visible[call.function] for call in s.find_nodes(caller.body, s.Call) if call.function in visible
+        ),
+        algorithm,
+    )
+    return {
+        relative_name(qualified_name(called, loop), algorithm): loop
+        for called in (*reached, algorithm)
+        for loop in iterate_unbounded_loops(called)
+    }
+
+
+def suggest_name(loop: s.While) -> str:
+    """Suggest the text that names the iterations of a loop, which the elaboration has named."""
+    if loop.tests_last:
+        return f"name it in line {loop.span.line}: `repeat iterations {loop.iterations}:`"
+    condition = format_expression(loop.condition)
+    return f"name it in line {loop.span.line}: `while {condition} iterations {loop.iterations}:`"
 
 
 def qualified_name(algorithm: s.Algorithm, loop: s.While) -> str:

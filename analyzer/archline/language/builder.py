@@ -499,7 +499,22 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return s.Clause("using", (name,), span=self._make_span(meta))
 
     def loop(self, meta: Meta, children: list[Any]) -> s.Loop:
-        parallel, names, word, lo, direction, hi, step, body = children
+        parallel, names, word, lo, direction, hi, step, iterations, body = children
+        loop = self._make_written_loop(meta, parallel, names, word, lo, direction, hi, step, body)
+        return loop if iterations is None else replace(loop, iterations=self._check_name(iterations))
+
+    def _make_written_loop(
+        self,
+        meta: Meta,
+        parallel: Token | None,
+        names: Any,
+        word: Token,
+        lo: Any,
+        direction: Token,
+        hi: Any,
+        step: Any,
+        body: Any,
+    ) -> s.Loop:
         if word.type in ("ASSIGN_PLAIN", "ASSIGN_ARROW") and direction.type == "UPTO":
             hint = self._suggest_ranges(names[0].id, self._make_span(word), lo, hi)
             message = "`for i = a..b` may mean that b is left out or taken"

@@ -120,6 +120,8 @@ def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: At
             fn.count_steps("1")
         if not (fn.grid and is_only_transfer(node.body)):
             fn.count_event(ITERATION)
+        if node.iterations is not None:
+            fn.block.cost[f"{ITERATIONS} {name_unbounded_loops(fn.module)[node]}"] += 1
         block(fn, node.body)
     if account.straight:
         fn.count_block(account, trips)

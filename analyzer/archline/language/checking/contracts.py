@@ -200,7 +200,7 @@ def _list_settable(algorithm: s.Algorithm, library: Library) -> list[str]:
     ]
 
 
-def _report_unnamed_iterations(name: str, loop: s.While) -> Reason:
+def _report_unnamed_iterations(name: str, loop: s.While | s.Loop) -> Reason:
     """Report iterations that a formula names, but not the program: their name changes if loops are added."""
     return (
         name_rules.UNKNOWN_NAME,
@@ -216,7 +216,7 @@ def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: 
         findings.add(name_rules.UNKNOWN_METRIC, f"unknown metric `{metric}`", span, hint)
 
 
-def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While] | None = None) -> FormulaChecker:
+def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While | s.Loop] | None = None) -> FormulaChecker:
     """Return a checker of formulas about the current algorithm, in the names in scope and the machine symbols.
 
     `counted` are loops whose iterations the formulas may name.
@@ -311,7 +311,7 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
     costs = list_costs(claim)
     named = [cost.arguments[0].id for cost in costs if isinstance(cost.arguments[0], s.Name)]
     defined = set(MACHINE_SYMBOLS) | set(library.cost_symbols)
-    unnamed: dict[str, s.While] = {}
+    unnamed: dict[str, s.While | s.Loop] = {}
     for name, cost in zip(named, costs, strict=True):
         sizes = dict(cost.sizes)
         defined.update(s.names(tuple(sizes.values())))

@@ -7,7 +7,11 @@ import random
 HEADER = "k: int[n], x: inout real[n]"
 SPAWNING = f"{HEADER}, y: inout real[n]"
 CONDITIONS = ("k[{index}] % 3 == 1", "n > 3", "{index} > 2", "k[{index}] > 2 and k[0] > 1")
-STEPS = ("x[{index}] += 1.5", "x[{index}] = x[{index}]*2.0 + 1.0", "for j{level} in {index}..n:\n    x[j{level}] += 1.0")
+STEPS = (
+    "x[{index}] += 1.5",
+    "x[{index}] = x[{index}]*2.0 + 1.0",
+    "for j{level} in {index}..n:\n    x[j{level}] += 1.0",
+)
 
 
 def while_program_from_seed(seed: int) -> str:

@@ -249,7 +249,7 @@ class ChangeSearch:
         forms = [make_canonical(program.module, program.node) for program, _ in programs.values()]
         costs = derive_written_costs([form.text for form in forms], self._jobs, self._cached)
         for (key, (program, entry)), form, texts in zip(programs.items(), forms, costs, strict=True):
-            if entry.costs.keys() == {rename_text(line, form.sizes) for line in texts}:
+            if entry.costs.keys() == {rename_text(line, form.names) for line in texts}:
                 result[key] = program
         self.bounds = [key for key in result if key in after and isinstance(result[key], Entry)]
         return result

@@ -51,6 +51,11 @@ class Canonical:
     iterations: Mapping[str, str] = field(compare=False, default_factory=dict)
 
     @property
+    def names(self) -> dict[str, str]:
+        """The sizes, indices and iterations by their canonical names."""
+        return {**self.sizes, **self.iterations}
+
+    @property
     def header(self) -> str:
         """The first line of the text, with the parameters, their types and the grid."""
         return self.text.partition("\n")[0]

@@ -14,6 +14,7 @@ from archline.language.checking.scopes import Role, SymbolEntry, suggest_static_
 from archline.language.diagnostics import format_count
 from archline.language.mistakes import FOREIGN_FUNCTIONS
 from archline.language.model import ExprType, Kind, ViewType
+from archline.language.proposals import find_library_module, propose_definition, propose_expression, propose_operator
 from archline.records import replace
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
@@ -108,7 +109,9 @@ def can_store(body: BodyContext, expr: s.Expr, kind: Kind, expected: Kind) -> bo
 
 def suggest_conversion(expr: s.Expr, kind: Kind) -> str | None:
     """Suggest to convert the integers of an expression of this kind to reals; None if it is real."""
-    return f"write `{format_short(rewrite_parts(expr, _convert_to_real))}`" if kind is not Kind.REAL else None
+    return (
+        propose_expression(expr, format_short(rewrite_parts(expr, _convert_to_real))) if kind is not Kind.REAL else None
+    )
 
 
 def _convert_to_real(part: s.Expr) -> s.Expr | None:
@@ -191,7 +194,8 @@ def _check_binary(body: BodyContext, expr: s.Binary) -> Kind | None:
     if expr.op in COMPARISONS:
         return Kind.BOOL
     if expr.op == "/" and kind is Kind.INT:
-        body.report(rules.INT_DIVISION, "`/` on int data", expr.span, "write `//`, which rounds down")
+        hint = propose_operator(expr.left, "/", "//", "write `{}`, which rounds down")
+        body.report(rules.INT_DIVISION, "`/` of `int` data may round", expr.span, hint)
         return None
     if expr.op in ("//", "%") and kind is Kind.REAL:
         hint = "write `floor(a / b)`" if expr.op == "//" else "write `a - b*floor(a / b)`"
@@ -249,10 +253,31 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
     if call.function in library.lost or not library.complete or not body.is_first_report(f"{call.function}()"):
         return
     hint = FOREIGN_FUNCTIONS.get(call.function)
-    hint = hint or body.findings.suggest_closest(call.function, [*library.visible, *library.externs, *INTRINSICS])
+    known = [*library.visible, *library.externs, *INTRINSICS]
+    hint = hint or body.findings.suggest_closest(call.function, known, call.span)
     if hint is None and body.scope.find(call.function) is not None:
         hint = f"a product is written `*`, an element `{call.function}[...]`"
+    hint = hint or _suggest_definition(body, call)
     body.report(names.UNKNOWN_FUNCTION, f"unknown function or algorithm `{call.function}`", call.span, hint)
+
+
+def _suggest_definition(body: BodyContext, call: s.Call) -> str:
+    """Propose to use the library's algorithm of this name, or to declare an `extern` for a call."""
+    module = find_library_module(call.function)
+    if module is not None:
+        return propose_definition(body.library.program, f"use {module}", "write `{}`")
+    parameters, extents = [], iter("nmpqrs")
+    for letter, argument in zip("abcdefgh", call.arguments, strict=False):
+        type_ = infer_type(body, argument)
+        name = argument.id if isinstance(argument, s.Name) else letter
+        if isinstance(type_, ViewType):
+            shape = ", ".join(next(extents, "n") for _ in range(type_.rank))
+            parameters.append(f"{name}: {type_.element.value}[{shape}]")
+        else:
+            parameters.append(f"{name}: {'real' if type_ is Kind.REAL else 'int'}")
+    called = any(statement.call is call for statement in s.find_nodes(body.algorithm.body, s.Invoke))
+    declared = f"extern {call.function}({', '.join(parameters)}){'' if called else ' -> real'} costs 1 work"
+    return propose_definition(body.library.program, declared, "write an algorithm of this name, or declare `{}`")
 
 
 def check_extern(body: BodyContext, call: s.Call, extern: s.Extern) -> Kind | None:

@@ -326,7 +326,7 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
     if kind in ("LESS", "GREATER") and f"{kind}_EQUAL" in accepted:
         hint = "a bound is written with `<=`, `>=` or `==`"
         return line.propose(at, column, f"{rest[0]}=", hint, safe=False)
-    if kind == "STRING":
+    if kind == "STRING" and words[:1] != ["use"]:
         if not before.strip():
             return "a docstring stands right below the header, before `where` and `ensures`"
         return "data are numbers: give each text a number of its own, such as `let red = 0`"

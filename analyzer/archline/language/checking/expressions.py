@@ -343,6 +343,8 @@ def _check_intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
 def _check_element(body: BodyContext, expr: s.Element, whole: bool) -> ExprType | None:
     array = f"{expr.array}: real[{', '.join(('n', 'm', 'p', 'q', 'r', 's')[: len(expr.subscripts)])}]"
     advice = f"declare the array: a parameter `{array}` (`out` or `inout` if it is written), or `local {array}`"
+    if expr.array.endswith((".shape", ".size")):
+        advice = _suggest_extent(body, expr)
     symbol = body.lookup(expr.array, expr.span, advice)
     for subscript in expr.subscripts:
         if isinstance(subscript, s.Slice):
@@ -372,6 +374,14 @@ def _check_element(body: BodyContext, expr: s.Element, whole: bool) -> ExprType 
         return symbol.type.element
     body.facts.shapes[expr] = tuple(extents)
     return ViewType(symbol.type.element, len(extents), symbol.type.layout if len(extents) > 1 else "rowmajor")
+
+
+def _suggest_extent(body: BodyContext, expr: s.Element) -> str:
+    """Propose the extent that `x.shape[0]` asks for; words alone if the array has no such axis."""
+    symbol, (axis, *_) = body.scope.find(expr.array.partition(".")[0]), expr.subscripts
+    if symbol is None or not isinstance(axis, s.Integer) or axis.value >= len(symbol.shape):
+        return FOREIGN_FUNCTIONS["len"]
+    return propose_expression(expr, format_short(symbol.shape[axis.value]), FOREIGN_FUNCTIONS["len"])
 
 
 def _check_slice(body: BodyContext, piece: s.Slice) -> None:

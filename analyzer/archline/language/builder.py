@@ -15,6 +15,7 @@ from archline.language import surface
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import error
+from archline.records import replace
 from archline.resources import find_resource
 
 MAX_DIGITS = 1000
@@ -305,7 +306,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return s.Clause("using", (name,), span=self._make_span(meta))
 
     def loop(self, meta: Meta, children: list[Any]) -> s.Loop:
-        parallel, names, word, lo, direction, hi, step, body = children
+        parallel, names, word, lo, direction, hi, step, reduction, body = children
         if word.type == "ASSIGN_PLAIN" and direction.type == "UPTO":
             text = self._make_header_span(meta).text
             exclusive, inclusive = (re.sub(r"\s*=\s*", " in ", text, count=1).rstrip(": "), "")
@@ -314,7 +315,18 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             hint = f"write `{exclusive}:` without the last value, or `{inclusive}:` with it"
             raise error(rules.UNEXPECTED, message, span=self._make_header_span(meta), hint=hint)
         lo, hi = self._make_range(lo, direction, hi)
-        return self._make_loop(meta, parallel, names, lo, hi, step, body, direction.type == "DOWNTO")
+        loop = self._make_loop(meta, parallel, names, lo, hi, step, body, direction.type == "DOWNTO")
+        if reduction is None:
+            return loop
+        if parallel is None:
+            message = "`with ... on` combines the values of parallel iterations"
+            hint = f"write `parallel {self._make_header_span(meta).text}`"
+            raise error(rules.UNEXPECTED, message, span=reduction.span, hint=hint)
+        return replace(loop, reduction=reduction)
+
+    def reduction(self, meta: Meta, children: list[Any]) -> s.Reduction:
+        _, op, register = children
+        return s.Reduction(str(op), register, span=self._make_span(meta))
 
     def _make_loop(
         self, meta: Meta, parallel: Token | None, names: Any, lo: Any, hi: Any, step: Any, body: Any, down: bool = False

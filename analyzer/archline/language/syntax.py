@@ -294,8 +294,19 @@ class Costs(Simple):
 
 
 @tree
+class Reduction(Node):
+    """`with op on register`: iterations of a parallel loop update the register by op alone, in any order."""
+
+    op: str
+    register: Name
+
+
+@tree
 class Loop(Statement):
-    """The loop `for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel."""
+    """The loop `for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel.
+
+    The iterations of a parallel loop with a `reduction` combine their values in a register, in a binary tree.
+    """
 
     variable: str
     lo: Expr
@@ -304,6 +315,7 @@ class Loop(Statement):
     down: bool
     parallel: bool
     body: tuple[Stmt, ...]
+    reduction: Reduction | None = None
 
     iterates: ClassVar[bool] = True
 

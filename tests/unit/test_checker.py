@@ -227,11 +227,14 @@ algorithm g(x: real[n]):
 algorithm g(x: real[n]) -> real: #! AL255
     pass
 algorithm h(x: real[n]) -> real:
-    if n > 1:
-        return 1 #! AL255
-    return 2
+    if n > 1: #! AL255
+        return 1
 algorithm k(x: real[n]):
-    return 1 #! AL255
+    parallel for i in 0..n:
+        if x[i] > 1.0:
+            break #! AL255
+algorithm l(x: real[n]):
+    continue #! AL255
 ---
 extern e(a: real[n]) costs 1 flops #! AL256
 extern d(a: real) costs a flops #! AL207

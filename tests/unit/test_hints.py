@@ -200,7 +200,7 @@ def named_so(word: str) -> bool:
 MISTAKES = {
     "AL201": ("f(u: inout real[n])", "s += u[0]", "`local s: real = 0`"),
     "AL226": ("f(u: inout real[n])", "u[u[0]] = 1.0", "index[n] below m"),
-    "AL255": ("f(u: inout real[n]) -> real", "u[0] = 1.0", "end with `return r`"),
+    "AL255": ("f(u: inout real[n]) -> real", "u[0] = 1.0", "end every path with `return` and a value"),
     "AL272": ("f(u: inout local real[n]) on grid(r: P)", "broadcast u[1] along r from 0", "`u[1 ..+ 1]`"),
 }
 
@@ -243,8 +243,6 @@ ADVICE = [
     (LOOP + "local t: real = 0\n        atomic t += x[i]\n", "AL244", "`atomic s[0] += ...`"),
     (LOOP + "x[i] = spawn f(x)\n", "AL101", "hand it back through an array of one element"),
     (LOOP + "spawn x[i] = 1.0\n", "AL101", "`spawn f(x[0..n//2])`"),
-    (LOOP + "break\n", "AL101", "`while i < n and x[i] > 0 at most n times:`"),
-    (LOOP + "continue\n", "AL101", "put the rest of the loop's body into an `if`"),
 ]
 
 

@@ -67,6 +67,9 @@ def depth(trips: int) -> int:
         ("sum(i for i in 0..n)", 10.0, 0, 10, depth(5) + 2),
         ("sum(k[i] == 1 for i in 0..n)", 2.0, 0, 17, depth(5) + 4),
         ("sum(sum(A[i, j] for j in 0..m) for i in 0..n)", 30.0, 20, 40, depth(5) + depth(3) + 4),
+        ("sum(A)", 30.0, 20, 40, depth(5) + depth(3) + 4),
+        ("max(A[1..5, 1..3])", 8.0, 12, 24, depth(4) + depth(2) + 4),
+        ("norm(A[1..3, :])", 25.0**0.5, 15, 23, depth(2) + depth(3) + 6),
         ("max(sum(x), sum(y))", 15.0, 11, 21, 2*depth(5) + 5),
     ],
 )  # fmt: skip
@@ -104,6 +107,21 @@ def test_sums_stand_where_they_are_evaluated() -> None:
     assert agreed(text, {"x": [0.0, 0.25], "z": [0.0] * 2}).counts.flops == 1 + 2 + 2 + 1 + 2
 
 
+def test_a_while_evaluates_its_sums_before_each_test() -> None:
+    text = """algorithm f(x: inout real[n]) -> int:
+    local steps: int = 0
+    while norm(x) > 1 at most 20 times:
+        steps += 1
+        for i in 0..n:
+            x[i] /= 2
+    return steps
+"""
+    result = agreed(text, {"x": [3.0, 4.0]})
+    assert result.value == 3
+    assert result.counts.flops == 4*(4 + 1 + 1) + 3*2  # fmt: skip
+    assert result.counts.work == 1 + 4*(2*3 + 1 + 1 + 1) + 3*(1 + 1 + 2*2)  # fmt: skip
+
+
 def test_a_name_of_the_author_goes_first() -> None:
     text = (
         "algorithm sum(x: real[n]) -> real:\n    return x[0]\n\nalgorithm f(x: real[n]) -> real:\n    return sum(x)\n"
@@ -114,7 +132,7 @@ def test_a_name_of_the_author_goes_first() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "while sum(x) > 1 at most n times:\n        pass",
+        "while n > 2 or sum(x) > 1 at most n times:\n        pass",
         "if n > 2 and sum(x) > 1:\n        pass",
         "assume sum(x) > 1",
     ],

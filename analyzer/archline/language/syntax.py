@@ -216,6 +216,8 @@ class Assign(Simple):
     op: str
     value: Expr
     atomic: bool
+    outputs: tuple[Name | Element, ...] = ()
+    """The places of the outputs of an algorithm that the value calls, which are stored before the target."""
 
     @property
     def reads(self) -> tuple[Expr, ...]:
@@ -223,7 +225,7 @@ class Assign(Simple):
 
     @property
     def writes(self) -> tuple[Name | Element, ...]:
-        return (self.target,)
+        return (*self.outputs, self.target)
 
     @property
     def increment(self) -> int | None:
@@ -245,6 +247,12 @@ class Invoke(Simple):
     call: Call
     spawned: bool
     along: tuple[Name, ...] = ()
+    outputs: tuple[Name | Element, ...] = ()
+    """The places of the outputs of the algorithm."""
+
+    @property
+    def writes(self) -> tuple[Name | Element, ...]:
+        return self.outputs
 
     @property
     def reads(self) -> tuple[Expr, ...]:
@@ -328,8 +336,9 @@ class Loop(Statement):
 class While(Statement):
     """The loop `while condition at most limit times:`, or `while condition iterations name:`.
 
-    With `iterations`, that name is a size: the number of iterations in one call of the analysed algorithm. With
-    `tests_last`, the loop is `repeat ... until not condition`, whose test follows each iteration.
+    With `iterations`, that name is a size: the number of iterations in one call of the analysed algorithm. It is
+    `chosen` by the elaboration if the author gave no name. With `tests_last`, the loop is `repeat ... until not
+    condition`, whose test follows each iteration.
     """
 
     condition: Expr
@@ -337,8 +346,20 @@ class While(Statement):
     iterations: str | None
     tests_last: bool
     body: tuple[Stmt, ...]
+    chosen: bool = False
 
     iterates: ClassVar[bool] = True
+
+
+@tree
+class Reached(Name):
+    """The free condition of the code behind a statement that may leave the block: that it did not.
+
+    It is a name that no program can write, for a value that nobody knows and nobody evaluates: elaboration puts the
+    code behind such a statement under this condition, and control does not come to it if the condition is false.
+    """
+
+    id: str = "not left"
 
 
 @tree
@@ -482,8 +503,21 @@ class Claim(Node):
 
 
 @tree
+class Output(Node):
+    """A scalar `out` or `inout` parameter, its position in the header as written, and the register of its value."""
+
+    parameter: Parameter
+    position: int
+    register: str
+
+
+@tree
 class Algorithm(Node):
-    """An algorithm: header, contract, body. `name_span` is the name alone, for diagnostics."""
+    """An algorithm: header, contract, body. `name_span` is the name alone, for diagnostics.
+
+    `outputs` has the scalar parameters by which it hands back numbers; of these `parameters` has, with mode `in`, those
+    that are `inout`.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -495,6 +529,18 @@ class Algorithm(Node):
     decreases: tuple[Expr, ...]
     body: tuple[Stmt, ...]
     name_span: Span
+    outputs: tuple[Output, ...] = ()
+
+    @property
+    def header(self) -> tuple[Parameter, ...]:
+        """The parameters as written."""
+        written = list(self.parameters)
+        for output in self.outputs:
+            if output.parameter.mode == "out":
+                written.insert(output.position, output.parameter)
+            else:
+                written[output.position] = output.parameter
+        return tuple(written)
 
 
 Item: TypeAlias = Use | Extern | Claim | Algorithm
@@ -538,6 +584,28 @@ def list_evaluated(statement: Stmt) -> tuple[Expr, ...]:
             return tuple(branch.condition for branch in branches if branch.condition is not None)
         case Split(parts=parts):
             return (parts,)
+
+
+_ENDED_BY = {"break", "continue"}
+
+
+@lru_cache(maxsize=8192)
+def find_exits(statement: Stmt) -> frozenset[str]:
+    """Return the kinds of the exits in a statement that leave it: `break`, `continue` and `return`."""
+    if isinstance(statement, Exit):
+        return frozenset((statement.kind,))
+    inside = frozenset[str]().union(*(list_exits(block) for block in list_blocks(statement)))
+    return inside - _ENDED_BY if statement.iterates else inside
+
+
+def list_exits(block: tuple[Stmt, ...]) -> frozenset[str]:
+    """Return the kinds of the exits in a block that leave it."""
+    return frozenset[str]().union(*map(find_exits, block))
+
+
+def may_be_left(loop: Loop | While) -> bool:
+    """Test whether a loop may end before its last iteration, by `break` or `return`."""
+    return not list_exits(loop.body) <= {"continue"}
 
 
 @lru_cache(maxsize=2048)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from archline.execution.codegen.values import ArrayValue, IntegerValue, Meaning, Operator, Register
 from archline.execution.codegen.writer import FunctionWriter
@@ -115,6 +116,8 @@ class AlgorithmWriter(FunctionWriter):
     """The variables in generated code of the surrounding loops."""
     numbers: dict[s.Node, int]
     """The numbers of the statements that communicate."""
+    open_blocks: list[list[Any]]
+    """The local arrays so far of each block around the current statement."""
 
     def attach(
         self,
@@ -134,6 +137,7 @@ class AlgorithmWriter(FunctionWriter):
         self.group = "grid"
         self.iteration = ()
         self.numbers = {}
+        self.open_blocks = []
 
     def _flush_before_control_flow(self) -> None:
         """Count the costs so far before control flow: on a grid, steps inside of it read them."""

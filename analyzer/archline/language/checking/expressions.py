@@ -186,6 +186,8 @@ def _infer_type(body: BodyContext, expr: s.Expr) -> ExprType | None:
             return Kind.STATIC
         case s.Real(text=text):
             return Kind.INT if text == "inf" else Kind.REAL
+        case s.Reached():
+            return Kind.BOOL
         case s.Name(id="pi"):
             return Kind.REAL
         case s.Name():

@@ -40,9 +40,18 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     MAX_FINDINGS. For sizes that recursive calls bring down to 0, facts `n >= 0` are added to the `where`.
     """
     resolve = cache(resolve)
-    program, mistakes = elaborate(program, collect_used_algorithms(program, resolve))
-    syntax = (*syntax, *mistakes)
-    module, facts = _check_as_written(program, resolve, syntax)
+    elaborated = elaborate(program, lambda use: load_if_right(use, resolve))
+    syntax = (*syntax, *elaborated.mistakes)
+    module = check_elaborated(elaborated.program, resolve, syntax, bool(elaborated.records or elaborated.abbreviations))
+    return replace(module, records=elaborated.records, abbreviations=elaborated.abbreviations)
+
+
+def check_elaborated(
+    program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] = (), defines: bool = False
+) -> Module:
+    """Check a program of the core language, as `check` does; it `defines` something else than algorithms or not."""
+    resolve = cache(resolve)
+    module, facts = _check_as_written(program, resolve, syntax, defines)
     while reached := derive_zero_facts(facts.sites, module.signatures):
         items = (
             replace(item, where=(*item.where, *reached[item]))
@@ -50,19 +59,20 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
             else item
             for item in module.program.items
         )
-        module, facts = _check_as_written(replace(program, items=tuple(items)), resolve, syntax)
+        module, facts = _check_as_written(replace(program, items=tuple(items)), resolve, syntax, defines)
     return module
 
 
 def _check_as_written(
-    program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...]
+    program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...], defines: bool
 ) -> tuple[Module, CheckedFacts]:
+    """Check a program of the core language, which has an algorithm or claim unless it `defines` something else."""
     findings = Findings(syntax)
     used = _load_used(program, resolve, findings)
     complete = used is not None
     modules = used or {}
     algorithms, externs = _collect_definitions(program, modules, findings)
-    has_subject = algorithms or any(isinstance(item, s.Claim) for item in program.items)
+    has_subject = defines or algorithms or any(isinstance(item, s.Claim) for item in program.items)
     if not has_subject and not syntax and not findings.diagnostics:
         span = Span(program.source, 1, 1, 1, 2)
         findings.add(NO_ALGORITHM, "the file has no algorithm", span, "write `algorithm name(...):`")
@@ -112,14 +122,11 @@ def _check_as_written(
     return module, facts
 
 
-def collect_used_algorithms(program: s.Program, resolve: Resolve) -> dict[str, s.Algorithm]:
-    """Return the algorithms of the files that a program uses; a file with mistakes, reported later, has none."""
-    algorithms: dict[str, s.Algorithm] = {}
-    for item in program.items:
-        if isinstance(item, s.Use):
-            with suppress(ArchlineError):
-                algorithms.update(resolve(item).algorithms)
-    return algorithms
+def load_if_right(use: s.Use, resolve: Resolve) -> Module | None:
+    """Return the module that a `use` names; None if it is missing or has mistakes, which are reported later."""
+    with suppress(ArchlineError):
+        return resolve(use)
+    return None
 
 
 def _get_position_key(program: s.Program, diagnostic: Diagnostic) -> tuple[bool, int, int]:

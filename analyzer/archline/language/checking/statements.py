@@ -5,7 +5,7 @@ from __future__ import annotations
 from archline.expr.tree import MAX_DEPTH
 from archline.language import call_rules, type_rules
 from archline.language import syntax as s
-from archline.language.checking.calls import check_invocation, check_writable
+from archline.language.checking.calls import check_invocation, check_outputs, check_writable
 from archline.language.checking.communication import (
     check_collective,
     check_message,
@@ -37,7 +37,7 @@ from archline.language.model import ExprType, Kind, ViewType
 from archline.language.syntax_rules import TOO_DEEP
 from archline.records import replace
 
-_RETURN_HINT = "set a register on the way, `local r: real = 0`, and end with `return r`"
+_RETURN_HINT = "end every path with `return` and a value"
 
 
 def check_block(body: BodyContext, statements: tuple[s.Stmt, ...]) -> None:
@@ -57,10 +57,6 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
             _check_assign(body, statement)
         case s.Invoke():
             check_invocation(body, statement)
-        case s.Return():
-            message = "`return` is the last statement of an algorithm with a result, and stands nowhere else"
-            body.report(call_rules.RETURN, message, statement.span, _RETURN_HINT)
-            check_scalar(body, statement.value)
         case s.Assume(facts=facts):
             for fact in facts:
                 with body.uncounted("`assume`"):
@@ -72,13 +68,7 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
         case s.Loop():
             _check_loop(body, statement)
         case s.While():
-            check_condition(body, statement.condition)
-            if statement.limit is None:
-                body.report(call_rules.BAD_FACT, "a `while` without a bound is not supported", statement.span)
-            else:
-                check_static(body, statement.limit, "the bound after `at most`")
-            with body.block():
-                check_block(body, statement.body)
+            _check_while(body, statement)
         case s.If():
             _check_if(body, statement)
         case s.Transfer():
@@ -92,22 +82,39 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
             check_split(body, statement)
             with body.block(), define_split_group(body, statement):
                 check_block(body, statement.body)
-        case s.Exit():
-            body.report(call_rules.RETURN, f"`{statement.kind}` is not supported", statement.span)
-        case s.Sync() | s.Pass():
+        case s.Return() | s.Exit() | s.Sync() | s.Pass():
             pass
+
+
+def _check_while(body: BodyContext, loop: s.While) -> None:
+    if not loop.tests_last:
+        check_condition(body, loop.condition)
+    if loop.limit is not None:
+        check_static(body, loop.limit, "the bound after `at most`")
+    elif body.distributed:
+        message = "on a grid a loop needs a bound: its processors may disagree on the number of iterations"
+        hint = "write `while ... at most ... times:`"
+        body.report(call_rules.BAD_FACT, message, loop.span, hint)
+    with body.block():
+        check_block(body, loop.body)
+    if loop.tests_last:
+        check_condition(body, loop.condition)
 
 
 def check_body(body: BodyContext) -> None:
     """Check an algorithm's body: its statements, and the `return` at its end."""
     *rest, last = body.algorithm.body
+    result, first = body.algorithm.result, next(s.find_nodes(body.algorithm.body, s.Return), None)
     check_block(body, tuple(rest))
-    result = body.algorithm.result
     if not isinstance(last, s.Return):
         check_statement_tree(body, last)
-        if result is not None:
-            message = f"`{body.algorithm.name}` has a result of type {result}, but does not end with `return`"
-            body.report(call_rules.RETURN, message, body.algorithm.name_span, _RETURN_HINT)
+    if result is not None and first is None:
+        message = f"`{body.algorithm.name}` has a result of type {result}, but does not end with `return`"
+        body.report(call_rules.RETURN, message, body.algorithm.name_span, _RETURN_HINT)
+    if not isinstance(last, s.Return):
+        # Elaboration has reported another place of a `return`, unless it knows no type for it.
+        if result is None and first is not None:
+            body.report(call_rules.RETURN, f"the result of `{body.algorithm.name}` is no number", first.span)
         return
     if result is None:
         check_scalar(body, last.value)
@@ -248,6 +255,8 @@ def _check_stored_condition(body: BodyContext, symbol: SymbolEntry, value: s.Exp
 
 def _check_assign(body: BodyContext, statement: s.Assign) -> None:
     target, value = statement.target, statement.value
+    if isinstance(value, s.Call) and value.function in body.library.visible:
+        check_outputs(body, body.library.visible[value.function], statement.outputs)
     value_type = check_scalar(body, value) if statement.op != "=" else infer_type(body, value)
     if isinstance(target, s.Name):
         body.lookup(target.id, target.span, _advise_integer(body, statement, value_type))

@@ -7,6 +7,7 @@ the elements of one-dimensional views, or of expressions of them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from archline.expr.text import format_expression
@@ -14,7 +15,7 @@ from archline.expr.tree import Comprehension, Node
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.elaboration.environment import SIZE, Environment, NameType, combine_element
-from archline.language.elaboration.rewriting import rewrite_fields, rewrite_tree
+from archline.language.elaboration.rewriting import copy_tree, rewrite_fields, rewrite_tree
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import replace
 
@@ -32,9 +33,8 @@ class ReductionExpander:
         match statement:
             case s.If(branches=branches):
                 return self._expand_branches(statement, branches, environment)
-            case s.While(condition=condition, limit=limit):
-                self._refuse((condition, limit), environment, "in the condition of a `while`")
-                return (statement,)
+            case s.While():
+                return self._expand_while(statement, environment)
             case s.Assume() | s.Costs() | s.Communication():
                 self._refuse((statement,), environment, "in a statement whose evaluation is free")
                 return (statement,)
@@ -55,6 +55,26 @@ class ReductionExpander:
                 rest = [*rest[: number - 1], s.Branch(None, nested, span=branch.span)]
                 break
         return (*before, replace(statement, branches=(replace(first, condition=condition), *rest)))
+
+    def _expand_while(self, loop: s.While, environment: Environment) -> tuple[Any, ...]:
+        """Return a `while`; the loops of its condition stand before each test: before it, and where iterations end."""
+        before, condition = self._expand_value(loop.condition, environment)
+        if not before:
+            return (loop,)
+        again = [_set_again(statement) for statement in before]
+
+        def change(node: Node) -> Any:
+            match node:
+                case s.Exit(kind="continue"):
+                    return (*copy_tree(tuple(again)), node)
+                case s.Loop() | s.While():
+                    return node
+                case _:
+                    return None
+
+        body = (*rewrite_tree(loop.body, change), *again)
+        registers = [_leave_unset(statement) for statement in before if isinstance(statement, s.Local)]
+        return (*(registers if loop.tests_last else before), replace(loop, condition=condition, body=body))
 
     def _expand_parts(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
         before, change = self._make_change(environment)
@@ -145,6 +165,18 @@ def format_reduction(call: s.Call) -> str:
     return text if call.span.line == call.span.end_line else format_expression(call)
 
 
+def _set_again(statement: Any) -> Any:
+    """Return a statement that is executed again in a loop: registers are set, not declared."""
+    if isinstance(statement, s.Local):
+        target = s.Name(statement.name, span=statement.span)
+        return s.Assign(target, "=", copy_tree(statement.value), False, span=statement.span)
+    return copy_tree(statement)
+
+
+def _leave_unset(register: s.Local) -> s.Local:
+    return replace(register, value=None)
+
+
 def _join_conditions(first: s.Expr | None, second: s.Expr) -> s.Expr:
     return second if first is None else s.Binary("and", first, second, span=second.span)
 
@@ -167,34 +199,43 @@ def _read_reduction(call: s.Call, environment: Environment) -> Comprehension | N
 
 
 def _range_over_elements(call: s.Call, values: s.Expr, environment: Environment) -> Comprehension | None:
-    """Return the range over the positions of one-dimensional views in an expression; None if it has no views."""
+    """Return the range over the positions of views in an expression, by dimensions; None if it has no views."""
     type_ = environment.infer(values)
-    if type_ is None or type_.shape is None or len(type_.shape) != 1:
+    if type_ is None or type_.shape is None:
         return None
-    name = next(name for name in ("i", "j", "k", "position") if name not in environment.names)
-    position = s.Name(name, span=call.span)
+    span = call.span
+    free = (name for name in ("i", "j", "k", "l", *map("position{}".format, count())) if name not in environment.names)
+    positions = [s.Name(next(free), span=span) for _ in type_.shape]
 
     def change(node: Node) -> Node | None:
         inner = environment.infer(node) if isinstance(node, s.Name | s.Element) else None
-        return None if inner is None or inner.shape is None else locate_element(node, position)
+        return None if inner is None or inner.shape is None else locate_element(node, *positions)
 
-    value = rewrite_tree(values, change)
-    return Comprehension(value, name, s.Integer(0, span=call.span), type_.shape[0], None, None, span=call.span)
+    value: Any = rewrite_tree(values, change)
+    combined = call.function if call.function in ("min", "max") else "sum"
+    for position, extent in reversed(list(zip(positions, type_.shape, strict=True))):
+        if isinstance(value, Comprehension):
+            value = s.Call(combined, (value,), span=span)  # type: ignore[arg-type]
+        value = Comprehension(value, position.id, s.Integer(0, span=span), extent, None, None, span=span)
+    assert isinstance(value, Comprehension)
+    return value
 
 
-def locate_element(view: Node, position: s.Expr) -> s.Element | None:
-    """Return the element of a one-dimensional view at a position; None for another expression."""
+def locate_element(view: Node, *positions: s.Expr) -> s.Element | None:
+    """Return the element of a view at a position in each dimension; None for another expression."""
     match view:
         case s.Name(id=array):
-            return s.Element(array, (position,), span=view.span)
+            return s.Element(array, positions, span=view.span)
         case s.Element(array=array, subscripts=subscripts):
-            return s.Element(array, tuple(_locate_subscript(part, position) for part in subscripts), span=view.span)
+            waiting = iter(positions)
+            parts = [
+                _locate_in_slice(part, next(waiting)) if isinstance(part, s.Slice) else part for part in subscripts
+            ]
+            return s.Element(array, (*parts, *waiting), span=view.span)
         case _:
             return None
 
 
-def _locate_subscript(part: s.Expr | s.Slice, position: s.Expr) -> s.Expr:
-    if not isinstance(part, s.Slice):
-        return part
+def _locate_in_slice(part: s.Slice, position: s.Expr) -> s.Expr:
     place = position if part.step is None else s.Binary("*", part.step, position, span=part.span)
     return place if part.lo is None else s.Binary("+", part.lo, place, span=part.span)

@@ -16,7 +16,7 @@ from archline.records import replace
 
 def simplify_statements(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
     """Return an algorithm whose statements are of the core language."""
-    environment = environment.with_names(read_header(algorithm))
+    environment = environment.with_names(read_header(algorithm, environment.records))
     simplifier = _Simplifier(algorithm, environment)
     return replace(algorithm, body=simplifier.simplify_block(algorithm.body, environment))
 
@@ -80,14 +80,21 @@ class _Simplifier:
             return (loop,)
         span = loop.span
         name = self._make_name("position")
+        ends: tuple[s.Expr, s.Expr] = (s.Integer(0, span=span), type_.shape[0])
         subscript = s.Name(name, span=span)
-        element = locate_element(loop.over, subscript)
+        match loop.over:
+            case s.Element(array=array, subscripts=(s.Slice(lo=s.Node() as lo, hi=s.Node() as hi) as part,)) if (
+                part.step is None and not part.by_length
+            ):
+                element: s.Expr | None = s.Element(array, (subscript,), span=loop.over.span)
+                ends = (lo, hi)
+            case _:
+                element = locate_element(loop.over, subscript)
         if element is None:
             return (loop,)
         register = s.Local(loop.variable, s.ScalarType(type_.element, span=span), element, None, span=span)
         body = (register, *loop.body)
-        zero = s.Integer(0, span=span)
-        return (s.Loop(name, zero, type_.shape[0], None, False, loop.parallel, body, span=span),)
+        return (s.Loop(name, *ends, None, False, loop.parallel, body, span=span),)
 
 
 def _replace_words(statement: Any, environment: Environment) -> Any:

@@ -52,6 +52,15 @@ def rewrite_fields(node: Node, change: Change) -> Any:
     return replace(node, **parts) if parts else node
 
 
+def copy_tree(value: Any) -> Any:
+    """Return a part of a program made of new nodes, so that each has its own type."""
+    if isinstance(value, tuple):
+        return tuple(map(copy_tree, value))
+    if not isinstance(value, Node):
+        return value
+    return replace(value, **{name: copy_tree(getattr(value, name)) for name in _list_fields(type(value))})  # type: ignore[arg-type]
+
+
 def make_name_maker(algorithm: s.Algorithm) -> Callable[[str], str]:
     """Return a function that makes names which occur nowhere in an algorithm: `value1`, `value2`, and so on."""
     taken = collect_words(algorithm)

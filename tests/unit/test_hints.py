@@ -243,8 +243,6 @@ ADVICE = [
     (LOOP + "local t: real = 0\n        atomic t += x[i]\n", "AL244", "`atomic s[0] += ...`"),
     (LOOP + "x[i] = spawn f(x)\n", "AL101", "hand it back through an array of one element"),
     (LOOP + "spawn x[i] = 1.0\n", "AL101", "`spawn f(x[0..n//2])`"),
-    (LOOP + "break\n", "AL101", "`while i < n and x[i] > 0 at most n times:`"),
-    (LOOP + "continue\n", "AL101", "put the rest of the loop's body into an `if`"),
 ]
 
 

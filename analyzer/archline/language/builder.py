@@ -58,7 +58,7 @@ _FOREIGN_TYPES = {"float": "real", "double": "real", "integer": "int", "boolean"
 _NAMESPACES = ("math", "Math", "np", "numpy")
 """Names before the functions of other languages, as in `math.sqrt(x)`."""
 _UPDATES = {"//=": "FLOOR_DIVIDE", "%=": "MODULO", "<<=": "SHIFT_LEFT", ">>=": "SHIFT_RIGHT", "&=": "BIT_AND"}
-_UPDATES |= {"^=": "POWER", "**=": "POWER"}
+_UPDATES |= {"**=": "POWER"}
 """The operators of updates that are read as `x = x op y`."""
 
 

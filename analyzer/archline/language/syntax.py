@@ -216,6 +216,8 @@ class Assign(Simple):
     op: str
     value: Expr
     atomic: bool
+    outputs: tuple[Name | Element, ...] = ()
+    """The places of the outputs of an algorithm that the value calls, which are stored before the target."""
 
     @property
     def reads(self) -> tuple[Expr, ...]:
@@ -223,7 +225,7 @@ class Assign(Simple):
 
     @property
     def writes(self) -> tuple[Name | Element, ...]:
-        return (self.target,)
+        return (*self.outputs, self.target)
 
     @property
     def increment(self) -> int | None:
@@ -245,6 +247,12 @@ class Invoke(Simple):
     call: Call
     spawned: bool
     along: tuple[Name, ...] = ()
+    outputs: tuple[Name | Element, ...] = ()
+    """The places of the outputs of the algorithm."""
+
+    @property
+    def writes(self) -> tuple[Name | Element, ...]:
+        return self.outputs
 
     @property
     def reads(self) -> tuple[Expr, ...]:
@@ -483,8 +491,21 @@ class Claim(Node):
 
 
 @tree
+class Output(Node):
+    """A scalar `out` or `inout` parameter, its position in the header as written, and the register of its value."""
+
+    parameter: Parameter
+    position: int
+    register: str
+
+
+@tree
 class Algorithm(Node):
-    """An algorithm: header, contract, body. `name_span` is the name alone, for diagnostics."""
+    """An algorithm: header, contract, body. `name_span` is the name alone, for diagnostics.
+
+    `outputs` has the scalar parameters by which it hands back numbers; of these `parameters` has, with mode `in`, those
+    that are `inout`.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -496,6 +517,18 @@ class Algorithm(Node):
     decreases: tuple[Expr, ...]
     body: tuple[Stmt, ...]
     name_span: Span
+    outputs: tuple[Output, ...] = ()
+
+    @property
+    def header(self) -> tuple[Parameter, ...]:
+        """The parameters as written."""
+        written = list(self.parameters)
+        for output in self.outputs:
+            if output.parameter.mode == "out":
+                written.insert(output.position, output.parameter)
+            else:
+                written[output.position] = output.parameter
+        return tuple(written)
 
 
 Item: TypeAlias = Use | Extern | Claim | Algorithm

@@ -335,6 +335,10 @@ class FollowedRuns(StatementFollower[RunBlock]):
         if number is not None:
             block.values[name] = number
 
+    def _follow_outputs(self, statement: s.Invoke | s.Assign, block: RunBlock) -> None:
+        super()._follow_outputs(statement, block)
+        self._forget_registers(frozenset(place.id for place in statement.outputs if isinstance(place, s.Name)), block)
+
     def _is_real(self, expr: s.Expr) -> bool:
         """Test whether an expression is real, so that runs round it; one made from an update counts as real."""
         return self.module.types.get(expr, Kind.REAL) is Kind.REAL

@@ -274,7 +274,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     def invoke(self, invoke: s.Invoke, scope: Scope) -> Outcome:
         call = invoke.call
-        cost = evaluation_cost(call, scope, self)
+        cost = total_evaluation_cost(s.list_evaluated(invoke), scope, self)
         rule = f"{'spawn' if invoke.spawned else 'call'}: 1 + {call.function}"
         if not invoke.spawned:
             return cost, rule, ()

@@ -57,7 +57,7 @@ def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, form
         _check_parameters(fn, algorithm)
         _check_where(fn, algorithm)
         measure = _write_entry(fn, algorithm)
-    result = _write_body(fn, algorithm)
+    results = _write_body(fn, algorithm)
     fn.finish()
     _write_exit(fn, algorithm, measure)
     common = ["mem", "top", "alive", *(["task"] if fn.options.races else []), *(["grid"] if fn.grid else [])]
@@ -66,8 +66,8 @@ def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, form
     tail.append(f" K[{SPAN}] = s")
     if fn.options.trace and fn.options.compiled:
         tail.append(f" K[{TRACE}] = now")
-    if result:
-        tail.append(f" return {result}")
+    if results:
+        tail.append(f" return {', '.join(results)}")
     return "\n".join([header, *_iterate_opening_lines(fn), *fn.lines, *tail, ""])
 
 
@@ -294,32 +294,41 @@ def list_measured_names(module: Module, algorithm: s.Algorithm) -> tuple[str, ..
     return (*signature.size_names, *(("P",) if algorithm.grid else ()), *signature.indices)
 
 
-def _write_body(fn: AlgorithmWriter, algorithm: s.Algorithm) -> str:
-    """Write the statements of the body; return the name of its result, which is evaluated before the last sync."""
+def _write_body(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[str]:
+    """Write the statements of the body; return the names of its result, which is evaluated before the last sync.
+
+    The values of outputs follow, each with the flag that tells whether it is set.
+    """
     *statements, last = algorithm.body
     if not isinstance(last, s.Return):
         statements.append(last)
-    result = ""
+    results: list[str] = []
     if "return" in s.list_exits(tuple(statements)):
         while isinstance(statements[0], s.Local) and statements[0].array is None:
             # An exit leads to the end of the body, which returns the value of such a register.
             write_statement(fn, statements.pop(0), [])
         write_leavable(fn, tuple(statements), "return", write_block)
         statements = []
-    if not isinstance(last, s.Return):
+    if not isinstance(last, s.Return) and not algorithm.outputs:
         write_block(fn, tuple(statements))
     else:
         allocations: list[Allocation] = []
         for node in statements:
             write_statement(fn, node, allocations)
-        kind = Kind.REAL if algorithm.result == "real" else Kind.INT
-        result = fn.assign_name(write_scalar(fn, last.value, kind).text, "v")
-        fn.flush()
+        if isinstance(last, s.Return):
+            kind = Kind.REAL if algorithm.result == "real" else Kind.INT
+            results.append(fn.assign_name(write_scalar(fn, last.value, kind).text, "v"))
+            fn.flush()
+        for output in algorithm.outputs:
+            register = fn.register(output.register)
+            # A literal has a type of its own in compiled code, so that types of recursive calls would differ.
+            flag = register.flag or "1"
+            results += [register.code, f"int64({flag})" if fn.options.compiled else flag]
         if allocations:
             write_sync(fn)
         write_release(fn, allocations)
     write_sync(fn)
-    return result
+    return results
 
 
 def _write_exit(fn: AlgorithmWriter, algorithm: s.Algorithm, measure: list[tuple[str, int]]) -> None:

@@ -20,7 +20,7 @@ from archline.execution.codegen.arrays import (
     write_step,
     write_view,
 )
-from archline.execution.codegen.calls import write_call, write_call_on_grid, write_sync
+from archline.execution.codegen.calls import Places, write_call, write_call_on_grid, write_sync
 from archline.execution.codegen.conditions import write_condition, write_fact, write_quantity
 from archline.execution.codegen.expressions import (
     OPERATION_KINDS,
@@ -311,13 +311,13 @@ def write_statement(fn: AlgorithmWriter, node: s.Stmt, allocations: list[Allocat
             _write_local_register(fn, node)
         case s.Assign():
             _write_assignment(fn, node)
-        case s.Invoke(call=called, spawned=spawned, along=along):
+        case s.Invoke(call=called, spawned=spawned, along=along, outputs=outputs):
             if is_extern(fn, called):
                 write_extern_call(fn, called)
             elif _is_on_grid(fn, called):
                 write_call_on_grid(fn, node, called, along)
             else:
-                write_call(fn, called, spawned)
+                write_call(fn, called, outputs, spawned)
         case s.Sync():
             write_sync(fn)
         case s.Assume(facts=facts):
@@ -418,7 +418,7 @@ def _write_local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType)
     return allocation
 
 
-def write_scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind) -> Code:
+def write_scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind, places: Places = ()) -> Code:
     """Write a scalar of the given kind; a condition is stored as 1 or 0."""
     if fn.kind(value) is Kind.BOOL:
         return make_atomic(fn.assign_name(f"1 if {write_condition(fn, value)} else 0"), 1)
@@ -469,7 +469,7 @@ def _write_view_assignment(fn: AlgorithmWriter, node: s.Assign) -> None:
 
 def _write_register_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Name) -> None:
     register = fn.register(target.id)
-    value = write_scalar(fn, node.value, register.kind)
+    value = write_scalar(fn, node.value, register.kind, node.outputs)
     if node.op != "=":
         value = _write_update(fn, node, Code(write_register(fn, target, register)), value, register.kind)
     if register.shadow is not None:
@@ -481,7 +481,7 @@ def _write_register_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Na
 
 def _write_element_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Element) -> None:
     place_view = fn.view(target.array)
-    value = write_scalar(fn, node.value, place_view.element)
+    value = write_scalar(fn, node.value, place_view.element, node.outputs)
     place = write_address(fn, target, place_view)
     text = format_expression(target)
     if node.op != "=":

@@ -300,7 +300,7 @@ def iterate_buffers(statement: s.Communicate) -> Iterator[s.Expr]:
 def find_changed_registers(algorithm: s.Algorithm) -> frozenset[str]:
     """Return the names that assignments set, and those passed to calls or messages, which may set them."""
     body = algorithm.body
-    written = (name for assignment in s.find_nodes(body, s.Assign) for name in assignment.sets)
+    written = (name for statement in s.find_nodes(body, s.Assign, s.Invoke) for name in statement.sets)
     # Names in calls and communications may be buffers that these write to.
     passed = (name_node.id for name_node in s.find_nodes(tuple(s.find_nodes(body, s.Communicate, s.Call)), s.Name))
     return frozenset((*written, *passed))

@@ -16,7 +16,7 @@ from archline.language.checking.extents import format_short
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
 from archline.language.diagnostics import Rule, format_count
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE, ON_MACHINE
-from archline.language.mistakes import suggest_claim, suggest_growth
+from archline.language.mistakes import CodeLine, suggest_claim, suggest_growth
 from archline.language.model import Kind
 from archline.records import record
 
@@ -145,9 +145,9 @@ class FormulaChecker:
         if name not in FORMULA_FUNCTIONS:
             message = f"a formula cannot use `{name}`"
             functions = FORMULA_FUNCTIONS if self.algorithms is None else [*FORMULA_FUNCTIONS, *CLAIMABLE]
-            hint = suggest_growth(expr.span.source.lines[expr.span.line - 1]) or self.findings.suggest_closest(
-                name, functions
-            )
+            hint = suggest_growth(
+                CodeLine(expr.span.source, expr.span.line, expr.span.source.lines[expr.span.line - 1])
+            ) or self.findings.suggest_closest(name, functions)
             self.findings.add(rules.BAD_QUANTITY, message, expr.span, hint)
             return None
         arity = FORMULA_FUNCTIONS[name]

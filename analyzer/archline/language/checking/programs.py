@@ -41,8 +41,16 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     """
     resolve = cache(resolve)
     elaborated = elaborate(program, lambda use: load_if_right(use, resolve))
-    program, syntax = elaborated.program, (*syntax, *elaborated.mistakes)
-    defines = bool(elaborated.records or elaborated.abbreviations)
+    syntax = (*syntax, *elaborated.mistakes)
+    module = check_elaborated(elaborated.program, resolve, syntax, bool(elaborated.records or elaborated.abbreviations))
+    return replace(module, records=elaborated.records, abbreviations=elaborated.abbreviations)
+
+
+def check_elaborated(
+    program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] = (), defines: bool = False
+) -> Module:
+    """Check a program of the core language, as `check` does; it `defines` something else than algorithms or not."""
+    resolve = cache(resolve)
     module, facts = _check_as_written(program, resolve, syntax, defines)
     while reached := derive_zero_facts(facts.sites, module.signatures):
         items = (
@@ -52,7 +60,7 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
             for item in module.program.items
         )
         module, facts = _check_as_written(replace(program, items=tuple(items)), resolve, syntax, defines)
-    return replace(module, records=elaborated.records, abbreviations=elaborated.abbreviations)
+    return module
 
 
 def _check_as_written(

@@ -135,7 +135,7 @@ def define_parameters(body: BodyContext, signature: Signature) -> None:
 
 def _check_mode(body: BodyContext, parameter: s.Parameter) -> None:
     array = isinstance(parameter.type, s.ArrayType | s.OffsetsType | s.IndexArrayType)
-    if parameter.mode != "in" and not array:
+    if parameter.mode != "in" and not array and not isinstance(parameter.type, s.ScalarType):
         message = f"`{parameter.name}` is not an array, so it cannot be `{parameter.mode}`"
         body.report(type_rules.WRONG_MODE, message, parameter.span, "return the number, or use an array")
     if parameter.mode != "in" and isinstance(parameter.type, s.OffsetsType | s.IndexArrayType):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from archline.expr.tree import MAX_DEPTH
 from archline.language import call_rules, type_rules
 from archline.language import syntax as s
-from archline.language.checking.calls import check_invocation, check_writable
+from archline.language.checking.calls import check_invocation, check_outputs, check_writable
 from archline.language.checking.communication import (
     check_collective,
     check_message,
@@ -258,6 +258,8 @@ def _check_stored_condition(body: BodyContext, symbol: SymbolEntry, value: s.Exp
 
 def _check_assign(body: BodyContext, statement: s.Assign) -> None:
     target, value = statement.target, statement.value
+    if isinstance(value, s.Call) and value.function in body.library.visible:
+        check_outputs(body, body.library.visible[value.function], statement.outputs)
     value_type = check_scalar(body, value) if statement.op != "=" else infer_type(body, value)
     if isinstance(target, s.Name):
         body.lookup(target.id, target.span, _advise_integer(body, statement, value_type))

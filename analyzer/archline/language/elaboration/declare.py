@@ -242,7 +242,7 @@ def _list_written_places(statement: s.Simple, environment: Environment) -> tuple
             places += call.arguments
         called = environment.algorithms.get(environment.find_called_name(call))
         if called is not None:
-            pairs = zip(called.parameters, call.arguments, strict=False)
+            pairs = zip(called.header, call.arguments, strict=False)
             places += [argument for parameter, argument in pairs if parameter.mode != "in"]
     return tuple(places)
 
@@ -275,8 +275,8 @@ def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator
         if called is None:
             if call.function == "swap":
                 yield argument.id, None
-        elif number < len(called.parameters) and called.parameters[number].mode != "in":
-            type_ = called.parameters[number].type
+        elif number < len(called.header) and called.header[number].mode != "in":
+            type_ = called.header[number].type
             yield argument.id, NameType(type_.element) if isinstance(type_, s.ScalarType) else None
             yield argument.id, None
 

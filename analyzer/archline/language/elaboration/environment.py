@@ -105,6 +105,8 @@ class Environment:
                     return self.names[name]
                 if name in self.abbreviations:
                     return self.infer(self.abbreviations[name].value)
+                if name.endswith(".T"):
+                    return self.infer(make_transposed(expr))
                 return NameType(_CONSTANTS[name]) if name in _CONSTANTS else None
             case s.Unary(op="not"):
                 return NameType("bool")
@@ -244,6 +246,11 @@ def _multiply_types(left: NameType | None, right: NameType | None) -> NameType |
         return None
     shape = (*left.shape[:-1], *right.shape[1:])
     return NameType(_join_elements(left.element, right.element), shape or None)
+
+
+def make_transposed(name: s.Name) -> s.Call:
+    """Return `transpose(A)` for the name `A.T`."""
+    return s.Call("transpose", (s.Name(name.id.removesuffix(".T"), span=name.span),), span=name.span)
 
 
 def measure_slice(part: s.Slice, extent: s.Expr) -> s.Expr:

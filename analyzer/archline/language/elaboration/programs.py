@@ -25,6 +25,7 @@ from archline.language.elaboration.records import (
     spread_records,
 )
 from archline.language.elaboration.results import ResultTypes
+from archline.language.elaboration.scalars import Headers, place_scalars
 from archline.language.elaboration.statements import simplify_statements
 from archline.language.elaboration.whole_arrays import expand_whole_arrays
 from archline.language.model import Module
@@ -71,12 +72,17 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
     mistakes = list(diagnose_types(expanded, names.environment.records))
     items: list[s.Item] = []
     symbols = s.names(tuple(item.costs for item in expanded if isinstance(item, s.Extern)))
-    for item in expanded:
-        if isinstance(item, surface.RecordDefinition):
-            continue
+    spread = [
+        spread_records(item, names.environment, names.own_records) if isinstance(item, s.Algorithm) else item
+        for item in expanded
+        if not isinstance(item, surface.RecordDefinition)
+    ]
+    headers = {name: algorithm.header for name, algorithm in names.environment.algorithms.items()}
+    headers |= {item.name: item.header for item in spread if isinstance(item, s.Algorithm)}
+    for item in spread:
         core: s.Item = item
         if isinstance(item, s.Algorithm):
-            core, found = _elaborate_algorithm(item, names, symbols)
+            core, found = _elaborate_algorithm(item, names, headers, symbols)
             mistakes += found
         left = next((node for node in s.nodes(core) if isinstance(node, _SURFACE)), None)
         if left is None:
@@ -87,14 +93,17 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
 
 
 def _elaborate_algorithm(
-    algorithm: s.Algorithm, names: _Names, symbols: frozenset[str]
+    algorithm: s.Algorithm, names: _Names, headers: Headers, symbols: frozenset[str]
 ) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
-    """Return an algorithm of the core language and its mistakes; `symbols` are names in costs of externs."""
-    spread = spread_records(algorithm, names.environment, names.own_records)
-    named, doubled = name_iterations(spread, symbols)
+    """Return an algorithm of the core language and its mistakes.
+
+    `headers` are those of the algorithms in scope, `symbols` are names in costs of externs.
+    """
+    named, doubled = name_iterations(algorithm, symbols)
     simple, mixed = expand_whole_arrays(simplify_statements(named, names.environment), names.environment)
-    core, misplaced = place_exits(simple, names.environment)
-    return core, (*doubled, *mixed, *misplaced)
+    stored, wrong = place_scalars(simple, headers)
+    core, misplaced = place_exits(stored, names.environment)
+    return core, (*doubled, *mixed, *wrong, *misplaced)
 
 
 def declare_program(program: s.Program, load: Load) -> s.Program:

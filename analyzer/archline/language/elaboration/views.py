@@ -8,7 +8,7 @@ from typing import Any
 
 from archline.expr.tree import Node, has_same_structure, make_structural_key
 from archline.language import syntax as s
-from archline.language.elaboration.environment import Environment
+from archline.language.elaboration.environment import Environment, make_transposed
 from archline.language.elaboration.rewriting import rewrite_fields, rewrite_tree
 
 Names = Mapping[str, s.Expr]
@@ -26,9 +26,11 @@ def is_transposed(expr: Node) -> bool:
 
 
 def complete_slices(value: Any, environment: Environment) -> Any:
-    """Write the bounds and dimensions that subscripts leave out; a slice without bounds stays as it is."""
+    """Write the bounds and dimensions that subscripts leave out, but of slices without bounds, and `A.T` in full."""
 
     def change(node: Node) -> Node | None:
+        if isinstance(node, s.Name) and node.id.endswith(".T") and node.id not in environment.names:
+            return make_transposed(node) if environment.infer(node) is not None else None
         if not isinstance(node, s.Element):
             return None
         type_ = environment.names.get(node.array)

@@ -172,6 +172,8 @@ class Environment:
             return None if joined is None else NameType("int" if joined.element == "bool" else joined.element)
         if name in ("dot", "norm"):
             return NameType("real") if name == "norm" or joined is None else NameType(joined.element)
+        if (filled := self.infer_filled(call)) is not None:
+            return filled
         if name == "transpose":
             return None if joined is None or shape is None else NameType(joined.element, shape[::-1])
         if name in ("len", "length"):
@@ -191,6 +193,13 @@ class Environment:
         types = [self.infer(argument) for argument in call.arguments]
         numbers = all(isinstance(parameter.type, s.ScalarType) for parameter in called.parameters)
         return numbers and any(type_ is not None and type_.is_array for type_ in types)
+
+    def infer_filled(self, call: s.Call) -> NameType | None:
+        """Return the type of `zeros(n, m)`, `ones(n)` and `eye(n)`; None for other calls."""
+        name, arguments = call.function, call.arguments
+        if name in self.algorithms or name not in ("zeros", "ones", "eye") or not arguments:
+            return None
+        return NameType("real", (*arguments, *arguments) if name == "eye" else arguments)
 
     def infer_output(self, call: s.Call) -> NameType | None:
         """Return the type of the array that a call sets whose last argument, the only `out` array, is left out.

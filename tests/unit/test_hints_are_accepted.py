@@ -223,7 +223,6 @@ FOREIGN = [
     (ONE + lines("x[0] = float(d)"), "float(", "real_of("),
     (ONE + lines("for i in 0..len(x):", "    x[i] = 1.0"), "len(x)", "n"),
     (ONE + lines("for i in 0..x.shape[0]:", "    x[i] = 1.0"), "x.shape[0]", "n"),
-    (ONE + lines("local y: real[n] = zeros(n)", "y[0] = x[0]"), "zeros(n)", "0"),
     (ONE + lines("swap(x[0], x[1])"), "swap(x[0], x[1])", "local t: real = x[0]\n    x[0] = x[1]\n    x[1] = t"),
     (ONE + lines("x[0], x[1] = x[1], x[0]"), "x[0], x[1] = x[1], x[0]", "local t: real = x[0]\n    x[0] = x[1]\n    x[1] = t"),
     (ONE + lines("requires n >= 2", "x[0] = 1.0"), "requires", "where"),

@@ -14,6 +14,7 @@ from archline.expr.text import format_expression
 from archline.expr.tree import Comprehension, Node, Span
 from archline.language import syntax as s
 from archline.language import type_rules as rules
+from archline.language.call_rules import ARGUMENT_KIND
 from archline.language.diagnostics import Diagnostic
 from archline.language.elaboration.declare import replace_blocks
 from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
@@ -23,6 +24,7 @@ from archline.language.elaboration.views import (
     complete_slices,
     find_base,
     find_difference,
+    has_wrong_rank,
     is_transposed,
     is_view,
     may_mix,
@@ -78,6 +80,8 @@ class _Expansion:
         return tuple(statements)
 
     def _expand_statement(self, statement: Any, environment: Environment, names: Names) -> tuple[Any, ...]:
+        if has_wrong_rank(statement, environment):
+            return (statement,)
         writer = _NestWriter(self._make_name, environment, names, statement.span)
         try:
             return writer.expand(statement)
@@ -238,6 +242,8 @@ class _NestWriter:
             else:
                 self._emit(statement)
             return
+        if op in ("*=", "/=") and self._is_array(value):
+            self._require_same_rank(s.Binary(op[0], target, value, span=statement.span))
         expr = self._prepare(value, self._infer(target).element)
         if op == "=" and self._is_plain_view(expr):
             self._emit(s.Assign(target, op, expr, False, span=self._span))
@@ -506,12 +512,23 @@ class _NestWriter:
                 case s.Call(arguments=arguments):
                     if _REDUCTIONS.get(node.function) == len(arguments) and self._is_fused(node):
                         return self._fuse_reduction(node)
+                    self._require_places(node)
                     lifted = rewrite_fields(replace(node, arguments=()), change)
                     return replace(lifted, arguments=tuple(self._lift_argument(part) for part in arguments))
                 case _:
                     return None
 
         return rewrite_tree(value, change)
+
+    def _require_places(self, call: s.Call) -> None:
+        """Refuse an operation on arrays where an algorithm writes to its argument."""
+        called = self._environment.algorithms.get(call.function)
+        for parameter, argument in zip(() if called is None else called.parameters, call.arguments, strict=False):
+            if parameter.mode != "in" and self._is_array(argument) and not self._is_plain_view(argument):
+                what = f"`{call.function}` writes to `{parameter.name}`"
+                message = f"{what}, and `{format_expression(argument)}` is not a part of an array"
+                hint = "store it in a local array, and pass that"
+                raise _MistakeError(Diagnostic(ARGUMENT_KIND, message, argument.span, hint=hint))
 
     def _lift_argument(self, argument: Any) -> Any:
         """Return an argument of a call: a view, or a number."""

@@ -30,8 +30,8 @@ INTRINSICS = {
 CONTEXTUAL_WORDS = frozenset(
     {
         "all", "any", "below", "bool", "char", "const", "def", "div", "do", "each", "function", "grid", "in", "index",
-        "inout", "iterations", "mod", "most", "of", "offsets", "operator", "out", "power", "procedure", "size", "square", "then",
-        "type", "until",
+        "inout", "iterations", "mod", "most", "of", "offsets", "operator", "out", "power", "procedure", "size",
+        "square", "then", "type", "until",
     }
 )  # fmt: skip
 """Words of the language that can be names too: they are its words only at places where no name can stand."""
@@ -499,7 +499,22 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return s.Clause("using", (name,), span=self._make_span(meta))
 
     def loop(self, meta: Meta, children: list[Any]) -> s.Loop:
-        parallel, names, word, lo, direction, hi, step, body = children
+        parallel, names, word, lo, direction, hi, step, iterations, body = children
+        loop = self._make_written_loop(meta, parallel, names, word, lo, direction, hi, step, body)
+        return loop if iterations is None else replace(loop, iterations=self._check_name(iterations))
+
+    def _make_written_loop(
+        self,
+        meta: Meta,
+        parallel: Token | None,
+        names: Any,
+        word: Token,
+        lo: Any,
+        direction: Token,
+        hi: Any,
+        step: Any,
+        body: Any,
+    ) -> s.Loop:
         if word.type in ("ASSIGN_PLAIN", "ASSIGN_ARROW") and direction.type == "UPTO":
             hint = self._suggest_ranges(names[0].id, self._make_span(word), lo, hi)
             message = "`for i = a..b` may mean that b is left out or taken"
@@ -675,11 +690,17 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return "".join(map(str, children))
 
     def setting(self, meta: Meta, children: list[Any]) -> tuple[str, Any, Span]:
-        return str(children[0]), children[1], self._make_span(children[0])
+        return self._make_setting(*children)
 
     def values(self, meta: Meta, children: list[Any]) -> tuple[tuple[str, Any, Span], ...]:
         *names, value = children
-        return tuple((str(name), value, self._make_span(name)) for name in names)
+        return tuple(self._make_setting(name, value) for name in names)
+
+    def _make_setting(self, name: Any, value: Any) -> tuple[str, Any, Span]:
+        """Return a size with its value and its place; a size of a callee, as `find.T1`, is a name of two words."""
+        if isinstance(name, s.Name):
+            return name.id, value, name.span
+        return str(name), value, self._make_span(name)
 
     def growth(self, meta: Meta, children: list[Any]) -> str:
         return str(children[0])

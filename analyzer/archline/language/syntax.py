@@ -303,7 +303,13 @@ class Costs(Simple):
 
 @tree
 class Loop(Statement):
-    """The loop `for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel."""
+    """The loop `for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel.
+
+    If data decides its bounds, the size `iterations` counts what a run executes. It is `chosen` by the elaboration if
+    the author gave no name.
+    """
+
+    tests_last: ClassVar[bool] = False
 
     variable: str
     lo: Expr
@@ -312,6 +318,8 @@ class Loop(Statement):
     down: bool
     parallel: bool
     body: tuple[Stmt, ...]
+    iterations: str | None = None
+    chosen: bool = False
 
     iterates: ClassVar[bool] = True
 

@@ -96,6 +96,9 @@ class RecursionCosts(Protocol):
     def tally(self, algorithm: s.Algorithm) -> Tally:
         """Return the costs of one execution of the body at all sizes, without the 1 of the call."""
 
+    def rounds(self, algorithm: s.Algorithm) -> Mapping[str, Tally]:
+        """Return the cost of an iteration of each loop without a bound in any call, in the sizes of the first call."""
+
     def single_expression_tally(self, algorithm: s.Algorithm) -> Tally:
         """Return these costs with each bound in a single expression, without a split into regimes."""
 
@@ -148,7 +151,12 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def total(self, algorithm: s.Algorithm) -> Result:
         """Derive the cost as `algorithm` does, with the iterations of loops without a bound as sizes."""
         tally, steps = self.algorithm(algorithm)
-        return tally.total(lambda name: Poly.symbol(relative_name(name, algorithm))), steps
+        return tally.total(self.iteration_symbols(algorithm)), steps
+
+    @staticmethod
+    def iteration_symbols(algorithm: s.Algorithm) -> Callable[[str], Poly]:
+        """Return a function from the qualified name of iterations to their size in the costs of an algorithm."""
+        return lambda name: Poly.symbol(relative_name(name, algorithm))
 
     def _derive_body(self, algorithm: s.Algorithm) -> Result:
         try:
@@ -442,6 +450,10 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def _derive_data_loop(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """Derive a loop over a segment of an offsets array, or up to a declared bound of data."""
         range_ = bound_data_range(loop, scope)
+        if range_ is None and loop.iterations is not None and not loop.parallel:
+            body, children = self.block(loop.body, scope.without_value(loop.variable))
+            once = self._iteration_cost(loop, scope).then(body, scope.facts)
+            return repeat_unbounded(once, name_unbounded_loops(self.module)[loop], scope.facts), children
         if range_ is None:
             return unknown_cost(f"the bounds of this loop: {problem.reason}", loop.span), ()
         trips = range_.trips

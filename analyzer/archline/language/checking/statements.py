@@ -27,7 +27,6 @@ from archline.language.checking.expressions import (
     find_base_symbol,
     infer_type,
     is_literal,
-    suggest_conversion,
 )
 from archline.language.checking.extents import format_short, require_agreement
 from archline.language.checking.points import BoundedVariable, LetDefinition
@@ -139,12 +138,10 @@ def _check_store(body: BodyContext, value: s.Expr, kind: Kind, stored: Kind, wha
     """Check that a number can be stored in a place of a kind."""
     if can_store(body, value, kind, stored):
         return
-    rule = type_rules.MIXED if stored is Kind.REAL else type_rules.WRONG_KIND
     kind_text = "an integer" if kind is Kind.STATIC else KIND_PHRASES[kind]
-    hint = suggest_conversion(value, kind) if stored is Kind.REAL else None
     needed = "an int" if stored is Kind.INT else KIND_PHRASES[stored]
     message = f"{what} is {needed}, and `{format_short(value)}` is {kind_text}"
-    body.report(rule, message, value.span, hint)
+    body.report(type_rules.WRONG_KIND, message, value.span)
 
 
 def _check_let(body: BodyContext, statement: s.Let) -> None:
@@ -333,7 +330,7 @@ def _check_assigned_number(
         return
     if statement.op == "/=" and place is Kind.INT and (value_type is not Kind.REAL or is_literal(value)):
         hint = f"write `{format_short(statement.target)} = {format_short(statement.target)}//{format_short(value)}`"
-        body.report(type_rules.INT_DIVISION, "`/=` on int data", statement.span, hint)
+        body.report(type_rules.INT_DIVISION, "`/=` of `int` data may round: write `//`", statement.span, hint)
         return
     _check_store(body, value, value_type, place, f"`{format_short(statement.target)}`")
 

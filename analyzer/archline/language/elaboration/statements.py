@@ -30,7 +30,7 @@ class _Simplifier:
         for statement in block:
             inside = environment.inside(statement)
             changed = replace_blocks(statement, lambda inner, inside=inside: self.simplify_block(inner, inside))
-            statements.extend(self._simplify_statement(_replace_lengths(changed, environment), environment))
+            statements.extend(self._simplify_statement(_replace_words(changed, environment), environment))
             environment = environment.after(statement)
         return tuple(statements)
 
@@ -106,8 +106,8 @@ def _replace_slice(subscripts: tuple[Any, ...], position: s.Expr) -> tuple[Any, 
     return tuple(locate(part) if isinstance(part, s.Slice) else part for part in subscripts)
 
 
-def _replace_lengths(statement: Any, environment: Environment) -> Any:
-    """Replace `len(x)` and `x.length` by the extent of a one-dimensional array."""
+def _replace_words(statement: Any, environment: Environment) -> Any:
+    """Replace `true`, `false` and `inf`, and `len(x)` and `x.length` by the extent of a one-dimensional array."""
 
     def find_length(array: Node) -> s.Expr | None:
         type_ = environment.infer(array)
@@ -117,6 +117,10 @@ def _replace_lengths(statement: Any, environment: Environment) -> Any:
         match node:
             case s.Call(function="len" | "length", arguments=(array,)) if node.function not in environment.algorithms:
                 return find_length(array)
+            case s.Name(id="true" | "false" as name) if name not in environment.names:
+                return s.Integer(int(name == "true"), span=node.span)
+            case s.Name(id="inf" | "infinity" as name) if name not in environment.names:
+                return s.Real("inf", span=node.span)
             case s.Name(id=name) if name.endswith((".length", ".size")):
                 return find_length(s.Name(name.rpartition(".")[0], span=node.span))
             case s.If() | s.Loop() | s.While() | s.Split() | surface.LoopOver() if node is not statement:

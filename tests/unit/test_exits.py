@@ -1,0 +1,197 @@
+"""Exits from loops and algorithms: a small interpreter runs random programs, and bounds enclose what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import archline as al
+from archline.analysis.analyse import derive
+from archline.language.loader import load_text
+from derived_counts import assert_agreement
+from effort import drawn
+from executor_programs import codes, message, run
+
+SIZES = (0, 1, 2, 3, 5)
+CACHES = ("Z=8,L=2", "Z=64,L=4")
+MAX_DEPTH = 3
+
+# A statement is its kind and what it needs; blocks are lists of statements.
+Statement = tuple[Any, ...]
+
+
+def blocks(depth: int, loops: tuple[str, ...], parallel: bool) -> st.SearchStrategy[list[Statement]]:
+    """Blocks whose last statement may be an exit; inside of a parallel loop none of them leaves it."""
+    simple = st.sampled_from([("add",), ("store",), ("fill",)])
+    exits = ["return"] if not parallel else []
+    if loops:
+        exits += ["continue"] if parallel and len(loops) == 1 else ["break", "continue"]
+    end = st.sampled_from([*[(kind,) for kind in exits], ("add",), ("add",)])
+    statement = simple if depth == 0 else simple | compound(depth, loops, parallel)
+    return st.tuples(st.lists(statement, min_size=1, max_size=3), end).map(lambda parts: [*parts[0], parts[1]])
+
+
+def compound(depth: int, loops: tuple[str, ...], parallel: bool) -> st.SearchStrategy[Statement]:
+    """Loops and branches; the condition of a branch depends on data, on a size or on a loop variable."""
+    name = f"i{len(loops)}"
+    inner, repeated = blocks(depth - 1, (*loops, name), parallel), blocks(depth - 1, (*loops, ""), parallel)
+    body = blocks(depth - 1, loops, parallel)
+    known = [loop for loop in loops if loop]
+    first = st.sampled_from(["0", *known])
+    conditions = ["a[{0}] % 3 == 1", "a[{0}] > 4", "n > 2", *[f"{loop} >= 2" for loop in known]]
+    otherwise = st.none() | body
+    return st.one_of(
+        st.tuples(st.just("for"), st.just(name), first, inner),
+        st.tuples(st.just("while"), repeated),
+        st.tuples(st.just("if"), st.sampled_from(conditions), body, otherwise),
+    )
+
+
+def is_left(block: list[Statement]) -> bool:
+    """Whether no run comes to the end of a block."""
+    match block[-1]:
+        case ("break" | "continue" | "return",):
+            return True
+        case ("if", _, first, otherwise):
+            return otherwise is not None and is_left(first) and is_left(otherwise)
+        case _:
+            return False
+
+
+def reachable(block: list[Statement]) -> list[Statement]:
+    """The block without the statements that no run comes to."""
+    kept: list[Statement] = []
+    for statement in block:
+        kept.append(tuple(reachable(part) if isinstance(part, list) else part for part in statement))
+        if is_left(kept):
+            break
+    return kept
+
+
+def lines(block: list[Statement], indent: str, variable: str) -> Iterator[str]:
+    """The lines of a block, in which `variable` is the innermost loop variable."""
+    for number, statement in enumerate(block):
+        match statement:
+            case ("add",):
+                yield f"{indent}t += a[{variable}]"
+            case ("store",):
+                yield f"{indent}b[{variable}] += 1"
+            case ("fill",):
+                yield f"{indent}local w{len(indent)}_{number}: int[2] = 0"
+            case ("return",):
+                yield f"{indent}return t"
+            case (str(kind),):
+                yield f"{indent}{kind}"
+            case ("for", name, first, body):
+                yield f"{indent}for {name} in {first}..n:"
+                yield from lines(body, indent + "    ", name)
+            case ("while", body):
+                yield f"{indent}local k{len(indent)}_{number}: int = 0"
+                yield f"{indent}while k{len(indent)}_{number} < 3 at most 3 times:"
+                yield f"{indent}    k{len(indent)}_{number} += 1"
+                yield from lines(body, indent + "    ", variable)
+            case ("if", condition, first, otherwise):
+                yield f"{indent}if {condition.format(variable)}:"
+                yield from lines(first, indent + "    ", variable)
+                if otherwise is not None:
+                    yield f"{indent}else:"
+                    yield from lines(otherwise, indent + "    ", variable)
+
+
+def write(block: list[Statement], opening: tuple[str, ...] = ()) -> str:
+    body = lines(block, "    " * (1 + len(opening)), "i0" if opening else "0")
+    ends = () if is_left(block) or opening else ("    return t",)
+    head = "algorithm f(a: int[m], b: inout int[m], n: size) -> int:\n    where n >= 0, m >= n + 1\n    local t: int = 0\n"
+    return head + "\n".join((*opening, *body, *ends, *(["    return t"] if opening else []))) + "\n"
+
+
+class Left(Exception):
+    """An exit of some kind is on its way."""
+
+
+@dataclass
+class Interpreter:
+    """Runs blocks on data by the cost rules; `work` counts, `t` is the register."""
+
+    a: list[int]
+    b: list[int]
+    n: int
+    t: int = 0
+    work: int = 1
+    counters: dict[str, int] = field(default_factory=dict)
+
+    def run(self, block: list[Statement]) -> int:
+        try:
+            self.block(block, {}, 0)
+        except Left as left:
+            assert left.args == ("return",)
+        return self.t
+
+    def block(self, block: list[Statement], names: dict[str, int], at: int) -> None:
+        for statement in block:
+            match statement:
+                case ("add",):
+                    self.t += self.a[at]
+                    self.work += 1
+                case ("store",):
+                    self.b[at] += 1
+                    self.work += 1
+                case ("fill",):
+                    self.work += 2
+                case ("for", name, first, body):
+                    for value in range(names.get(first, 0), self.n):
+                        self.work += 1
+                        if not self.iterate(body, {**names, name: value}, value):
+                            break
+                case ("while", body):
+                    for turn in range(4):
+                        # The test compares a register, and the body begins with an addition to it.
+                        self.work += 2
+                        if turn == 3:
+                            break
+                        self.work += 2
+                        if not self.iterate(body, names, at):
+                            break
+                case ("if", condition, first, otherwise):
+                    self.work += 1 + condition.startswith("a") + ("%" in condition)
+                    value = eval(condition.format(at), {"a": self.a, "n": self.n, **names})  # noqa: S307
+                    if value or otherwise is not None:
+                        self.block(first if value else otherwise, names, at)
+                case (kind,):
+                    raise Left(kind)
+
+    def iterate(self, body: list[Statement], names: dict[str, int], at: int) -> bool:
+        """Run an iteration; whether the loop goes on."""
+        try:
+            self.block(body, names, at)
+        except Left as left:
+            if left.args == ("return",):
+                raise
+            return left.args == ("continue",)
+        return True
+
+
+# A program that fails is short as it is, and to shrink it takes minutes.
+@settings(max_examples=drawn(160), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@given(blocks(MAX_DEPTH, (), False).map(reachable), st.integers(0, 9))
+def test_random_programs_cost_what_they_execute_and_lie_in_their_bounds(block: list[Statement], seed: int) -> None:
+    text = write(block)
+    module = load_text(text)
+    costs = derive(module, module.algorithms["f"])
+    algorithm = al.loads(text)["f"]
+    for n in SIZES:
+        data = np.random.default_rng(seed + n).integers(0, 8, n + 1)
+        executed = run(text, {"a": data, "b": np.zeros(n + 1, np.int64), "n": n})
+        own = Interpreter(data.tolist(), [0] * (n + 1), n)
+        assert own.run(block) == executed.value, text
+        assert (own.b, own.work) == (executed.outputs["b"].tolist(), executed.counts.work), text
+        assert_agreement(costs, executed, text)
+        for cache in CACHES:
+            ran = algorithm.run(a=data, b=np.zeros(n + 1, np.int64), n=n, cache=cache, compiled=False)
+            assert not ran.outside, f"{ran}\n{text}"

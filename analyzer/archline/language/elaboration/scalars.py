@@ -8,13 +8,13 @@ start; types keep naming the size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from archline.language import call_rules, type_rules
 from archline.language import syntax as s
-from archline.language.diagnostics import Diagnostic, Rule
+from archline.language.diagnostics import Diagnostic, Rule, format_count
 from archline.language.elaboration.environment import SIZE, read_header
-from archline.language.elaboration.rewriting import make_name_maker, rewrite_fields, rewrite_tree
+from archline.language.elaboration.rewriting import rewrite_fields, rewrite_tree
 from archline.records import replace
 
 Headers = Mapping[str, tuple[s.Parameter, ...]]
@@ -26,9 +26,14 @@ def is_output(parameter: s.Parameter) -> bool:
     return parameter.mode != "in" and isinstance(parameter.type, s.ScalarType)
 
 
+def name_changed(name: str) -> str:
+    """Return the name of the register for a parameter that is assigned; no program can write it, messages show it."""
+    return f"changed {name}"
+
+
 def place_scalars(algorithm: s.Algorithm, headers: Headers) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
     """Return an algorithm whose scalar parameters keep their values, and the mistakes in calls with outputs."""
-    pass_ = _ScalarPass(algorithm, headers)
+    pass_ = _ScalarPass(headers)
     body = pass_.rewrite_calls(algorithm.body)
     opening: list[s.Stmt] = []
     outputs: list[s.Output] = []
@@ -37,7 +42,7 @@ def place_scalars(algorithm: s.Algorithm, headers: Headers) -> tuple[s.Algorithm
             if algorithm.grid:
                 message = f"`{parameter.name}` is a number, which an algorithm on a grid cannot hand back"
                 pass_.report(type_rules.WRONG_MODE, message, parameter, "use an array of one element")
-            register = pass_.make_name(parameter.name.replace(".", "_"))
+            register = parameter.name if parameter.mode == "out" else name_changed(parameter.name)
             outputs.append(s.Output(parameter, position, register, span=parameter.span))
             value = None if parameter.mode == "out" else s.Name(parameter.name, span=parameter.span)
             assert isinstance(parameter.type, s.ScalarType)
@@ -45,7 +50,7 @@ def place_scalars(algorithm: s.Algorithm, headers: Headers) -> tuple[s.Algorithm
             body = _rename(body, parameter.name, register)
     for name, type_ in _list_scalar_names(algorithm).items():
         if name not in {output.parameter.name for output in outputs}:
-            body = _store_assigned(body, name, type_, pass_.make_name)
+            body = _store_assigned(body, name, type_)
     if not outputs and body is algorithm.body:
         return algorithm, tuple(pass_.mistakes)
     kept = tuple(
@@ -83,16 +88,14 @@ def _rename(body: tuple[s.Stmt, ...], name: str, register: str) -> tuple[s.Stmt,
     return rewrite_tree(body, change)  # type: ignore[no-any-return]
 
 
-def _store_assigned(
-    body: tuple[s.Stmt, ...], name: str, type_: s.ScalarType, make_name: Callable[[str], str]
-) -> tuple[s.Stmt, ...]:
+def _store_assigned(body: tuple[s.Stmt, ...], name: str, type_: s.ScalarType) -> tuple[s.Stmt, ...]:
     """Put a parameter in a register where the first statement that assigns it begins."""
     if name in _list_declared_names(body):
         return body
     first = next((place for place, statement in enumerate(body) if _assigns(statement, name)), None)
     if first is None:
         return body
-    register, span = make_name(name.replace(".", "_")), body[first].span
+    register, span = name_changed(name), body[first].span
     start = s.Local(register, type_, s.Name(name, span=span), None, span=span)
     return (*body[:first], start, *_rename(body[first:], name, register))
 
@@ -107,8 +110,7 @@ def _list_declared_names(body: tuple[s.Stmt, ...]) -> frozenset[str]:
 
 
 class _ScalarPass:
-    def __init__(self, algorithm: s.Algorithm, headers: Headers) -> None:
-        self.make_name = make_name_maker(algorithm)
+    def __init__(self, headers: Headers) -> None:
         self.mistakes: list[Diagnostic] = []
         self._headers = headers
 
@@ -125,6 +127,14 @@ class _ScalarPass:
         if not isinstance(node, s.Simple):
             return None
         calls = [call for call in s.find_nodes((node.reads, node.writes), s.Call) if self._has_outputs(call)]
+        wrong = [call for call in calls if len(call.arguments) != len(self._headers[call.function])]
+        for call in wrong:
+            header = self._headers[call.function]
+            message = f"`{call.function}` takes {format_count(len(header), 'argument')}, not {len(call.arguments)}"
+            names = ", ".join(parameter.name for parameter in header)
+            self.report(call_rules.ARGUMENT_COUNT, message, call, f"it is `{call.function}({names})`")
+        if wrong:
+            return s.Pass(span=node.span)
         match node:
             case _ if not calls:
                 return node
@@ -149,9 +159,6 @@ class _ScalarPass:
     def _split_arguments(self, call: s.Call) -> tuple[s.Call, tuple[s.Name | s.Element, ...]]:
         """Return a call with the arguments that are read alone, and the places of its outputs."""
         header = self._headers[call.function]
-        if len(header) != len(call.arguments):
-            # The checker counts the arguments that are left, which are wrong then too.
-            return call, ()
         arguments: list[s.Expr] = []
         outputs: list[s.Name | s.Element] = []
         for parameter, argument in zip(header, call.arguments, strict=True):

@@ -27,22 +27,20 @@ MAX_DEPTH = 3
 Statement = tuple[Any, ...]
 
 
-def blocks(depth: int, loops: tuple[str, ...], parallel: bool) -> st.SearchStrategy[list[Statement]]:
-    """Blocks whose last statement may be an exit; inside of a parallel loop none of them leaves it."""
+def blocks(depth: int, loops: tuple[str, ...]) -> st.SearchStrategy[list[Statement]]:
+    """Blocks whose last statement may be an exit; `loops` has the variables of loops around, "" for a `while`."""
     simple = st.sampled_from([("add",), ("store",), ("fill",)])
-    exits = ["return"] if not parallel else []
-    if loops:
-        exits += ["continue"] if parallel and len(loops) == 1 else ["break", "continue"]
+    exits = ["return", *(["break", "continue"] if loops else [])]
     end = st.sampled_from([*[(kind,) for kind in exits], ("add",), ("add",)])
-    statement = simple if depth == 0 else simple | compound(depth, loops, parallel)
+    statement = simple if depth == 0 else simple | compound(depth, loops)
     return st.tuples(st.lists(statement, min_size=1, max_size=3), end).map(lambda parts: [*parts[0], parts[1]])
 
 
-def compound(depth: int, loops: tuple[str, ...], parallel: bool) -> st.SearchStrategy[Statement]:
+def compound(depth: int, loops: tuple[str, ...]) -> st.SearchStrategy[Statement]:
     """Loops and branches; the condition of a branch depends on data, on a size or on a loop variable."""
     name = f"i{len(loops)}"
-    inner, repeated = blocks(depth - 1, (*loops, name), parallel), blocks(depth - 1, (*loops, ""), parallel)
-    body = blocks(depth - 1, loops, parallel)
+    inner, repeated = blocks(depth - 1, (*loops, name)), blocks(depth - 1, (*loops, ""))
+    body = blocks(depth - 1, loops)
     known = [loop for loop in loops if loop]
     first = st.sampled_from(["0", *known])
     conditions = ["a[{0}] % 3 == 1", "a[{0}] > 4", "n > 2", *[f"{loop} >= 2" for loop in known]]
@@ -105,13 +103,12 @@ def lines(block: list[Statement], indent: str, variable: str) -> Iterator[str]:
                     yield from lines(otherwise, indent + "    ", variable)
 
 
-def write(block: list[Statement], opening: tuple[str, ...] = ()) -> str:
-    body = lines(block, "    " * (1 + len(opening)), "i0" if opening else "0")
-    ends = () if is_left(block) or opening else ("    return t",)
+def write(block: list[Statement]) -> str:
+    """The text of a program."""
     head = (
         "algorithm f(a: int[m], b: inout int[m], n: size) -> int:\n    where n >= 0, m >= n + 1\n    local t: int = 0\n"
     )
-    return head + "\n".join((*opening, *body, *ends, *(["    return t"] if opening else []))) + "\n"
+    return head + "\n".join((*lines(block, "    ", "0"), *([] if is_left(block) else ["    return t"]))) + "\n"
 
 
 class LeftError(Exception):
@@ -183,7 +180,7 @@ class Interpreter:
 
 # A program that fails is short as it is, and to shrink it takes minutes.
 @settings(max_examples=drawn(60), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
-@given(blocks(MAX_DEPTH, (), False).map(reachable), st.integers(0, 9))
+@given(blocks(MAX_DEPTH, ()).map(reachable), st.integers(0, 9))
 def test_random_programs_cost_what_they_execute_and_lie_in_their_bounds(block: list[Statement], seed: int) -> None:
     text = write(block)
     module = load_text(text)

@@ -77,6 +77,11 @@ class SizeNames:
         """The names for which data is generated: indices too, even if costs do not contain them."""
         return (*self.sizes, *self.indices, *(name for name in self.needed if name in self.amounts))
 
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The names that a run counts, and whose values costs need: iterations of loops without a bound."""
+        return tuple(name for name in self.iterations if name in self.needed)
+
     def least(self, name: str) -> int | None:
         """Return the minimum value of a name; None if any integer is allowed."""
         if name in self.sizes:

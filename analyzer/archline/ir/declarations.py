@@ -50,8 +50,7 @@ def _build_declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
         values[name] = Poly.symbol(name)
     for counted in list_iterations(module, algorithm):
         facts = facts.with_symbol(counted.name, (Poly.constant(counted.least),))
-        if counted.algorithm.name == algorithm.name:
-            values[counted.name] = Poly.symbol(counted.name)
+        values[counted.name] = Poly.symbol(counted.name)
     # Z comes last, so that facts about it are bounds of Z itself.
     redefined = s.find_assigned_names(algorithm.body).union(parameter.name for parameter in algorithm.parameters)
     for name in sorted(list_machine_symbols(signature), key=("P", "K", "L", "Z").index):

@@ -20,6 +20,7 @@ from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cost import Cost, build_cost
 from archline.analysis.metrics.derivation import Derivation
 from archline.analysis.metrics.operations import CostModel
+from archline.analysis.metrics.solution import add_iterations
 from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, repeat_tally, unknown_cost
 from archline.analysis.regimes import split_into_regimes
 from archline.expr.intervals import Interval
@@ -62,12 +63,18 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
     if isinstance(amount, UnknownAmount):
         cost = build_cost(METRIC, amount, frozenset(), algorithm)
         if both and find_recursive_component(module, algorithm):
-            cost = replace(cost, interval_at=statements.recursions.solve_metric(algorithm, METRIC).interval_at)
+            rounds = Tally(rounds=statements.recursions.rounds(algorithm)).total(
+                statements.iteration_symbols(algorithm)
+            )
+            closed = statements.recursions.solve_metric(algorithm, METRIC)
+            cost = replace(cost, interval_at=add_iterations(closed, rounds.amount(METRIC))[1])
         return cost, steps
     cost = build_cost(METRIC, amount, frozenset(), algorithm) if both else Cost(METRIC, "bounded", ZERO, amount.upper)
     if METRIC in tally.names and find_recursive_component(module, algorithm):
-        closed = statements.recursions.solve_metric(algorithm, METRIC)
-        interval_at, bounds = closed.interval_at, tuple(bound for piece in closed.pieces for bound in piece.bounds)
+        rounds = Tally(rounds=statements.recursions.rounds(algorithm)).total(statements.iteration_symbols(algorithm))
+        bounds, interval_at = add_iterations(
+            statements.recursions.solve_metric(algorithm, METRIC), rounds.amount(METRIC)
+        )
         if not both:
             bounds = tuple(replace(bound, value=ZERO) if bound.side == "lower" else bound for bound in bounds)
         enclose = (

@@ -172,7 +172,9 @@ def evaluation_cost(expr: s.Expr, scope: Scope, costs: OperationCosts) -> Tally:
             return _short_circuit_cost(expr, scope, costs)
         case s.Binary(op=op, left=left, right=right):
             operands = total_evaluation_cost((left, right), scope, costs)
-            return operands.then(_operator_cost(FLOP_KINDS[op], (left, right), 1, scope, costs.model), scope.facts)
+            return operands.then(
+                _operator_cost(FLOP_KINDS[op], (expr, left, right), 1, scope, costs.model), scope.facts
+            )
         case s.Call():
             return _call_cost(expr, scope, costs)
         case s.Element(subscripts=subscripts):
@@ -208,9 +210,12 @@ def kind_of(expr: s.Expr, scope: Scope) -> Kind:
     return scope.element if kind is Kind.ANY else kind
 
 
-def _operator_cost(kind: str, operands: tuple[s.Expr, ...], uses: int, scope: Scope, model: CostModel) -> Tally:
-    """Return the cost of `uses` applications of an operator: flops on reals, work on int data, 0 on sizes."""
-    kinds = {kind_of(operand, scope) for operand in operands}
+def _operator_cost(kind: str, parts: tuple[s.Expr, ...], uses: int, scope: Scope, model: CostModel) -> Tally:
+    """Return the cost of `uses` applications of an operator: flops on reals, work on int data, 0 on sizes.
+
+    `parts` are its operands, and its result, which may be real where they are integers.
+    """
+    kinds = {kind_of(part, scope) for part in parts}
     if Kind.REAL in kinds:
         return model.event(Event(kind, real=True), uses)
     return model.event(INT_OPERATION, uses) if Kind.INT in kinds else FREE
@@ -231,7 +236,7 @@ def _call_cost(call: s.Call, scope: Scope, costs: OperationCosts) -> Tally:
     if call.function == "real_of":
         return operands
     uses = len(call.arguments) - 1 if call.function in ("min", "max") else 1
-    return operands.then(_operator_cost(call.function, call.arguments, uses, scope, costs.model), scope.facts)
+    return operands.then(_operator_cost(call.function, (call, *call.arguments), uses, scope, costs.model), scope.facts)
 
 
 def _short_circuit_cost(expr: s.Binary, scope: Scope, costs: OperationCosts) -> Tally:

@@ -96,6 +96,9 @@ class RecursionCosts(Protocol):
     def tally(self, algorithm: s.Algorithm) -> Tally:
         """Return the costs of one execution of the body at all sizes, without the 1 of the call."""
 
+    def rounds(self, algorithm: s.Algorithm) -> Mapping[str, Tally]:
+        """Return the cost of an iteration of each loop without a bound in any call, in the sizes of the first call."""
+
     def single_expression_tally(self, algorithm: s.Algorithm) -> Tally:
         """Return these costs with each bound in a single expression, without a split into regimes."""
 
@@ -148,7 +151,12 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def total(self, algorithm: s.Algorithm) -> Result:
         """Derive the cost as `algorithm` does, with the iterations of loops without a bound as sizes."""
         tally, steps = self.algorithm(algorithm)
-        return tally.total(lambda name: Poly.symbol(relative_name(name, algorithm))), steps
+        return tally.total(self.iteration_symbols(algorithm)), steps
+
+    @staticmethod
+    def iteration_symbols(algorithm: s.Algorithm) -> Callable[[str], Poly]:
+        """Return a function from the qualified name of iterations to their size in the costs of an algorithm."""
+        return lambda name: Poly.symbol(relative_name(name, algorithm))
 
     def _derive_body(self, algorithm: s.Algorithm) -> Result:
         try:
@@ -226,7 +234,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
             if tally is not FREE or children:
                 span_rule = None
                 if statement.forks is not None:
-                    span_rule = f"ceil(log2(iterations)) + maximum over {statement.forks} of (1 + body)"
+                    depth = f"{'2*' if getattr(statement, 'reduction', None) else ''}ceil(log2(iterations))"
+                    span_rule = f"{depth} + maximum over {statement.forks} of (1 + body)"
                 steps.append(DerivationStep(statement.span, rule, tally, children, span_rule))
             if statement.assumed and self._solves:
                 scope = bind_assumed_integers(statement.assumed, body[: number - 1], body[number - 1 :], scope)
@@ -363,7 +372,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
             side_by_side = once.map(
                 iterations.sum, lambda path: max_plus.serial_map(iterations.maximum(path.finish)), any_iteration
             )
-            return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
+            return side_by_side.then(self._fork_cost(loop, fork_depth(iterations), scope), scope.facts), children
 
         def sum_over_iterations(tally: Tally) -> Tally:
             return tally.map(iterations.sum, lambda path: compose_iterations(path, iterations), any_iteration)
@@ -380,6 +389,11 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 if swapped is not None and swapped.length < total.length:
                     total = swapped
         return total, children
+
+    def _fork_cost(self, loop: s.Loop, depth: Amount, scope: Scope) -> Tally:
+        """Return the cost of the tree that starts parallel iterations, and of the one that combines their values."""
+        start = self.model.fork(depth)
+        return start if loop.reduction is None else start.then(start, scope.facts)
 
     def _bound_first_iteration(self, once: Tally, loop: s.Loop, iterations: IterationRange, scope: Scope) -> Tally:
         """Return the cost of the first iteration, given that of one; free where the loop may have none."""
@@ -442,6 +456,10 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def _derive_data_loop(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """Derive a loop over a segment of an offsets array, or up to a declared bound of data."""
         range_ = bound_data_range(loop, scope)
+        if range_ is None and loop.iterations is not None and not loop.parallel:
+            body, children = self.block(loop.body, scope.without_value(loop.variable))
+            once = self._iteration_cost(loop, scope).then(body, scope.facts)
+            return repeat_unbounded(once, name_unbounded_loops(self.module)[loop], scope.facts), children
         if range_ is None:
             return unknown_cost(f"the bounds of this loop: {problem.reason}", loop.span), ()
         trips = range_.trips
@@ -476,7 +494,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 lambda path: max_plus.serial_map(widen_to_zero(path.finish)),
                 lambda round_: round_,
             )
-            return side_by_side.then(self.model.fork(bound_fork_depth(trips)), scope.facts), children
+            return side_by_side.then(self._fork_cost(loop, bound_fork_depth(trips), scope), scope.facts), children
         total = repeat_tally(once, trips)
         if s.may_be_left(loop):
             some = exact_amount(ZERO) if isinstance(trips, UnknownAmount) else exact_amount(

@@ -113,8 +113,8 @@ def write_quantity(fn: AlgorithmWriter, expr: s.Expr) -> tuple[Code, bool]:
         case s.Call(function="abs", arguments=(argument,)):
             inner, exact = write_quantity(fn, argument)
             return Code(f"abs({inner.text})", inner.bound), exact
-        case s.Real(text=text):
-            return Code(repr(float(text))), False
+        case s.Real():
+            return write_real(fn, expr), False
         case _:
             return write_integer(fn, expr), True
 

@@ -135,10 +135,11 @@ def write_extern_call(fn: AlgorithmWriter, expr: s.Call) -> str:
         fn.block.cost[f"{EXTERN} {extern.name}"] += 1
         fn.emit(f"{fn.frame.span} += K[{fn.layout.use_extern(extern)}]")
     text = f"E_{extern.name}({', '.join(values)})"
+    whole = extern.result not in (None, "real")
     if extern.result is not None:
-        text = f"{'float' if extern.result == 'real' else 'int'}({text})"
+        text = f"{'int' if whole else 'float'}({text})"
     result = fn.assign_name(text, "v")
-    if extern.result not in (None, "real"):
+    if whole:
         site = fn.site(rules.OVERFLOW, expr.span, f"the value of `{format_expression(expr)}` does not fit 64 bits")
         fn.check(f"{result} == {NO_INT}", site)
     return result
@@ -154,6 +155,9 @@ def write_integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
     match expr:
         case s.Integer(value=value):
             return write_literal(fn, value, expr)
+        case s.Real():
+            # The literal `inf` among integers is the greatest one.
+            return write_literal(fn, INT_LIMIT, expr)
         case s.Name(id=name):
             return _write_name(fn, expr, name)
         case s.Unary(op="-", operand=operand):
@@ -242,7 +246,10 @@ def _bound_result_from_above(op: str, left: Code, right: Code) -> int:
 
 
 def _write_checked(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Code, data: bool) -> Code:
-    if fn.options.compiled or op == "^":
+    if fn.infinite and op in ("+", "-"):
+        result = write_infinite_sum(fn, op, left.text, right.text)
+        failed = f"{result} == {NO_INT}"
+    elif fn.options.compiled or op == "^":
         result = fn.assign_name(f"{_CHECKED_FUNCTIONS[op]}({left.text}, {right.text})")
         failed = f"{result} == {NO_INT}"
     else:
@@ -254,6 +261,11 @@ def _write_checked(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, rig
     else:
         fn.leave_compiled_if(failed)
     return make_atomic(result, INT_LIMIT)
+
+
+def write_infinite_sum(fn: AlgorithmWriter, op: str, left: str, right: str) -> str:
+    """Write a sum or difference of integers that may be infinite; return the name of the value."""
+    return fn.assign_name(f"add_infinite({left}, {'' if op == '+' else '-'}({right}))")
 
 
 def _write_plain_power(fn: AlgorithmWriter, expr: s.Binary, left: Code, right: Code) -> Code:

@@ -380,6 +380,8 @@ def generate_program(
 
     # If no function on the grid forks, nothing runs in parallel to it on its processor.
     alone = not has_forks([callee for callee in called if callee.grid])
+    literals = (literal for callee in called for literal in s.find_nodes(callee.body, s.Real))
+    infinite = any(literal.text == "inf" and module.types.get(literal) is Kind.INT for literal in literals)
     entry = instance(algorithm, forms)
     functions: dict[str, str] = {}
     generators: set[str] = set()
@@ -387,6 +389,7 @@ def generate_program(
         key = waiting.pop()
         fn = AlgorithmWriter(module, options, tables, layout.first_counter)
         fn.attach(layout, instance, write_call)
+        fn.infinite = infinite
         fn.alone = alone and bool(key[0].grid)
         name = instances[key]
         functions[name] = write_algorithm(fn, name, *key)

@@ -108,6 +108,8 @@ class AlgorithmWriter(FunctionWriter):
     """The axes of the grid as the algorithm declares them."""
     axes: dict[str, int]
     """The numbers in `group` of the axes of the grid and of the surrounding splits."""
+    infinite: bool
+    """Whether the program has `inf` among its integers, so that sums with it have to stay infinite."""
     group: str
     """The variable in generated code that holds the group of processors."""
     iteration: tuple[str, ...]
@@ -131,6 +133,7 @@ class AlgorithmWriter(FunctionWriter):
         self.element = Kind.REAL
         self.algorithm_axes = ()
         self.axes = {}
+        self.infinite = False
         self.group = "grid"
         self.iteration = ()
         self.numbers = {}

@@ -29,6 +29,7 @@ from archline.execution.codegen.expressions import (
     write_address,
     write_extern_call,
     write_extreme,
+    write_infinite_sum,
     write_integer,
     write_load,
     write_real,
@@ -119,6 +120,8 @@ def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: At
             fn.count_steps("1")
         if not (fn.grid and is_only_transfer(node.body)):
             fn.count_event(ITERATION)
+        if node.iterations is not None:
+            fn.block.cost[f"{ITERATIONS} {name_unbounded_loops(fn.module)[node]}"] += 1
         block(fn, node.body)
     if account.straight:
         fn.count_block(account, trips)
@@ -128,7 +131,9 @@ def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: At
 def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BlockWriter) -> None:
     fn.update_span()
     outer = fn.frame
-    _share_registers(fn, node.body)
+    if node.reduction is not None:
+        _begin_reduction(fn, node.reduction.register)
+    _share_registers(fn, node.body, node.reduction)
     longest = fn.assign_name("0", "m")
     bag = fn.assign_name("-1", "bag") if fn.options.races else ""
     fn.event(TraceEvent.PARALLEL, trips)
@@ -157,7 +162,16 @@ def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: 
         fn.count(account.cost, trips, fn.block.looped)
     fixed = f" + {account.span}" if account.straight and account.span else ""
     fn.emit(f"if {trips} > 0:")
-    fn.emit(f" {outer.span} += ceil_log2({trips}) + {longest}{fixed}")
+    depth = "ceil_log2({trips})" if node.reduction is None else "2 * ceil_log2({trips})"
+    fn.emit(f" {outer.span} += {depth.format(trips=trips)} + {longest}{fixed}")
+
+
+def _begin_reduction(fn: AlgorithmWriter, name: s.Name) -> None:
+    """Write the access of a whole reduction to its register, on which its iterations do not race."""
+    register = fn.register(name.id)
+    if register.shadow is not None and fn.detects_races:
+        fn.check_register_race(register.shadow, "write", name.span, f"`{name.id}` is updated")
+    fn.define(name.id, replace(register, shadow=None))
 
 
 def _begin_iteration(fn: AlgorithmWriter) -> None:
@@ -171,11 +185,12 @@ def _begin_iteration(fn: AlgorithmWriter) -> None:
             fn.emit(f"{fn.frame.bag} = -1")
 
 
-def _share_registers(fn: AlgorithmWriter, body: tuple[s.Stmt, ...]) -> None:
+def _share_registers(fn: AlgorithmWriter, body: tuple[s.Stmt, ...], reduction: s.Reduction | None) -> None:
     """Give a shadow, for races, to the registers that iterations share and the loop's body assigns."""
     if not fn.options.races:
         return
-    for name in sorted(s.find_assigned_names(body)):
+    combined = frozenset[str]() if reduction is None else frozenset((reduction.register.id,))
+    for name in sorted(s.find_assigned_names(body) - combined):
         register = fn.names.get(name)
         if isinstance(register, Register) and register.shadow is None:
             fn.define(name, replace(register, shadow=fn.assign_name("new_shadow()", "shadow")))
@@ -419,7 +434,12 @@ def _write_local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType)
 
 
 def write_scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind, places: Places = ()) -> Code:
-    """Write a scalar of the given kind; a condition is stored as 1 or 0."""
+    """Write a scalar of the given kind; a condition is stored as 1 or 0.
+
+    `places` take the outputs of the call that the value is.
+    """
+    if places and isinstance(value, s.Call):
+        return make_atomic(write_call(fn, value, places), INT_LIMIT)
     if fn.kind(value) is Kind.BOOL:
         return make_atomic(fn.assign_name(f"1 if {write_condition(fn, value)} else 0"), 1)
     return write_real(fn, value) if kind is Kind.REAL else write_integer(fn, value)
@@ -504,7 +524,10 @@ def _write_update(fn: AlgorithmWriter, node: s.Assign, before: Code, value: Code
     site = fn.site(
         rules.OVERFLOW, node.span, f"the new value of `{format_expression(node.target)}` does not fit 64 bits"
     )
-    if fn.options.compiled:
+    if fn.infinite and op in ("+", "-"):
+        result = write_infinite_sum(fn, op, before.text, value.text)
+        fn.check(f"{result} == {NO_INT}", site)
+    elif fn.options.compiled:
         function = {"+": "add_int", "-": "sub_int", "*": "mul_int"}[op]
         result = fn.assign_name(f"{function}({before.text}, {value.text})")
         fn.check(f"{result} == {NO_INT}", site)

@@ -27,7 +27,6 @@ from archline.language.checking.expressions import (
     find_base_symbol,
     infer_type,
     is_literal,
-    suggest_conversion,
 )
 from archline.language.checking.extents import format_short, require_agreement
 from archline.language.checking.points import BoundedVariable, LetDefinition
@@ -35,6 +34,7 @@ from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import make_array_type, parse_element_kind
 from archline.language.metrics import DECLARABLE
 from archline.language.model import ExprType, Kind, ViewType
+from archline.language.proposals import propose_operator
 from archline.language.syntax_rules import TOO_DEEP
 from archline.records import replace
 
@@ -139,12 +139,10 @@ def _check_store(body: BodyContext, value: s.Expr, kind: Kind, stored: Kind, wha
     """Check that a number can be stored in a place of a kind."""
     if can_store(body, value, kind, stored):
         return
-    rule = type_rules.MIXED if stored is Kind.REAL else type_rules.WRONG_KIND
     kind_text = "an integer" if kind is Kind.STATIC else KIND_PHRASES[kind]
-    hint = suggest_conversion(value, kind) if stored is Kind.REAL else None
     needed = "an int" if stored is Kind.INT else KIND_PHRASES[stored]
     message = f"{what} is {needed}, and `{format_short(value)}` is {kind_text}"
-    body.report(rule, message, value.span, hint)
+    body.report(type_rules.WRONG_KIND, message, value.span)
 
 
 def _check_let(body: BodyContext, statement: s.Let) -> None:
@@ -332,8 +330,8 @@ def _check_assigned_number(
         _check_stored_condition(body, symbol, value)
         return
     if statement.op == "/=" and place is Kind.INT and (value_type is not Kind.REAL or is_literal(value)):
-        hint = f"write `{format_short(statement.target)} = {format_short(statement.target)}//{format_short(value)}`"
-        body.report(type_rules.INT_DIVISION, "`/=` on int data", statement.span, hint)
+        hint = propose_operator(statement.target, "/=", "//=", "write `{}`, which rounds down")
+        body.report(type_rules.INT_DIVISION, "`/=` of `int` data may round: write `//`", statement.span, hint)
         return
     _check_store(body, value, value_type, place, f"`{format_short(statement.target)}`")
 
@@ -357,11 +355,33 @@ def _check_loop(body: BodyContext, loop: s.Loop) -> None:
     kinds = [check_integral(body, bound, "a loop's bound") for bound in (loop.lo, loop.hi)]
     if loop.step is not None:
         check_step(body, loop.step)
+    if loop.reduction is not None:
+        _check_reduction(body, loop, loop.reduction)
     with body.block():
         body.define(SymbolEntry(loop.variable, Role.LOOP, Kind.STATIC, loop.span))
         if kinds == [Kind.STATIC, Kind.STATIC]:
             body.path.append(BoundedVariable(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
         check_block(body, loop.body)
+
+
+def _check_reduction(body: BodyContext, loop: s.Loop, reduction: s.Reduction) -> None:
+    """Check that the body only updates the register in which a loop combines values, by the operator of the loop."""
+    name, op = reduction.register.id, reduction.op
+    symbol = body.lookup(name, reduction.register.span)
+    if symbol is None:
+        return
+    if symbol.role is not Role.REGISTER or symbol.logical:
+        hint = f"declare it before the loop, such as `local {name}: real = 0`"
+        body.report(call_rules.CLAUSE, f"`{name}` is not a register for numbers", reduction.register.span, hint)
+        return
+    updates = [node for node in s.find_nodes(loop.body, s.Assign) if node.op == f"{op}="]
+    targets = {node.target for node in updates}
+    inner = {node.reduction.register for node in s.find_nodes(loop.body, s.Loop) if node.reduction is not None}
+    for node in s.find_nodes(loop.body, s.Name):
+        if node.id == name and node not in targets and node not in inner:
+            message = f"the iterations only update `{name}`, by `{op}=`: its value is known after the loop"
+            body.report(call_rules.CLAUSE, message, node.span, f"write `{name} {op}= ...`, and read it behind the loop")
+            return
 
 
 def _check_if(body: BodyContext, statement: s.If) -> None:

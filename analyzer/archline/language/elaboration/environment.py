@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from archline.expr.tree import Comprehension, Node
+from archline.expr.tree import Comprehension, Node, substitute_names
 from archline.language import surface
 from archline.language import syntax as s
 from archline.records import field, record, replace
@@ -105,6 +105,8 @@ class Environment:
                     return self.names[name]
                 if name in self.abbreviations:
                     return self.infer(self.abbreviations[name].value)
+                if name.endswith(".T"):
+                    return self.infer(make_transposed(expr))
                 return NameType(_CONSTANTS[name]) if name in _CONSTANTS else None
             case s.Unary(op="not"):
                 return NameType("bool")
@@ -156,7 +158,10 @@ class Environment:
         joined = join_types(types)
         shape = next((type_.shape for type_ in types if type_ is not None and type_.shape is not None), None)
         if name in self.algorithms:
-            return self.result_of(name)
+            result = self.result_of(name)
+            if result is None:
+                return self.infer_output(call)
+            return replace(result, shape=shape) if self.maps_elements(call) else result
         if name in self.records:
             return read_type(surface.RecordType(name, arguments, span=call.span))
         if name in self.abbreviations:
@@ -164,9 +169,11 @@ class Environment:
             names = {parameter.id: type_ for parameter, type_ in zip(abbreviation.parameters, types, strict=False)}
             return self.with_names(names).infer(abbreviation.value)
         if name in ("sum", "min", "max") and len(arguments) == 1:
-            return None if joined is None else NameType("int" if joined.element == "bool" else joined.element)
+            return None if joined is None else NameType(combine_element(joined, arguments[0]))
         if name in ("dot", "norm"):
-            return NameType("real") if name == "norm" or joined is None else NameType(joined.element)
+            return NameType("real") if name == "norm" or joined is None else NameType(combine_element(joined, call))
+        if (filled := self.infer_filled(call)) is not None:
+            return filled
         if name == "transpose":
             return None if joined is None or shape is None else NameType(joined.element, shape[::-1])
         if name in ("len", "length"):
@@ -177,6 +184,47 @@ class Environment:
         if name in ("abs", "min", "max", "floor", "ceil"):
             return None if None in types else joined
         return None
+
+    def maps_elements(self, call: s.Call) -> bool:
+        """Whether an algorithm of numbers, with a result, is called with arrays: once for each of their elements."""
+        called = self.algorithms.get(call.function)
+        if called is None or len(called.parameters) != len(call.arguments):
+            return False
+        types = [self.infer(argument) for argument in call.arguments]
+        numbers = all(isinstance(parameter.type, s.ScalarType) for parameter in called.parameters)
+        return numbers and any(type_ is not None and type_.is_array for type_ in types)
+
+    def infer_filled(self, call: s.Call) -> NameType | None:
+        """Return the type of `zeros(n, m)`, `ones(n)` and `eye(n)`; None for other calls."""
+        name, arguments = call.function, call.arguments
+        if name in self.algorithms or name not in ("zeros", "ones", "eye") or not arguments:
+            return None
+        return NameType("real", (*arguments, *arguments) if name == "eye" else arguments)
+
+    def infer_output(self, call: s.Call) -> NameType | None:
+        """Return the type of the array that a call sets whose last argument, the only `out` array, is left out.
+
+        None for other calls, and if the arguments do not give its shape.
+        """
+        called = self.algorithms.get(call.function)
+        if called is None or called.result is not None or len(called.parameters) != len(call.arguments) + 1:
+            return None
+        *others, last = called.parameters
+        if not isinstance(last.type, s.ArrayType) or last.mode != "out":
+            return None
+        if any(parameter.mode == "out" and isinstance(parameter.type, s.ArrayType) for parameter in others):
+            return None
+        sizes: dict[str, s.Expr] = {}
+        for parameter, argument in zip(others, call.arguments, strict=True):
+            type_, declared = self.infer(argument), read_type(parameter.type)
+            if isinstance(parameter.type, s.SizeType):
+                sizes[parameter.name] = argument
+            elif type_ is not None and type_.shape is not None and declared is not None and declared.shape is not None:
+                pairs = zip(declared.shape, type_.shape, strict=False)
+                sizes |= {entry.id: extent for entry, extent in pairs if isinstance(entry, s.Name)}
+        if not s.names(last.type.shape) <= sizes.keys():
+            return None
+        return NameType(last.type.element, tuple(substitute_names(extent, sizes) for extent in last.type.shape))
 
     # Statements
     def after(self, statement: Node) -> Environment:
@@ -201,12 +249,26 @@ class Environment:
                 return self
 
 
+def combine_element(type_: NameType, value: Node) -> str:
+    """Return the element type of a sum, minimum or maximum of values; a sum of quotients of sizes is real."""
+    if type_.element == SIZE:
+        quotients = any(part.op == "/" for part in s.find_nodes(value, s.Binary))
+        roots = any(part.function in ("sqrt", "log2") for part in s.find_nodes(value, s.Call))
+        return "real" if quotients or roots else "int"
+    return "real" if type_.element == "real" else "int"
+
+
 def _multiply_types(left: NameType | None, right: NameType | None) -> NameType | None:
     """Return the type of a product of matrices, or of a matrix and a vector."""
     if left is None or right is None or left.shape is None or right.shape is None:
         return None
     shape = (*left.shape[:-1], *right.shape[1:])
     return NameType(_join_elements(left.element, right.element), shape or None)
+
+
+def make_transposed(name: s.Name) -> s.Call:
+    """Return `transpose(A)` for the name `A.T`."""
+    return s.Call("transpose", (s.Name(name.id.removesuffix(".T"), span=name.span),), span=name.span)
 
 
 def measure_slice(part: s.Slice, extent: s.Expr) -> s.Expr:

@@ -27,6 +27,7 @@ from archline.language.elaboration.records import (
 from archline.language.elaboration.results import ResultTypes
 from archline.language.elaboration.scalars import Headers, place_scalars
 from archline.language.elaboration.statements import simplify_statements
+from archline.language.elaboration.whole_arrays import expand_whole_arrays
 from archline.language.model import Module
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import record, replace
@@ -99,9 +100,10 @@ def _elaborate_algorithm(
     `headers` are those of the algorithms in scope, `symbols` are names in costs of externs.
     """
     named, doubled = name_iterations(algorithm, symbols)
-    stored, wrong = place_scalars(simplify_statements(named, names.environment), headers)
+    simple, mixed = expand_whole_arrays(simplify_statements(named, names.environment), names.environment)
+    stored, wrong = place_scalars(simple, headers)
     core, misplaced = place_exits(stored, names.environment)
-    return core, (*doubled, *wrong, *misplaced)
+    return core, (*doubled, *mixed, *wrong, *misplaced)
 
 
 def declare_program(program: s.Program, load: Load) -> s.Program:

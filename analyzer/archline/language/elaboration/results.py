@@ -32,20 +32,20 @@ class ResultTypes:
         return self._found[name]
 
     def name_result(self, name: str) -> str | None:
-        """Return `int` or `real` for an algorithm that returns a number, else None."""
+        """Return `int`, `real` or `bool` for an algorithm that returns a number, else None."""
         type_ = self.find(name)
         return None if type_ is None or type_.is_array else type_.element
 
     def _infer(self, algorithm: s.Algorithm) -> NameType | None:
         if algorithm.result is not None:
-            return NameType("real" if algorithm.result == "real" else "int")
+            return NameType(algorithm.result)
         if not any(s.find_nodes(algorithm.body, s.Return)):
             return None
         declared, environment = declare_names(algorithm, self.environment)
         joined = join_types(_iterate_returned_types(declared.body, environment))
         if joined is None or joined.is_array:
             return joined
-        return NameType("real" if joined.element == "real" else "int")
+        return NameType(joined.element if joined.element in ("real", "bool") else "int")
 
 
 def _iterate_returned_types(block: tuple[Any, ...], environment: Environment) -> Iterator[NameType | None]:

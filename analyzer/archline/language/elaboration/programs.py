@@ -101,7 +101,7 @@ def _elaborate_algorithm(
     """
     named, doubled = name_iterations(algorithm, symbols)
     simple, mixed = expand_whole_arrays(simplify_statements(named, names.environment), names.environment)
-    stored, wrong = place_scalars(simple, headers)
+    stored, wrong = place_scalars(simple, headers, names.environment.result_of)
     core, misplaced = place_exits(stored, names.environment)
     return core, (*doubled, *mixed, *wrong, *misplaced)
 

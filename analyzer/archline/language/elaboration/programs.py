@@ -101,7 +101,7 @@ def _elaborate_algorithm(
     """
     named, doubled = name_iterations(simplify_statements(algorithm, names.environment), symbols)
     simple, mixed = expand_whole_arrays(named, names.environment)
-    stored, wrong = place_scalars(simple, headers)
+    stored, wrong = place_scalars(simple, headers, names.environment.result_of)
     core, misplaced = place_exits(stored, names.environment)
     return core, (*doubled, *mixed, *wrong, *misplaced)
 

@@ -237,7 +237,11 @@ ADVICE = [
     (LOOP.replace("    for", "    where n >= q\n    for", 1) + "x[i] = 1.0\n", "AL201", "or is a parameter, `q: size`"),
     (ON_GRID + "reduce x along k onto 0 with sum\n", "AL201", "an operator is `+`, `*`, `min` or `max`"),
     (ON_GRID + "output C[0..n] = x\n", "AL535", "with a guard such as `when k == 0`"),
-    (LOOP.replace("for", "parallel for") + "x[i + 1] = x[i]\n", "AL301", "make the loop sequential: `for i in 0..n - 1:`"),
+    (
+        LOOP.replace("for", "parallel for") + "x[i + 1] = x[i]\n",
+        "AL301",
+        "make the loop sequential: `for i in 0..n - 1:`",
+    ),
     (LOOP.replace("for", "parallel for") + "x[0] += 1.0\n", "AL301", "make the update atomic"),
     (LOOP + "atomic x[i] = 1.0\n", "AL244", "as `x[i] += ...` does"),
     (LOOP + "local t: real = 0\n        atomic t += x[i]\n", "AL244", "`atomic s[0] += ...`"),

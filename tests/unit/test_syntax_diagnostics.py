@@ -17,7 +17,12 @@ INNER = "        x[0] = 1\n"
 
 # Statements below HEAD, so on line 2 and indented by 4: code, line:column, and words of the hint.
 STATEMENTS = [
-    ("for i = 0..n:\n" + INNER, "AL101", "2:5", "`for i in 0..n:` without the last value, or `for i in 0..n + 1:` with"),
+    (
+        "for i = 0..n:\n" + INNER,
+        "AL101",
+        "2:5",
+        "`for i in 0..n:` without the last value, or `for i in 0..n + 1:` with",
+    ),
     ("for i in 0:n:\n" + INNER, "AL101", "2:18", "`for i in 0..n:`"),
     ("for (i in 0..n):\n" + INNER, "AL101", "2:9", "`for i in 0..n:`"),
     ("for i in 0..n by 2:\n" + INNER, "AL101", "2:19", "`step 2`"),

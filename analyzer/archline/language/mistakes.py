@@ -239,6 +239,7 @@ _LINES: tuple[tuple[str, str] | _Form, ...] = (
     _Form(r"^\s*(?P<at>(\w+(?:\[[^\]]*\])?)\s*\|\|=)", r"\2 = \2 or"),
     _Form(r"^\s*(?P<at>(\w+(?:\[[^\]]*\])?)\s*&&=)", r"\2 = \2 and"),
     (r"[\^|&]=", "the updates are `+=`, `-=`, `*=`, `/=`, `//=`, `%=`, `min=` and `max=`; `^` is the power"),
+    _Form(r"(?<![=<>!])=\+(?!\+)", "+="),
     _Form(r"\.\.\.", "..", "a range has two dots: `0..n`", False),
     _Form(r"\[\s*(?P<at>\.\.)\s*(?=\w)", "0..", _SLICE),
     _Form(r"(?P<at>\.\.)\s*[,\]]", ":", _SLICE),
@@ -316,6 +317,8 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
         "EQUAL" in accepted or words[:1] in (["if"], ["elif"], ["while"], ["until"], ["else"])
     ):
         return line.propose(at, column, "==", "equality is written `{}`")
+    if kind == "ASSIGN_PLAIN" and before.endswith("="):
+        return line.propose(at - 1, column, "=", "assignment is written `{}`")
     if kind == "EQUAL" and "ASSIGN_PLAIN" in accepted:
         return line.propose(at, at + 2, "=", "assignment is written `{}`")
     if kind == "LESS" and rest.startswith("<-") and "ASSIGN_PLAIN" in accepted:
@@ -333,14 +336,18 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
     if before.rstrip().endswith(":") and set(accepted) <= {"_NEWLINE"}:
         return "a block stands on the lines below its header, indented"
     if words and words[0] in _HEADERS and set(accepted) == {"COLON"}:
-        return _suggest_types(line)
+        form = suggest_for_line(line)
+        return form if isinstance(form, Proposal) else _suggest_types(line)
     if words and words[0] in ("where", "ensures", "decreases") and "ASSIGN_PLAIN" in accepted:
         return f"`{words[0]}` stands at the top of an algorithm, before its statements"
     return None
 
 
 def _suggest_types(line: CodeLine) -> str:
-    """Suggest types for the parameters of a header that have none: `int`, or arrays as the text below indexes them."""
+    """Suggest types for the parameters of a header that have none.
+
+    They are arrays if the text below indexes them, `int` if they index or bound something, else `real`.
+    """
     hint = "a parameter is written `x: real[n]`; a size that stands in a shape needs none"
     below = "\n".join(line.source.lines[line.number :])
     below = (
@@ -352,7 +359,10 @@ def _suggest_types(line: CodeLine) -> str:
         if match.start() < start:
             continue
         used = re.search(rf"(?<!\w){match['name']}\[([^\[\]]*)\](\[)?", below)
-        type_ = "int"
+        name = match["name"]
+        places = (rf"\[[^\]\n]*\b{name}\b", rf"\.\.[^\n]*\b{name}\b", rf"\b{name}\b[^\n]*\.\.", rf"\b{name} *(//|%)")
+        whole = any(re.search(place, below) for place in places)
+        type_ = "int" if whole else "real"
         if used:
             rank = used[1].count(",") + 1 + bool(used[2])
             written = re.search(rf"(?<!\w){match['name']}\[[^=\n]*\]\s*(?:[-+*/]|<-|:)?=(?!=)", below)

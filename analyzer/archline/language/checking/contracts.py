@@ -165,6 +165,7 @@ class FormulaChecker:
                     return self._check_sizes(expr, library.visible[name], library)
                 if name not in library.lost and library.complete:
                     hint = self.findings.suggest_closest(name, library.visible, expr.span)
+                    hint = hint or "the algorithms are " + ", ".join(list(library.visible)[:12])
                     message = f"unknown algorithm `{name}`"
                     self.findings.add(name_rules.UNKNOWN_FUNCTION, message, expr.span, hint)
             case _:

@@ -200,7 +200,7 @@ def named_so(word: str) -> bool:
 MISTAKES = {
     "AL201": ("f(u: inout real[n])", "u[0] = s", "`local s: real = 0`"),
     "AL226": ("f(u: inout real[n])", "u[u[0]] = 1.0", "index[n] below m"),
-    "AL255": ("f(u: inout real[n]) -> real", "u[0] = 1.0", "end with `return r`"),
+    "AL255": ("f(u: inout real[n]) -> real", "u[0] = 1.0", "end every path with `return` and a value"),
     "AL272": ("f(u: inout local real[n]) on grid(r: P)", "broadcast u[1] along r from 0", "`u[1 ..+ 1]`"),
 }
 

@@ -117,7 +117,7 @@ class _Writer:
     def _write_atom(self, atom: Atom) -> s.Expr:
         match atom:
             case Symbol(name=name):
-                if name.replace("_", "").isalnum():
+                if name.replace("_", "").isalnum() or name in self.order:
                     return b.name(name)
                 return self.tree(a.SPELLINGS[name]) if name in a.SPELLINGS else b.name(f"({name})")
             case a.PositivePart():

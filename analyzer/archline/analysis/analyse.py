@@ -19,14 +19,15 @@ from archline.analysis.metrics.accesses import derive_accesses
 from archline.analysis.metrics.derivation import Derivation
 from archline.analysis.metrics.operations import STANDARD, CostModel, make_event_model
 from archline.analysis.metrics.relations import relate_costs
+from archline.analysis.metrics.solution import add_iterations
 from archline.analysis.metrics.statements import Result
-from archline.analysis.metrics.tally import DerivationStep, unknown_cost
+from archline.analysis.metrics.tally import DerivationStep, Tally, unknown_cost
 from archline.analysis.regimes import split_into_regimes
 from archline.analysis.sampling import list_offsets_rules
-from archline.expr.intervals import EvaluationError, Interval
+from archline.expr.intervals import EvaluationError
 from archline.expr.text import Formula, format_expression, join_phrases
 from archline.expr.values import evaluate_fact
-from archline.ir.amounts import UnknownAmount
+from archline.ir.amounts import UnknownAmount, add_amounts, exact_amount
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.ir.tree import UntracedError
@@ -34,6 +35,7 @@ from archline.language import parser, printer
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, find_recursive_component, has_recursion
 from archline.language.checking.scopes import MACHINE_SYMBOLS
+from archline.language.iterations import list_iterations
 from archline.language.metrics import CALL, METRICS
 from archline.language.model import Module
 from archline.language.substitution import express_facts_in_sizes, find_exact_divisions
@@ -93,7 +95,7 @@ def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cos
         return {}
     with suppress(TooComplexError, RecursionError), limit_effort(MAX_TERM_PRODUCTS):
         total = STANDARD.event(CALL).then(
-            Derivation(module, True, STANDARD).algorithm(algorithm)[0],
+            Derivation(module, True, STANDARD).total(algorithm)[0],
             declared_scope(module, algorithm).facts,
         )
         return {
@@ -128,7 +130,7 @@ def _derive_costs(module: Module, algorithm: s.Algorithm, model: CostModel, recu
 
     def derive_body(coarse: bool) -> tuple[Derivation, Result]:
         statements = _shared_derivation(module, coarse, model) if recursive else Derivation(module, coarse, model)
-        return statements, statements.algorithm(algorithm)
+        return statements, statements.total(algorithm)
 
     outcome = _derive_within_budget(derive_body, RECURSION_EFFORT_FACTOR if recursive else 1)
     if isinstance(outcome, str):
@@ -150,8 +152,11 @@ def _derive_costs(module: Module, algorithm: s.Algorithm, model: CostModel, recu
         if name.startswith("flops.")
     }
     if find_recursive_component(module, algorithm):
-        metrics = {metric: _with_recurrence_results(cost, algorithm, statements) for metric, cost in metrics.items()}
-        kinds = {kind: _with_recurrence_results(cost, algorithm, statements) for kind, cost in kinds.items()}
+        rounds = Tally(rounds=statements.recursions.rounds(algorithm)).total(statements.iteration_symbols(algorithm))
+        metrics = {
+            name: _with_recurrence_results(cost, algorithm, statements, rounds) for name, cost in metrics.items()
+        }
+        kinds = {name: _with_recurrence_results(cost, algorithm, statements, rounds) for name, cost in kinds.items()}
     costs = relate_costs(_build_costs(module, algorithm, metrics, kinds, steps), module, algorithm, scope.facts)
     if not find_recursive_component(module, algorithm):
         metrics, kinds = (
@@ -170,12 +175,17 @@ def derive_longest_message_costs(module: Module, algorithm: s.Algorithm) -> Cost
 
 def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> Costs:
     """Derive the costs of the longest paths through the processors of a grid."""
-    metrics = _derive_within_budget(
-        lambda coarse: grid.derive_paths(module, algorithm, coarse, longest), RECURSION_EFFORT_FACTOR
+    counted = next(iter(list_iterations(module, algorithm)), None)
+    metrics = (
+        _derive_within_budget(
+            lambda coarse: grid.derive_paths(module, algorithm, coarse, longest), RECURSION_EFFORT_FACTOR
+        )
+        if counted is None
+        else "on a grid a loop needs a bound: `while ... at most ... times`"
     )
     if isinstance(metrics, str):
-        names = grid.list_grid_metrics(algorithm)
-        metrics = {name: Cost(name, "unknown", None, None, metrics, algorithm.span) for name in names}
+        names, span = grid.list_grid_metrics(algorithm), (algorithm if counted is None else counted.loop).span
+        metrics = {name: Cost(name, "unknown", None, None, metrics, span) for name in names}
     costs = _build_costs(module, algorithm, metrics, {}, ())
     if longest is not None:
         costs = replace(costs, parameters=tuple(dict.fromkeys((*costs.parameters, *sorted(longest.names)))))
@@ -185,6 +195,8 @@ def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None
 
 def derive_steps_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> tuple[PathStep, ...]:
     """Return the steps of the upper bounds on a grid, one for each statement; empty if that is too complex."""
+    if list_iterations(module, algorithm):
+        return ()
     steps = _derive_within_budget(
         lambda coarse: grid.derive_steps(module, algorithm, coarse, longest), RECURSION_EFFORT_FACTOR
     )
@@ -200,15 +212,23 @@ def _build_costs(
 ) -> Costs:
     signature = module.signatures[algorithm]
     facts = declared_scope(module, algorithm).facts
+    used = {name for cost in metrics.values() for bound in (cost.lower, cost.upper) if bound for name in bound.names}
+    iterations = [counted for counted in list_iterations(module, algorithm) if counted.name in used]
     processors = ("P",) if any("P" in s.names(axis.extent) for axis in algorithm.grid) else ()
     return Costs(
         algorithm.name,
-        (*signature.size_names, *signature.indices, *processors),
+        (*signature.size_names, *(counted.name for counted in iterations), *signature.indices, *processors),
         _list_assumptions(module, algorithm),
         metrics,
         kinds,
         tuple(step.map_values(facts.restore) for step in steps) if facts.quotients else steps,
-        frozenset(name for name in signature.size_names if signature.at_least[name] < 1) | frozenset(signature.indices),
+        frozenset(
+            (
+                *(name for name in signature.size_names if signature.at_least[name] < 1),
+                *(counted.name for counted in iterations if counted.least < 1),
+                *signature.indices,
+            )
+        ),
         find_index_range(signature.indices, facts, signature.size_names),
     )
 
@@ -239,8 +259,11 @@ def _derive_within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
     return reason
 
 
-def _with_recurrence_results(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:
-    """Add the bounds and values of its recurrence to a cost; the outermost call adds 1 if the metric counts calls."""
+def _with_recurrence_results(cost: Cost, algorithm: s.Algorithm, statements: Derivation, rounds: Tally) -> Cost:
+    """Add the bounds and values of its recurrence to a cost; the outermost call adds 1 if the metric counts calls.
+
+    `rounds` has the costs of all iterations of loops without a bound, which are not in the recurrence.
+    """
     facts = declared_scope(statements.module, algorithm).facts
     if cost.upper is not None and any(facts.positive(gap - cost.upper) for gap in (ZERO, cost.lower or ZERO)):
         # Both bounds follow from the assumptions of its calls, so that no run satisfies these.
@@ -249,14 +272,12 @@ def _with_recurrence_results(cost: Cost, algorithm: s.Algorithm, statements: Der
     metric, model = cost.metric, statements.model
     closed = statements.recursions.solve_metric(algorithm, metric)
     more = int(metric in model.event(CALL).names)
-    interval_at = closed.interval_at
-    bounds = tuple(bound.map_value(lambda value: value + more) for piece in closed.pieces for bound in piece.bounds)
-    explain = cache(partial(statements.recursions.describe_recurrence, algorithm, metric, more))
-    cost = replace(cost, bounds=bounds, explain=explain, recursion=statements.recursions.recurrence(algorithm, metric))
-    if interval_at is None:
+    bounds, interval_at = add_iterations(closed, add_amounts(exact_amount(Poly.constant(more)), rounds.amount(metric)))
+    cost = replace(cost, bounds=bounds, interval_at=interval_at)
+    if rounds.names:
         return cost
-
-    return replace(cost, interval_at=lambda sizes: interval_at(sizes) + Interval.of(more))
+    explain = cache(partial(statements.recursions.describe_recurrence, algorithm, metric, more))
+    return replace(cost, explain=explain, recursion=statements.recursions.recurrence(algorithm, metric))
 
 
 def _list_assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
@@ -284,10 +305,12 @@ def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, sco
                 raise InvariantError(f"{cost.metric} of {costs.algorithm} contains {sorted(value.names - symbols)}")
     if _may_stop_runs(algorithm, module):
         return
-    least = module.signatures[algorithm].at_least
+    # Without iterations, also of a `repeat`, no loop without a bound has a part in the costs.
+    least = {**module.signatures[algorithm].at_least}
+    iterations = dict.fromkeys((counted.name for counted in list_iterations(module, algorithm)), 0)
     allowed, implied = express_facts_in_sizes(algorithm), list_offsets_rules(scope)
     for more in range(MAX_SAMPLES):
-        point = {name: least.get(name, 1) + more for name in symbols}
+        point = {name: least.get(name, 1) + more for name in symbols} | iterations
         if all(evaluate_fact(fact, point) for fact in allowed) and all(rule(point) for rule in implied):
             _assert_ordered(costs, point)
 

@@ -120,7 +120,7 @@ class CostReport(DerivedCosts, WithPage):
         """
         point = given_sizes.merge_sizes(sizes, named)
         return communication.build_communication_view(
-            self, self.point_of_run(point, self.names.sizes) if point else None
+            self, self.point_of_run(point, (*self.names.sizes, *self.names.counted)) if point else None
         )
 
     def lru(self, line: int, at: Point | None = None, seconds: float = MAX_SECONDS) -> LruView:

@@ -141,8 +141,8 @@ def make_io_plot(
     report = algorithm.cost()
     if "Z" in at or "L" in at:
         raise error(rules.WRONG_CACHE, "Z is the x axis of the plot, and L is given by `--cache`", hint="--cache L=8")
-    point = report.point_of_run(at, report.names.for_a_run, option)
     cost = report.costs["io"]
+    point = report.point_of_run(at, (*report.names.for_a_run, *_list_iterations(report, cost)), option)
     if cost.upper is None:
         raise error(rules.NEEDS_BOUND, f"the io of `{report.name}` is unknown: {cost.reason}")
     return IoPlot(_make_curves(algorithm, report, cost, point, line, seed, compiled))
@@ -156,7 +156,12 @@ def _make_curves(
     ends = bounds.evaluate_all([start.lines for start in starts])
     if not ends:
         raise error(rules.FACT_FAILS, "no Z satisfies the facts at these sizes")
-    skipped = _explain_skipped_run(report, point, compiled)
+    counted = _list_iterations(report, cost)
+    skipped = (
+        f"nothing is simulated: a run has iterations of its own, not the given {', '.join(counted)}"
+        if counted
+        else _explain_skipped_run(report, point, compiled)
+    )
     runs: dict[int, int] = {}
     if skipped is None:
         trace = _trace_run(algorithm, point, line, seed, compiled)
@@ -175,6 +180,12 @@ def _make_curves(
         data=data,
         skipped=skipped,
     )
+
+
+def _list_iterations(report: CostReport, cost: Cost) -> tuple[str, ...]:
+    """List the iterations of loops without a bound on which bounds on io depend."""
+    bounds = (cost.upper, *(bound.value for bound in cost.bounds))
+    return tuple(name for name in report.names.iterations if any(b is not None and name in b.names for b in bounds))
 
 
 @record(eq=False)
@@ -259,7 +270,7 @@ def _explain_skipped_run(report: CostReport, point: Point, compiled: bool | None
     if cost.upper is None:
         return f"not simulated: the work of a run is unknown, {cost.reason}"
     try:
-        work = enclose_cost(cost, point).upper
+        work = enclose_cost(cost, {**dict.fromkeys(report.names.counted, 0), **point}).upper
     except EvaluationError as problem:
         return f"not simulated: the work of a run is unknown, {problem}"
     if work > limit:

@@ -12,7 +12,7 @@ from archline.analysis.cost import enclose_cost
 from archline.costs import rules
 from archline.costs.sizes import Given, Point
 from archline.energy.caches import Settings, select_cache_at_point
-from archline.energy.running import ExecutedRun, run_on_arguments, split_arguments
+from archline.energy.running import ExecutedRun, refuse_counted_sizes, run_on_arguments, split_arguments
 from archline.energy.subjects import AlgorithmSubject
 from archline.execution.data import generate_arguments
 from archline.execution.jit import are_kernels_compiled
@@ -63,11 +63,16 @@ def iterate_paired_runs(
 def _check_run_point(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Point:
     """Check the sizes of a run, and return its point. Raises ArchlineError (AL411) if it would take too long."""
     report = chosen.report
+    refuse_counted_sizes(report, at)
     point = report.point(at, report.names.for_a_run, settings.option)
     limit = MAX_WORK if settings.compiled is not False and are_kernels_compiled() else MAX_PLAIN_WORK
     cost = report.costs["work"]
     try:
-        work = None if cost.upper is None else enclose_cost(cost, point).upper
+        work = (
+            None
+            if cost.upper is None
+            else enclose_cost(cost, {**dict.fromkeys(report.names.counted, 0), **point}).upper
+        )
     except EvaluationError:
         work = None
     if work is None or work > limit:

@@ -17,14 +17,17 @@ from archline.energy.optimise.lattice import TooManyError, UnlimitedSizeError, c
 from archline.energy.optimise.problem import Variable
 from archline.expr.intervals import Interval
 from archline.expr.text import format_fact
+from archline.expr.tree import Source
 from archline.expr.values import evaluate_static
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope, static_value
 from archline.language import syntax as s
+from archline.language.checking import check
 from archline.language.checking.scopes import MACHINE_SYMBOLS
-from archline.language.loader import load_text
 from archline.language.metrics import WHOLE_METRICS
-from archline.records import field, record
+from archline.language.model import Module
+from archline.language.parser import parse
+from archline.records import field, record, replace
 
 MAX_SIZES = 10_000
 """The maximum number of points in a finite range for which a comparison is decided by evaluation at all points."""
@@ -87,8 +90,18 @@ class Sizes:
         grid = f" on grid({axis}: P)" if "P" in names else ""
         texts = dict.fromkeys(map(format_fact, facts))
         where = f"    where {', '.join(texts)}\n" if texts else ""
-        header = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
-        module = load_text(f"algorithm sizes({header}){grid}:\n{where}    pass\n", "<claim>")
+        # The iterations of a callee, such as `find.T`, are no name of a parameter in a text.
+        header = ", ".join(f"{name.replace('.', '_')}: {kind}" for name, kind in kinds.items())
+        text = f"algorithm sizes({header}){grid}:\n{where}    pass\n"
+        parsed = parse(Source("<claim>", text))
+        program = parsed.program
+        if any("." in name for name in kinds):
+            (written,) = program.algorithms
+            parameters = (
+                replace(parameter, name=name) for parameter, name in zip(written.parameters, kinds, strict=True)
+            )
+            program = replace(program, items=(replace(written, parameters=tuple(parameters)),))
+        module = check(program, _resolve_nothing, parsed.diagnostics)
         algorithm = module.algorithms["sizes"]
         return cls(algorithm, declared_scope(module, algorithm), names, algorithm.where)
 
@@ -140,6 +153,10 @@ class Sizes:
         return tuple(
             filter(self.allowed, sorted(points, key=lambda at: (max(at.values(), default=0), sum(at.values()))))
         )
+
+
+def _resolve_nothing(use: s.Use) -> Module:
+    raise AssertionError("an algorithm of sizes uses no file")
 
 
 class OpenError(Exception):

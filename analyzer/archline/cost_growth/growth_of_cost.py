@@ -53,6 +53,7 @@ from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
+from archline.language.iterations import list_iterations
 from archline.language.model import Module
 from archline.language.substitution import express_facts_in_sizes
 from archline.records import record, replace
@@ -248,7 +249,7 @@ def _derive_growth_from_own_bounds(module: Module, algorithm: s.Algorithm, costs
     if cost.upper_growths is not None:
         return _derive_recursive_io_growth(module, algorithm, costs, cost)
     sizes, facts = (
-        module.signatures[algorithm].size_names,
+        (*module.signatures[algorithm].size_names, *(counted.name for counted in list_iterations(module, algorithm))),
         (*express_facts_in_sizes(algorithm), *list_assumed_facts(algorithm)),
     )
     # The growth of a recursion that splits its processors is that of its recurrence.
@@ -278,7 +279,7 @@ def _derive_theta_from_sizes(
     First all sizes get a minimum, then each minimum that the proof does not need is removed.
     """
     assert cost.lower is not None
-    bounds = [(name, scope.values[name]) for name in sizes if name in cost.lower.names]
+    bounds = [(name, scope.values.get(name, Poly.symbol(name))) for name in sizes if name in cost.lower.names]
     never_negative = scope.facts.nonnegative
 
     def searches_from(raised: Sequence[str], start: int) -> Iterator[_GrowthSearch]:

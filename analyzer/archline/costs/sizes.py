@@ -17,11 +17,12 @@ from archline.language import syntax as s
 from archline.language.checking.contracts import find_cost_symbols
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, error, suggest_closest
+from archline.language.iterations import list_iterations
 from archline.language.model import Module
 from archline.language.parser import parse_settings
 from archline.language.printer import format_fact
 from archline.numbers import format_readable
-from archline.records import record
+from archline.records import field, record
 
 CACHE_BELOW_LINE = "the cache has no room for a line: Z is below L"
 Point = dict[str, Number]
@@ -45,13 +46,15 @@ def merge_sizes(sizes: Mapping[str, object] | str | None, named: Mapping[str, ob
 class SizeNames:
     """The names that may have values: sizes with their minimum values, indices (any sign), cost symbols (>= 0).
 
-    A point must have the `needed` names; machine symbols are always allowed.
+    A point must have the `needed` names; machine symbols are always allowed. `iterations` are the sizes that a run
+    counts, with their minimum values.
     """
 
     sizes: Mapping[str, int]
     indices: tuple[str, ...] = ()
     amounts: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()
+    iterations: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
     def of(module: Module, algorithm: s.Algorithm, free: Iterable[str] = ()) -> SizeNames:
@@ -60,23 +63,31 @@ class SizeNames:
         sizes = {name: signature.at_least.get(name, 1) for name in signature.size_names}
         amounts = tuple(find_cost_symbols(module.externs.values()))
         held = set(free)
-        further = [name for name in (*signature.indices, *amounts) if name in held]
-        return SizeNames(sizes, signature.indices, amounts, (*sizes, *further))
+        iterations = {counted.name: counted.least for counted in list_iterations(module, algorithm)}
+        further = [name for name in (*iterations, *signature.indices, *amounts) if name in held]
+        return SizeNames(sizes, signature.indices, amounts, (*sizes, *further), iterations)
 
     @property
     def all(self) -> tuple[str, ...]:
         """Every name that may be given a value."""
-        return tuple(dict.fromkeys((*self.sizes, *self.indices, *self.amounts, *MACHINE_SYMBOLS)))
+        return tuple(dict.fromkeys((*self.sizes, *self.iterations, *self.indices, *self.amounts, *MACHINE_SYMBOLS)))
 
     @property
     def for_a_run(self) -> tuple[str, ...]:
         """The names for which data is generated: indices too, even if costs do not contain them."""
         return (*self.sizes, *self.indices, *(name for name in self.needed if name in self.amounts))
 
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The names that a run counts, and whose values costs need: iterations of loops without a bound."""
+        return tuple(name for name in self.iterations if name in self.needed)
+
     def least(self, name: str) -> int | None:
         """Return the minimum value of a name; None if any integer is allowed."""
         if name in self.sizes:
             return self.sizes[name]
+        if name in self.iterations:
+            return self.iterations[name]
         if name in self.indices:
             return None
         return 0 if name in self.amounts else 1

@@ -68,7 +68,7 @@ class ExecutedRun:
 
     @property
     def at(self) -> Mapping[str, Number]:
-        return {**self.sizes, **self.given}
+        return {**self.sizes, **self.execution.iterations, **self.given}
 
 
 R = TypeVar("R", bound=ExecutedRun)
@@ -82,6 +82,7 @@ def run_at_sizes(
     Raises ArchlineError: AL401 to AL407 for wrong sizes, AL420 to AL434 for a wrong matrix, and as a run does.
     """
     report, file, seed = algorithm.report(), settings.matrix, settings.seed
+    refuse_counted_sizes(report, at)
     point = report.point(at, () if file is not None else report.names.for_a_run, settings.option)
     # On a grid there is no cache unless one is asked for.
     cache = None if algorithm.node.grid and not settings.chosen_cache else cache
@@ -96,6 +97,13 @@ def run_at_sizes(
         subject, arguments = "vectors were", bind_matrix(*algorithm.executed, matrix, sizes, block=block, seed=seed)
     settings, data = replace(settings, chosen_cache=chosen), f"the {subject} generated (seed {seed})"
     return run_on_arguments(kind, algorithm, {**arguments, **symbols}, cache, settings, data, view, report)
+
+
+def refuse_counted_sizes(report: DerivedCosts, at: Given) -> None:
+    """Raise ArchlineError (AL411) if a size of a run is a number of iterations, which the run itself counts."""
+    for name in (name for name in at if name in report.names.iterations):
+        message = f"`{name}` is a number of iterations, which the run counts"
+        raise error(rules.OPTIONS_CLASH, message, span=at[name][1], hint=f"leave out `{name}`")
 
 
 def split_arguments(algorithm: AlgorithmUnderFacts, point: Point) -> tuple[dict[str, int], Point]:

@@ -170,7 +170,7 @@ class AlgorithmSubject:
 
     def _derive_basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         report = self.report
-        point = report.point_of_run(at, self._required_names, settings.option)
+        point = report.point_of_run(at, (*self._required_names, *report.names.counted), settings.option)
         if self.on_grid:
             values, unknown = self._derive_inputs(point, metrics, settings)
             return Basis(point, values, None, DERIVED_NOTE, unknown)

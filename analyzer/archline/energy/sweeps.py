@@ -159,7 +159,7 @@ def iterate_fact_constraints(reading: FormulaReader, fact: s.Fact, whole: bool) 
 def iterate_size_names(chosen: AlgorithmSubject) -> Iterator[str]:
     """Yield the names of an algorithm that may have values: sizes, indices, amounts, and Z and L or P."""
     names = chosen.names
-    yield from (*names.sizes, *names.indices, *names.amounts)
+    yield from (*names.sizes, *names.iterations, *names.indices, *names.amounts)
     if not chosen.on_grid:
         yield from ("Z", "L")
     elif chosen.takes_processors:

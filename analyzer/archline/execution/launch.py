@@ -15,7 +15,7 @@ from archline.execution.binding import BoundArguments
 from archline.execution.cache import streamed
 from archline.execution.codegen.program import GeneratedProgram
 from archline.execution.codegen.scope import list_names
-from archline.execution.codegen.writer import EXTERN, READS, WORK, WRITES, Options
+from archline.execution.codegen.writer import EXTERN, ITERATIONS, READS, WORK, WRITES, Options
 from archline.execution.engine import Engine, get_engine, make_stop_error
 from archline.execution.jit import are_kernels_compiled
 from archline.execution.memory import (
@@ -51,6 +51,7 @@ from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import error
+from archline.language.iterations import list_iterations, qualified_name
 from archline.language.metrics import CALL, CONTROL_EVENTS, DECLARED, METRICS, SEPARATE_METRICS
 from archline.language.model import BoundBy, Module
 from archline.records import record, replace
@@ -333,7 +334,7 @@ def compute_block_costs(cost: Counter[str], amounts: Mapping[str, int]) -> tuple
             declared = {key.split(" ")[1]: amount for key, amount in amounts.items() if key.split(" ")[0] == owner}
             flops += times * declared.get("flops", 0)
             work += times * sum(declared.get(metric, 0) for metric in ("work", *_METRICS_WITHIN_WORK))
-        elif kind not in _KINDS_WITHOUT_FLOPS:
+        elif kind not in _KINDS_WITHOUT_FLOPS and not kind.startswith(f"{ITERATIONS} "):
             flops += times
     return flops, work
 
@@ -342,14 +343,32 @@ _METRICS_WITHIN_WORK = tuple(name for name, metric in METRICS.items() if "work" 
 _KINDS_WITHOUT_FLOPS = frozenset((WORK, READS, WRITES, *(step.kind for step in CONTROL_EVENTS)))
 
 
-def counts_of(finished: FinishedRun) -> RunCounts:
-    """Return the counts of a run that reached its end."""
+def _sum_blocks(finished: FinishedRun) -> Counter[str]:
+    """Return the counts of a run by kind: operations, steps, accesses, and iterations of loops without a bound."""
     state, program = finished.memory.state, finished.program
     totals: Counter[str] = Counter()
     for number, cost in enumerate(program.tables.blocks):
         times = int(state[program.layout.first_counter + number])
         for kind, amount in cost.items():
             totals[kind] += amount * times
+    return totals
+
+
+def count_iterations(plan: RunPlan, finished: FinishedRun) -> dict[str, int]:
+    """Return the iterations of each loop without a bound that the run may reach, by the names of its sizes."""
+    totals = _sum_blocks(finished)
+    return {
+        counted.name: totals[f"{ITERATIONS} {qualified_name(counted.algorithm, counted.loop)}"]
+        for counted in list_iterations(plan.module, plan.algorithm)
+    }
+
+
+def counts_of(finished: FinishedRun) -> RunCounts:
+    """Return the counts of a run that reached its end."""
+    state, program = finished.memory.state, finished.program
+    totals = _sum_blocks(finished)
+    for kind in [kind for kind in totals if kind.startswith(f"{ITERATIONS} ")]:
+        del totals[kind]
     # The outermost call counts as one unit of work.
     work = totals.pop(WORK, 0) + 1
     steps = {step.kind: totals.pop(step.kind, 0) for step in CONTROL_EVENTS}

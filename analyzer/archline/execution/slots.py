@@ -81,5 +81,7 @@ MAX_UNCHECKED_SIZE = 2**31
 """Sizes and indices below this are multiplied unchecked by compiled code."""
 MAX_DEPTH = 100_000
 """The number of active recursive calls at which the run stops."""
+MAX_ITERATIONS = 10**9
+"""The number of iterations of a loop without a bound, after one entry, at which the run stops."""
 SHADOW = 6
 """Words of shadow for each element: task and place number of its last writer, of a reader and of an atomic access."""

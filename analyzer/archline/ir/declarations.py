@@ -16,6 +16,7 @@ from archline.ir.conditions import NEGATED_OPERATORS, assume_facts, implied_cons
 from archline.ir.scope import NotStaticError, Scope, known_value, static_value
 from archline.language import syntax as s
 from archline.language.checking.scopes import list_machine_symbols
+from archline.language.iterations import list_iterations
 from archline.language.model import Module
 from archline.language.substitution import build_processor_count, express_facts_in_sizes, find_exact_divisions
 from archline.records import record, replace
@@ -47,6 +48,9 @@ def _build_declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
     for name in signature.indices:
         facts = facts.with_symbol(name)
         values[name] = Poly.symbol(name)
+    for counted in list_iterations(module, algorithm):
+        facts = facts.with_symbol(counted.name, (Poly.constant(counted.least),))
+        values[counted.name] = Poly.symbol(counted.name)
     # Z comes last, so that facts about it are bounds of Z itself.
     redefined = s.find_assigned_names(algorithm.body).union(parameter.name for parameter in algorithm.parameters)
     for name in sorted(list_machine_symbols(signature), key=("P", "K", "L", "Z").index):

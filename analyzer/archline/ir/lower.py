@@ -31,7 +31,8 @@ from archline.ir.ranges import bound_data_range, is_nonnegative_distance, static
 from archline.ir.scope import NotStaticError, Scope, floor_while_bound, known_value, static_value
 from archline.ir.tree import Access, Array, Loop, MonotoneWalk, Node, UntracedError, View, contiguous_dimension
 from archline.language import syntax as s
-from archline.language.call_graph import find_recursive_component
+from archline.language.call_graph import find_recursive_component, has_recursion
+from archline.language.iterations import name_unbounded_loops, relative_name
 from archline.language.model import Module
 
 MAX_ACCESSES = 400
@@ -81,14 +82,15 @@ class LoweringPolicy:
 class Lowering:
     """Lowers an algorithm; a policy decides about calls and branches.
 
-    `names` counts the loops with each variable name; `made` lists the local arrays declared so far, with their
-    maximum extents.
+    `traced` is the algorithm itself, `names` counts the loops with each variable name; `made` lists the local arrays
+    declared so far, with their maximum extents.
     """
 
     module: Module
     policy: LoweringPolicy = field(default_factory=LoweringPolicy)
     names: dict[str, int] = field(default_factory=dict)
     made: list[Array] = field(default_factory=list)
+    traced: s.Algorithm | None = None
     _count: int = 0
     _counters: dict[s.Stmt, str] = field(default_factory=dict)
 
@@ -116,7 +118,7 @@ class Lowering:
 
     def lower_body(self, algorithm: s.Algorithm, scope: Scope, views: Mapping[str, View]) -> tuple[Node, ...]:
         """Return the loop-tree nodes of an algorithm's body."""
-        self.names = dict.fromkeys(scope.values, 1)
+        self.traced, self.names = algorithm, dict.fromkeys(scope.values, 1)
         return tuple(self.block(algorithm.body, LoweringContext(scope, views, algorithm=algorithm.name)))
 
     def make_loop_name(self, name: str) -> str:
@@ -243,8 +245,18 @@ class Lowering:
                 yield from self.reads(part, context)
         name = self._counters[loop] = self.make_loop_name(loop.variable)
         scope = context.scope
-        lo, hi, trips, value, inside, certain = self._find_counter_range(replace(loop, variable=name), scope)
-        inner = replace(scope.with_facts(inside), values={**scope.values, loop.variable: value})
+        try:
+            lo, hi, trips, value, inside, certain = self._find_counter_range(replace(loop, variable=name), scope)
+            inner = replace(scope.with_facts(inside), values={**scope.values, loop.variable: value})
+        except UntracedError:
+            if loop.iterations is None or loop.parallel:
+                raise
+            # The values of the variable are data, and its number is that of the whole run.
+            lo, hi, certain = ZERO, self._bound_while_iterations(loop, context), False
+            trips, inside = hi, scope.facts.with_symbol(name, (ZERO,), (hi - 1,))
+            inner = scope.with_facts(inside).without_value(loop.variable)
+        # Which iterations a loop has that an exit may end is not known.
+        certain = certain and not s.may_be_left(loop)
         body = tuple(self.block(loop.body, context.inside(inner, loop, name, certain)))
         try:
             self.made[:] = [_maximize_extents(array, name, lo, hi, scope.facts) for array in self.made]
@@ -285,20 +297,32 @@ class Lowering:
         return lo, hi, trips, Poly.symbol(loop.variable), inside, True
 
     def _lower_while(self, loop: s.While, context: LoweringContext) -> Iterator[Node]:
-        assert loop.limit is not None
-        try:
-            limit = floor_while_bound(static_value(loop.limit, context.scope), context.scope.facts)
-        except NotStaticError as problem:
-            raise UntracedError(f"the bound of this while: {problem.reason}", loop.span) from None
+        limit = self._bound_while_iterations(loop, context)
         name = self._counters[loop] = self.make_loop_name("while")
-        # The condition is evaluated once more than the body.
-        extra = int(next(self.reads(loop.condition, context), None) is not None)
+        # The condition of a `while` is evaluated once more than the body.
+        extra = int(not loop.tests_last and next(self.reads(loop.condition, context), None) is not None)
         trips = context.scope.facts.positive_part(limit) + extra
         inside = context.scope.facts.with_symbol(name, (ZERO,), (trips - 1,))
         inner = context.inside(context.scope.with_facts(inside), loop, name, False)
-        body = (*self.reads(loop.condition, inner), *self.block(loop.body, inner))
+        if loop.tests_last:
+            body = (*self.block(loop.body, inner), *self.reads(loop.condition, inner))
+        else:
+            body = (*self.reads(loop.condition, inner), *self.block(loop.body, inner))
         if body:
             yield Loop(name, ZERO, trips, trips, context.scope.facts, inside, body, loop.span)
+
+    def _bound_while_iterations(self, loop: s.While | s.Loop, context: LoweringContext) -> Poly:
+        """Bound the iterations of a loop at each entry: without a bound, by those of the whole run."""
+        if isinstance(loop, s.Loop) or loop.limit is None:
+            assert self.traced is not None
+            if has_recursion(self.module, self.traced):
+                reason = "io of a recursion with a loop whose iterations data decides is not derived in this version"
+                raise UntracedError(reason, loop.span)
+            return Poly.symbol(relative_name(name_unbounded_loops(self.module)[loop], self.traced))
+        try:
+            return floor_while_bound(static_value(loop.limit, context.scope), context.scope.facts)
+        except NotStaticError as problem:
+            raise UntracedError(f"the bound of this while: {problem.reason}", loop.span) from None
 
     def branches(self, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
         """Yield the loop-tree nodes of all branches, each under its condition."""

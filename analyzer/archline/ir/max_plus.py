@@ -119,6 +119,15 @@ def repeat_map(body: MaxPlusMap, count: Amount) -> MaxPlusMap:
     return MaxPlusMap(advance, advance, widen_to_zero(advance), widen_to_zero(advance), certain=False)
 
 
+def bound_delay(body: MaxPlusMap) -> MaxPlusMap:
+    """Bound the delay of all that follows a piece of code, also if calls that it spawned run on."""
+    if body.serial:
+        return body
+    if isinstance(body.advance, UnknownAmount) or isinstance(body.finish, UnknownAmount):
+        return serial_map(body.advance if isinstance(body.advance, UnknownAmount) else body.finish)
+    return serial_map(KnownAmount(body.advance.lower, body.finish.upper))
+
+
 def select_map(indicator: Poly, first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
     """Return `first` where the indicator is 1, `second` where it is 0; delays at syncs are bounds for both."""
     if indicator.is_constant:

@@ -249,7 +249,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def call(self, meta: Meta, children: list[Any]) -> s.Call:
         name: Any
         name, parts = children
-        if isinstance(name, s.Name):
+        as_method = isinstance(name, s.Name)
+        if as_method:
             owner, _, method = name.id.rpartition(".")
             parts = parts or ()
             if owner not in _NAMESPACES:
@@ -257,7 +258,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             name = method
         sizes = tuple((part[0], part[1]) for part in parts or () if isinstance(part, tuple))
         arguments = tuple(part for part in parts or () if not isinstance(part, tuple))
-        node = s.Call(str(name), arguments, sizes, span=self._make_span(meta))
+        node = s.Call(str(name), arguments, sizes, as_method, span=self._make_span(meta))
         self.sized = node.span if sizes else self.sized
         return self._check_depth(node, *arguments, *(value for _, value in sizes))  # type: ignore[no-any-return]
 
@@ -511,7 +512,22 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return s.Clause("using", (name,), span=self._make_span(meta))
 
     def loop(self, meta: Meta, children: list[Any]) -> s.Loop:
-        parallel, names, word, lo, direction, hi, step, body = children
+        parallel, names, word, lo, direction, hi, step, iterations, body = children
+        loop = self._make_written_loop(meta, parallel, names, word, lo, direction, hi, step, body)
+        return loop if iterations is None else replace(loop, iterations=self._check_name(iterations))
+
+    def _make_written_loop(
+        self,
+        meta: Meta,
+        parallel: Token | None,
+        names: Any,
+        word: Token,
+        lo: Any,
+        direction: Token,
+        hi: Any,
+        step: Any,
+        body: Any,
+    ) -> s.Loop:
         if word.type in ("ASSIGN_PLAIN", "ASSIGN_ARROW") and direction.type == "UPTO":
             hint = self._suggest_ranges(names[0].id, self._make_span(word), lo, hi)
             message = "`for i = a..b` may mean that b is left out or taken"
@@ -687,11 +703,17 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return "".join(map(str, children))
 
     def setting(self, meta: Meta, children: list[Any]) -> tuple[str, Any, Span]:
-        return str(children[0]), children[1], self._make_span(children[0])
+        return self._make_setting(*children)
 
     def values(self, meta: Meta, children: list[Any]) -> tuple[tuple[str, Any, Span], ...]:
         *names, value = children
-        return tuple((str(name), value, self._make_span(name)) for name in names)
+        return tuple(self._make_setting(name, value) for name in names)
+
+    def _make_setting(self, name: Any, value: Any) -> tuple[str, Any, Span]:
+        """Return a size with its value and its place; a size of a callee, as `find.T1`, is a name of two words."""
+        if isinstance(name, s.Name):
+            return name.id, value, name.span
+        return str(name), value, self._make_span(name)
 
     def growth(self, meta: Meta, children: list[Any]) -> str:
         return str(children[0])

@@ -263,7 +263,8 @@ def _format_loop(loop: s.Loop) -> str:
     head = f"{'parallel ' if loop.parallel else ''}for {loop.variable} in"
     between = " downto " if loop.down else ".."
     step = f" step {format_bound(loop.step)}" if loop.step is not None else ""
-    return f"{head} {format_bound(loop.lo)}{between}{format_bound(loop.hi)}{step}:"
+    name = f" iterations {loop.iterations}" if loop.iterations is not None else ""
+    return f"{head} {format_bound(loop.lo)}{between}{format_bound(loop.hi)}{step}{name}:"
 
 
 def _format_while(loop: s.While) -> str:

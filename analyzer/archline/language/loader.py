@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 
 from archline.expr.tree import Source
 from archline.language import name_rules, syntax_rules
 from archline.language import syntax as s
-from archline.language.checking import check, collect_used_algorithms
+from archline.language.checking import check, load_if_right
 from archline.language.diagnostics import error, suggest_closest
+from archline.language.elaboration import declare_program
 from archline.language.model import Module
 from archline.language.parser import parse
 from archline.language.source import decode_source, is_path, note_read, path_exists, read_source
@@ -29,10 +31,11 @@ def load_text(text: str, name: str = "<text>") -> Module:
     return _Loader().load_source(decode_source(name, text.encode("utf-8", "surrogatepass")), None)
 
 
-def load_used_algorithms(program: s.Program, folder: Path) -> dict[str, s.Algorithm]:
-    """Return the algorithms of the files that a program in a folder uses; a file that cannot be loaded has none."""
+def declare_in_folder(program: s.Program, folder: Path) -> s.Program:
+    """Return a program, of a file in a folder, in which each name has a declaration."""
     loader = _Loader()
-    return collect_used_algorithms(program, lambda use: loader.load_used_module(use, folder))
+    resolve = cache(lambda use: loader.load_used_module(use, folder))
+    return declare_program(program, lambda use: load_if_right(use, resolve))
 
 
 def load_target(target: str) -> tuple[Module, s.Algorithm | None]:

@@ -21,6 +21,7 @@ from archline.expr.text import Formula, format_conjunction
 from archline.growth.growths import Growth
 from archline.language import syntax as s
 from archline.language.call_graph import has_parallelism
+from archline.language.iterations import IterationCount, list_iterations
 from archline.records import record, replace
 from archline.report import communication as communication_page
 from archline.report.findings import CheckFinding, unset_findings
@@ -204,6 +205,8 @@ class CostView:
     case: Callable[[], CostView | None] = lambda: None
     """Returns the view for grids with several processors along every axis; None unless its forms are shorter."""
     case_when: str = ""
+    iterations: tuple[IterationCount, ...] = ()
+    """The sizes among the parameters that count iterations of loops without a bound."""
 
     def select_metrics(self, metrics: Sequence[str] | None) -> CostView:
         """Restrict the view to some metrics; None stands for all."""
@@ -255,6 +258,9 @@ def build_cost_view(
         at=at,
         derivation=costs.derivation,
         on_grid=bool(node.grid),
+        iterations=tuple(
+            counted for counted in list_iterations(derived.module, node) if counted.name in costs.parameters
+        ),
     )
 
 

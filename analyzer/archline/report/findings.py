@@ -8,10 +8,11 @@ from functools import cached_property
 from pathlib import Path
 
 from archline.analysis.checks.failures import find_unset_outputs
+from archline.analysis.checks.unread_names import iterate_unread_names
 from archline.claims import rules
 from archline.growth.short_forms import cut_terms
 from archline.language import syntax as s
-from archline.language.conditions import NEVER_SET
+from archline.language.conditions import NEVER_READ, NEVER_SET
 from archline.language.diagnostics import Diagnostic, Rule, suggest_closest
 from archline.language.model import Module
 from archline.language.suppressions import Suppression, list_suppressions
@@ -29,6 +30,7 @@ RULES: Mapping[str, tuple[str, Rule]] = {
         (ERROR, rules.BECAME_UNKNOWN),
         (WARNING, rules.UNNEEDED),
         (WARNING, NEVER_SET),
+        (WARNING, NEVER_READ),
     )
 }
 """The level of each finding that can be selected or ignored, and its rule."""
@@ -37,6 +39,7 @@ NON_CLAIM_FINDINGS = {
     (rules.GREW.code, WARNING): ("bound rose", "bounds rose"),
     (rules.BECAME_UNKNOWN.code, ERROR): ("cost became unknown", "costs became unknown"),
     (NEVER_SET.code, WARNING): ("output is not set", "outputs are not set"),
+    (NEVER_READ.code, WARNING): ("name is not read", "names are not read"),
     (rules.UNNEEDED.code, WARNING): ("unused entry", "unused entries"),
 }
 """Findings that are not about a claim, by code and level, in words: singular and plural."""
@@ -110,9 +113,13 @@ def place_edits(problem: Diagnostic) -> tuple[PlacedEdit, ...]:
 
 
 def unset_findings(module: Module, algorithm: s.Algorithm, heeded: bool = False) -> tuple[CheckFinding, ...]:
-    """Return the warnings about outputs that no run sets; if comments are `heeded`, without ignored warnings."""
+    """Return the warnings about outputs that no run sets, and about names that nothing reads.
+
+    If comments are `heeded`, ignored warnings are left out.
+    """
     comments = list_suppressions(module.program, {algorithm.name}, whole=False) if heeded else ()
-    unset = ((f"{name}: out", warning, warning.span) for name, warning in find_unset_outputs(module, algorithm).items())
+    unset = [(f"{name}: out", warning, warning.span) for name, warning in find_unset_outputs(module, algorithm).items()]
+    unset += [(name, warning, warning.span) for name, warning in iterate_unread_names(algorithm)]
     return tuple(
         replace(
             make_finding(

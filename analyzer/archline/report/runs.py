@@ -10,6 +10,7 @@ from archline.costs.communication import describe_replication
 from archline.energy.running import ExecutedRun
 from archline.energy.units import format_si
 from archline.expr.intervals import Number
+from archline.language.iterations import list_iterations
 from archline.numbers import format_exact, format_point, format_readable
 from archline.report import paths
 from archline.report.communication import describe_run_bounds
@@ -73,7 +74,17 @@ def list_notes(view: RunView) -> list[str]:
     least = [] if view.communication is None else list(describe_run_bounds(view.communication))
     if view.run.execution.replicated:
         least.append(describe_replication({}, view.communication is not None))
-    return [*matrix, *costs, *timed, *least, view.data, *unchecked_notes(view)]
+    return [*matrix, *iteration_notes(view.run), *costs, *timed, *least, view.data, *unchecked_notes(view)]
+
+
+def iteration_notes(run: ExecutedRun) -> list[str]:
+    """State the iterations of each loop without a bound: `T1 = 9 (iterations of the while in line 4)`."""
+    counts = run.execution.iterations
+    return [
+        f"{counted.name} = {format_readable(counts[counted.name])} ({counted.described})"
+        for counted in list_iterations(*run.algorithm.executed)
+        if counted.name in counts and counted.name in run.algorithm.cost().parameters
+    ]
 
 
 def unchecked_notes(view: RunView) -> list[str]:
@@ -159,6 +170,8 @@ def run_document(view: RunView) -> dict[str, Any]:
         "cache": None if done.cache is None else _cache_document(done, done.cache),
         "data": view.data,
     }
+    if done.execution.iterations:
+        document["iterations"] = done.execution.iterations
     document |= {name: _convert_counts(amounts) for name, amounts in pick(counts, "own", "total").items() if amounts}
     if view.timed is not None:
         machine, time, apart = view.timed

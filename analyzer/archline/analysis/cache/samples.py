@@ -20,6 +20,7 @@ from archline.ir.declarations import read_index_properties
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.checking.scopes import list_machine_symbols
+from archline.language.iterations import list_iterations
 from archline.language.model import BoundBy
 from archline.records import field, memoised, record
 
@@ -38,9 +39,17 @@ def choose_sample_points(algorithm: s.Algorithm, scope: Scope) -> list[dict[str,
     but perhaps not the best ones.
     """
     signature = scope.module.signatures[algorithm]
-    names = (*signature.size_names, *signature.indices, *list_machine_symbols(signature))
+    iterations = [counted.name for counted in list_iterations(scope.module, algorithm)]
+    names = (*signature.size_names, *iterations, *signature.indices, *list_machine_symbols(signature))
     asked = [
-        {"L": line, "Z": SAMPLE_CACHE_LINES * line, "P": 1, "K": 1, **sizes}
+        {
+            "L": line,
+            "Z": SAMPLE_CACHE_LINES * line,
+            "P": 1,
+            "K": 1,
+            **dict.fromkeys(iterations, max(sizes.values(), default=SAMPLE_SIZES[1])),
+            **sizes,
+        }
         for sizes in _iterate_scaled_sizes(algorithm, scope)
         for line in SAMPLE_LINE_WORDS
     ]

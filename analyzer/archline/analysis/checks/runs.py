@@ -336,6 +336,10 @@ class FollowedRuns(StatementFollower[RunBlock]):
         if number is not None:
             block.values[name] = number
 
+    def _follow_outputs(self, statement: s.Invoke | s.Assign, block: RunBlock) -> None:
+        super()._follow_outputs(statement, block)
+        self._forget_registers(frozenset(place.id for place in statement.outputs if isinstance(place, s.Name)), block)
+
     def _is_real(self, expr: s.Expr) -> bool:
         """Test whether an expression is real, so that runs round it; one made from an update counts as real."""
         return self.module.types.get(expr, Kind.REAL) is Kind.REAL
@@ -348,16 +352,21 @@ class FollowedRuns(StatementFollower[RunBlock]):
         return block
 
     def while_loop(self, loop: s.While, block: RunBlock) -> None:
-        assert loop.limit is not None
         number = 0
         while True:
-            self.evaluate(loop.condition, block)
-            goes_on = self._condition_value(loop.condition, block)
-            if goes_on is None:
-                self.handle_uncertain_blocks((loop.body,), block)
-            if not goes_on:
-                return
+            if number or not loop.tests_last:
+                self.evaluate(loop.condition, block)
+                goes_on = self._condition_value(loop.condition, block)
+                if goes_on and s.may_be_left(loop):
+                    goes_on = None
+                if goes_on is None:
+                    self.handle_uncertain_blocks((loop.body,), block)
+                if not goes_on:
+                    return
             number += 1
+            if loop.limit is None:
+                self.follow_block(loop.body, block)
+                continue
             begun = s.Integer(number, span=loop.span)
             if evaluate_fact(s.Binary("<=", begun, loop.limit, span=loop.span), block.values) is False:
                 limit = f"`at most {format_expression(loop.limit)}`"
@@ -367,7 +376,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
             self.follow_block(loop.body, block)
 
     def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: RunBlock) -> Iterable[RunBlock]:
-        if lo is None or hi is None or step is None:
+        if lo is None or hi is None or step is None or s.may_be_left(loop):
             block.define(loop.variable, None)
             self.handle_uncertain_blocks((loop.body,), block)
             return

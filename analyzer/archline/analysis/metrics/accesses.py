@@ -19,7 +19,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cost import Cost, build_cost
 from archline.analysis.metrics.derivation import Derivation
-from archline.analysis.metrics.operations import CostModel, nest_cost
+from archline.analysis.metrics.operations import CostModel
+from archline.analysis.metrics.solution import add_iterations
 from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, repeat_tally, unknown_cost
 from archline.analysis.regimes import split_into_regimes
 from archline.expr.intervals import Interval
@@ -56,18 +57,24 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
     """Derive the number of accesses and its steps; if `updates` is 2, as runs count them, with a lower bound too."""
     require_traceable(module, algorithm)
     statements = Derivation(module, coarse=False, model=AccessModel(module, updates))
-    tally, steps = statements.algorithm(algorithm)
+    tally, steps = statements.total(algorithm)
     amount = tally.amount(METRIC)
     both = updates > 1
     if isinstance(amount, UnknownAmount):
         cost = build_cost(METRIC, amount, frozenset(), algorithm)
         if both and find_recursive_component(module, algorithm):
-            cost = replace(cost, interval_at=statements.recursions.solve_metric(algorithm, METRIC).interval_at)
+            rounds = Tally(rounds=statements.recursions.rounds(algorithm)).total(
+                statements.iteration_symbols(algorithm)
+            )
+            closed = statements.recursions.solve_metric(algorithm, METRIC)
+            cost = replace(cost, interval_at=add_iterations(closed, rounds.amount(METRIC))[1])
         return cost, steps
     cost = build_cost(METRIC, amount, frozenset(), algorithm) if both else Cost(METRIC, "bounded", ZERO, amount.upper)
     if METRIC in tally.names and find_recursive_component(module, algorithm):
-        closed = statements.recursions.solve_metric(algorithm, METRIC)
-        interval_at, bounds = closed.interval_at, tuple(bound for piece in closed.pieces for bound in piece.bounds)
+        rounds = Tally(rounds=statements.recursions.rounds(algorithm)).total(statements.iteration_symbols(algorithm))
+        bounds, interval_at = add_iterations(
+            statements.recursions.solve_metric(algorithm, METRIC), rounds.amount(METRIC)
+        )
         if not both:
             bounds = tuple(replace(bound, value=ZERO) if bound.side == "lower" else bound for bound in bounds)
         enclose = (
@@ -136,7 +143,7 @@ class AccessModel(WordModel):
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         """Count a write of each element, and a read if a view is copied."""
         copied = statement.value is not None and self._module.is_view(statement.value)
-        return nest_cost(FREE, self.words(2 if copied else 1), extents, facts)
+        return reduce(repeat_tally, extents, self.words(2 if copied else 1))
 
 
 MAX_CACHED_LINES = 8
@@ -212,7 +219,7 @@ class StreamedWordModel(WordModel):
         words, ends = self._fills[statement]
         *outer, row = extents
         row_cost = repeat_tally(self.words(words), row).then(self.words(ends), facts)
-        return nest_cost(FREE, row_cost, outer, facts)
+        return reduce(repeat_tally, outer, row_cost)
 
     # Costs of statements, prepared for each algorithm before the derivation
     def _prepare_block(self, body: tuple[s.Stmt, ...]) -> None:
@@ -299,7 +306,7 @@ class StreamedWordModel(WordModel):
 
     def _continues_walk(self, inner: s.Stmt, loop: s.Loop) -> TypeGuard[s.Loop]:
         """Test whether an inner loop runs over the next segment of an offsets array in each outer iteration."""
-        if not isinstance(inner, s.Loop) or not _is_innermost(inner) or inner.down or loop.down:
+        if not isinstance(inner, s.Loop) or not _is_innermost(inner) or inner.down or loop.down or s.may_be_left(inner):
             return False
         match inner.lo, inner.hi:
             case (

@@ -11,6 +11,7 @@ from archline.algebra.bounds import Bounds
 from archline.algebra.disjunctions import Knowledge
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly
+from archline.analysis.metrics.data import amount_at_sizes
 from archline.analysis.metrics.statements import Outcome, Result, Statements
 from archline.analysis.metrics.tally import DerivationStep, Tally
 from archline.expr.tree import substitute_names
@@ -22,7 +23,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import find_recursive_component
 from archline.language.metrics import CALL
 from archline.records import field, memoised, record, replace
-from archline.recurrences.model import Decision, Equation, RecurrenceSystem, SizeFunction
+from archline.recurrences.model import Decision, Equation, RecurrenceSystem, SizeFunction, find_calls
 
 MAX_CASES = 48
 
@@ -189,7 +190,16 @@ class CaseDerivation(Statements):
         costs = applied(arguments)
         if isinstance(costs, UnknownAmount):
             return Tally(gap=costs)
-        return self.model.event(CALL).then(self.model.tally(costs), scope.facts)
+        applied_costs = self.model.tally(costs)
+        if target is not self._algorithm and (rounds := self._outer.recursions.rounds(target)):
+
+            def at_call(amount: Amount) -> Amount:
+                return amount_at_sizes(amount, dict(zip(names, arguments, strict=True)), scope.facts, call)
+
+            applied_costs = replace(
+                applied_costs, rounds={name: once.map_amounts(at_call) for name, once in rounds.items()}
+            )
+        return self.model.event(CALL).then(applied_costs, scope.facts)
 
     def _name_data(self, value: Poly, scope: Scope) -> Poly:
         """Replace data atoms in a size by symbols, and record these as data of the case."""
@@ -280,6 +290,8 @@ class CaseDerivation(Statements):
         first, *rest = branches
         if self._loops or first.condition is None:
             return super().branches(branches, scope)
+        if isinstance(first.condition, s.Reached):
+            return self._derive_data_branches(branches, scope)
         holding = self._indicator_bounds(first.condition, scope)
         if not holding.exact:
             return self._derive_data_branches(branches, scope)
@@ -401,6 +413,7 @@ class Extraction:
             reason = UnknownAmount(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
             return ExtractedSystems(algorithm, {}, gap=reason)
         gap = next((case.tally.gap for case in cases if case.tally.gap is not None), None)
+        gap = gap or next(filter(None, map(_find_recursion_in_rounds, cases)), None)
         return ExtractedSystems(algorithm, {metric: system for metric, system in systems.items() if system}, cases, gap)
 
     def _list_counted_metrics(self, cases: Iterable[BodyCase]) -> tuple[str, ...]:
@@ -475,6 +488,15 @@ class Extraction:
             if isinstance(system, RecurrenceSystem):
                 result |= system.functions
         return result
+
+
+def _find_recursion_in_rounds(case: BodyCase) -> UnknownAmount | None:
+    """Return the reason why costs are unknown if an iteration of a loop without a bound makes a recursive call."""
+    for once in case.tally.rounds.values():
+        for amount in map(once.amount, once.names):
+            if isinstance(amount, KnownAmount) and find_calls(amount.upper):
+                return UnknownAmount("a loop whose iterations data decides makes recursive calls")
+    return None
 
 
 def _apply_functions(

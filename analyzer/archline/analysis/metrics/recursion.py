@@ -12,14 +12,14 @@ from archline.algebra.lp import append_failures
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.metrics.extraction import ExtractedSystems, Extraction
 from archline.analysis.metrics.relations import may_exceed
-from archline.analysis.metrics.solution import MetricSolution, amount_in_sizes, solution_by_regimes
+from archline.analysis.metrics.solution import MetricSolution, amount_in_sizes, bound_in_recursion, solution_by_regimes
 from archline.analysis.metrics.statements import Statements
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError, Interval, Point
-from archline.ir.amounts import ZERO_AMOUNT, Amount, KnownAmount, UnknownAmount, exact_amount
+from archline.ir.amounts import ZERO_AMOUNT, Amount, KnownAmount, UnknownAmount, exact_amount, map_bounds
 from archline.ir.declarations import declared_scope, read_index_properties
 from archline.language import syntax as s
-from archline.language.call_graph import traverse_reachable
+from archline.language.call_graph import find_recursive_component, has_forks, traverse_reachable
 from archline.records import memoised, replace
 from archline.recurrences.closed.levels import bound_function_by_levels
 from archline.recurrences.evaluate import PointTable, ValueTable
@@ -88,13 +88,45 @@ class RecursionSolver:
             return Tally(gap=gap)
         declared = frozenset[str]().union(*(case.tally.declared for case in extracted.cases))
         names = [name for name in extracted.systems if model.metric(name).name in model.asked]
-        return model.tally({name: self.solve_metric(algorithm, name).amount for name in names}, declared)
+        solved = model.tally({name: self.solve_metric(algorithm, name).amount for name in names}, declared)
+        return replace(solved, rounds=self.rounds(algorithm))
+
+    @memoised
+    def rounds(self, algorithm: s.Algorithm) -> Mapping[str, Tally]:
+        """Return the cost of an iteration of each loop without a bound in any call of a recursion, in its sizes."""
+        extracted = self.extract_systems(algorithm)
+        total = Tally()
+        for case in extracted.cases:
+            total = total.with_rounds(
+                {
+                    name: once.map_amounts(partial(map_bounds, function=case.facts.restore))
+                    for name, once in case.tally.rounds.items()
+                },
+                case.facts,
+            )
+        functions = (extracted.function(metric, True) for metric in self._outer.model.recurrence_metrics)
+        function = next(filter(None, functions), None)
+        if not total.rounds or function is None:
+            return total.rounds
+        called = find_recursive_component(self._outer.module, algorithm)
+        total = total.with_parallel_rounds() if has_forks(called) else total
+        changing: dict[str, bool] = {}
+        for equation in function.equations:
+            for call in find_calls(equation.value):
+                if call.function != function.name:
+                    continue
+                for name, argument in zip(function.parameters, call.arguments, strict=True):
+                    distance = Poly.symbol(name).substitute(equation.facts.rewrites) - argument
+                    if equation.facts.simplify(distance):
+                        changing[name] = changing.get(name, True) and equation.facts.nonnegative(distance)
+        bound = partial(bound_in_recursion, function=function, changing=changing)
+        return {name: once.map_amounts(bound) for name, once in total.rounds.items()}
 
     def single_expression_tally(self, algorithm: s.Algorithm) -> Tally:
         """Return these costs with each bound in a single expression instead of regimes, which loops sum more easily."""
         costs = self.tally(algorithm)
         amounts = {name: self._merge_regimes(algorithm, name, costs.amount(name)) for name in costs.names}
-        return replace(self._outer.model.tally(amounts, costs.declared), gap=costs.gap)
+        return replace(self._outer.model.tally(amounts, costs.declared), gap=costs.gap, rounds=costs.rounds)
 
     def _merge_regimes(self, algorithm: s.Algorithm, metric: str, amount: Amount) -> Amount:
         if isinstance(amount, UnknownAmount) or not self.solve_metric(algorithm, metric).pieces:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
+from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.algebra.reduce import reduce_in_sizes
-from archline.analysis.bounds import ConditionWriter, Piece, Region, build_piece
+from archline.analysis.bounds import Bound, ConditionWriter, Piece, Region, build_piece
 from archline.analysis.cost import IntervalAt
-from archline.ir.amounts import Amount, KnownAmount, map_bounds
+from archline.expr.intervals import Interval
+from archline.ir.amounts import Amount, KnownAmount, UnknownAmount, map_bounds
 from archline.records import field, record
 from archline.recurrences.exact.constraints import InductionProof
 from archline.recurrences.model import Decision, Equation, SizeFunction, list_case_conditions
@@ -27,6 +30,63 @@ class MetricSolution:
     pieces: tuple[Piece, ...] = ()
     interval_at: IntervalAt | None = field(default=None, repr=False)
     proofs: tuple[InductionProof, ...] = field(default=(), repr=False)
+
+
+def add_iterations(closed: MetricSolution, part: Amount) -> tuple[tuple[Bound, ...], IntervalAt | None]:
+    """Return the bounds and the values of a solution with a part added: the 1 of the call, iterations of loops.
+
+    Empty and None if the part is unknown.
+    """
+    if isinstance(part, UnknownAmount):
+        return (), None
+    lower, upper, interval_at = part.lower, part.upper, closed.interval_at
+    bounds = tuple(
+        bound.map_value(lambda value, more=lower if bound.side == "lower" else upper: value + more)  # type: ignore[misc]
+        for piece in closed.pieces
+        for bound in piece.bounds
+    )
+    if interval_at is None:
+        return bounds, None
+    return (
+        bounds,
+        lambda point: interval_at(point) + Interval(evaluate(lower, point), evaluate(upper, point)),
+    )
+
+
+def bound_in_recursion(amount: Amount, function: SizeFunction, changing: Mapping[str, bool]) -> Amount:
+    """Bound an amount of one call of a recursion for all calls that it makes, in the sizes of the first one.
+
+    `changing` has the sizes that differ in recursive calls, and whether they never grow there.
+    """
+    if isinstance(amount, UnknownAmount):
+        return amount
+
+    def end(value: Poly, upper: bool) -> Poly | None:
+        total = ZERO
+        for monomial, coefficient in value.terms.items():
+            small = (coefficient < 0) == upper
+            if any(
+                name in changing and (power < 0 or not isinstance(atom, Symbol) or not (small or changing[name]))
+                for atom, power in monomial
+                for name in atom.names
+            ):
+                return None
+            least = {name: Poly.constant(function.least.get(name, 0)) for name in changing if small}
+            total = total + Poly({monomial: coefficient}).substitute(least)
+        return total
+
+    own = set(function.parameters)
+    lower, upper = end(amount.lower, False), end(amount.upper, True)
+    if upper is None or not upper.names <= own:
+        names = sorted((amount.upper.names & changing.keys()) | (amount.upper.names - own))
+        what = " and ".join(f"`{name}`" for name in names)
+        reason = (
+            f"an iteration in the recursion of `{function.algorithm.name}` has costs in {what}, which its calls change"
+        )
+        return UnknownAmount(reason, function.algorithm.span)
+    if lower is None or not lower.names <= own:
+        lower = ZERO
+    return KnownAmount(lower if lower == amount.lower else function.facts.positive_part(lower), upper)
 
 
 def solution_by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly) -> MetricSolution:

@@ -27,10 +27,29 @@ from archline.analysis.metrics.operations import (
     total_evaluation_cost,
     update_cost,
 )
-from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, choose_tally, repeat_tally, unknown_cost
+from archline.analysis.metrics.tally import (
+    FREE,
+    DerivationStep,
+    Tally,
+    choose_tally,
+    either_tally,
+    leave_early,
+    repeat_tally,
+    repeat_unbounded,
+    unknown_cost,
+)
 from archline.expr.tree import Span
 from archline.ir import max_plus
-from archline.ir.amounts import ZERO_AMOUNT, Amount, KnownAmount, map_bounds, scale_amount, widen_to_zero
+from archline.ir.amounts import (
+    ZERO_AMOUNT,
+    Amount,
+    KnownAmount,
+    UnknownAmount,
+    exact_amount,
+    map_bounds,
+    scale_amount,
+    widen_to_zero,
+)
 from archline.ir.conditions import assume_facts, bound_indicator, is_summable, negate_condition, scope_after
 from archline.ir.declarations import declared_scope
 from archline.ir.max_plus import MaxPlusMap
@@ -49,6 +68,7 @@ from archline.ir.ranges import (
 from archline.ir.scope import NotStaticError, Scope, floor_while_bound, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import find_recursive_component
+from archline.language.iterations import name_unbounded_loops, relative_name
 from archline.language.metrics import CALL, ITERATION, TEST
 from archline.language.model import BoundBy, Module, Signature
 from archline.language.visitor import StatementVisitor
@@ -75,6 +95,9 @@ class RecursionCosts(Protocol):
 
     def tally(self, algorithm: s.Algorithm) -> Tally:
         """Return the costs of one execution of the body at all sizes, without the 1 of the call."""
+
+    def rounds(self, algorithm: s.Algorithm) -> Mapping[str, Tally]:
+        """Return the cost of an iteration of each loop without a bound in any call, in the sizes of the first call."""
 
     def single_expression_tally(self, algorithm: s.Algorithm) -> Tally:
         """Return these costs with each bound in a single expression, without a split into regimes."""
@@ -124,6 +147,16 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 self._open.discard(algorithm)
         self._done[algorithm] = result
         return result
+
+    def total(self, algorithm: s.Algorithm) -> Result:
+        """Derive the cost as `algorithm` does, with the iterations of loops without a bound as sizes."""
+        tally, steps = self.algorithm(algorithm)
+        return tally.total(self.iteration_symbols(algorithm)), steps
+
+    @staticmethod
+    def iteration_symbols(algorithm: s.Algorithm) -> Callable[[str], Poly]:
+        """Return a function from the qualified name of iterations to their size in the costs of an algorithm."""
+        return lambda name: Poly.symbol(relative_name(name, algorithm))
 
     def _derive_body(self, algorithm: s.Algorithm) -> Result:
         try:
@@ -249,7 +282,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     def invoke(self, invoke: s.Invoke, scope: Scope) -> Outcome:
         call = invoke.call
-        cost = evaluation_cost(call, scope, self)
+        cost = total_evaluation_cost(s.list_evaluated(invoke), scope, self)
         rule = f"{'spawn' if invoke.spawned else 'call'}: 1 + {call.function}"
         if not invoke.spawned:
             return cost, rule, ()
@@ -260,7 +293,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         forked = {
             name: max_plus.spawn_map(before.get(name, ZERO_AMOUNT), path.finish) for name, path in body.paths.items()
         }
-        run = replace(body, paths=forked)
+        run = replace(body.with_parallel_rounds(), paths=forked)
         return arguments.then(run, scope.facts), rule, ()
 
     def _storing_cost(self, statement: s.Local | s.Assign, scope: Scope) -> Tally:
@@ -286,6 +319,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
         try:
             total, children = self._derive_loop(loop, scope)
             rule = f"sum over {loop.variable} of (1 + body)"
+            if s.may_be_left(loop):
+                rule = f"from the first iteration to the {rule}, as an exit may end it"
         except NotStaticError as problem:
             total, children = self._derive_data_loop(loop, problem, scope)
             rule = f"data-dependent number of iterations over {loop.variable} of (1 + body)"
@@ -326,14 +361,24 @@ class Statements(StatementVisitor[Scope, Outcome]):
         children = tuple(replace(step, counter=iterations.counter) for step in steps)
         test = self._iteration_cost(loop, inner)
         once = test.then(body, inner.facts)
+
+        def any_iteration(round_: Tally) -> Tally:
+            return round_.map(iterations.bounds, lambda path: max_plus.serial_map(iterations.bounds(path.finish)))
+
+        if loop.parallel or once.pending:
+            once = once.with_parallel_rounds()
         if loop.parallel:
-            side_by_side = once.map(iterations.sum, lambda path: max_plus.serial_map(iterations.maximum(path.finish)))
+            side_by_side = once.map(
+                iterations.sum, lambda path: max_plus.serial_map(iterations.maximum(path.finish)), any_iteration
+            )
             return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
 
         def sum_over_iterations(tally: Tally) -> Tally:
-            return tally.map(iterations.sum, lambda path: compose_iterations(path, iterations))
+            return tally.map(iterations.sum, lambda path: compose_iterations(path, iterations), any_iteration)
 
         total = sum_over_iterations(once)
+        if s.may_be_left(loop):
+            return leave_early(total, self._bound_first_iteration(once, loop, iterations, scope)), children
         if total.known and not total.exact and all(path.serial for path in body.paths.values()):
             # Summed apart, the tests stay exact even if the body has only bounds.
             total = sum_over_iterations(test).then(sum_over_iterations(body), scope.facts)
@@ -343,6 +388,16 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 if swapped is not None and swapped.length < total.length:
                     total = swapped
         return total, children
+
+    def _bound_first_iteration(self, once: Tally, loop: s.Loop, iterations: IterationRange, scope: Scope) -> Tally:
+        """Return the cost of the first iteration, given that of one; free where the loop may have none."""
+        facts, first = scope.facts, {iterations.variable: iterations.lo}
+        if iterations.value.substitute(first) != facts.simplify(static_value(loop.lo, scope)):
+            return FREE
+        nonempty = facts.simplify(facts.positive_part(iterations.trips) - facts.positive_part(iterations.trips - 1))
+        return once.map_amounts(
+            lambda amount: map_bounds(amount, lambda value: facts.positive_part(value.substitute(first)) * nonempty)
+        )
 
     def _interchanged_cost(self, loop: s.Loop, scope: Scope) -> Tally | None:
         """Return the exact cost of a perfect nest after its outer loop is interchanged with independent inner loops.
@@ -364,6 +419,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         if (
             not 0 < len(passed) <= MAX_INTERCHANGED_LOOPS
             or loop.span in self._sunk
+            or any(map(s.may_be_left, passed))
             or not any(loop.variable in s.names((inner.lo, inner.hi)) for inner in s.find_nodes(body, s.Loop))
             or any(self.model.iteration(outer).names for outer in (loop, *passed))
         ):
@@ -394,6 +450,10 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def _derive_data_loop(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """Derive a loop over a segment of an offsets array, or up to a declared bound of data."""
         range_ = bound_data_range(loop, scope)
+        if range_ is None and loop.iterations is not None and not loop.parallel:
+            body, children = self.block(loop.body, scope.without_value(loop.variable))
+            once = self._iteration_cost(loop, scope).then(body, scope.facts)
+            return repeat_unbounded(once, name_unbounded_loops(self.module)[loop], scope.facts), children
         if range_ is None:
             return unknown_cost(f"the bounds of this loop: {problem.reason}", loop.span), ()
         trips = range_.trips
@@ -423,16 +483,33 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
         once = self._iteration_cost(loop, scope).then(body, scope.facts).map(without_variable, free_path)
         if loop.parallel:
-            side_by_side = once.map(
-                lambda amount: scale_amount(amount, trips), lambda path: max_plus.serial_map(widen_to_zero(path.finish))
+            side_by_side = once.with_parallel_rounds().map(
+                lambda amount: scale_amount(amount, trips),
+                lambda path: max_plus.serial_map(widen_to_zero(path.finish)),
+                lambda round_: round_,
             )
             return side_by_side.then(self.model.fork(bound_fork_depth(trips)), scope.facts), children
-        return repeat_tally(once, trips), children
+        total = repeat_tally(once, trips)
+        if s.may_be_left(loop):
+            some = exact_amount(ZERO) if isinstance(trips, UnknownAmount) else exact_amount(
+                scope.facts.minimum(trips.lower, ONE)
+            )  # fmt: skip
+            return leave_early(total, repeat_tally(once, some)), children
+        return total, children
 
     def while_loop(self, loop: s.While, scope: Scope) -> Outcome:
-        assert loop.limit is not None
         test = self._test_cost(loop.condition, scope)
         body, children = self.block(loop.body, scope)
+        # No test follows an iteration that an exit ends: there is one less than else.
+        entry = either_tally(test, FREE, scope.facts) if s.may_be_left(loop) else test
+        if loop.limit is None:
+            last = entry if loop.tests_last else test
+            once = self._iteration_cost(loop, scope).then(body, scope.facts).then(last, scope.facts)
+            total = repeat_unbounded(once, name_unbounded_loops(self.module)[loop], scope.facts)
+            rounds = f"{loop.iterations} iterations of (1 + body + test) in the whole call"
+            if loop.tests_last:
+                return total, rounds, children
+            return entry.then(total, scope.facts), f"test at each entry + {rounds}", children
         try:
             limit = floor_while_bound(static_value(loop.limit, scope), scope.facts)
         except NotStaticError as problem:
@@ -440,7 +517,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         trips = KnownAmount(ZERO, scope.facts.positive_part(limit))
         once = self._iteration_cost(loop, scope).then(body, scope.facts).then(test, scope.facts)
         return (
-            test.then(repeat_tally(once, trips), scope.facts),
+            entry.then(repeat_tally(once, trips), scope.facts),
             "test + at most the declared number of (1 + body + test)",
             children,
         )
@@ -452,6 +529,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
             tally, children = self.block(first.body, scope)
             return tally, "else", children
         facts = scope.facts
+        if isinstance(first.condition, s.Reached):
+            tally, children = self.block(first.body, scope)
+            return either_tally(tally, FREE, facts), "none or all, as an exit before it may be taken", children
         test = self._test_cost(first.condition, scope)
         indicator = self._indicator_bounds(first.condition, scope)
         if not (indicator.lower.is_constant and indicator.upper.is_constant):

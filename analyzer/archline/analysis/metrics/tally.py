@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import ZERO, Poly
 from archline.expr.tree import Span
 from archline.ir import max_plus
 from archline.ir.amounts import (
@@ -21,6 +21,7 @@ from archline.ir.amounts import (
     intersect_amounts,
     map_bounds,
     scale_amount,
+    widen_to_zero,
 )
 from archline.ir.max_plus import IDENTITY_MAP, MaxPlusMap
 from archline.records import field, record, replace
@@ -35,12 +36,17 @@ class Tally:
     `declared` names the declared costs in it. A metric that is in neither is 0, or unknown if there is a `gap`, which
     gives the reason. A metric with kinds is counted in total (flops) and by kind (flops.add): for two branches, one
     with an addition and one with a multiplication, each kind is 0 or 1, and the total is 1.
+
+    `rounds` has, for each loop without a bound, by the qualified name of its iterations, the cost of one iteration,
+    whichever it is. The code costs all else plus that for each iteration; on the critical path the lower bound is 0
+    where iterations may run in parallel to other code.
     """
 
     sums: Mapping[str, Amount] = field(default_factory=dict)
     paths: Mapping[str, MaxPlusMap] = field(default_factory=dict)
     gap: UnknownAmount | None = None
     declared: frozenset[str] = frozenset()
+    rounds: Mapping[str, Tally] = field(default_factory=dict)
 
     def amount(self, name: str) -> Amount:
         """Return the amount of a metric; for a path the time at which all code has ended, spawned calls too."""
@@ -74,7 +80,10 @@ class Tally:
             return self
         if self is FREE:
             return following
-        return self._combine(following, add_amounts, lambda first, second: max_plus.compose_maps(first, second, facts))
+        if self.pending:
+            following = following.with_parallel_rounds()
+        total = self._combine(following, add_amounts, lambda first, second: max_plus.compose_maps(first, second, facts))
+        return total.with_rounds(self.rounds, facts).with_rounds(following.rounds, facts)
 
     def _combine(
         self,
@@ -82,6 +91,7 @@ class Tally:
         of_sums: Callable[[Amount, Amount], Amount],
         of_paths: Callable[[MaxPlusMap, MaxPlusMap], MaxPlusMap],
     ) -> Tally:
+        """Combine two tallies, without their rounds."""
         return Tally(
             _combine_mappings_by_name(self.sums, second.sums, ZERO_AMOUNT, of_sums),
             _combine_mappings_by_name(self.paths, second.paths, IDENTITY_MAP, of_paths),
@@ -89,13 +99,61 @@ class Tally:
             self.declared | second.declared,
         )
 
-    def map(self, of_sums: Callable[[Amount], Amount], of_paths: Callable[[MaxPlusMap], MaxPlusMap]) -> Tally:
-        """Apply a function to every additive amount, and another one to every path."""
+    def map(
+        self,
+        of_sums: Callable[[Amount], Amount],
+        of_paths: Callable[[MaxPlusMap], MaxPlusMap],
+        of_rounds: Callable[[Tally], Tally] | None = None,
+    ) -> Tally:
+        """Apply a function to every additive amount, and another one to every path.
+
+        `of_rounds` is applied to the cost of an iteration of each loop without a bound; without it the others are.
+        """
         return replace(
             self,
             sums={name: of_sums(amount) for name, amount in self.sums.items()},
             paths={name: of_paths(path) for name, path in self.paths.items()},
+            rounds={
+                name: once.map(of_sums, of_paths) if of_rounds is None else of_rounds(once)
+                for name, once in self.rounds.items()
+            },
         )
+
+    # Loops without a bound
+    @property
+    def pending(self) -> bool:
+        """True if calls that the code has spawned may still run at its end."""
+        return any(path.finish != path.advance for path in self.paths.values())
+
+    def with_rounds(self, rounds: Mapping[str, Tally], facts: Facts) -> Tally:
+        """Add iterations of loops: those of one loop that is reached in several ways cost between their bounds."""
+        if not rounds:
+            return self
+        both = {
+            name: either_tally(self.rounds[name], once, facts) if name in self.rounds else once
+            for name, once in rounds.items()
+        }
+        return replace(self, rounds={**self.rounds, **both})
+
+    def with_parallel_rounds(self) -> Tally:
+        """Return this code where its iterations may run in parallel to other code, and so delay nothing."""
+        return replace(self, rounds={name: _without_least_delay(once) for name, once in self.rounds.items()})
+
+    def total(self, symbol: Callable[[str], Poly]) -> Tally:
+        """Return the cost at the end of an algorithm: the iterations of each loop times the cost of one.
+
+        `symbol` returns the number of iterations by their qualified name.
+        """
+        if not self.rounds:
+            return self
+        base = replace(self, rounds={}).map_amounts(lambda amount: amount)
+        for name, once in self.rounds.items():
+            count = exact_amount(symbol(name))
+            scaled = once.map_amounts(lambda amount, count=count: scale_amount(amount, count))  # type: ignore[misc]
+            base = base._combine(
+                scaled, add_amounts, lambda first, second: max_plus.serial_map(add_amounts(first.finish, second.finish))
+            )
+        return base
 
     def map_amounts(self, function: Callable[[Amount], Amount]) -> Tally:
         """Apply a function to every amount; a path becomes serial, with the time at which all code has ended."""
@@ -104,13 +162,15 @@ class Tally:
     @property
     def known(self) -> bool:
         """True if every amount is known."""
-        return self.gap is None and not any(isinstance(self.amount(name), UnknownAmount) for name in self.names)
+        known = self.gap is None and not any(isinstance(self.amount(name), UnknownAmount) for name in self.names)
+        return known and all(once.known for once in self.rounds.values())
 
     @property
     def exact(self) -> bool:
         """True if every amount is exact rather than only bounded."""
         amounts = map(self.amount, self.names)
-        return self.gap is None and all(isinstance(amount, KnownAmount) and amount.exact for amount in amounts)
+        exact = self.gap is None and all(isinstance(amount, KnownAmount) and amount.exact for amount in amounts)
+        return exact and all(once.exact for once in self.rounds.values())
 
     @property
     def length(self) -> int:
@@ -120,6 +180,12 @@ class Tally:
 
     def tighten(self, second: Tally, facts: Facts) -> Tally:
         """Combine two tallies of the same code to the tighter bounds; if neither is proved tighter, use `second`."""
+        if self.rounds or second.rounds:
+            inner = {
+                name: self.rounds[name].tighten(once, facts) if name in self.rounds else once
+                for name, once in second.rounds.items()
+            }
+            return replace(replace(self, rounds={}).tighten(replace(second, rounds={}), facts), rounds=inner)
         if self.gap is not None or second.gap is not None:
             # A tally with a gap lacks counts, so that the other one is used.
             return replace(self if second.gap is not None else second, declared=self.declared | second.declared)
@@ -152,25 +218,70 @@ def choose_tally(indicator: KnownAmount, first: Tally, second: Tally, facts: Fac
     if not indicator.exact:
         maybe = choose_tally(exact_amount(indicator.lower), first, either_tally(first, second, facts), facts)
         return choose_tally(exact_amount(indicator.upper), maybe, second, facts)
-    return first._combine(
+    chosen = first._combine(
         second,
         lambda one, other: choose_by_indicator(indicator.lower, one, other),
         lambda one, other: max_plus.select_map(indicator.lower, one, other, facts),
     )
+    return chosen.with_rounds(first.rounds, facts).with_rounds(second.rounds, facts)
 
 
 def either_tally(first: Tally, second: Tally, facts: Facts) -> Tally:
     """Return bounds that hold for both tallies, as data selects one or the other."""
-    return first._combine(
+    either = first._combine(
         second,
         lambda one, other: bound_either_amount(one, other, facts),
         lambda one, other: max_plus.bound_either_map(one, other, facts),
     )
+    return either.with_rounds(first.rounds, facts).with_rounds(second.rounds, facts)
 
 
 def repeat_tally(body: Tally, count: Amount) -> Tally:
     """Return the cost of a serial body that is executed a number of times."""
-    return body.map(lambda amount: scale_amount(amount, count), lambda path: max_plus.repeat_map(path, count))
+    times = body.with_parallel_rounds() if body.pending else body
+    return times.map(
+        lambda amount: scale_amount(amount, count), lambda path: max_plus.repeat_map(path, count), lambda once: once
+    )
+
+
+def _without_least_delay(once: Tally) -> Tally:
+    return once.map(lambda amount: amount, lambda path: max_plus.serial_map(widen_to_zero(path.finish)))
+
+
+def repeat_unbounded(body: Tally, name: str, facts: Facts) -> Tally:
+    """Return the cost of a body that is executed as often as data decides; `name` qualifies its iterations."""
+    inner = body.with_parallel_rounds() if body.pending else body
+    # Of an iteration that ends with calls in progress, only its own part delays what follows.
+    once = replace(inner, rounds={}).map(lambda amount: amount, max_plus.bound_delay)
+    # A body with a `sync` may wait for calls that were spawned before the loop, in its first iteration.
+    waiting = {
+        name: max_plus.bound_either_map(IDENTITY_MAP, max_plus.SYNC_MAP, facts)
+        for name, path in body.paths.items()
+        if path.joined is not None
+    }
+    entry = Tally(paths=waiting, declared=body.declared)
+    return entry.with_rounds(inner.rounds, facts).with_rounds({name: once}, facts)
+
+
+def leave_early(whole: Tally, first: Tally) -> Tally:
+    """Bound the cost of a loop that an exit may end: from below by that of its first iteration.
+
+    `whole` is the cost of all iterations. A `sync` in them may not be reached.
+    """
+
+    def bound_amount(amount: Amount, least: Amount) -> Amount:
+        if isinstance(amount, UnknownAmount):
+            return amount
+        return KnownAmount(ZERO if isinstance(least, UnknownAmount) else least.lower, amount.upper)
+
+    def bound_path(path: MaxPlusMap, least: MaxPlusMap) -> MaxPlusMap:
+        if path.serial:
+            return max_plus.serial_map(bound_amount(path.finish, least.finish))
+        joined = None if path.joined is None else widen_to_zero(path.joined)
+        late, kept = widen_to_zero(path.finish), widen_to_zero(path.kept)
+        return MaxPlusMap(widen_to_zero(path.advance), late, joined, kept, certain=joined is None)
+
+    return replace(whole._combine(first, bound_amount, bound_path), rounds=whole.rounds)
 
 
 @record

@@ -54,6 +54,7 @@ def check_invocation(body: BodyContext, statement: s.Invoke) -> None:
         if statement.along:
             check_along(body, statement.along)
         check_call(body, call, algorithm, statement.along)
+        check_outputs(body, algorithm, statement.outputs)
     elif extern is not None:
         check_extern(body, call, extern)
         if statement.along:
@@ -67,17 +68,18 @@ def check_invocation(body: BodyContext, statement: s.Invoke) -> None:
         infer_type(body, call)
 
 
-def check_result_call(body: BodyContext, call: s.Call) -> Kind | None:
-    """Check a call that is all of the right side of `=`; return the kind of its result, None if it returns none."""
-    algorithm = body.library.visible[call.function]
-    check_call(body, call, algorithm)
-    if algorithm.result is None:
-        message = f"`{algorithm.name}` returns no result"
-        body.report(rules.NO_RESULT, message, call.span, "call it as a statement")
-        return None
-    kind = parse_element_kind(algorithm.result)
-    body.facts.types[call] = kind
-    return kind
+def check_outputs(body: BodyContext, callee: s.Algorithm, places: tuple[s.Name | s.Element, ...]) -> None:
+    """Check the places in which a call stores the numbers that an algorithm hands back."""
+    for output, place in zip(callee.outputs, places, strict=False):
+        kind = check_scalar(body, place)
+        symbol = find_base_symbol(body, place) or (body.scope.find(place.id) if isinstance(place, s.Name) else None)
+        if kind is None or symbol is None or not check_writable(body, symbol, place):
+            continue
+        assert isinstance(output.parameter.type, s.ScalarType)
+        needed = parse_element_kind(output.parameter.type.element)
+        if kind is not needed:
+            message = f"`{output.parameter.name}` of `{callee.name}` is {needed.value}, `{format_short(place)}` is not"
+            body.report(rules.ARGUMENT_KIND, message, place.span, "pass a place of the same type")
 
 
 def check_along(body: BodyContext, axes: tuple[s.Name, ...]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from archline.expr.intervals import EvaluationError, UndefinedError
 from archline.expr.tree import Span
@@ -15,6 +15,7 @@ from archline.language.checking.expressions import COMPARISONS
 from archline.language.checking.extents import format_short
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
 from archline.language.diagnostics import Rule, format_count
+from archline.language.iterations import find_counted_loops, suggest_name
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE, ON_MACHINE
 from archline.language.mistakes import CodeLine, suggest_claim, suggest_growth
 from archline.language.model import Kind
@@ -191,7 +192,22 @@ def _list_settable(algorithm: s.Algorithm, library: Library) -> list[str]:
     """Return the names that a claim may set in a cost of an algorithm; P of a grid whose extents depend on it."""
     signature = library.signatures[algorithm]
     symbols = [name for name in MACHINE_SYMBOLS if name != "P" or "P" in s.names(algorithm.grid)]
-    return [*signature.size_names, *signature.indices, *symbols]
+    counted = find_counted_loops(algorithm, library.visible)
+    return [
+        *signature.size_names,
+        *(name for name, loop in counted.items() if not loop.chosen),
+        *signature.indices,
+        *symbols,
+    ]
+
+
+def _report_unnamed_iterations(name: str, loop: s.While | s.Loop) -> Reason:
+    """Report iterations that a formula names, but not the program: their name changes if loops are added."""
+    return (
+        name_rules.UNKNOWN_NAME,
+        f"`{name}` is a number of iterations that the program does not name",
+        suggest_name(loop),
+    )
 
 
 def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: Span) -> None:
@@ -201,10 +217,16 @@ def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: 
         findings.add(name_rules.UNKNOWN_METRIC, f"unknown metric `{metric}`", span, hint)
 
 
-def make_formula_checker(body: BodyContext) -> FormulaChecker:
-    """Return a checker of formulas about the current algorithm, in the names in scope and the machine symbols."""
+def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While | s.Loop] | None = None) -> FormulaChecker:
+    """Return a checker of formulas about the current algorithm, in the names in scope and the machine symbols.
+
+    `counted` are loops whose iterations the formulas may name.
+    """
+    loops = counted or {}
 
     def is_known(name: str) -> bool:
+        if name in loops:
+            return not loops[name].chosen
         symbol = body.scope.find(name)
         if symbol is None or (symbol.role is Role.ARRAY and name in MACHINE_SYMBOLS):
             # An array named L has no value for a formula.
@@ -212,6 +234,8 @@ def make_formula_checker(body: BodyContext) -> FormulaChecker:
         return symbol.type is Kind.STATIC
 
     def why_not(expr: s.Name) -> Reason | None:
+        if expr.id in loops:
+            return _report_unnamed_iterations(expr.id, loops[expr.id])
         symbol = body.scope.find(expr.id)
         if symbol is not None:
             message = f"`{expr.id}` is {symbol.role.described}; contracts and costs are in sizes"
@@ -235,6 +259,7 @@ def check_contract(body: BodyContext) -> None:
     for fact in body.algorithm.where:
         formulas.check_fact(fact)
         body.assume(fact)
+    formulas = make_formula_checker(body, find_counted_loops(body.algorithm, body.library.visible))
     for ensures in body.algorithm.ensures:
         _check_subject(body, ensures)
         formulas.check_quantity(ensures.bound)
@@ -287,17 +312,23 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
     costs = list_costs(claim)
     named = [cost.arguments[0].id for cost in costs if isinstance(cost.arguments[0], s.Name)]
     defined = set(MACHINE_SYMBOLS) | set(library.cost_symbols)
+    unnamed: dict[str, s.While | s.Loop] = {}
     for name, cost in zip(named, costs, strict=True):
         sizes = dict(cost.sizes)
         defined.update(s.names(tuple(sizes.values())))
         if name in library.visible:
             signature = library.signatures[library.visible[name]]
             defined.update({*signature.size_names, *signature.indices} - sizes.keys())
+            counted = find_counted_loops(library.visible[name], library.visible)
+            defined.update(counted.keys() - sizes.keys())
+            unnamed |= {size: loop for size, loop in counted.items() if loop.chosen}
         if cost.function in ON_MACHINE and claim.on is None:
             message = f"the {cost.function} of an algorithm depends on the machine"
             findings.add(rules.BAD_CLAIM, message, cost.span, 'name one: on "gtx-580@double" (`archline machines`)')
 
     def why_not(expr: s.Name) -> Reason:
+        if expr.id in unnamed:
+            return _report_unnamed_iterations(expr.id, unnamed[expr.id])
         message = f"`{expr.id}` is not a size of the algorithms in this claim, nor a machine symbol (P, Z, L, K)"
         return name_rules.UNKNOWN_NAME, message, findings.suggest_closest(expr.id, defined, expr.span)
 
@@ -318,7 +349,7 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
         # The unknown algorithm is reported; its sizes are unknown, so no name is reported.
         defined.update(s.names((claim.left, claim.right)))
         defined.update(name for name, _ in claim.at)
-    known_names = defined.__contains__
+    known_names = (defined - unnamed.keys()).__contains__
     formulas = FormulaChecker(findings, facts, known_names, why_not, library)
     formulas.check_quantity(claim.left)
     formulas.check_quantity(claim.right)

@@ -72,7 +72,7 @@ class SymbolEntry:
 
     `writable` is false for `in` parameters and their views, `shared` true for the global arrays of an algorithm on a
     grid. `offsets` is the declared type of an offsets parameter, `value` the expression of a `let` name of an integer,
-    and `origin` the array that a view views.
+    and `origin` the array that a view views. `logical` marks what is declared as `bool`.
     """
 
     name: str
@@ -85,6 +85,7 @@ class SymbolEntry:
     offsets: s.OffsetsType | None = None
     value: s.Expr | None = None
     origin: str | None = None
+    logical: bool = False
 
 
 class SymbolTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from archline.expr.tree import Node
@@ -11,20 +11,27 @@ from archline.language import syntax as s
 from archline.language.elaboration.rewriting import rewrite_fields, rewrite_tree
 
 
-def expand_abbreviations(items: Iterable[Any]) -> tuple[Any, ...]:
-    """Return the items of a file without its abbreviations, each replaced by its value where it is used."""
-    abbreviations: dict[str, surface.Abbreviation] = {}
+def expand_abbreviations(
+    items: Iterable[Any], visible: Mapping[str, surface.Abbreviation]
+) -> tuple[tuple[Any, ...], dict[str, surface.Abbreviation]]:
+    """Return the items of a file without its abbreviations, each replaced by its value where it is used.
+
+    `visible` are those of other files. The abbreviations of this file are the second result.
+    """
+    abbreviations = dict(visible)
+    own: dict[str, surface.Abbreviation] = {}
     expanded: list[Any] = []
     for item in items:
         if isinstance(item, surface.Abbreviation):
             # An abbreviation may use those above it.
             value = _expand(item.value, abbreviations)
-            abbreviations[item.name] = surface.Abbreviation(item.name, item.parameters, value, span=item.span)
+            own[item.name] = surface.Abbreviation(item.name, item.parameters, value, span=item.span)
+            abbreviations |= own
         else:
             expanded.append(item)
-    if not abbreviations:
-        return tuple(expanded)
-    return tuple(_expand(item, _leave_out_declared(item, abbreviations)) for item in expanded)
+    if abbreviations:
+        expanded = [_expand(item, _leave_out_declared(item, abbreviations)) for item in expanded]
+    return tuple(expanded), own
 
 
 def _leave_out_declared(item: Node, known: dict[str, surface.Abbreviation]) -> dict[str, surface.Abbreviation]:
@@ -57,17 +64,26 @@ def _expand(value: Any, known: dict[str, surface.Abbreviation]) -> Any:
     return rewrite_tree(value, change)
 
 
+def _rename_part(name: str, values: Mapping[str, Any]) -> str | None:
+    """Return the name that stands for a parameter, or for a part of it; None if no name does."""
+    base, dot, part = name.partition(".")
+    value = values.get(base)
+    return f"{value.id}{dot}{part}" if isinstance(value, s.Name) else None
+
+
 def _substitute(value: Any, values: dict[str, Any]) -> Any:
     """Replace parameters in the value of an abbreviation, also in the place of arrays."""
 
     def change(node: Node) -> Node | None:
         match node:
+            case s.Name(id=name) if _rename_part(name, values) is not None:
+                return s.Name(str(_rename_part(name, values)), span=node.span)
             case s.Name(id=name) if name in values:
                 value: Node = values[name]
                 return value
-            case s.Element(array=array) if isinstance(values.get(array), s.Name):
+            case s.Element(array=array) if (renamed := _rename_part(array, values)) is not None:
                 inner = rewrite_fields(node, change)
-                return s.Element(values[array].id, inner.subscripts, span=node.span)
+                return s.Element(renamed, inner.subscripts, span=node.span)
             case _:
                 return None
 

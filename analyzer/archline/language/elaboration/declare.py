@@ -49,7 +49,7 @@ def declare_names(algorithm: s.Algorithm, environment: Environment) -> tuple[s.A
 
     `environment` has the algorithms in scope.
     """
-    environment = environment.with_names(read_header(algorithm))
+    environment = environment.with_names(read_header(algorithm, environment.records))
     declarer = _Declarer(algorithm, environment)
     return replace(algorithm, body=declarer.run()), environment
 
@@ -129,6 +129,8 @@ class _Declarer:
 
     def _make_declaration(self, item: _Undeclared, statement: s.Assign, value: s.Expr) -> s.Let | s.Local:
         assert item.settled is not None
+        if item.settled.record is not None:
+            return _make_empty_local(item, statement)
         if item.settled.is_array:
             base = _find_viewed_array(value)
             if base is not None and self._writes[item.name] == 1 and self._writes[base] <= (base in self._names):
@@ -142,6 +144,9 @@ def _make_empty_local(item: _Undeclared, statement: s.Statement) -> s.Local:
     """Return the declaration of a register, or a local array, without a value."""
     assert item.settled is not None
     span = statement.span
+    if item.settled.record is not None:
+        record: Any = item.settled.record
+        return s.Local(item.name, record, None, None, span=span)
     element = "int" if item.settled.element == SIZE else item.settled.element
     if item.settled.shape is not None:
         array = s.ArrayType(element, item.settled.shape, "rowmajor", span=span)
@@ -235,9 +240,9 @@ def _list_written_places(statement: s.Simple, environment: Environment) -> tuple
     for call in s.find_nodes(statement.reads, s.Call):
         if call.function == "swap" and "swap" not in environment.algorithms:
             places += call.arguments
-        called = environment.algorithms.get(call.function)
+        called = environment.algorithms.get(environment.find_called_name(call))
         if called is not None:
-            pairs = zip(called.parameters, call.arguments, strict=False)
+            pairs = zip(called.header, call.arguments, strict=False)
             places += [argument for parameter, argument in pairs if parameter.mode != "in"]
     return tuple(places)
 
@@ -263,15 +268,15 @@ def _iterate_stores(statement: Node, environment: Environment) -> Iterator[tuple
 
 
 def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator[tuple[str, NameType | None]]:
-    called = environment.algorithms.get(call.function)
+    called = environment.algorithms.get(environment.find_called_name(call))
     for number, argument in enumerate(call.arguments):
         if not isinstance(argument, s.Name):
             continue
         if called is None:
             if call.function == "swap":
                 yield argument.id, None
-        elif number < len(called.parameters) and called.parameters[number].mode != "in":
-            type_ = called.parameters[number].type
+        elif number < len(called.header) and called.header[number].mode != "in":
+            type_ = called.header[number].type
             yield argument.id, NameType(type_.element) if isinstance(type_, s.ScalarType) else None
             yield argument.id, None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from archline.expr.tree import Comprehension, Node
+from archline.expr.tree import Comprehension, Node, substitute_names
 from archline.language import surface
 from archline.language import syntax as s
 from archline.records import field, record, replace
@@ -22,10 +22,14 @@ _CONSTANTS = {"true": "bool", "false": "bool", "inf": "inf", "infinity": "inf", 
 
 @record
 class NameType:
-    """The type of a value: `size`, `real`, `int`, `bool` or `char`, or `inf`; with a shape, of an array's elements."""
+    """The type of a value: `size`, `real`, `int`, `bool` or `char`, or `inf`; with a shape, of an array's elements.
+
+    Of a record the element is the name of its type, and `record` the type itself.
+    """
 
     element: str
     shape: tuple[s.Expr, ...] | None = None
+    record: surface.RecordType | None = None
 
     @property
     def is_array(self) -> bool:
@@ -67,10 +71,26 @@ class Environment:
     algorithms: Mapping[str, s.Algorithm]
     result_of: Callable[[str], NameType | None]
     abbreviations: Mapping[str, surface.Abbreviation] = field(default_factory=dict)
+    records: Mapping[str, surface.RecordDefinition] = field(default_factory=dict)
 
     def with_names(self, names: Mapping[str, NameType | None]) -> Environment:
-        """Return the environment with more names."""
-        return replace(self, names={**self.names, **names})
+        """Return the environment with more names, and with the parts of records among them."""
+        parts: dict[str, NameType | None] = {}
+        for name, type_ in names.items():
+            if type_ is not None and type_.record is not None:
+                parts |= read_names(name, type_.record, self.records)
+        return replace(self, names={**self.names, **names, **parts})
+
+    def find_record(self, expr: Node) -> surface.RecordType | None:
+        """Return the type of a record that an expression names; None if it names none."""
+        type_ = self.names.get(expr.id) if isinstance(expr, s.Name) else None
+        return None if type_ is None else type_.record
+
+    def find_called_name(self, call: s.Call) -> str:
+        """Return the name of the called algorithm, which may be an operation of the type of the first argument."""
+        record = self.find_record(call.arguments[0]) if call.arguments else None
+        operation = "" if record is None else f"{record.name}.{call.function}"
+        return operation if operation in self.algorithms else call.function
 
     # Expressions
     def infer(self, expr: Node) -> NameType | None:
@@ -131,12 +151,17 @@ class Environment:
         return NameType(base.element, tuple(shape) or None)
 
     def _infer_call(self, call: s.Call) -> NameType | None:
-        name, arguments = call.function, call.arguments
+        name, arguments = self.find_called_name(call), call.arguments
         types = [self.infer(argument) for argument in arguments]
         joined = join_types(types)
         shape = next((type_.shape for type_ in types if type_ is not None and type_.shape is not None), None)
         if name in self.algorithms:
-            return self.result_of(name)
+            result = self.result_of(name)
+            if result is None:
+                return self.infer_output(call)
+            return replace(result, shape=shape) if self.maps_elements(call) else result
+        if name in self.records:
+            return read_type(surface.RecordType(name, arguments, span=call.span))
         if name in self.abbreviations:
             abbreviation = self.abbreviations[name]
             names = {parameter.id: type_ for parameter, type_ in zip(abbreviation.parameters, types, strict=False)}
@@ -155,6 +180,40 @@ class Environment:
         if name in ("abs", "min", "max", "floor", "ceil"):
             return None if None in types else joined
         return None
+
+    def maps_elements(self, call: s.Call) -> bool:
+        """Whether an algorithm of numbers, with a result, is called with arrays: once for each of their elements."""
+        called = self.algorithms.get(call.function)
+        if called is None or len(called.parameters) != len(call.arguments):
+            return False
+        types = [self.infer(argument) for argument in call.arguments]
+        numbers = all(isinstance(parameter.type, s.ScalarType) for parameter in called.parameters)
+        return numbers and any(type_ is not None and type_.is_array for type_ in types)
+
+    def infer_output(self, call: s.Call) -> NameType | None:
+        """Return the type of the array that a call sets whose last argument, the only `out` array, is left out.
+
+        None for other calls, and if the arguments do not give its shape.
+        """
+        called = self.algorithms.get(call.function)
+        if called is None or called.result is not None or len(called.parameters) != len(call.arguments) + 1:
+            return None
+        *others, last = called.parameters
+        if not isinstance(last.type, s.ArrayType) or last.mode != "out":
+            return None
+        if any(parameter.mode == "out" and isinstance(parameter.type, s.ArrayType) for parameter in others):
+            return None
+        sizes: dict[str, s.Expr] = {}
+        for parameter, argument in zip(others, call.arguments, strict=True):
+            type_, declared = self.infer(argument), read_type(parameter.type)
+            if isinstance(parameter.type, s.SizeType):
+                sizes[parameter.name] = argument
+            elif type_ is not None and type_.shape is not None and declared is not None and declared.shape is not None:
+                pairs = zip(declared.shape, type_.shape, strict=False)
+                sizes |= {entry.id: extent for entry, extent in pairs if isinstance(entry, s.Name)}
+        if not s.names(last.type.shape) <= sizes.keys():
+            return None
+        return NameType(last.type.element, tuple(substitute_names(extent, sizes) for extent in last.type.shape))
 
     # Statements
     def after(self, statement: Node) -> Environment:
@@ -201,8 +260,10 @@ def measure_slice(part: s.Slice, extent: s.Expr) -> s.Expr:
 
 
 def read_type(type_: Node) -> NameType | None:
-    """Return what a declared type says; records have none."""
+    """Return what a declared type says."""
     match type_:
+        case surface.RecordType(name=name):
+            return NameType(name, None, type_)
         case s.SizeType() | s.IndexType():
             return NameType(SIZE)
         case s.ScalarType(element=element):
@@ -218,11 +279,25 @@ def read_type(type_: Node) -> NameType | None:
             return None
 
 
-def read_header(algorithm: s.Algorithm) -> dict[str, NameType | None]:
-    """Return the types of the names that a header declares or binds."""
+def read_names(name: str, type_: Node, records: Mapping[str, surface.RecordDefinition]) -> dict[str, NameType | None]:
+    """Return the type of a name, and of the parts of a record."""
+    names = {name: read_type(type_)}
+    if isinstance(type_, surface.RecordType) and type_.name in records:
+        for part in records[type_.name].fields:
+            names |= read_names(f"{name}.{part.name}", part.type, records)
+    return names
+
+
+def read_header(algorithm: s.Algorithm, records: Mapping[str, surface.RecordDefinition]) -> dict[str, NameType | None]:
+    """Return the types of the names that a header declares or binds, and of the sizes of its records."""
     names: dict[str, NameType | None] = {name: NameType(SIZE) for name in s.names(algorithm.parameters)}
     names |= {axis.name: NameType(SIZE) for axis in algorithm.grid}
     if algorithm.grid:
         names |= {"P": NameType(SIZE)} | {name: NameType(SIZE) for axis in algorithm.grid for name in s.names(axis)}
-    names |= {parameter.name: read_type(parameter.type) for parameter in algorithm.parameters}
+    for parameter in algorithm.parameters:
+        names |= read_names(parameter.name, parameter.type, records)
+        type_: Node = parameter.type
+        if isinstance(type_, surface.RecordType) and type_.name in records and not type_.sizes:
+            # A bare `graph` has the names of its sizes.
+            names |= {size.id: NameType(SIZE) for size in records[type_.name].sizes}
     return names

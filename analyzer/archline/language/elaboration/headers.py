@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from archline.expr.tree import Node
+from archline.language import surface
 from archline.language import syntax as s
 from archline.language.elaboration.declare import find_mentioned_names, iterate_written_names
 from archline.language.elaboration.environment import Environment
@@ -14,6 +16,7 @@ def read_sizes(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
     A parameter that the body sets stays data.
     """
     extents = tuple(type_.shape for type_ in s.find_nodes(algorithm.body, s.ArrayType))
+    algorithm = replace(algorithm, parameters=tuple(map(_read_vertex, algorithm.parameters)))
     types = tuple(parameter.type for parameter in algorithm.parameters)
     contract = (algorithm.where, algorithm.ensures, algorithm.decreases, algorithm.grid)
     used = find_mentioned_names((types, extents, contract)) - set(iterate_written_names(algorithm.body, environment))
@@ -24,6 +27,14 @@ def read_sizes(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
         for parameter in algorithm.parameters
     )
     return _assume_facts_about_data(replace(algorithm, parameters=parameters))
+
+
+def _read_vertex(parameter: s.Parameter) -> s.Parameter:
+    """Return a parameter whose type `vertex`, of graphs, is the integer that it is."""
+    type_: Node = parameter.type
+    if isinstance(type_, surface.RecordType) and type_.name == "vertex":
+        return replace(parameter, type=s.ScalarType("int", span=type_.span))
+    return parameter
 
 
 def _is_integer(type_: s.Type) -> bool:

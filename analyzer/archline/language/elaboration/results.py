@@ -15,10 +15,13 @@ class ResultTypes:
     """Finds the types of results; each is inferred once."""
 
     def __init__(
-        self, algorithms: Mapping[str, s.Algorithm], abbreviations: Mapping[str, surface.Abbreviation]
+        self,
+        algorithms: Mapping[str, s.Algorithm],
+        abbreviations: Mapping[str, surface.Abbreviation],
+        records: Mapping[str, surface.RecordDefinition],
     ) -> None:
         self._algorithms = algorithms
-        self._environment = Environment({}, algorithms, self.find, abbreviations)
+        self.environment = Environment({}, algorithms, self.find, abbreviations, records)
         self._found: dict[str, NameType | None] = {}
 
     def find(self, name: str) -> NameType | None:
@@ -35,14 +38,14 @@ class ResultTypes:
 
     def _infer(self, algorithm: s.Algorithm) -> NameType | None:
         if algorithm.result is not None:
-            return NameType("real" if algorithm.result == "real" else "int")
+            return NameType(algorithm.result)
         if not any(s.find_nodes(algorithm.body, s.Return)):
             return None
-        declared, environment = declare_names(algorithm, self._environment)
+        declared, environment = declare_names(algorithm, self.environment)
         joined = join_types(_iterate_returned_types(declared.body, environment))
         if joined is None or joined.is_array:
             return joined
-        return NameType("real" if joined.element == "real" else "int")
+        return NameType(joined.element if joined.element in ("real", "bool") else "int")
 
 
 def _iterate_returned_types(block: tuple[Any, ...], environment: Environment) -> Iterator[NameType | None]:

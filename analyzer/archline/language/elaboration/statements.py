@@ -15,7 +15,7 @@ from archline.records import replace
 
 def simplify_statements(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
     """Return an algorithm whose statements are of the core language."""
-    environment = environment.with_names(read_header(algorithm))
+    environment = environment.with_names(read_header(algorithm, environment.records))
     simplifier = _Simplifier(algorithm, environment)
     return replace(algorithm, body=simplifier.simplify_block(algorithm.body, environment))
 
@@ -30,7 +30,7 @@ class _Simplifier:
         for statement in block:
             inside = environment.inside(statement)
             changed = replace_blocks(statement, lambda inner, inside=inside: self.simplify_block(inner, inside))
-            statements.extend(self._simplify_statement(_replace_lengths(changed, environment), environment))
+            statements.extend(self._simplify_statement(_replace_words(changed, environment), environment))
             environment = environment.after(statement)
         return tuple(statements)
 
@@ -77,18 +77,23 @@ class _Simplifier:
             return (loop,)
         span = loop.span
         name = self._make_name("position")
+        ends: tuple[s.Expr, s.Expr] = (s.Integer(0, span=span), type_.shape[0])
         subscript = s.Name(name, span=span)
         match loop.over:
             case s.Name(id=array):
                 element = s.Element(array, (subscript,), span=loop.over.span)
+            case s.Element(array=array, subscripts=(s.Slice(lo=s.Node() as lo, hi=s.Node() as hi) as part,)) if (
+                part.step is None and not part.by_length
+            ):
+                element = s.Element(array, (subscript,), span=loop.over.span)
+                ends = (lo, hi)
             case s.Element(array=array, subscripts=subscripts):
                 element = s.Element(array, _replace_slice(subscripts, subscript), span=loop.over.span)
             case _:
                 return (loop,)
         register = s.Local(loop.variable, s.ScalarType(type_.element, span=span), element, None, span=span)
         body = (register, *loop.body)
-        zero = s.Integer(0, span=span)
-        return (s.Loop(name, zero, type_.shape[0], None, False, loop.parallel, body, span=span),)
+        return (s.Loop(name, *ends, None, False, loop.parallel, body, span=span),)
 
 
 def _replace_slice(subscripts: tuple[Any, ...], position: s.Expr) -> tuple[Any, ...]:
@@ -101,8 +106,8 @@ def _replace_slice(subscripts: tuple[Any, ...], position: s.Expr) -> tuple[Any, 
     return tuple(locate(part) if isinstance(part, s.Slice) else part for part in subscripts)
 
 
-def _replace_lengths(statement: Any, environment: Environment) -> Any:
-    """Replace `len(x)` and `x.length` by the extent of a one-dimensional array."""
+def _replace_words(statement: Any, environment: Environment) -> Any:
+    """Replace `true`, `false` and `inf`, and `len(x)` and `x.length` by the extent of a one-dimensional array."""
 
     def find_length(array: Node) -> s.Expr | None:
         type_ = environment.infer(array)
@@ -112,6 +117,10 @@ def _replace_lengths(statement: Any, environment: Environment) -> Any:
         match node:
             case s.Call(function="len" | "length", arguments=(array,)) if node.function not in environment.algorithms:
                 return find_length(array)
+            case s.Name(id="true" | "false" as name) if name not in environment.names:
+                return s.Integer(int(name == "true"), span=node.span)
+            case s.Name(id="inf" | "infinity" as name) if name not in environment.names:
+                return s.Real("inf", span=node.span)
             case s.Name(id=name) if name.endswith((".length", ".size")):
                 return find_length(s.Name(name.rpartition(".")[0], span=node.span))
             case s.If() | s.Loop() | s.While() | s.Split() | surface.LoopOver() if node is not statement:

@@ -13,6 +13,7 @@ from archline.claims.published import PublishedComparison
 from archline.costs.communication import describe_replication
 from archline.expr.intervals import Number
 from archline.expr.text import join_phrases, join_with_mark
+from archline.language.iterations import IterationCount
 from archline.numbers import format_exact, format_point, format_readable
 from archline.report import communication, derivation, lru
 from archline.report.communication import make_json_document as bounds_document
@@ -22,7 +23,7 @@ from archline.report.documents import Document, Section, Table
 from archline.report.findings import list_contract_rows
 from archline.report.json import VERSION, make_contract_document, make_point_document, pick, to_json_value
 from archline.report.lru import make_json_document as lru_document
-from archline.report.view import ValueRange
+from archline.report.view import SourcePlace, ValueRange
 
 
 def make_page(view: CostView) -> Document:
@@ -45,6 +46,7 @@ def make_page(view: CostView) -> Document:
             list_schedule_sections(view),
             tuple(iterate_warning_notes(view)),
             () if view.lru is None else tuple(lru.iterate_page_items(view, view.lru)),
+            tuple(f"{counted.name}: {counted.described}" for counted in view.iterations),
             (Section("assuming", view.assumptions),) if view.assumptions else (),
             (f"uses declared costs: {', '.join(trusted)}",) if trusted else (),
             (Section("ensures", (claims,)),) if view.contracts else (),
@@ -103,6 +105,8 @@ def make_json_document(view: CostView) -> dict[str, Any]:
     document = {"version": VERSION, **pick(view, "algorithm", "parameters", "symbols", "assumptions")}
     if view.warnings:
         document["warnings"] = [pick(warning, "code", "message", "path", "line") for warning in view.warnings]
+    if view.iterations:
+        document["iterations"] = [_make_iterations_document(counted) for counted in view.iterations]
     if view.at is not None:
         document["at"] = make_point_document(view.at)
         document["cache_assumed"] = view.cache_assumed
@@ -119,6 +123,18 @@ def make_json_document(view: CostView) -> dict[str, Any]:
         document["lru"] = lru_document(view, view.lru)
     result: dict[str, Any] = to_json_value(document, view.text)
     return result
+
+
+def _make_iterations_document(counted: IterationCount) -> dict[str, Any]:
+    """Describe a size that counts iterations: its loop, and the ends between which it lies, None for an unknown one."""
+    place = SourcePlace.of(counted.loop.span)
+    return {
+        "name": counted.name,
+        "place": place,
+        "algorithm": counted.algorithm.name,
+        "lower": counted.least,
+        "upper": None,
+    }
 
 
 def _make_cost_document(view: CostView, row: CostRow) -> dict[str, Any]:

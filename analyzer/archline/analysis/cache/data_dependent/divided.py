@@ -165,6 +165,8 @@ def extract_divided_algorithms(
 def _extract_cost_function(statements: Derivation, algorithm: s.Algorithm) -> SizeFunction | None:
     """Derive the upper cost of an algorithm as equations; None if it is zero. Raises UndividedError."""
     extracted = statements.recursions.extract_systems(algorithm)
+    if any(case.tally.rounds for case in extracted.cases):
+        raise UndividedError
     if extracted.system(METRIC) is None:
         return None
     function = extracted.function(METRIC, True)

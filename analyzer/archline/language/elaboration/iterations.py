@@ -1,0 +1,96 @@
+"""Each loop without a bound gets a name for the number of its iterations, if its author gave none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+from archline.language import name_rules as rules
+from archline.language import syntax as s
+from archline.language.checking.scopes import MACHINE_SYMBOLS
+from archline.language.diagnostics import Diagnostic
+from archline.language.iterations import iterate_unbounded_loops
+from archline.records import replace
+
+
+def name_iterations(algorithm: s.Algorithm, cost_symbols: frozenset[str]) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
+    """Name the iterations of the loops without a bound T1, T2, ...; report names that mean something else already."""
+    unknown = {*iterate_unbounded_loops(algorithm), *_iterate_loops_over_data(algorithm)}
+    loops = [loop for loop in s.nodes(algorithm.body) if isinstance(loop, s.While | s.Loop) and loop in unknown]
+    named = [
+        loop for loop in s.nodes(algorithm.body) if isinstance(loop, s.While | s.Loop) and loop.iterations is not None
+    ]
+    if not loops and not named:
+        return algorithm, ()
+    used = _find_defined_names(algorithm) | cost_symbols | set(MACHINE_SYMBOLS)
+    diagnostics: list[Diagnostic] = []
+    for loop in named:
+        assert loop.iterations is not None
+        if isinstance(loop, s.While) and loop.limit is not None:
+            message = f"`iterations {loop.iterations}` names a number that `at most` bounds already"
+            hint = "leave out one of the two"
+            diagnostics.append(Diagnostic(rules.SHADOWING, message, loop.span, hint=hint))
+        elif loop.iterations in used:
+            message = f"`{loop.iterations}` has a meaning in `{algorithm.name}` already"
+            hint = "choose another name for the number of iterations"
+            diagnostics.append(Diagnostic(rules.SHADOWING, message, loop.span, hint=hint))
+        used.add(loop.iterations)
+    free = (name for number in count(1) if (name := f"T{number}") not in used)
+    names = {loop: next(free) for loop in loops if loop.iterations is None}
+    return replace(algorithm, body=_with_names(algorithm.body, names)) if names else algorithm, tuple(diagnostics)
+
+
+def _iterate_loops_over_data(algorithm: s.Algorithm) -> Iterator[s.Loop]:
+    """Yield the loops whose bounds contain data that the analysis may know nothing about."""
+    if algorithm.grid:
+        return
+    data = {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.ScalarType)}
+    data |= {local.name for local in s.find_nodes(algorithm.body, s.Local)}
+    data |= {name for statement in s.find_nodes(algorithm.body, s.Simple) for name in statement.sets}
+    arrays = {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.ArrayType)} | data
+    for loop in s.find_nodes(algorithm.body, s.Loop):
+        bounds = (loop.lo, loop.hi, loop.step)
+        read = {element.array for element in s.find_nodes(bounds, s.Element)}
+        if s.names(bounds) & data or read & arrays:
+            yield loop
+
+
+def _with_names(body: tuple[s.Stmt, ...], names: dict[s.While | s.Loop, str]) -> tuple[s.Stmt, ...]:
+    def rename(statement: s.Stmt) -> s.Stmt:
+        match statement:
+            case s.While(body=inner) | s.Loop(body=inner):
+                name = names.get(statement)
+                chosen = statement if name is None else replace(statement, iterations=name, chosen=True)
+                return replace(chosen, body=_with_names(inner, names))
+            case s.Split(body=inner):
+                return replace(statement, body=_with_names(inner, names))
+            case s.If(branches=branches):
+                return replace(
+                    statement,
+                    branches=tuple(replace(branch, body=_with_names(branch.body, names)) for branch in branches),
+                )
+            case _:
+                return statement
+
+    if not any(True for _ in s.find_nodes(body, s.While, s.Loop)):
+        return body
+    return tuple(map(rename, body))
+
+
+def _find_defined_names(algorithm: s.Algorithm) -> set[str]:
+    return {
+        *(parameter.name for parameter in algorithm.parameters),
+        *(axis.name for axis in algorithm.grid),
+        *s.names((algorithm.parameters, algorithm.grid, algorithm.where, algorithm.body)),
+        *s.find_assigned_names(algorithm.body),
+        *_iterate_declarations(algorithm),
+    }
+
+
+def _iterate_declarations(algorithm: s.Algorithm) -> Iterator[str]:
+    for node in s.nodes(algorithm.body):
+        match node:
+            case s.Let(name=name) | s.Local(name=name) | s.Element(array=name):
+                yield name
+            case _:
+                pass

@@ -512,8 +512,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return s.Clause("using", (name,), span=self._make_span(meta))
 
     def loop(self, meta: Meta, children: list[Any]) -> s.Loop:
-        parallel, names, word, lo, direction, hi, step, iterations, body = children
-        loop = self._make_written_loop(meta, parallel, names, word, lo, direction, hi, step, body)
+        parallel, names, word, lo, direction, hi, step, reduction, iterations, body = children
+        loop = self._make_written_loop(meta, parallel, names, word, lo, direction, hi, step, reduction, body)
         return loop if iterations is None else replace(loop, iterations=self._check_name(iterations))
 
     def _make_written_loop(
@@ -526,6 +526,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         direction: Token,
         hi: Any,
         step: Any,
+        reduction: Any,
         body: Any,
     ) -> s.Loop:
         if word.type in ("ASSIGN_PLAIN", "ASSIGN_ARROW") and direction.type == "UPTO":
@@ -535,7 +536,18 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         if direction.type == "UPTO" and isinstance(step, s.Unary):
             return self._make_falling_loop(meta, parallel, names, lo, hi, step.operand, body)
         lo, hi = self._make_range(lo, direction, hi)
-        return self._make_loop(meta, parallel, names, lo, hi, step, body, direction.type == "DOWNTO")
+        loop = self._make_loop(meta, parallel, names, lo, hi, step, body, direction.type == "DOWNTO")
+        if reduction is None:
+            return loop
+        if parallel is None:
+            message = "`with ... on` combines the values of parallel iterations"
+            parallel_loop = f"write `parallel {self._make_header_span(meta).text}`"
+            raise error(rules.UNEXPECTED, message, span=reduction.span, hint=parallel_loop)
+        return replace(loop, reduction=reduction)
+
+    def reduction(self, meta: Meta, children: list[Any]) -> s.Reduction:
+        _, op, register = children
+        return s.Reduction(str(op), register, span=self._make_span(meta))
 
     def _suggest_ranges(self, variable: str, sign: Span, lo: Any, hi: Any) -> Proposal:
         """Suggest the two ranges that `for i = a..b` may mean: neither edit is safe."""

@@ -82,7 +82,6 @@ FOREIGN_FUNCTIONS = {
     "float": "write `real_of(...)`",
     "int": "`floor(...)` rounds a real, which stays one; an `int` is made of integers",
     "print": "a sketch has no output",
-    "zeros": "write `local t: real[n] = 0`",
     **dict.fromkeys(
         ("sum", "dot", "norm"), "write a loop: `for i in 0..n: s += ...`, with the body on a line of its own"
     ),

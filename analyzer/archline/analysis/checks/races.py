@@ -284,6 +284,10 @@ class _RaceSearch(FollowedRuns):
             assert array is not None
             # Accesses of a call are reported at the call in the loop.
             node: s.Node = self._calls[running.depth] if running.depth < len(self._calls) else access
+            combined = running.loop.reduction
+            if combined is not None and isinstance(node, s.Name) and node.id == combined.register.id:
+                # Iterations that combine their values in a register do not race on it.
+                continue
             later = _Access(array, place, node, writes, atomic, running.iteration)
             earlier = (prior for prior in later.conflicts_with(running.touched) if prior.iteration != later.iteration)
             racing = next(earlier, None)

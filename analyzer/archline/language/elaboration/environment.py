@@ -105,6 +105,8 @@ class Environment:
                     return self.names[name]
                 if name in self.abbreviations:
                     return self.infer(self.abbreviations[name].value)
+                if name.endswith(".T"):
+                    return self.infer(make_transposed(expr))
                 return NameType(_CONSTANTS[name]) if name in _CONSTANTS else None
             case s.Unary(op="not"):
                 return NameType("bool")
@@ -167,9 +169,11 @@ class Environment:
             names = {parameter.id: type_ for parameter, type_ in zip(abbreviation.parameters, types, strict=False)}
             return self.with_names(names).infer(abbreviation.value)
         if name in ("sum", "min", "max") and len(arguments) == 1:
-            return None if joined is None else NameType("int" if joined.element == "bool" else joined.element)
+            return None if joined is None else NameType(combine_element(joined, arguments[0]))
         if name in ("dot", "norm"):
-            return NameType("real") if name == "norm" or joined is None else NameType(joined.element)
+            return NameType("real") if name == "norm" or joined is None else NameType(combine_element(joined, call))
+        if (filled := self.infer_filled(call)) is not None:
+            return filled
         if name == "transpose":
             return None if joined is None or shape is None else NameType(joined.element, shape[::-1])
         if name in ("len", "length"):
@@ -189,6 +193,13 @@ class Environment:
         types = [self.infer(argument) for argument in call.arguments]
         numbers = all(isinstance(parameter.type, s.ScalarType) for parameter in called.parameters)
         return numbers and any(type_ is not None and type_.is_array for type_ in types)
+
+    def infer_filled(self, call: s.Call) -> NameType | None:
+        """Return the type of `zeros(n, m)`, `ones(n)` and `eye(n)`; None for other calls."""
+        name, arguments = call.function, call.arguments
+        if name in self.algorithms or name not in ("zeros", "ones", "eye") or not arguments:
+            return None
+        return NameType("real", (*arguments, *arguments) if name == "eye" else arguments)
 
     def infer_output(self, call: s.Call) -> NameType | None:
         """Return the type of the array that a call sets whose last argument, the only `out` array, is left out.
@@ -238,12 +249,26 @@ class Environment:
                 return self
 
 
+def combine_element(type_: NameType, value: Node) -> str:
+    """Return the element type of a sum, minimum or maximum of values; a sum of quotients of sizes is real."""
+    if type_.element == SIZE:
+        quotients = any(part.op == "/" for part in s.find_nodes(value, s.Binary))
+        roots = any(part.function in ("sqrt", "log2") for part in s.find_nodes(value, s.Call))
+        return "real" if quotients or roots else "int"
+    return "real" if type_.element == "real" else "int"
+
+
 def _multiply_types(left: NameType | None, right: NameType | None) -> NameType | None:
     """Return the type of a product of matrices, or of a matrix and a vector."""
     if left is None or right is None or left.shape is None or right.shape is None:
         return None
     shape = (*left.shape[:-1], *right.shape[1:])
     return NameType(_join_elements(left.element, right.element), shape or None)
+
+
+def make_transposed(name: s.Name) -> s.Call:
+    """Return `transpose(A)` for the name `A.T`."""
+    return s.Call("transpose", (s.Name(name.id.removesuffix(".T"), span=name.span),), span=name.span)
 
 
 def measure_slice(part: s.Slice, extent: s.Expr) -> s.Expr:

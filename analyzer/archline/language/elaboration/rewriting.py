@@ -52,6 +52,16 @@ def rewrite_fields(node: Node, change: Change) -> Any:
     return replace(node, **parts) if parts else node
 
 
+def renew_nodes(value: Any) -> Any:
+    """Return a copy of a part of a program, with new nodes throughout."""
+    if isinstance(value, tuple):
+        return tuple(map(renew_nodes, value))
+    if not isinstance(value, Node):
+        return value
+    parts = {name: renew_nodes(getattr(value, name)) for name in _list_fields(type(value))}  # type: ignore[arg-type]
+    return replace(value, **parts)
+
+
 def make_name_maker(algorithm: s.Algorithm) -> Callable[[str], str]:
     """Return a function that makes names which occur nowhere in an algorithm: `value1`, `value2`, and so on."""
     taken = collect_words(algorithm)

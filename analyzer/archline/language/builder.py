@@ -302,7 +302,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return s.Slice(lo, hi, None, False, span=self._make_span(meta))
 
     def slice_before(self, meta: Meta, children: list[Any]) -> s.Slice:
-        return s.Slice(None, children[1], None, False, span=self._make_span(meta))
+        end = children[1]
+        return s.Slice(s.Integer(0, span=end.span), end, None, False, span=self._make_span(meta))
 
     # Types and parameters
 

@@ -88,6 +88,13 @@ FOREIGN_FUNCTIONS = {
     "swap": "write three lines: `local t: real = a`, `a = b`, `b = t`",
 }
 """Corrections for functions of other languages."""
+FOREIGN_METHODS = {
+    **dict.fromkeys(("append", "push_back", "enqueue", "add", "addLast", "put_back"), "push"),
+    **dict.fromkeys(("pop_front", "popleft", "pop_back", "dequeue", "poll", "removeFirst"), "pop"),
+    **dict.fromkeys(("is_empty", "isEmpty"), "empty"),
+    "top": "peek",
+}
+"""The names that the library's records have for operations of other languages."""
 
 # Patterns are searched in the line without its comment; the first that matches gives the hint, with its groups.
 _LINES: tuple[tuple[str, str] | _Form, ...] = (

@@ -11,8 +11,8 @@ from archline.language.checking.context import BodyContext
 from archline.language.checking.extents import build_slice_length, combine_extents, format_short, require_agreement
 from archline.language.checking.scopes import Role, SymbolEntry, suggest_static_form
 from archline.language.checking.signatures import parse_element_kind
-from archline.language.diagnostics import format_count, propose
-from archline.language.mistakes import FOREIGN_FUNCTIONS
+from archline.language.diagnostics import find_in_span, format_count, propose
+from archline.language.mistakes import FOREIGN_FUNCTIONS, FOREIGN_METHODS
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.proposals import find_library_module, propose_definition, propose_expression, propose_operator
 
@@ -301,6 +301,8 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
     hint = FOREIGN_FUNCTIONS.get(call.function)
     if call.function == "print" and any(item.call is call for item in s.find_nodes(body.algorithm.body, s.Invoke)):
         hint = propose(call.span, "pass", f"{hint}: write `{{}}`")
+    if call.function in FOREIGN_METHODS and (at := find_in_span(call.span, call.function)) is not None:
+        hint = propose(at, FOREIGN_METHODS[call.function])
     known = [*library.visible, *library.externs, *INTRINSICS]
     hint = hint or body.findings.suggest_closest(call.function, known, call.span)
     if hint is None and body.scope.find(call.function) is not None:

@@ -7,7 +7,7 @@ the elements of one-dimensional views, or of expressions of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from archline.expr.text import format_expression
@@ -204,7 +204,8 @@ def _range_over_elements(call: s.Call, values: s.Expr, environment: Environment)
     if type_ is None or type_.shape is None:
         return None
     span = call.span
-    free = (name for name in ("i", "j", "k", "l", *map("position{}".format, count())) if name not in environment.names)
+    candidates = chain(("i", "j", "k", "l"), map("position{}".format, count()))
+    free = (name for name in candidates if name not in environment.names)
     positions = [s.Name(next(free), span=span) for _ in type_.shape]
 
     def change(node: Node) -> Node | None:

@@ -26,11 +26,11 @@ from archline.language.mistakes import (
     CodeLine,
     count_brackets,
     find_unclosed_bracket,
-    mask_strings_and_comment,
     suggest_at_location,
     suggest_for_line,
     suggest_growth,
 )
+from archline.language.rearranging import mask_strings_and_comment
 from archline.records import record, replace
 from archline.resources import find_cache_folder, find_resource
 

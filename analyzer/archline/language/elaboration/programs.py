@@ -99,8 +99,8 @@ def _elaborate_algorithm(
 
     `headers` are those of the algorithms in scope, `symbols` are names in costs of externs.
     """
-    named, doubled = name_iterations(algorithm, symbols)
-    simple, mixed = expand_whole_arrays(simplify_statements(named, names.environment), names.environment)
+    named, doubled = name_iterations(simplify_statements(algorithm, names.environment), symbols)
+    simple, mixed = expand_whole_arrays(named, names.environment)
     stored, wrong = place_scalars(simple, headers)
     core, misplaced = place_exits(stored, names.environment)
     return core, (*doubled, *mixed, *wrong, *misplaced)

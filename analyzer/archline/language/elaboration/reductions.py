@@ -204,8 +204,8 @@ def _range_over_elements(call: s.Call, values: s.Expr, environment: Environment)
     if type_ is None or type_.shape is None:
         return None
     span = call.span
-    candidates = chain(("i", "j", "k", "l"), map("position{}".format, count()))
-    free = (name for name in candidates if name not in environment.names)
+    names = chain(("i", "j", "k", "l"), map("position{}".format, count()))
+    free = (name for name in names if name not in environment.names)
     positions = [s.Name(next(free), span=span) for _ in type_.shape]
 
     def change(node: Node) -> Node | None:

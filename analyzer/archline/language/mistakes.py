@@ -306,8 +306,7 @@ def suggest_for_line(line: CodeLine) -> str | None:
         else:
             pattern, words = mistake
             match = re.search(pattern, line.code)
-            plain = isinstance(words, str)
-            hint = None if match is None else match.expand(words) if plain else words(line.source, line.number)
+            hint = match and (match.expand(words) if isinstance(words, str) else words(line.source, line.number))
         if hint is not None:
             return hint
     return None

@@ -86,26 +86,20 @@ def suggest_moving(source: Source, number: int) -> str:
     taken = {}
     for used, type_ in map(_split_parameter, whole.parameters):
         if used not in hidden and re.search(rf"\b{used}\b", body):
-            mode = (
-                "inout " if re.search(rf"(?m)^[^=\n]*\b{used}\b[^=\n]*[^=<>!]=(?!=)|\b(swap|exchange)\b", body) else ""
-            )
+            set_here = rf"(?m)^[^=\n]*\b{used}\b[^=\n]*[^=<>!]=(?!=)|\b(swap|exchange)\b"
             plain = re.sub(r"^(inout|out|in)\s+", "", type_)
-            taken[used] = f"{used}: {mode if '[' in plain else ''}{plain}"
+            mode = "inout " if "[" in plain and re.search(set_here, body) else ""
+            taken[used] = f"{used}: {mode}{plain}"
     known = " ".join(taken.values())
-    sizes = dict.fromkeys(
-        re.findall(r"\b[a-zA-Z_]\w*\b", " ".join(re.findall(r"\[[^\]]*\]", " ".join(whole.parameters))))
-    )
-    for size in sizes:
+    shapes = " ".join(re.findall(r"\[[^\]]*\]", " ".join(whole.parameters)))
+    for size in dict.fromkeys(re.findall(r"\b[a-zA-Z_]\w*\b", shapes)):
         if size not in hidden and not re.search(rf"\b{size}\b", known) and re.search(rf"\b{size}\b", body):
             taken[size] = f"{size}: size"
     typed = [part if ":" in part else f"{part}: {guess_type(part, body)}" for part in own]
     moved = f"algorithm {name}({', '.join([*taken.values(), *typed])}){body}"
     passed = ", ".join(taken)
-    edits = [
-        Edit(
-            whole.locate(whole.start, 0, 0), _pass_more(_remove_indent(moved, indent), name, passed).rstrip() + "\n\n\n"
-        )
-    ]
+    moved = _pass_more(_remove_indent(moved, indent), name, passed)
+    edits = [Edit(whole.locate(whole.start, 0, 0), f"{moved.rstrip()}\n\n\n")]
     edits.append(Edit(Span(source, number, 1, last + 1, 1), ""))
     for at, found in whole.find_words(rf"\b{name}\s*\((\s*\))?"):
         if not number - 1 <= at < last and passed:
@@ -122,8 +116,13 @@ def suggest_renaming(source: Source, number: int, name: str, new: str, words: st
 
 
 def guess_type(name: str, below: str) -> str:
-    """Return the type of a parameter without one: `int` if the text below indexes or bounds with it, else `real`."""
+    """Return the type of a parameter without one.
+
+    It is an array if the text below indexes it, `int` if it indexes, bounds or is compared with an index, else `real`.
+    """
+    index = rf"(?:{'|'.join(re.findall(r'[[][^][]*?([A-Za-z_][A-Za-z0-9_]*)', below)) or '0'})"
     places = (rf"\[[^\]\n]*\b{name}\b", rf"\.\.[^\n]*\b{name}\b", rf"\b{name}\b[^\n]*\.\.", rf"\b{name} *(//|%)")
+    places += (rf"\b{index}\b[^][\n<>=]*[<>=]=? *{name}\b", rf"\b{name}\b[^][\n<>=]*[<>=]=? *{index}\b")
     whole = any(re.search(place, below) for place in places)
     used = re.search(rf"(?<!\w){name}\[([^\[\]]*)\](\[)?", below)
     if not used:

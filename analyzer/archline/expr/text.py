@@ -214,7 +214,8 @@ def _format_subscript(subscript: s.Expr | s.Slice, *, tight: bool) -> str:
         return _format_at_level(subscript, 0, tight=tight)
     step = f" step {format_bound(subscript.step)}" if subscript.step is not None else ""
     if subscript.lo is None or subscript.hi is None:
-        return f":{step}"
+        ends = ("" if end is None else format_bound(end) for end in (subscript.lo, subscript.hi))
+        return f"{':'.join(ends)}{step}"
     if subscript.by_length:
         return f"{format_expression(subscript.lo)} ..+ {format_expression(subscript.hi)}{step}"
     return f"{format_bound(subscript.lo)}..{format_bound(subscript.hi)}{step}"

@@ -69,7 +69,7 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
     names = _read_program(program, load)
     program = _declare_items(program, names)
     expanded, abbreviations = expand_abbreviations(program.items, names.visible_abbreviations)
-    mistakes = list(diagnose_types(expanded, names.environment.records))
+    mistakes = list(diagnose_types(expanded, names.environment.records, _list_library_types()))
     items: list[s.Item] = []
     symbols = s.names(tuple(item.costs for item in expanded if isinstance(item, s.Extern)))
     spread = [

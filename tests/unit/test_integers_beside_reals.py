@@ -27,14 +27,11 @@ def lines(*written: str, depth: int = 1) -> str:
 
 
 def agreed(text: str, arguments: dict[str, Any]) -> Run:
-    """The run of a program, plain and compiled, whose counts are those that are derived."""
+    """The run of a program, whose counts are those that are derived."""
     module = load_text(text)
     algorithm = list(module.algorithms.values())[-1]
     costs = derive(module, algorithm)
     result = run(text, arguments)
-    compiled = run(text, arguments, compiled=True)
-    assert compiled.counts.work == result.counts.work
-    assert compiled.value == result.value
     assert_agreement(costs, result, text)
     return result
 
@@ -121,6 +118,22 @@ def test_infinite_integers_stay_infinite_in_sums() -> None:
     assert list(result.outputs["d"]) == [largest, largest, -largest, 5, largest]
     assert result.value == largest
     assert result.counts.work == 1 + 5
+
+
+def test_compiled_code_counts_the_same() -> None:
+    text = (
+        CALLEES
+        + """algorithm f(x: real[n], k: int) -> real:
+    local b: bool = odd(k) and not x[0] > n/2
+    local m: int = inf
+    if b:
+        m = m + pick(x, k) + 3
+    return half(x[0])/sqrt(n) + m
+"""
+    )
+    for k in (2, 3):
+        plain, compiled = (run(text, {"x": [0.5, 2.0, 3.0], "k": k}, compiled=compiled) for compiled in (False, True))
+        assert (compiled.value, compiled.counts.work) == (plain.value, plain.counts.work)
 
 
 def test_an_infinite_real() -> None:
@@ -293,7 +306,7 @@ def programs(draw: st.DrawFn) -> str:
     return CALLEES + head + lines(*body) + "    return s\n"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(programs(), st.integers(1, 5), st.randoms())
 def test_generated_expressions(text: str, n: int, random: Any) -> None:
     arguments = {

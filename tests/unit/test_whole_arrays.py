@@ -236,12 +236,11 @@ algorithm f(W: real[n, m], x: real[m], b: real[n], y: out real[n]):
     y = max(y, 0.25) - sqrt(abs(b))
 """,
     "integers": """
-algorithm f(k: int[n], l: out int[n], i: size):
-    where i < n
+algorithm f(k: int[n], l: out int[n]):
     l = k*2 + 1
     l //= 3
     l = -l - k % 5
-    l *= k[i]
+    l *= k[n - 1]
 """,
     "parts that do not overlap": """
 algorithm f(x: inout real[n], A: inout real[n, n]):

@@ -302,11 +302,20 @@ class Costs(Simple):
 
 
 @tree
+class Reduction(Node):
+    """`with op on register`: iterations of a parallel loop update the register by op alone, in any order."""
+
+    op: str
+    register: Name
+
+
+@tree
 class Loop(Statement):
     """The loop `for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel.
 
-    If data decides its bounds, the size `iterations` counts what a run executes. It is `chosen` by the elaboration if
-    the author gave no name.
+    The iterations of a parallel loop with a `reduction` combine their values in a register, in a binary tree. If data
+    decides the bounds, the size `iterations` counts what a run executes; it is `chosen` by the elaboration if the
+    author gave no name.
     """
 
     tests_last: ClassVar[bool] = False
@@ -318,6 +327,7 @@ class Loop(Statement):
     down: bool
     parallel: bool
     body: tuple[Stmt, ...]
+    reduction: Reduction | None = None
     iterations: str | None = None
     chosen: bool = False
 

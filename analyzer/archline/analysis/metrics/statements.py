@@ -234,7 +234,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
             if tally is not FREE or children:
                 span_rule = None
                 if statement.forks is not None:
-                    span_rule = f"ceil(log2(iterations)) + maximum over {statement.forks} of (1 + body)"
+                    depth = f"{'2*' if getattr(statement, 'reduction', None) else ''}ceil(log2(iterations))"
+                    span_rule = f"{depth} + maximum over {statement.forks} of (1 + body)"
                 steps.append(DerivationStep(statement.span, rule, tally, children, span_rule))
             if statement.assumed and self._solves:
                 scope = bind_assumed_integers(statement.assumed, body[: number - 1], body[number - 1 :], scope)
@@ -371,7 +372,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
             side_by_side = once.map(
                 iterations.sum, lambda path: max_plus.serial_map(iterations.maximum(path.finish)), any_iteration
             )
-            return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
+            return side_by_side.then(self._fork_cost(loop, fork_depth(iterations), scope), scope.facts), children
 
         def sum_over_iterations(tally: Tally) -> Tally:
             return tally.map(iterations.sum, lambda path: compose_iterations(path, iterations), any_iteration)
@@ -388,6 +389,11 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 if swapped is not None and swapped.length < total.length:
                     total = swapped
         return total, children
+
+    def _fork_cost(self, loop: s.Loop, depth: Amount, scope: Scope) -> Tally:
+        """Return the cost of the tree that starts parallel iterations, and of the one that combines their values."""
+        start = self.model.fork(depth)
+        return start if loop.reduction is None else start.then(start, scope.facts)
 
     def _bound_first_iteration(self, once: Tally, loop: s.Loop, iterations: IterationRange, scope: Scope) -> Tally:
         """Return the cost of the first iteration, given that of one; free where the loop may have none."""
@@ -488,7 +494,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 lambda path: max_plus.serial_map(widen_to_zero(path.finish)),
                 lambda round_: round_,
             )
-            return side_by_side.then(self.model.fork(bound_fork_depth(trips)), scope.facts), children
+            return side_by_side.then(self._fork_cost(loop, bound_fork_depth(trips), scope), scope.facts), children
         total = repeat_tally(once, trips)
         if s.may_be_left(loop):
             some = exact_amount(ZERO) if isinstance(trips, UnknownAmount) else exact_amount(

@@ -131,7 +131,9 @@ def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: At
 def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BlockWriter) -> None:
     fn.update_span()
     outer = fn.frame
-    _share_registers(fn, node.body)
+    if node.reduction is not None:
+        _begin_reduction(fn, node.reduction.register)
+    _share_registers(fn, node.body, node.reduction)
     longest = fn.assign_name("0", "m")
     bag = fn.assign_name("-1", "bag") if fn.options.races else ""
     fn.event(TraceEvent.PARALLEL, trips)
@@ -160,7 +162,16 @@ def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: 
         fn.count(account.cost, trips, fn.block.looped)
     fixed = f" + {account.span}" if account.straight and account.span else ""
     fn.emit(f"if {trips} > 0:")
-    fn.emit(f" {outer.span} += ceil_log2({trips}) + {longest}{fixed}")
+    depth = "ceil_log2({trips})" if node.reduction is None else "2 * ceil_log2({trips})"
+    fn.emit(f" {outer.span} += {depth.format(trips=trips)} + {longest}{fixed}")
+
+
+def _begin_reduction(fn: AlgorithmWriter, name: s.Name) -> None:
+    """Write the access of a whole reduction to its register, on which its iterations do not race."""
+    register = fn.register(name.id)
+    if register.shadow is not None and fn.detects_races:
+        fn.check_register_race(register.shadow, "write", name.span, f"`{name.id}` is updated")
+    fn.define(name.id, replace(register, shadow=None))
 
 
 def _begin_iteration(fn: AlgorithmWriter) -> None:
@@ -174,11 +185,12 @@ def _begin_iteration(fn: AlgorithmWriter) -> None:
             fn.emit(f"{fn.frame.bag} = -1")
 
 
-def _share_registers(fn: AlgorithmWriter, body: tuple[s.Stmt, ...]) -> None:
+def _share_registers(fn: AlgorithmWriter, body: tuple[s.Stmt, ...], reduction: s.Reduction | None) -> None:
     """Give a shadow, for races, to the registers that iterations share and the loop's body assigns."""
     if not fn.options.races:
         return
-    for name in sorted(s.find_assigned_names(body)):
+    combined = frozenset[str]() if reduction is None else frozenset((reduction.register.id,))
+    for name in sorted(s.find_assigned_names(body) - combined):
         register = fn.names.get(name)
         if isinstance(register, Register) and register.shadow is None:
             fn.define(name, replace(register, shadow=fn.assign_name("new_shadow()", "shadow")))

@@ -34,6 +34,7 @@ from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import make_array_type, parse_element_kind
 from archline.language.metrics import DECLARABLE
 from archline.language.model import ExprType, Kind, ViewType
+from archline.language.proposals import propose_operator
 from archline.language.syntax_rules import TOO_DEEP
 from archline.records import replace
 
@@ -329,7 +330,7 @@ def _check_assigned_number(
         _check_stored_condition(body, symbol, value)
         return
     if statement.op == "/=" and place is Kind.INT and (value_type is not Kind.REAL or is_literal(value)):
-        hint = f"write `{format_short(statement.target)} = {format_short(statement.target)}//{format_short(value)}`"
+        hint = propose_operator(statement.target, "/=", "//=", "write `{}`, which rounds down")
         body.report(type_rules.INT_DIVISION, "`/=` of `int` data may round: write `//`", statement.span, hint)
         return
     _check_store(body, value, value_type, place, f"`{format_short(statement.target)}`")
@@ -354,11 +355,33 @@ def _check_loop(body: BodyContext, loop: s.Loop) -> None:
     kinds = [check_integral(body, bound, "a loop's bound") for bound in (loop.lo, loop.hi)]
     if loop.step is not None:
         check_step(body, loop.step)
+    if loop.reduction is not None:
+        _check_reduction(body, loop, loop.reduction)
     with body.block():
         body.define(SymbolEntry(loop.variable, Role.LOOP, Kind.STATIC, loop.span))
         if kinds == [Kind.STATIC, Kind.STATIC]:
             body.path.append(BoundedVariable(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
         check_block(body, loop.body)
+
+
+def _check_reduction(body: BodyContext, loop: s.Loop, reduction: s.Reduction) -> None:
+    """Check that the body only updates the register in which a loop combines values, by the operator of the loop."""
+    name, op = reduction.register.id, reduction.op
+    symbol = body.lookup(name, reduction.register.span)
+    if symbol is None:
+        return
+    if symbol.role is not Role.REGISTER or symbol.logical:
+        hint = f"declare it before the loop, such as `local {name}: real = 0`"
+        body.report(call_rules.CLAUSE, f"`{name}` is not a register for numbers", reduction.register.span, hint)
+        return
+    updates = [node for node in s.find_nodes(loop.body, s.Assign) if node.op == f"{op}="]
+    targets = {node.target for node in updates}
+    inner = {node.reduction.register for node in s.find_nodes(loop.body, s.Loop) if node.reduction is not None}
+    for node in s.find_nodes(loop.body, s.Name):
+        if node.id == name and node not in targets and node not in inner:
+            message = f"the iterations only update `{name}`, by `{op}=`: its value is known after the loop"
+            body.report(call_rules.CLAUSE, message, node.span, f"write `{name} {op}= ...`, and read it behind the loop")
+            return
 
 
 def _check_if(body: BodyContext, statement: s.If) -> None:

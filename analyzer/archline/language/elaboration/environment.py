@@ -169,9 +169,9 @@ class Environment:
             names = {parameter.id: type_ for parameter, type_ in zip(abbreviation.parameters, types, strict=False)}
             return self.with_names(names).infer(abbreviation.value)
         if name in ("sum", "min", "max") and len(arguments) == 1:
-            return None if joined is None else NameType("int" if joined.element == "bool" else joined.element)
+            return None if joined is None else NameType(combine_element(joined, arguments[0]))
         if name in ("dot", "norm"):
-            return NameType("real") if name == "norm" or joined is None else NameType(joined.element)
+            return NameType("real") if name == "norm" or joined is None else NameType(combine_element(joined, call))
         if (filled := self.infer_filled(call)) is not None:
             return filled
         if name == "transpose":
@@ -247,6 +247,15 @@ class Environment:
                 return self.with_names({variable: None if type_ is None else NameType(type_.element)})
             case _:
                 return self
+
+
+def combine_element(type_: NameType, value: Node) -> str:
+    """Return the element type of a sum, minimum or maximum of values; a sum of quotients of sizes is real."""
+    if type_.element == SIZE:
+        quotients = any(part.op == "/" for part in s.find_nodes(value, s.Binary))
+        roots = any(part.function in ("sqrt", "log2") for part in s.find_nodes(value, s.Call))
+        return "real" if quotients or roots else "int"
+    return "real" if type_.element == "real" else "int"
 
 
 def _multiply_types(left: NameType | None, right: NameType | None) -> NameType | None:

@@ -32,7 +32,7 @@ class ResultTypes:
         return self._found[name]
 
     def name_result(self, name: str) -> str | None:
-        """Return `int` or `real` for an algorithm that returns a number, else None."""
+        """Return `int`, `real` or `bool` for an algorithm that returns a number, else None."""
         type_ = self.find(name)
         return None if type_ is None or type_.is_array else type_.element
 

@@ -9,6 +9,7 @@ from archline.language import surface
 from archline.language import syntax as s
 from archline.language.elaboration.declare import replace_blocks
 from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
+from archline.language.elaboration.reductions import ReductionExpander, locate_element
 from archline.language.elaboration.rewriting import make_name_maker, rewrite_tree
 from archline.records import replace
 
@@ -23,6 +24,7 @@ def simplify_statements(algorithm: s.Algorithm, environment: Environment) -> s.A
 class _Simplifier:
     def __init__(self, algorithm: s.Algorithm, environment: Environment) -> None:
         self._make_name = make_name_maker(algorithm)
+        self._reductions = ReductionExpander(self._make_name)
 
     def simplify_block(self, block: tuple[Any, ...], environment: Environment) -> tuple[Any, ...]:
         """Return the statements of a block in the core language."""
@@ -30,7 +32,8 @@ class _Simplifier:
         for statement in block:
             inside = environment.inside(statement)
             changed = replace_blocks(statement, lambda inner, inside=inside: self.simplify_block(inner, inside))
-            statements.extend(self._simplify_statement(_replace_words(changed, environment), environment))
+            for core in self._simplify_statement(_replace_words(changed, environment), environment):
+                statements.extend(self._reductions.expand(core, environment))
             environment = environment.after(statement)
         return tuple(statements)
 
@@ -80,30 +83,18 @@ class _Simplifier:
         ends: tuple[s.Expr, s.Expr] = (s.Integer(0, span=span), type_.shape[0])
         subscript = s.Name(name, span=span)
         match loop.over:
-            case s.Name(id=array):
-                element = s.Element(array, (subscript,), span=loop.over.span)
             case s.Element(array=array, subscripts=(s.Slice(lo=s.Node() as lo, hi=s.Node() as hi) as part,)) if (
                 part.step is None and not part.by_length
             ):
-                element = s.Element(array, (subscript,), span=loop.over.span)
+                element: s.Expr | None = s.Element(array, (subscript,), span=loop.over.span)
                 ends = (lo, hi)
-            case s.Element(array=array, subscripts=subscripts):
-                element = s.Element(array, _replace_slice(subscripts, subscript), span=loop.over.span)
             case _:
-                return (loop,)
+                element = locate_element(loop.over, subscript)
+        if element is None:
+            return (loop,)
         register = s.Local(loop.variable, s.ScalarType(type_.element, span=span), element, None, span=span)
         body = (register, *loop.body)
         return (s.Loop(name, *ends, None, False, loop.parallel, body, span=span),)
-
-
-def _replace_slice(subscripts: tuple[Any, ...], position: s.Expr) -> tuple[Any, ...]:
-    """Return the subscripts of the element at a position of the one slice among them."""
-
-    def locate(part: s.Slice) -> s.Expr:
-        place = position if part.step is None else s.Binary("*", part.step, position, span=part.span)
-        return place if part.lo is None else s.Binary("+", part.lo, place, span=part.span)
-
-    return tuple(locate(part) if isinstance(part, s.Slice) else part for part in subscripts)
 
 
 def _replace_words(statement: Any, environment: Environment) -> Any:

@@ -51,7 +51,7 @@ def _with_names(body: tuple[s.Stmt, ...], names: dict[s.While, str]) -> tuple[s.
                     statement,
                     branches=tuple(replace(branch, body=_with_names(branch.body, names)) for branch in branches),
                 )
-            case _:
+            case s.Simple():
                 return statement
 
     if not any(True for _ in s.find_nodes(body, s.While)):

@@ -56,6 +56,8 @@ class _Maker:
         name, counted = f"a{self._names}", self._source.choice(("", f" iterations N{self._names}"))
         inner = [*self.block(index, depth - 1, callees, parallel), f"{name} -= 1"]
         small = self._source.random() < 0.4
+        if self._source.random() < 0.1:
+            return [f"local {name}: int = k[{index}] % 4", f"while {name} > 0 at most 4 times:", *_indented(inner)]
         if self._source.random() < 0.3:
             loop = [
                 f"repeat{counted}:",

@@ -63,7 +63,7 @@ def _find_defined_names(algorithm: s.Algorithm) -> set[str]:
     return {
         *(parameter.name for parameter in algorithm.parameters),
         *(axis.name for axis in algorithm.grid),
-        *s.names((algorithm.parameters, algorithm.grid, algorithm.where, algorithm.body)),
+        *s.names((algorithm.parameters, algorithm.grid, algorithm.body)),
         *s.find_assigned_names(algorithm.body),
         *_iterate_declarations(algorithm),
     }

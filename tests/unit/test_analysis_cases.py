@@ -86,6 +86,13 @@ def free(work: Count, span: Count | None = None) -> tuple[Count, Count, Count]:
     return lambda n, m: 0, work, span or work
 
 
+def nest_span(*extents: int) -> int:
+    """The span of nested parallel loops with these extents, without the body."""
+    if not extents or extents[0] == 0:
+        return 0
+    return (extents[0] - 1).bit_length() + 1 + nest_span(*extents[1:])
+
+
 TABLE = {
     "pass": free(lambda n, m: 0),
     "x[0] = x[1] + x[2]": same(lambda n, m: 1),
@@ -123,17 +130,19 @@ TABLE = {
         lambda n, m: (1, 3, 3, 6, 6)[m - 1],
         lambda n, m: (1, 3, 3, 6, 6)[m - 1],
     ),
-    # Whole arrays: the loop nest over their elements.
-    "local W: real[m] = 0": free(lambda n, m: m),
+    # Whole arrays: the nest of parallel loops over their elements.
+    "local W: real[m] = 0": free(lambda n, m: m, lambda n, m: nest_span(m)),
     "local W: real[m]": free(lambda n, m: 0),
-    "local W: real[2, m] = 0": free(lambda n, m: 2 + 2 * m),
-    "local W: real[m, 2] = 0": free(lambda n, m: m + 2 * m),
+    "local W: real[2, m] = 0": free(lambda n, m: 2 + 2 * m, lambda n, m: nest_span(2, m)),
+    "local W: real[m, 2] = 0": free(lambda n, m: m + 2 * m, lambda n, m: nest_span(m, 2)),
+    "local W: real[m - 1, 2] = 0": free(lambda n, m: 3 * (m - 1), lambda n, m: nest_span(m - 1, 2)),
+    "local W: real[2, m - 1] = 0": free(lambda n, m: 2 + 2 * (m - 1), lambda n, m: nest_span(2, m - 1)),
     # A scalar right side is evaluated once.
-    "local W: real[m] = x[0]*x[1]": (lambda n, m: 1, lambda n, m: 1 + m, lambda n, m: 1 + m),
-    "local W: real[n] = x": free(lambda n, m: n),
-    "x[0..n] = x[0] + 1.0": (lambda n, m: 1, lambda n, m: 1 + n, lambda n, m: 1 + n),
-    "x[m..n] = 1.5": free(lambda n, m: max(0, n - m)),
-    "x[0..n step 2] = 1.5": free(lambda n, m: ceil(n / 2)),
+    "local W: real[m] = x[0]*x[1]": (lambda n, m: 1, lambda n, m: 1 + m, lambda n, m: 1 + nest_span(m)),
+    "local W: real[n] = x": free(lambda n, m: n, lambda n, m: nest_span(n)),
+    "x[0..n] = x[0] + 1.0": (lambda n, m: 1, lambda n, m: 1 + n, lambda n, m: 1 + nest_span(n)),
+    "x[m..n] = 1.5": free(lambda n, m: max(0, n - m), lambda n, m: nest_span(max(0, n - m))),
+    "x[0..n step 2] = 1.5": free(lambda n, m: ceil(n / 2), lambda n, m: nest_span(ceil(n / 2))),
 }  # fmt: skip
 
 

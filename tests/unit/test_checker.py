@@ -82,13 +82,10 @@ claim work(f, n = 2, n = 3) <= 5 #! AL262
 claim work(f) <= log2(2, n = 3) #! AL262
 ---
 algorithm f(x: inout real[n], k: int):
-    x[0] = x[0]/n #! AL221
-    x[0] = k #! AL221
-    x[0] += n #! AL221
-    x[0] = max(x[0], k) #! AL221
-    local t: real = n #! AL221
-    x[0] = 2*x[0] - 1
-    x[0] = -3
+    x[0] = x[0]/n + k/x[0]
+    x[0] += n
+    x[0] = max(x[0], k) - 1
+    local j: int = x[0] #! AL226
 ---
 algorithm f(k: int, c: inout int[n]):
     local a: int = k/2 #! AL222
@@ -125,15 +122,15 @@ algorithm f(x: inout real[n], k: int, A: real[n, n]):
 algorithm f(x: inout real[n], k: int):
     x[0] = sqrt(x[0], x[1]) #! AL227
     x[0] = max(x[0]) #! AL227
-    x[0] = exp(n) #! AL227
+    x[0] = exp(n)
     x[0] = real_of(x[1]) #! AL227
-    x[0] = log(k) #! AL227
+    x[0] = log(k)
     x[0] = exp(1) + log2(x[1]) + real_of(sqrt(n)) + real_of(k)
 ---
 algorithm f(x: inout real[n], A: inout real[n, n]):
-    A = A + 1 #! AL228
+    A = A + x #! AL232
     x[0] = x #! AL228
-    x += x #! AL228
+    A *= A #! AL232
     if x == x: #! AL228 #! AL228
         pass
 ---
@@ -213,14 +210,13 @@ algorithm g(x: inout real[n], c: int[n], k: size, i: int):
     g(x, c, i, i) #! AL226
     g(x, c, k, k)
     g(x, c, k, x[0]) #! AL252
-    g(x + x, c, k, k) #! AL228 #! AL228
+    g(x + x, c, k, k) #! AL252
 ---
 algorithm b(a: real[n], key: real) -> int:
-    local t: int = 1 + b(a, key) #! AL253
+    local t: int = 1 + b(a, key)
     b(a, key) #! AL253
     spawn b(a, key) #! AL253
-    t += b(a, key) #! AL253
-    local w: int[n] = b(a, key) #! AL253
+    assume b(a, key) > 1 #! AL253
     t = b(a, key)
     return t
 ---
@@ -231,11 +227,14 @@ algorithm g(x: real[n]):
 algorithm g(x: real[n]) -> real: #! AL255
     pass
 algorithm h(x: real[n]) -> real:
-    if n > 1:
-        return 1 #! AL255
-    return 2
+    if n > 1: #! AL255
+        return 1
 algorithm k(x: real[n]):
-    return 1 #! AL255
+    parallel for i in 0..n:
+        if x[i] > 1.0:
+            break #! AL255
+algorithm l(x: real[n]):
+    continue #! AL255
 ---
 extern e(a: real[n]) costs 1 flops #! AL256
 extern d(a: real) costs a flops #! AL207

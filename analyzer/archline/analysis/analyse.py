@@ -212,7 +212,8 @@ def _build_costs(
 ) -> Costs:
     signature = module.signatures[algorithm]
     facts = declared_scope(module, algorithm).facts
-    iterations = list_iterations(module, algorithm)
+    used = {name for cost in metrics.values() for bound in (cost.lower, cost.upper) if bound for name in bound.names}
+    iterations = [counted for counted in list_iterations(module, algorithm) if counted.name in used]
     processors = ("P",) if any("P" in s.names(axis.extent) for axis in algorithm.grid) else ()
     return Costs(
         algorithm.name,

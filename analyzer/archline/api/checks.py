@@ -26,6 +26,7 @@ from archline.report.view import (
     CheckedAlgorithm,
     CheckView,
     Contract,
+    PlacedEdit,
     SourcePlace,
     StoppedRun,
     make_contract,
@@ -201,9 +202,14 @@ def _read_view(data: Any) -> CheckView:
 def _read_algorithm(data: Any) -> CheckedAlgorithm:
     stop = data["stop"]
     stopped = None if stop is None else StoppedRun(**{**stop, "place": SourcePlace(**stop["place"])})
-    warnings = tuple(CheckFinding(**{**item, "place": SourcePlace(**item["place"])}) for item in data["warnings"])
+    warnings = tuple(map(_read_finding, data["warnings"]))
     contracts, assumptions = tuple(map(_read_contract, data["contracts"])), tuple(data["assumptions"])
     return CheckedAlgorithm(data["name"], contracts, stopped, data["messages"], assumptions, warnings)
+
+
+def _read_finding(data: Any) -> CheckFinding:
+    edits = tuple(PlacedEdit(SourcePlace(**edit["place"]), edit["text"]) for edit in data["edits"])
+    return CheckFinding(**{**data, "place": SourcePlace(**data["place"]), "edits": edits})
 
 
 def _read_contract(data: Any) -> Contract:

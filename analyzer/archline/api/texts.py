@@ -11,7 +11,7 @@ from archline.costs import rules
 from archline.expr.tree import Source, make_structural_key
 from archline.language import name_rules, syntax_rules
 from archline.language.diagnostics import Rule, error, get_rules_by_code, suggest_closest
-from archline.language.loader import list_stdlib_modules
+from archline.language.loader import declare_in_folder, list_stdlib_modules
 from archline.language.parser import parse_headers, parse_program
 from archline.language.printer import format_program
 from archline.language.source import is_path, read_source
@@ -55,9 +55,11 @@ def format_source(source: Source) -> str:
     Raises ArchlineError for a program with syntax errors, and FormatError if the text, parsed again, differs from it.
     """
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
-    program = parse_program(source)
+    written = parse_program(source)
+    folder = Path(source.path).parent
+    program = declare_in_folder(written, folder)
     formatted = format_program(program)
-    again = parse_program(Source(source.path, formatted))
+    again = declare_in_folder(parse_program(Source(source.path, formatted)), folder)
     if make_structural_key(again.items) != make_structural_key(program.items) or _list_comment_texts(
         again.comments
     ) != _list_comment_texts(program.comments):

@@ -130,7 +130,11 @@ def match_iterations(old: Program, new: Program) -> Names:
 def _describe_loop(counted: IterationCount, program: Program) -> tuple[str, bool, str]:
     """Return the algorithm of a loop, empty for the program itself, whether it tests last, and its condition."""
     owner = "" if counted.algorithm is program[1] else counted.algorithm.name
-    return owner, counted.loop.tests_last, format_expression(counted.loop.condition)
+    match counted.loop:
+        case s.Loop(lo=lo, hi=hi):
+            return owner, False, f"{format_expression(lo)}..{format_expression(hi)}"
+        case s.While(condition=condition, tests_last=last):
+            return owner, last, format_expression(condition)
 
 
 @lru_cache(maxsize=MAX_CACHED_FORMS)

@@ -5,6 +5,10 @@ a target the `paths` of the project's configuration are checked. Exits with 1 if
 one is undecided, an output is not set (AL606), or a comment `# archline: ignore CODE` ignores nothing; with --baseline
 also if a cost grew (AL603; with --strict also if a bound rose) or became unknown (AL604) since the baseline was
 written with --write-baseline.
+
+With --fix the edits that messages propose are made first, in the files named (never in the standard library's), if
+nothing else can be meant; then the check is as usual, and so is the exit status. With --fix --diff they are shown, and
+nothing is written or decided: the exit status is 1 if a file would change, else 0.
 """
 
 from __future__ import annotations
@@ -20,12 +24,13 @@ from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
 from archline.costs import rules
-from archline.language.diagnostics import ArchlineError, Diagnostic, error
+from archline.language.diagnostics import ArchlineError, Diagnostic, error, format_count
 from archline.records import replace
 from archline.report import list_formats
 from archline.report.layout import terminal_width
 
 if TYPE_CHECKING:
+    from archline.api.checks import Task
     from archline.report.findings import CheckReport
 
 CONFIGURED = {
@@ -50,6 +55,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force-exclude", action="store_true", help="apply `exclude` to files named here too")
     parser.add_argument("--baseline", metavar="FILE", help="compare costs with this baseline file")
     parser.add_argument("--write-baseline", metavar="FILE", help="write costs and findings to this baseline")
+    parser.add_argument("--fix", action="store_true", help="make the safe edits that messages propose, then check")
+    parser.add_argument("--diff", action="store_true", help="with --fix: write nothing, show the edits; exit 1 if any")
     shared.add_options(parser, "--tolerance")
     for option, effect in (("select", "report only these findings"), ("ignore", "do not report these findings")):
         parser.add_argument(
@@ -73,6 +80,10 @@ def execute(options: argparse.Namespace) -> int:
         raise error(rules.OPTIONS_CLASH, "`--certificates` requires `--format text` or `--format json`")
     for code in unknown_codes([*(options.select or ()), *(options.ignore or ())]):
         raise error(rules.OPTIONS_CLASH, f"no finding has a code that starts with `{code[:40]}`", hint=FINDING_CODES)
+    if options.diff and not options.fix:
+        raise error(rules.OPTIONS_CLASH, "`--diff` shows what `--fix` would write", hint="write `--fix --diff`")
+    if options.fix and "-" in options.targets:
+        raise error(rules.OPTIONS_CLASH, "`--fix` changes files, and standard input is not a file")
     project = options.configuration
     # A file that several targets use is reported once.
     problems: dict[str, Diagnostic] = {problem.render(): problem for problem in options.problems}
@@ -100,6 +111,8 @@ def execute(options: argparse.Namespace) -> int:
             source = shared.read_standard_input() if target == "-" else None
             where = project.facts if options.where is None else options.where
             tasks.append(Task(target, where or None, options.certificates, source, options.time_limit))
+    if options.fix and not problems and (would_change := _fix_files(options, tasks)) is not None:
+        return int(would_change)
     views: list[CheckView] = []
     for outcome in check_tasks(tasks, options.jobs, cached=not options.no_cache):
         with reported():
@@ -138,6 +151,21 @@ def execute(options: argparse.Namespace) -> int:
     if problems:
         raise ArchlineError(report.problems)
     return 1 if report.failing else 0
+
+
+def _fix_files(options: argparse.Namespace, tasks: list[Task]) -> bool | None:
+    """Write the files that safe edits change; with `--diff` print the edits, and return whether there are any."""
+    from archline.api.fixes import fix_targets
+
+    fixed = fix_targets(tasks, options.jobs)
+    for file in fixed:
+        if options.diff:
+            sys.stdout.write(shared.format_difference(file.original, file.source.text, "fixed"))
+        else:
+            shared.write_file_atomically(file.path, file.after.decode("utf-8"), file.before)
+            counted = format_count(len(file.codes), "edit")
+            print(f"fixed {file.path}: {counted} ({', '.join(dict.fromkeys(file.codes))})", file=sys.stderr)
+    return bool(fixed) if options.diff else None
 
 
 def _require_baseline(file: str) -> None:

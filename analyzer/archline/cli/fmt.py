@@ -6,7 +6,6 @@ A folder stands for all `.algo` files in it and its subfolders.
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import sys
 from itertools import chain
@@ -66,7 +65,7 @@ def _output_formatted(
     """Print the differences or the names of changed files, or write the formatted texts, as the options say."""
     if options.diff:
         for source, text in changed:
-            sys.stdout.write(_format_difference(source, text))
+            sys.stdout.write(shared.format_difference(source, text, "formatted"))
     if options.check:
         for source, _ in changed:
             print(f"would reformat {source.path}", file=sys.stderr)
@@ -80,9 +79,3 @@ def _output_formatted(
         if source.path != "<stdin>":
             shared.write_file_atomically(Path(source.path), text)
             print(f"reformatted {source.path}", file=sys.stderr)
-
-
-def _format_difference(source: Source, text: str) -> str:
-    before, after = source.text.splitlines(keepends=True), text.splitlines(keepends=True)
-    lines = difflib.unified_diff(before, after, source.path, f"{source.path} (formatted)")
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

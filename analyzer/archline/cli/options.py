@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import re
 import sys
@@ -344,10 +345,17 @@ def read_standard_input() -> Source:
     return decode_source("<stdin>", sys.stdin.buffer.read(MAX_BYTES + 1))
 
 
-def write_file_atomically(path: Path, text: str) -> None:
+def format_difference(source: Source, text: str, what: str) -> str:
+    """Return the difference between a source and its new text, which is `what` is done with it, in unified form."""
+    before, after = source.text.splitlines(keepends=True), text.splitlines(keepends=True)
+    lines = difflib.unified_diff(before, after, source.path, f"{source.path} ({what})")
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def write_file_atomically(path: Path, text: str, replaced: bytes | None = None) -> None:
     """Write a text to a temporary file and move that to the path, so that the file is never lost or half written.
 
-    Raises ArchlineError (AL413).
+    If the contents that are `replaced` are given, a file that has others by now is left. Raises ArchlineError (AL413).
     """
     import tempfile
 
@@ -361,6 +369,8 @@ def write_file_atomically(path: Path, text: str) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(temporary, target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_read_file_mode_mask())
+        if replaced is not None and target.read_bytes() != replaced:
+            raise OSError(0, "it has changed since it was read")
         os.replace(temporary, target)
     except OSError as problem:
         if temporary is not None and os.path.exists(temporary):

@@ -63,8 +63,10 @@ def find_stopping_run(module: Module, algorithm: s.Algorithm, work: Cost) -> tup
 def _has_undeclared_values(kind: s.Type) -> bool:
     """Test whether a type is that of `int` data or an index."""
     match kind:
-        case s.IndexType() | s.ScalarType(element="int") | s.ArrayType(element="int"):
+        case s.IndexType():
             return True
+        case s.ScalarType(element=element) | s.ArrayType(element=element):
+            return element in ("int", "bool", "char")
         case _:
             return False
 

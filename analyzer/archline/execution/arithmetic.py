@@ -130,6 +130,14 @@ def sub_int(a: int, b: int) -> int:
 
 
 @helper
+def add_infinite(a: int, b: int) -> int:
+    """Return a + b, infinite if one is; NO_INT beyond 64 bits, or if infinities of both signs meet."""
+    if abs(a) == INT_LIMIT:
+        return NO_INT if a == -b else a
+    return b if abs(b) == INT_LIMIT else add_int(a, b)
+
+
+@helper
 def mul_int(a: int, b: int) -> int:
     """Return a * b, or NO_INT beyond 64 bits."""
     if -3037000499 < a < 3037000499 and -3037000499 < b < 3037000499:

@@ -123,7 +123,8 @@ def _convert_scalar(parameter: s.Parameter, value: Any) -> int | float:
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()
     real = isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real"
-    if isinstance(value, bool) or not isinstance(value, int | float if real else int):
+    logical = isinstance(parameter.type, s.ScalarType) and parameter.type.element == "bool"
+    if (isinstance(value, bool) and not logical) or not isinstance(value, int | float if real else int):
         what = f"{value!r}" if isinstance(value, int | float | complex | str) else f"a {type(value).__name__}"
         if isinstance(parameter.type, s.SizeType | s.IndexType):
             message = f"`{parameter.name}` is a whole number, but was given {what}"
@@ -151,18 +152,18 @@ def _convert_symbol(name: str, value: Any) -> int | Fraction:
 
 
 def _convert_array(parameter: s.Parameter, value: Any, element: str, rank: int) -> NDArray[Any]:
-    """Return a copy that the run may change: real as float64 with one kind of NaN, int as int64."""
+    """Return a copy that the run may change: reals as float64 with one kind of NaN, others as int64."""
     try:
         source = np.asarray(value)
     except ValueError:
         raise _make_type_error(parameter, "rows of different lengths") from None
-    kinds = "iuf" if element != "int" else "iu"
+    kinds = "iuf" if element in ("real", "any") else "iub"
     if source.dtype.kind not in kinds and source.size:
         raise _make_type_error(parameter, f"an array of {source.dtype}")
     if source.ndim != rank:
         message = f"`{parameter.name}` has {format_count(rank, 'dimension')}, but was given {source.ndim}"
         raise error(rules.ARGUMENT_SHAPE, message, span=parameter.span)
-    if element != "int":
+    if element in ("real", "any"):
         array = source.astype(np.float64)
         # A NaN in the data may have the pattern that marks unset elements, which arithmetic never produces.
         array[np.isnan(array)] = np.nan

@@ -159,7 +159,7 @@ def _find_blocks_per_side(count: s.Expr) -> s.Expr:
 
 Arguments = dict[str, Any]
 
-_INT_DATA_BOUND = 10
+_INTEGER_DATA_BOUNDS = {"int": 10, "char": 128, "bool": 2}
 
 
 def generate_arguments(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any], seed: int = 0) -> Arguments:
@@ -325,7 +325,7 @@ def _check_memory(algorithm: s.Algorithm, point: Mapping[str, int]) -> None:
 
 def _make_zeros(parameter: s.Parameter, point: Mapping[str, int]) -> NDArray[Any]:
     assert isinstance(parameter.type, s.ArrayType)
-    dtype = np.int64 if parameter.type.element == "int" else np.float64
+    dtype = np.float64 if parameter.type.element in ("real", "any") else np.int64
     return np.zeros(_evaluate_shape(parameter.type.shape, point), dtype)
 
 
@@ -339,12 +339,12 @@ def _make_random_value(
             return float(source.uniform(0.5, 1.5))
         case s.OperatorType():
             return "+"
-        case s.ScalarType():
-            return int(source.integers(_INT_DATA_BOUND))
+        case s.ScalarType(element=element):
+            return int(source.integers(_INTEGER_DATA_BOUNDS[element]))
         case s.ArrayType(element="real" | "any", shape=shape):
             return source.uniform(0.5, 1.5, _evaluate_shape(shape, point))
-        case s.ArrayType(shape=shape):
-            return source.integers(_INT_DATA_BOUND, size=_evaluate_shape(shape, point))
+        case s.ArrayType(element=element, shape=shape):
+            return source.integers(_INTEGER_DATA_BOUNDS[element], size=_evaluate_shape(shape, point))
         case s.IndexArrayType(shape=shape, below=below):
             return _make_indices(parameter, _evaluate_shape(shape, point), _evaluate_size(below, point), source)
         case s.OffsetsType(count=count, into=into, longest=longest):

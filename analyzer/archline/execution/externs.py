@@ -33,7 +33,7 @@ def make_placeholder_function(arity: int, result: str | None) -> Callable[..., A
     """Return the fixed smooth function of `arity` arguments: cos(x1 + 2 x2 + ...), in thousandths for an int."""
     names = ", ".join(f"x{k}" for k in range(1, arity + 1))
     phase = " + ".join(f"{k} * x{k}" for k in range(1, arity + 1)) or "0.0"
-    value = f"cos({phase})" if result != "int" else f"int(floor(1000.0 * cos({phase})))"
+    value = f"cos({phase})" if result in (None, "real") else f"int(floor(1000.0 * cos({phase})))"
     namespace: dict[str, Any] = {"cos": _compute_cosine, "floor": math.floor}
     exec(f"def smooth({names}):\n return {value}\n", namespace)
     function: Callable[..., Any] = namespace["smooth"]

@@ -112,13 +112,14 @@ class Trace:
 
 @record(eq=False, slots=True)
 class Run:
-    """The result of one run: `outputs` are the `out` and `inout` arrays after it, `value` its return value.
+    """The result of one run: `outputs` are the `out` and `inout` parameters after it, `value` its return value.
 
-    An element of an `out` array that was never assigned is nan, or -2^63 in an int array. `sizes` are the sizes and
-    indices that the arguments bound. `trace` and `events` are None if not asked for. `seconds` is the time of the run
-    itself, `compile_seconds` and `cache_seconds` that of compiling it and of simulating the cache. `replicated` is True
-    if several processors of a grid read one element of a global array. `path` is the longest path on a grid in the
-    metric that was asked for. `iterations` are those of each loop without a bound, by the names of their sizes.
+    An element of an `out` array that was never assigned is nan, or -2^63 in an int array; so is an `out` number.
+    `sizes` are the sizes and indices that the arguments bound. `trace` and `events` are None if not asked for.
+    `seconds` is the time of the run itself, `compile_seconds` and `cache_seconds` that of compiling it and of
+    simulating the cache. `replicated` is True if several processors of a grid read one element of a global array.
+    `path` is the longest path on a grid in the metric that was asked for. `iterations` are those of each loop
+    without a bound, by the names of their sizes.
     """
 
     counts: RunCounts

@@ -237,6 +237,7 @@ SHARED_FUNCTIONS: tuple[Callable[..., Any], ...] = (
     arithmetic.real_min,
     arithmetic.real_max,
     arithmetic.add_int,
+    arithmetic.add_infinite,
     arithmetic.sub_int,
     arithmetic.mul_int,
     arithmetic.pow_int,

@@ -187,6 +187,8 @@ def _format_atom(expr: s.Expr | s.Comprehension, *, tight: bool) -> str:
             return text
         case s.Name(id=name):
             return name
+        case s.Call(function=function, arguments=(first, *rest), as_method=True):
+            return f"{_format_at_level(first, _ATOM, tight=False)}.{function}({format_list(rest)})"
         case s.Call(function=function, arguments=arguments, sizes=sizes):
             parts = [*map(format_expression, arguments), *format_settings(sizes)]
             return f"{function}({', '.join(parts)})"

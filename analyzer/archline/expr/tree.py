@@ -105,12 +105,14 @@ class Binary(Node):
 class Call(Node):
     """An intrinsic, an extern, or an algorithm with a result.
 
-    In a claim also `metric(algorithm, size = value, ...)`, which sets `sizes` of that algorithm.
+    In a claim also `metric(algorithm, size = value, ...)`, which sets `sizes` of that algorithm. `as_method`: it is
+    written `first.function(rest)`.
     """
 
     function: str
     arguments: tuple[Expr, ...]
     sizes: tuple[tuple[str, Expr], ...] = ()
+    as_method: bool = False
 
 
 @tree

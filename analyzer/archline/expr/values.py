@@ -63,6 +63,8 @@ def fold(expr: s.Expr, domain: Domain[T]) -> T:
 
 def parse_decimal(text: str, expr: s.Expr) -> Fraction:
     """Return the value of a decimal. Raises EvaluationError if it is too long to write down."""
+    if text == "inf":
+        raise EvaluationError("the value is infinite", expr)
     exponent = text.lower().partition("e")[2]
     huge = len(exponent) > 6 or abs(int(exponent or "0")) > MAX_DECIMAL_EXPONENT
     if huge or len(text) > MAX_BITS // 4:
@@ -139,6 +141,8 @@ def _evaluate_condition(condition: s.Expr, point: Point, rounds: Rounds | None) 
             return None if None in sides else not settled
         case s.Binary(op=op, left=left, right=right) if op in _COMPARISONS:
             return _compare(op, evaluate(left, point, rounds), evaluate(right, point, rounds))
+        case s.Name() | s.Integer():
+            return _compare("!=", evaluate(condition, point, rounds), 0)
         case _:
             return None
 

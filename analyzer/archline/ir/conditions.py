@@ -189,6 +189,8 @@ def bound_indicator(condition: s.Expr, scope: Scope, counted: IndicatorFilter = 
                 return UNDECIDED_INDICATOR
             value = scope.facts.simplify(_comparison_indicator(op, difference, scope.facts))
             return exact_amount(value) if value.is_constant or counted(value) else UNDECIDED_INDICATOR
+        case s.Integer(value=truth):
+            return exact_amount(ONE if truth else ZERO)
         case _:
             return UNDECIDED_INDICATOR
 

@@ -23,6 +23,7 @@ from archline.ir.amounts import (
     exact_amount,
     map_bounds,
     maximum_amount,
+    scale_amount,
     widen_to_zero,
 )
 from archline.ir.max_plus import MaxPlusMap
@@ -88,12 +89,7 @@ class IterationRange:
     def maximum(self, amount: Amount) -> Amount:
         """Return the maximum over the iterations, 0 if there are none."""
         largest = self.maximum_if_nonempty(amount)
-        if isinstance(largest, UnknownAmount) or self.facts.positive(self.trips):
-            return largest
-        nonempty = self.facts.positive_part(self.trips) - self.facts.positive_part(self.trips - 1)
-        if largest.exact:
-            return exact_amount(largest.lower * nonempty)
-        return KnownAmount(largest.lower * nonempty, largest.upper * nonempty)
+        return take_if_nonempty(largest, exact_amount(self.trips), self.facts)
 
     def maximum_if_nonempty(self, amount: Amount) -> Amount:
         """Return the maximum over the iterations; it has no meaning if there are none."""
@@ -159,6 +155,15 @@ class IterationRange:
         if result is None:
             result = self._done[what, primitive] = accumulate_bounds(primitive)
         return result if scale == 1 else map_bounds(result, lambda value: value.scaled(scale))
+
+
+def take_if_nonempty(amount: Amount, trips: Amount, facts: Facts) -> Amount:
+    """Return the amount if a loop has iterations, else 0."""
+
+    def indicate_nonempty(count: Poly) -> Poly:
+        return ONE if facts.positive(count) else facts.positive_part(count) - facts.positive_part(count - 1)
+
+    return scale_amount(amount, map_bounds(trips, indicate_nonempty))
 
 
 def fork_depth(iterations: IterationRange) -> Amount:

@@ -27,11 +27,11 @@ RESULT_PLACE = Rule(
     "AL253",
     "call with a result out of place",
     """
-    A call of an algorithm with a result is the whole right side of `=` or of a `local`, so that the order
-    of effects stays plain; it is not spawned, nor left unused. (Externs may stand inside expressions.)
+    A call of an algorithm with a result is part of an expression, and is neither spawned nor left unused. An
+    expression that costs nothing, such as a fact after `assume`, cannot call an algorithm.
 
     ```
-    y[0] = 1 + lower_bound(a, key)
+    assume lower_bound(a, key) <= n
     ```
 
     Write `local k: int = lower_bound(a, key)` first.
@@ -41,20 +41,22 @@ NO_RESULT = Rule(
     "AL254",
     "call without a result used as a value",
     """
-    An algorithm whose header has no `-> real` or `-> int` is called as a statement; it hands data back
-    through `out` and `inout` arrays.
+    An algorithm that returns no value is called as a statement; it hands data back through `out` and `inout`
+    parameters.
     """,
 )
 RETURN = Rule(
     "AL255",
     "`return` missing or out of place",
     """
-    An algorithm with a result ends with `return VALUE`, its last statement; there is no other. One without
-    a result has none.
+    `return` and `return VALUE` end the algorithm, `break` the innermost loop, and `continue` its iteration. If one
+    path of an algorithm returns a value, all do. An exit cannot leave a `parallel for`, whose iterations run side by
+    side, nor skip code in which processors communicate.
 
     ```
-    if n == 0:
-        return 0             # write: local r: int = 0, assign it, and end with return r
+    for i in 0..n:
+        if a[i] == x:
+            return i         # then the last line is return -1, and not missing
     ```
     """,
 )

@@ -52,6 +52,23 @@ NEVER_SET = Rule(
     data decides is left to runs.
     """,
 )
+NEVER_READ = Rule(
+    "AL607",
+    "name that is not read",
+    """
+    A name that is set without a declaration is declared where it is first set. If nothing reads it, it is probably
+    misspelt.
+
+    ```
+    total = 0
+    for i in 0..n:
+        totl = total + x[i]  # write: total
+    ```
+
+    It is a warning, and fails a check with `--strict`. A name that is declared, by `local totl: real`, is not warned
+    about.
+    """,
+)
 SIZE_TOO_SMALL = Rule(
     "AL504",
     "size too small",

@@ -1,13 +1,15 @@
 """Rules and diagnostics are defined here, and the error that carries them.
 
 A `Rule` is a code with its documentation, defined next to the check that reports it; `archline explain CODE` prints it.
-A `Diagnostic` is one finding: a rule, a message, a place, a hint.
+A `Diagnostic` is one finding: a rule, a message, a place, a hint. A hint that says what to write in whose place is a
+`Proposal`: its words and its edits are made together.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -52,6 +54,34 @@ def get_rules_by_code() -> dict[str, Rule]:
 
 
 @record
+class Edit:
+    """A replacement of the text of a span, which is empty where text is inserted."""
+
+    span: Span
+    text: str
+
+
+class Proposal(str):
+    """A hint with the edits that it proposes; those that overlap are alternatives, the first of which is taken.
+
+    It is `safe` if nothing else can be meant, so that `archline check --fix` may apply the edits.
+    """
+
+    edits: tuple[Edit, ...]
+    safe: bool
+
+    def __new__(cls, words: str, edits: Iterable[Edit] = (), safe: bool = True) -> Proposal:
+        proposal = super().__new__(cls, words)
+        proposal.edits, proposal.safe = tuple(edits), safe
+        return proposal
+
+
+def propose(span: Span, text: str, words: str = "write `{}`", safe: bool = True) -> Proposal:
+    """Return the hint to write a text in place of a span; in the words `{}` is the text."""
+    return Proposal(words.replace("{}", text.strip()), (Edit(span, text),), safe)
+
+
+@record
 class Diagnostic:
     """One finding. `span` is its position in a source; else `path`, and `line` if known."""
 
@@ -65,6 +95,16 @@ class Diagnostic:
     @property
     def code(self) -> str:
         return self.rule.code
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The edits that the hint proposes."""
+        return self.hint.edits if isinstance(self.hint, Proposal) else ()
+
+    @property
+    def safe(self) -> bool:
+        """Whether the edits can be applied without a question."""
+        return isinstance(self.hint, Proposal) and self.hint.safe
 
     @property
     def place(self) -> str:
@@ -158,10 +198,24 @@ def find_closest(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> s
     return next(iter(matches or difflib.get_close_matches(name, names, n=1, cutoff=cutoff)), None)
 
 
-def suggest_closest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return a hint that names the closest of the candidates; None if none is close."""
+def suggest_closest(name: str, candidates: Iterable[str], span: Span | None = None) -> str | None:
+    """Return a hint that names the closest of the candidates; None if none is close.
+
+    It proposes to write that in place of the first such name in the span, if one is given.
+    """
     match = find_closest(name, candidates)
-    return f"did you mean `{match}`?" if match else None
+    hint = f"did you mean `{match}`?" if match else None
+    at = None if span is None else find_in_span(span, name)
+    return hint if match is None or at is None else propose(at, match, f"{hint}", safe=False)
+
+
+def find_in_span(span: Span, word: str) -> Span | None:
+    """Return the span of the first occurrence of a word in the first line of a span; None if there is none."""
+    found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", span.text)
+    if found is None:
+        return None
+    start = span.column + found.start()
+    return Span(span.source, span.line, start, span.line, start + len(word))
 
 
 def format_count(number: int, noun: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from archline.expr.tree import Source
 from archline.language import syntax as s
-from archline.language.checking import check
+from archline.language.checking import check_elaborated
 from archline.language.checking.communication import COLLECTIVES_MODULE as COLLECTIVES
 from archline.language.model import Module
 
@@ -30,7 +30,7 @@ def with_where_facts(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact
         # more.
         return waiting.pop() if waiting else replace(used, program=s.Program(used.program.source, ()), algorithms={})
 
-    return check(replace(module.program, items=items), resolve), narrowed
+    return check_elaborated(replace(module.program, items=items), resolve), narrowed
 
 
 def _find_collectives(module: Module) -> dict[str, s.Algorithm]:

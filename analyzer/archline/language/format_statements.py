@@ -263,7 +263,9 @@ def _format_loop(loop: s.Loop) -> str:
     head = f"{'parallel ' if loop.parallel else ''}for {loop.variable} in"
     between = " downto " if loop.down else ".."
     step = f" step {format_bound(loop.step)}" if loop.step is not None else ""
-    return f"{head} {format_bound(loop.lo)}{between}{format_bound(loop.hi)}{step}:"
+    combined = f" with {loop.reduction.op} on {loop.reduction.register.id}" if loop.reduction is not None else ""
+    name = f" iterations {loop.iterations}" if loop.iterations is not None else ""
+    return f"{head} {format_bound(loop.lo)}{between}{format_bound(loop.hi)}{step}{combined}{name}:"
 
 
 def _format_while(loop: s.While) -> str:

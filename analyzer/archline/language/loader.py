@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 
 from archline.expr.tree import Source
 from archline.language import name_rules, syntax_rules
 from archline.language import syntax as s
-from archline.language.checking import check
+from archline.language.checking import check, load_if_right
 from archline.language.diagnostics import error, suggest_closest
+from archline.language.elaboration import declare_program
 from archline.language.model import Module
 from archline.language.parser import parse
 from archline.language.source import decode_source, is_path, note_read, path_exists, read_source
@@ -27,6 +29,13 @@ def load_path(path: Path) -> Module:
 def load_text(text: str, name: str = "<text>") -> Module:
     """Check a program given as text; its `use` finds the standard library. Raises ArchlineError."""
     return _Loader().load_source(decode_source(name, text.encode("utf-8", "surrogatepass")), None)
+
+
+def declare_in_folder(program: s.Program, folder: Path) -> s.Program:
+    """Return a program, of a file in a folder, in which each name has a declaration."""
+    loader = _Loader()
+    resolve = cache(lambda use: loader.load_used_module(use, folder))
+    return declare_program(program, lambda use: load_if_right(use, resolve))
 
 
 def load_target(target: str) -> tuple[Module, s.Algorithm | None]:
@@ -99,9 +108,10 @@ class _Loader:
     def load_source(self, source: Source, folder: Path | None) -> Module:
         """Return the module of a text; its `use` looks in `folder` before the standard library."""
         parsed = parse(source)
-        return check(parsed.program, lambda use: self._load_used_module(use, folder), parsed.diagnostics)
+        return check(parsed.program, lambda use: self.load_used_module(use, folder), parsed.diagnostics)
 
-    def _load_used_module(self, use: s.Use, folder: Path | None) -> Module:
+    def load_used_module(self, use: s.Use, folder: Path | None) -> Module:
+        """Return the module that a `use` in a file of a folder names. Raises ArchlineError."""
         name = ".".join(use.path)
         roots = [find_resource("stdlib")] if folder is None else [folder, find_resource("stdlib")]
         for root in roots:
@@ -117,7 +127,7 @@ class _Loader:
             return self.load_file(file)
         names = list_stdlib_modules() + (_list_neighbours(folder) if folder is not None else [])
         message = f"there is no module `{name}` next to the file or in the standard library"
-        raise error(name_rules.UNKNOWN_MODULE, message, span=use.span, hint=suggest_closest(name, names))
+        raise error(name_rules.UNKNOWN_MODULE, message, span=use.span, hint=suggest_closest(name, names, use.span))
 
 
 def _list_neighbours(folder: Path) -> list[str]:

@@ -4,10 +4,56 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import islice
+
+from archline.expr.tree import Source, Span
+from archline.language.diagnostics import Edit, Proposal, propose
+from archline.records import record
 
 _LOOP = "a loop is written `for i in 0..n:`, with `step 2` or as `n-1 downto 0` if need be"
 _SLICE = "a slice is written `x[0..n]`, by length `x[s ..+ n]`, whole `x[:]`"
 _COMPARISON = {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"}
+
+
+@record
+class CodeLine:
+    """A line of a source, and its code: without the comment, and with masked strings."""
+
+    source: Source
+    number: int
+    code: str
+
+    def locate(self, start: int, end: int) -> Span:
+        """Return the span from a position up to another one, counted from 0."""
+        return Span(self.source, self.number, start + 1, self.number, end + 1)
+
+    def propose(self, start: int, end: int, text: str, words: str = "write `{}`", safe: bool = True) -> Proposal:
+        """Return the hint to write a text between two positions; in the words `{}` is the text."""
+        return propose(self.locate(start, end), text, words, safe)
+
+
+@record
+class _Form:
+    """What is written in place of what a pattern finds, or of its group `at`: everywhere in the line.
+
+    In the words of the hint `{}` is the first text that is written.
+    """
+
+    pattern: str
+    text: str
+    words: str = "write `{}`"
+    safe: bool = True
+
+    def suggest(self, line: CodeLine) -> str | None:
+        """Return the hint with its edits; None if the pattern finds nothing."""
+        found = list(re.finditer(self.pattern, line.code))
+        if not found:
+            return None
+        group = "at" if "at" in found[0].groupdict() else 0
+        edits = [Edit(line.locate(*match.span(group)), match.expand(self.text)) for match in found]
+        words = found[0].expand(self.words).replace("{}", edits[0].text.strip())
+        # The text of strings is not known here.
+        return words if any('"' in edit.text for edit in edits) else Proposal(words, edits, self.safe)
 
 
 def suggest_claim(metric: str = "energy", algorithm: str = "f") -> str:
@@ -15,26 +61,27 @@ def suggest_claim(metric: str = "energy", algorithm: str = "f") -> str:
     return f'it is claimed next to the algorithm, in SI units: `claim {metric}({algorithm}) <= 1 on "MACHINE"`'
 
 
+_HEADERS = ("algorithm", "extern", "def", "function", "procedure")
 _LOGARITHM = r"(?:log2?|lg|ln)\b"
 _ARGUMENT = r"(\w+|\([^()]*\))"
 
 _AMOUNT, _UNIT = re.compile(r"^\s*claim\b.*[\d)]\s*$"), re.compile(r"([kMGTPmuµμnpf]|[KMGT]i)?(s|J|W|B|Wh)\b")
 """A number in a claim, followed by a unit."""
 
-_PART = r"\s*([^(),]*?[^(),\s])\s*"
-_RANGE = r"^\s*((?:parallel\s+)?for\s+\w+)\s+in\s+range\s*\("
+NESTED = "an algorithm stands at the top level: move it there, and let it have what it uses as parameters"
+_LET = "`let` names a size or a view, without a type; data is `local t: real = 0`"
+
 _COUNTED = (
-    r"^\s*for\s*\(\s*(?:\w+\s+)?(\w+)\s*=\s*([^;]*[^;\s])\s*;\s*\1\s*{}\s*([^;=]*[^;=\s])\s*;"
-    r"\s*(?:\1\s*\+\+|\+\+\s*\1)\s*\)"
+    r"^\s*(?P<at>for\s*\(\s*(?:\w+\s+)?(\w+)\s*=\s*([^;]*[^;\s])\s*;\s*\2\s*{}\s*([^;=]*[^;=\s])\s*;"
+    r"\s*(?:\2\s*\+\+|\+\+\s*\2|\2\s*\+=\s*1)\s*\)\s*[:{{]?)\s*$"
 )
-_VALUE = r"\s*=\s*([^;]*[^;\s])"
+_KIND = r"(real|int|float|double)"
 FOREIGN_FUNCTIONS = {
     "len": "an extent is a size that the type names: `n` of `x: real[n]`",
     "pow": "a power is written `^`",
     "float": "write `real_of(...)`",
     "int": "`floor(...)` rounds a real, which stays one; an `int` is made of integers",
     "print": "a sketch has no output",
-    "zeros": "write `local t: real[n] = 0`",
     **dict.fromkeys(
         ("sum", "dot", "norm"), "write a loop: `for i in 0..n: s += ...`, with the body on a line of its own"
     ),
@@ -43,137 +90,307 @@ FOREIGN_FUNCTIONS = {
 """Corrections for functions of other languages."""
 
 # Patterns are searched in the line without its comment; the first that matches gives the hint, with its groups.
-_LINES: tuple[tuple[str, str], ...] = (
-    (rf"{_RANGE}{_PART}\)", r"write `\1 in 0..\2:`"),
-    (rf"{_RANGE}{_PART},{_PART}\)", r"write `\1 in \2..\3:`"),
-    (rf"{_RANGE}{_PART},\s*-1\s*,\s*-1\s*\)", r"write `\1 in \2 downto 0:`"),
-    (rf"{_RANGE}{_PART},{_PART},\s*([^(),\s-]+)\s*\)", r"write `\1 in \2..\3 step \4:`"),
-    (_COUNTED.format("<"), r"write `for \1 in \2..\3:`"),
-    (_COUNTED.format("<="), r"write `for \1 in \2..\3 + 1:`"),
+_LINES: tuple[tuple[str, str] | _Form, ...] = (
+    _Form(_COUNTED.format("<"), r"for \2 in \3..\4:"),
+    _Form(_COUNTED.format("<="), r"for \2 in \3..\4 + 1:"),
+    _Form(r"\(\s*([^()]+?)\s*\.\.=\s*([^()]+?)\s*\)\.rev\(\)", r"\2 downto \1"),
+    _Form(r"\(\s*([^()]+?)\s*\.\.\s*([^()]+?)\s*\)\.rev\(\)", r"\2 - 1 downto \1"),
+    _Form(r"\breduction\s*\(\s*([+*]|min|max)\s*:\s*(\w+)\s*\)", r"with \1 on \2"),
+    _Form(r"^\s*(?P<at>(?:for|forall)\s+(.*?)\s+(?:do\s+)?in\s+parallel\b(?:\s+do\b)?)", r"parallel for \2"),
+    _Form(r"^\s*(?:parallel\s+)?(?P<at>for\s*\(\s*(\w+\s+(?:in|from|=)\s.*)\)\s*:?)\s*$", r"for \2:"),
+    _Form(r"^\s*(?:parallel\s+)?for\b.*\s(?P<at>by)\s", "step", _LOOP),
+    _Form(
+        r"^\s*(?:parallel\s+)?for\s+\w+\s*(?P<at>(?:in|=)\s*(\w+)\s*:\s*(\w+))\s*(?::|do\b|$)",
+        r"in \2..\3",
+        _LOOP,
+        False,
+    ),
+    _Form(r"^\s*(?P<at>loop|forever|repeat\s+forever)\s*:?\s*$", "while true:"),
     (r"^\s*(parallel\s+)?for\s+\w+\s+from\b|^\s*(parallel\s+)?for\s+\w+\s+in\s+\w+\s*:|^\s*(repeat|loop)\b", _LOOP),
-    (r"\.\.=\s*(\w+)", r"the end of a range is left out: write `..\1 + 1`"),
-    (rf"^\s*(?:float|double|real)\s+(\w+){_VALUE}", r"write `local \1: real = \2`"),
-    (rf"^\s*(\w+)\s*:\s*(real|int){_VALUE}", r"write `local \1: \2 = \3`"),
-    (r"\b(?:math|np|numpy)\.(\w+)\s*\(", r"write `\1(...)`"),
+    _Form(r"\.\.=\s*(\w+)", r"..\1 + 1", "the end of a range is left out: write `{}`"),
+    _Form(r"\b(?:math|np|numpy)\.(?=\w+\s*\()", "", "functions have no module before their names"),
     (r"\.(shape|size|length)\b", FOREIGN_FUNCTIONS["len"]),
-    (r"^\s*algorithm\b.*&|\bin\s+out\b", "an array that is read and written is `x: inout real[n]`"),
-    (r"->\s*(void|None)\b", r"leave out `-> \1`"),
-    (r"^\s*(requires|require|given|suppose)\b", "a fact about sizes is written `where n >= 2`, right below the header"),
-    (r"^\s*\S+\[[^\]]*\]\s*,.*=", FOREIGN_FUNCTIONS["swap"]),
-    (r"^\s*(//|/\*|--)", "a comment starts with `#`"),
-    (r"^\s*(def|fn|func|function|procedure|proc|subroutine)\b", "write `algorithm name(x: real[n]):`"),
+    # Headers
+    _Form(r"\bin\s+out\b", "inout", "an array that is read and written is `x: inout real[n]`"),
+    _Form(
+        r"^\s*algorithm\b.*?(?P<at>&(?:mut\s+)?)(?=\w)",
+        "inout ",
+        "an array that is read and written is `x: inout real[n]`",
+    ),
+    _Form(r"(?<=[(,])\s*(?P<at>(?:var|ref|inout)\s+(\w+)\s*:)(?!:)", r"\2: inout"),
+    _Form(r"(?<=[(,])\s*(?P<at>out\s+(\w+)\s*:)", r"\2: out"),
+    _Form(rf"(?<=[(,])\s*(?P<at>{_KIND}\s+(\w+)((?:\[[^\]]*\])*))(?=\s*[,)])", r"\3: \2\4"),
+    _Form(rf"(?<=[(,])\s*(?P<at>{_KIND}((?:\[[^\]]*\])+)\s+(\w+))(?=\s*[,)])", r"\4: \2\3"),
+    _Form(
+        r"(?P<at>\b((?:real|int)\[[^\]]*\])\s*\b(inout|out|in))\b(?!\s*\w)",
+        r"\3 \2",
+        "the mode stands before the type: `A: inout real[n]`",
+    ),
+    _Form(r"\s*->\s*(void|None)\b", "", r"leave out `-> \1`"),
+    _Form(r"->\s*(?P<at>float|double|number)\b", "real"),
+    _Form(r"->\s*(?P<at>integer|long|size_t)\b", "int"),
+    _Form(r"\breturns\s+(?=(?:real|int|bool)\b)", "-> "),
+    _Form(r"^\s*algorithm\b.*\)(?P<at>\s*:\s*(real|int|bool)\s*:?)\s*$", r" -> \2:"),
+    _Form(
+        r"^\s*(?P<at>requires|require|given|suppose)\b",
+        "where",
+        "a fact about sizes is written `where n >= 2`, right below the header",
+    ),
+    (r"^\s+(algorithm|def|fn|func|function|procedure|proc|subroutine)\b", NESTED),
+    _Form(r"^(?P<at>fn|func|fun|proc|subroutine|void)\b", "algorithm", "write `algorithm name(x: real[n]):`"),
+    (r"^\s*(def|function|procedure)\b", "write `algorithm name(x: real[n]):`"),
+    _Form(r"^use\s+(?P<at>(\w+)/(\w+)(?:\.algo)?)\s*$", r"\2.\3", r"write `use {}`"),
     (r"^\s*(import|from|include)\b|^\s*use\b.*[/\"]", "write `use dense.matmul`"),
-    (r"^\s*end\w*\s*$|[{}]", "indentation marks a block"),
-    (r"^\s*(print|echo|assert)\b", "a sketch has no output; a fact to be checked is written `assume n > 1`"),
+    # Blocks and comments
+    _Form(r"^\s*(?P<at>//|--)", "#", "a comment starts with `#`"),
+    _Form(r"^\s*(?P<at>/\*(.*)\*/)", r"#\2", "a comment starts with `#`"),
+    (r"^\s*/?\*", "a comment starts with `#`"),
+    _Form(r"^\s*(?P<at>(?:end\w*|begin|fi|od|done)(?:\s+\w+)?)\s*$", "", "indentation marks a block: leave this out"),
+    _Form(r"^\s*(?P<at>\}+)\s*$", "", "indentation marks a block: leave out `}`"),
+    _Form(r"^\s*(?P<at>\}\s*else\s*\{)\s*$", "else:", "indentation marks a block: write `{}`"),
+    _Form(
+        r"^\s*(?:(?:parallel\s+)?for|if|while|elif|else|algorithm)\b.*?(?P<at>\s*\{)\s*$",
+        ":",
+        "indentation marks a block: write `{}`",
+    ),
+    (r"[{}]", "indentation marks a block"),
+    _Form(r"^\s*(?P<at>assert)\b", "assume", "a fact to be checked is written `assume n > 1`"),
+    _Form(
+        r"^\s*(?P<at>(?:print|println|printf|echo|puts|write|writeln)\b.*\S)",
+        "pass",
+        "a sketch has no output: write `{}`",
+    ),
+    _Form(
+        r"^\s*(?P<at>parfor|pfor|prange|doall|parallel_for|forall|foreach)\b(?=\s+\w+\s+(?:in|from|=))",
+        "parallel for",
+        "write `parallel for i in 0..n:`",
+    ),
     (r"^\s*(parfor|pfor|forall|foreach|prange|doall)\b|^\s*parallel\s+(?!for\b)", "write `parallel for i in 0..n:`"),
     (r"\brange\s*\(|^\s*(parallel\s+)?for\s*\(|^\s*(parallel\s+)?for\s+\w+\s*=", _LOOP),
+    (r"^\s*(parallel\s+)?for\s+\w+\s*,", "a loop has one variable: nest two loops, or number the pairs"),
     (r"^\s*(parallel\s+)?for\s+\w+\s+in\b(.*\b(to|by|until)\b|\s+\w+\s*:\s*\w|.*\bdownto\b.*\.\.)", _LOOP),
-    (r"\belse\s+if\b|^\s*(elseif|elsif|elif_)\b", "write `elif`"),
+    # Data structures
+    _Form(r"\b(\w+)\s+(?:is\s+)?not\s+empty\b(?:\s*\(\s*\))?", r"not \1.empty()"),
+    _Form(r"\b(\w+)\s*(?:!=|≠)\s*(?:∅|empty\b|\{\s*\}|\[\s*\])", r"not \1.empty()"),
+    _Form(r"\b(\w+)\s+is\s+empty\b(?:\s*\(\s*\))?", r"\1.empty()"),
+    _Form(
+        r":\s*(?P<at>\w*(?:[Dd]eque|[Qq]ueue)\s*<\s*\w+\s*>(?:\s*=.*)?)\s*$",
+        "queue",
+        "a queue of the library is `local Q: queue`",
+    ),
+    _Form(
+        r":\s*(?P<at>\w*(?:[Ss]tack|[Ll]ist|[Vv]ector?)\s*<\s*\w+\s*>(?:\s*=.*)?)\s*$",
+        "stack",
+        "a stack of the library is `local S: stack`",
+    ),
+    (
+        r"\bheap\s+of\b|\bpriority\s+queue\s+of\b",
+        "a heap of the library has numbers from 0 on with keys: `local H: heap[n]`",
+    ),
+    _Form(r"=\s*(?P<at>\[\s*\])\s*$", "stack()", "a list that grows is a `stack` of the library: write `{}`", False),
+    (r"=\s*\[|\(\s*\[|\bin\s*\[", "a list is an array: `local x: int[n] = 0`, or a `stack` of the library if it grows"),
+    (r"\(\s*\([^()]*,[^()]*\)", "a pair is two numbers: keep them in two arrays, or as one number, `row*n + column`"),
+    _Form(r"^\s*(?P<at>\(([^()]*,[^()]*)\))\s*=(?!=)", r"\2"),
+    (r"\blambda\b|=>", "a short function is written before the algorithms: `let f(x) = x + 1`"),
+    (r"^\s*return\b.*,", "an algorithm has one result: hand the others back through parameters, as in `hi: out int`"),
+    (r"^\s*(class|struct|record)\b", "a record is written `type point:`, with a field such as `x: real` on each line"),
+    (r"^\s*(try|except|catch|raise|throw|with|yield|global|del)\b", "a sketch has loops, branches and calls alone"),
+    # Statements
+    _Form(r"^\s*(?P<at>set\s+(\w+(?:\[[^\]]*\])?)\s+to)\s", r"\2 ="),
+    _Form(r"^\s*(?P<at>(?:increment|\+\+)\s*(\w+(?:\[[^\]]*\])?))\s*$", r"\2 += 1"),
+    _Form(r"^\s*(?P<at>(?:decrement|--)\s*(\w+(?:\[[^\]]*\])?))\s*$", r"\2 -= 1"),
+    _Form(r"^\s*(?P<at>(\w+)\s*=\s*(\w+)\s*=\s*(-?[\d.]+|inf|true|false))\s*$", r"\2, \3 = \4, \4"),
+    (r"^\s*(break|continue|return\b.*)\s+(if|when|unless)\b", "the `if` stands before it: `if x > 0: break`"),
+    _Form(r"^\s*(?P<at>next|cycle)\s*$", "continue"),
+    _Form(r"^\s*(?P<at>last|leave)\s*$", "break"),
     (r"\bthen\b|\bdo\b", "a block header ends with `:` alone"),
-    (r"=.*\bif\b.*\belse\b|\?", "a value has no condition in it: write an `if`, or `min` and `max`"),
-    (r"^\s*(if|elif|while)\b[^=]*[^=<>!]=(?!=)", "equality is written `==`"),
-    (r"\batmost\b|\bat\s+most\b(?!.*\btimes\b)", "write `while x > 1 at most n times:`"),
-    (r"&&|(?<!&)&(?!&)", "write `and`"),
+    (
+        r"=.*\bif\b.*\belse\b|\?|\bif\b.*\belse\b",
+        "a value has no condition in it, unless it is the whole right side: `t = a if c else b`",
+    ),
+    _Form(r"\batmost\b", "at most", "write `while x > 1 at most n times:`"),
+    _Form(r"\bat\s+most\b(?!.*\btimes\b)[^:]*?(?P<at>\s*(?::|$))", " times:", "write `while x > 1 at most n times:`"),
+    (r"(?<!&)&(?!&)", "write `and`"),
     (r"\|", "write `or`"),
     (r"(\w+|\([^()]*\))!(?!=)", r"factorials are not in the language; the nearest is `\1^\1`, and \1! is at most that"),
     (r"!(?!=)", "write `not`"),
     (r";", "a statement ends with its line"),
     (r"'", "text stands in double quotes; only docstrings, titles and machine names are text"),
-    (r"\*\*", "a power is written `^`"),
-    (r"^\s*algorithm\b.*\]\s*(inout|out|in)\b", "the mode stands before the type: `A: inout real[n]`"),
-    (r"\]\s*\[", "the subscripts of an element stand in one pair of brackets: `A[i, j]`"),
+    # Signs of mathematics
+    _Form(r"[×·⋅∙]", "*"),
+    _Form(r"[−–]", "-"),
+    _Form(r"∞", "inf"),
+    _Form(r"∧", "and"),
+    _Form(r"∨", "or"),
+    _Form(r"¬\s*", "not "),
+    _Form(r"÷", "/"),
+    _Form(r"²", "^2"),
+    _Form(r"√\s*(?=\()", "sqrt"),
+    _Form(r"√\s*(\w+)", r"sqrt(\1)"),
+    _Form(r"∈", "in"),
+    _Form(r"…", ".."),
+    _Form(r"⌊\s*(\w+|\([^()]*\))\s*/\s*(\w+)\s*⌋", r"\1//\2"),
+    _Form(r"⌊([^⌊⌋]*)⌋", r"floor(\1)"),
+    _Form(r"⌈([^⌈⌉]*)⌉", r"ceil(\1)"),
     (r"\)\s*\[", "name the value first: only an array's name is followed by `[`"),
     (r":=|<-", "assignment is written `=`"),
     (r"\+\+|--\s*$", "write `+= 1` or `-= 1`"),
-    (r"(\^|%|//|\*\*|<<|>>)=", "the updates are `+=`, `-=`, `*=`, `/=`, `min=` and `max=`"),
-    (r"\.\.\.", "a range has two dots: `0..n`"),
-    (r"\[\s*\.\.|\.\.\s*[,\]]", _SLICE),
-    (r"(?<![\w.)\]])\.\d", "write a digit before the point: `0.5`"),
-    (r"\d\.(?![.\d])", "write a digit behind the point: `1.0`"),
-    (r"=.*(?<![\w.])\d+(?![eE][-+]?\d)[A-Za-z_]", "a product is written with `*`: `3*x`"),
-    (r"^\s*let\s+\w+\s*:", "`let` names a size or a view, without a type; data is `local t: real = 0`"),
-    (r"^\s*local\s+\w+\s*=", "a local has a type: `local t: real = 0`"),
+    _Form(r"^\s*(?P<at>(\w+(?:\[[^\]]*\])?)\s*\|\|=)", r"\2 = \2 or"),
+    _Form(r"^\s*(?P<at>(\w+(?:\[[^\]]*\])?)\s*&&=)", r"\2 = \2 and"),
+    (r"[\^|&]=", "the updates are `+=`, `-=`, `*=`, `/=`, `//=`, `%=`, `min=` and `max=`; `^` is the power"),
+    _Form(r"\.\.\.", "..", "a range has two dots: `0..n`", False),
+    _Form(r"\[\s*(?P<at>\.\.)\s*(?=\w)", "0..", _SLICE),
+    _Form(r"(?P<at>\.\.)\s*[,\]]", ":", _SLICE),
+    _Form(r"(?<![\w.)\]])(?P<at>\.)\d", "0.", "write a digit before the point: `0.5`"),
+    _Form(r"\d(?P<at>\.)(?![.\d])", ".0", "write a digit behind the point: `1.0`"),
+    _Form(
+        r"(?<==).*(?<![\w.])(?P<at>(\d+)(?![eE][-+]?\d)([A-Za-z_]\w*))",
+        r"\2*\3",
+        "a product is written with `*`: `3*x`",
+    ),
+    _Form(
+        r"^\s*(?P<at>(?:let|const|val)\s+(?:mut\s+)?(\w+)\s*:\s*(?:real|float|double|f32|f64))\s*=",
+        r"local \2: real",
+        _LET,
+    ),
+    _Form(
+        r"^\s*(?P<at>(?:let|const|val)\s+(?:mut\s+)?(\w+)\s*:\s*(?:int|integer|i32|i64|u32|u64|usize))\s*=",
+        r"local \2: int",
+        _LET,
+    ),
+    _Form(r"^\s*(?P<at>let\s+(\w+)\s*:\s*(?:size|index))\s*=", r"let \2", _LET),
+    (r"^\s*let\s+\w+\s*:", _LET),
+    _Form(
+        r"^\s*(?P<at>(?:long\s+long|long|short|unsigned(?:\s+int)?|size_t|u?int\d+(?:_t)?|usize)\s+(\w+)\s*=)",
+        r"local \2: int =",
+    ),
+    _Form(rf"^\s*(?P<at>{_KIND}\s+(\w+)((?:\[[^\]]*\])+))", r"local \3: \2\4"),
     (r"\b(float|float32|float64|double|complex|number)\b", "numbers are `real` or `int`"),
     (r"\b(integer|int32|int64|long|bool|boolean)\b", "numbers are `real` or `int`; a condition stands only in an `if`"),
     (r"^\s*(real|int|var|auto|const|size|index)\s+\w+", "write `local t: real = 0`, or `let h = n//2` for a size"),
-    (r"^\s*return\s*$", "an algorithm without a result just ends; `return` gives a value"),
     (r"\bspawn\s+\w+\s*=|=\s*spawn\b", "a spawned call has no result: hand it back through an array of one element"),
     (r"^\s*spawn\b(?!\s+\w+\s*\()", "`spawn` goes before the call of an algorithm: `spawn f(x[0..n//2])`"),
-    (r"^\s*(break|exit|last)\s*$", "a loop that ends early is `while i < n and x[i] > 0 at most n times:`"),
-    (r"^\s*(continue|next|cycle)\s*$", "put the rest of the loop's body into an `if`"),
     (r"^\s*atomic\b", "`atomic` goes before the update of one element: `atomic y[i] += v`"),
-    (r"^\s*ensures\s+\w+\s+(Theta|Omega|O)\b|\bis\s+(theta|omega|o|THETA|OMEGA)\b", "growth is written `is Theta(n)`"),
-    (r"^\s*ensures\b.*\b(if|where)\b", "what an `ensures` takes for granted follows `when`"),
+    # Claims and facts
+    _Form(r"\bis\s+(?P<at>theta|THETA)\b", "Theta", "growth is written `is Theta(n)`"),
+    _Form(r"\bis\s+(?P<at>omega|OMEGA)\b", "Omega", "growth is written `is Theta(n)`"),
+    _Form(r"\bis\s+(?P<at>o)\b", "O", "growth is written `is Theta(n)`"),
+    _Form(r"^\s*ensures\s+\w+\s+(?P<at>)(?:Theta|Omega|O)\b", "is ", "growth is written `is Theta(n)`"),
+    _Form(r"^\s*ensures\b.*\b(?P<at>if|where)\b", "when", "what an `ensures` takes for granted follows `when`"),
     (r"^\s*ensures\s+(energy|power|energy_delay|time)\b\s*[<>=]", suggest_claim()),
-    (r"\bpower\s+of\b", "write `n is power of 2`"),
-    (r"\bis\s+(even|odd|divisible|a)\b", "facts are comparisons, `n is power of 2`, `n is square` and `2 divides n`"),
+    _Form(r"\bis\s+(?P<at>a\s+)power\s+of\b", "", "write `n is power of 2`"),
+    _Form(r"(?<!\bis)\s(?P<at>power\s+of)\b", "is power of", "write `n is power of 2`"),
+    _Form(r"\b(\w+)\s+is\s+even\b", r"2 divides \1"),
+    _Form(r"\b(\w+)\s+is\s+divisible\s+by\s+(\w+)", r"\2 divides \1"),
+    (r"\bis\s+(odd|a)\b", "facts are comparisons, `n is power of 2`, `n is square` and `2 divides n`"),
 )
 
 
-def suggest_for_line(line: str) -> str | None:
+def suggest_for_line(line: CodeLine) -> str | None:
     """Return the hint of the first mistake that the line's code shows; None if it shows none."""
-    return next((match.expand(hint) for pattern, hint in _LINES if (match := re.search(pattern, line))), None)
+    for mistake in _LINES:
+        if isinstance(mistake, _Form):
+            hint = mistake.suggest(line)
+        else:
+            pattern, words = mistake
+            match = re.search(pattern, line.code)
+            hint = None if match is None else match.expand(words)
+        if hint is not None:
+            return hint
+    return None
 
 
-def suggest_at_location(kind: str, line: str, column: int, accepted: Collection[str]) -> str | None:
+def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collection[str]) -> str | None:
     """Return a hint on a terminal `kind` at `column` (from 1), where `accepted` ones may be; None if there is none."""
-    before = line[: column - 1]
-    if kind == "NAME" and _AMOUNT.search(before) and _UNIT.match(line, column - 1):
+    code, at = line.code, column - 1
+    before, rest = code[:at], code[at:]
+    words = before.split()
+    if kind == "NAME" and _AMOUNT.search(before) and _UNIT.match(code, at):
         return "a claim is in s, J, W, J*s or B, and its numbers have no unit: 1 ms is written `0.001` or `10^-3`"
-    shape = re.search(r"(\w+\[[^\[\]]*)\]\[([^\[\]]*\])", line)
-    if "LAYOUT" in accepted and shape is not None and shape.start(2) == column:
-        return f"write `{shape[1]}, {shape[2]}`"
-    if "LAYOUT" in accepted and re.match(r"(?!(in|out|inout)\b)[A-Za-z]\w*+(?!\s*:)", line[column - 1 :]):
+    if "LAYOUT" in accepted and re.match(r"(?!(in|out|inout)\b)[A-Za-z]\w*+(?!\s*:)", rest):
         return "a layout is `rowmajor`, `colmajor` or `zmorton`"
-    if kind in ("NAME", "INTEGER") and (left_out := _suggest_left_out(before, line[column - 1 :])) is not None:
+    if kind in ("NAME", "INTEGER") and (left_out := _suggest_left_out(line, before, rest)) is not None:
         return left_out
-    if kind == "ASSIGN_PLAIN" and "EQUAL" in accepted:
-        return "equality is written `==`"
+    if kind == "ASSIGN_PLAIN" and (
+        "EQUAL" in accepted or words[:1] in (["if"], ["elif"], ["while"], ["until"], ["else"])
+    ):
+        return line.propose(at, column, "==", "equality is written `{}`")
     if kind == "EQUAL" and "ASSIGN_PLAIN" in accepted:
-        return "assignment is written `=`"
-    if kind == "LESS" and line[column:].startswith("-") and "ASSIGN_PLAIN" in accepted:
-        return "assignment is written `=`"
-    if kind in _COMPARISON and not _COMPARISON & set(accepted):
+        return line.propose(at, at + 2, "=", "assignment is written `{}`")
+    if kind == "LESS" and rest.startswith("<-") and "ASSIGN_PLAIN" in accepted:
+        text = f"{before.strip()} = {rest[2:].strip()}"
+        return line.propose(len(before) - len(before.lstrip()), len(code.rstrip()), text)
+    if kind in _COMPARISON and not _COMPARISON & set(accepted) and not re.search(r":\s*\w+\s*<", code):
         return "comparisons do not chain: write `0 < n and n < 3`"
     if kind in ("LESS", "GREATER") and f"{kind}_EQUAL" in accepted:
-        return "a bound is written with `<=`, `>=` or `==`"
-    if kind == "COLON" and "BY_LENGTH" in accepted:
-        return _SLICE
-    if kind == "STRING" and not before.strip():
-        return "a docstring stands right below the header, before `where` and `ensures`"
+        hint = "a bound is written with `<=`, `>=` or `==`"
+        return line.propose(at, column, f"{rest[0]}=", hint, safe=False)
+    if kind == "STRING" and words[:1] != ["use"]:
+        if not before.strip():
+            return "a docstring stands right below the header, before `where` and `ensures`"
+        return "data are numbers: give each text a number of its own, such as `let red = 0`"
     if before.rstrip().endswith(":") and set(accepted) <= {"_NEWLINE"}:
         return "a block stands on the lines below its header, indented"
-    words = before.split()
-    if words and words[0] in ("algorithm", "extern") and set(accepted) == {"COLON"}:
-        return "a parameter is written `x: real[n]`; a size that stands in a shape needs none"
+    if words and words[0] in _HEADERS and set(accepted) == {"COLON"}:
+        return _suggest_types(line)
     if words and words[0] in ("where", "ensures", "decreases") and "ASSIGN_PLAIN" in accepted:
         return f"`{words[0]}` stands at the top of an algorithm, before its statements"
     return None
 
 
-def suggest_growth(line: str) -> str | None:
+def _suggest_types(line: CodeLine) -> str:
+    """Suggest types for the parameters of a header that have none: `int`, or arrays as the text below indexes them."""
+    hint = "a parameter is written `x: real[n]`; a size that stands in a shape needs none"
+    below = "\n".join(line.source.lines[line.number :])
+    below = (
+        below[: found.start()] if (found := re.search(rf"^(?:{'|'.join(_HEADERS)})\b", below, re.MULTILINE)) else below
+    )
+    start, end = line.code.find("(") + 1, line.code.rfind(")")
+    edits, extents = list[Edit](), iter("nmpq")
+    for match in re.finditer(r"(?:(?<=\()|(?<=,))\s*(?P<name>[A-Za-z_]\w*)\s*(?=[,)])", line.code[: end + 1]):
+        if match.start() < start:
+            continue
+        used = re.search(rf"(?<!\w){match['name']}\[([^\[\]]*)\](\[)?", below)
+        type_ = "int"
+        if used:
+            rank = used[1].count(",") + 1 + bool(used[2])
+            written = re.search(rf"(?<!\w){match['name']}\[[^=\n]*\]\s*(?:[-+*/]|<-|:)?=(?!=)", below)
+            type_ = f"{'inout ' if written else ''}real[{', '.join(islice(extents, rank))}]"
+        edits.append(Edit(line.locate(*match.span("name")), f"{match['name']}: {type_}"))
+    return Proposal(hint, edits, safe=False)
+
+
+def suggest_growth(line: CodeLine) -> str | None:
     """Return the hint for a growth after a relation, as in `work = O(n)`; None if there is none."""
     growth = r"(O|Theta|Omega)\b(?! *=) *(\((?:[^()]|\([^()]*\))*\))?"
-    claimed = re.search(rf"(\w+(?:\(\w+\))?) *(?:[=<>]=?|[~:]|\bin\b) *{growth}", line)
-    fine = claimed and claimed[3] and not re.search(r"\w +\w", claimed[3])
-    return f"growth is written `{claimed[1]} is {claimed[2]}{claimed[3] if fine else '(...)'}`" if claimed else None
+    claimed = re.search(rf"(\w+(?:\(\w+\))?) *(?:[=<>]=?|[~:]|\bin\b) *{growth}", line.code)
+    if claimed is None:
+        return None
+    if claimed[3] and not re.search(r"\w +\w", claimed[3]):
+        text = f"{claimed[1]} is {claimed[2]}{claimed[3]}"
+        return line.propose(*claimed.span(), text, "growth is written `{}`")
+    return f"growth is written `{claimed[1]} is {claimed[2]}(...)`"
 
 
-def _suggest_left_out(before: str, rest: str) -> str | None:
+def _suggest_left_out(line: CodeLine, before: str, rest: str) -> str | None:
     """Return the hint for a `*` or for brackets that mathematics omits, as in `2T(n/2)`, `n log n` and `log n`.
 
     None if the text, cut into `before` and `rest` at the mistake, has no such form.
     """
+    at = len(before)
     number, factor = re.search(r"(?<![\w.])\d+(\.\d+)?$", before), re.match(r"[A-Za-z_]\w*(\([^()]*\))?", rest)
     if number is not None and factor is not None and factor[0] != "e":
-        return f"a product is written with `*`: `{number[0]}*{factor[0]}`"
+        text = f"{number[0]}*{factor[0]}"
+        return line.propose(number.start(), at + factor.end(), text, "a product is written with `*`: `{}`")
     left, logarithm = re.search(r"(\w+) +$|\) *$", before), re.match(rf"{_LOGARITHM} *{_ARGUMENT}", rest)
     if left is not None and logarithm is not None:
         of = logarithm[1].strip("()")
-        return f"a product is written with `*`, a logarithm with brackets: `{left[1] or '(...)'}*log2({of})`"
-    argument = re.match(_ARGUMENT, rest)
-    if re.search(rf"\b{_LOGARITHM} +$", before) and argument is not None:
-        return f"a logarithm is written with brackets: `log2({argument[1]})`"
+        words = f"a product is written with `*`, a logarithm with brackets: `{left[1] or '(...)'}*log2({of})`"
+        return line.propose(len(before.rstrip()), at + logarithm.end(), f"*log2({of})", words)
+    argument, name = re.match(_ARGUMENT, rest), re.search(rf"\b{_LOGARITHM} +$", before)
+    if name is not None and argument is not None:
+        text = f"log2({argument[1].strip('()')})"
+        return line.propose(name.start(), at + argument.end(), text, "a logarithm is written with brackets: `{}`")
     return None
 
 

@@ -7,6 +7,7 @@ from enum import Enum
 
 from archline.expr.tree import Span
 from archline.language.diagnostics import Rule
+from archline.language.surface import Abbreviation, RecordDefinition
 from archline.language.syntax import (
     Algorithm,
     ArrayType,
@@ -131,7 +132,7 @@ class Module:
     call of an algorithm, the callee's sizes and index parameters as expressions of the caller (None if only the data
     decides; and P if the callee runs on part of the grid). `collectives` has the calls that collective operations mean,
     `agreements` the values that must be the same on the processors of a grid, `shortfalls` for each call the sizes for
-    which data may pass less than their lower limit.
+    which data may pass less than their lower limit. `records` and `abbreviations` are those that the file defines.
     """
 
     program: Program = field(repr=False)
@@ -146,6 +147,8 @@ class Module:
     collectives: Mapping[Communicate, Collective] = field(repr=False)
     agreements: Mapping[Algorithm, Agreement] = field(repr=False)
     shortfalls: Mapping[Call, tuple[str, ...]] = field(repr=False)
+    records: Mapping[str, RecordDefinition] = field(default_factory=dict, repr=False)
+    abbreviations: Mapping[str, Abbreviation] = field(default_factory=dict, repr=False)
 
     def is_view(self, expr: Expr) -> bool:
         return isinstance(self.types.get(expr), ViewType)

@@ -23,6 +23,7 @@ from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
 from archline.language.diagnostics import ArchlineError, Diagnostic, suggest_closest
 from archline.language.mistakes import (
+    CodeLine,
     count_brackets,
     find_unclosed_bracket,
     mask_strings_and_comment,
@@ -68,6 +69,8 @@ _OPERATOR_TERMINALS = {
     "PLUS", "MINUS", "TIMES", "DIVIDE", "FLOOR_DIVIDE", "MODULO", "POWER", "EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL",
     "GREATER", "GREATER_EQUAL", "AND", "OR", "NOT", "ASSIGN", "OPERATOR",
 }  # fmt: skip
+_UNNAMED_TERMINALS = {"SEMICOLON", "CHARACTER", "LBRACE", "C_TYPE", "_DO", "ITERATIONS", "ASSIGN_ARROW", "ASSIGN_SHORT"}
+"""Terminals that messages do not offer, as they are spellings of others or rare."""
 _EXPRESSION_STARTS = {"NAME", "INTEGER", "LPAR"}
 STATEMENT_WORDS = (
     "for", "parallel", "while", "if", "let", "local", "sync", "spawn", "pass", "return", "assume", "costs", "atomic",
@@ -81,21 +84,22 @@ MAX_FRAGMENTS = 512
 """The number of cached fragments: texts of models and of growths are read repeatedly."""
 
 
-def describe_unexpected(token: Token, accepted: Collection[str], line: str, column: int) -> tuple[str, str | None]:
+def describe_unexpected(token: Token, accepted: Collection[str], line: CodeLine, column: int) -> tuple[str, str | None]:
     """Return the message about an unexpected token and a hint or None, from the terminals `accepted` there.
 
-    `line` is the code of its line, and `column` its place there, from 1.
+    It is at `column` of the line, from 1.
     """
     kind = _TERMINAL_NAMES.get(token.type) if token.type.startswith("_") or token.type == "$END" else None
     shown = kind.removeprefix("the ") if kind else f"`{str(token)[:40]}`"
     expected = _describe_expected(set(accepted))
     message = f"unexpected {shown}" + (f", expected {expected}" if expected else "")
     hint = suggest_growth(line) or suggest_at_location(token.type, line, column, accepted) or suggest_for_line(line)
-    return message, hint or _suggest_fix(token, set(accepted), line[: column - 1])
+    return message, hint or _suggest_fix(token, set(accepted), line, column)
 
 
 def _describe_expected(accepted: set[str]) -> str | None:
     names: list[str] = []
+    accepted = accepted - _UNNAMED_TERMINALS
     if accepted >= _EXPRESSION_STARTS:
         names.append("an expression")
         accepted = accepted - _EXPRESSION_STARTS - {"REAL", "MINUS", "NOT"}
@@ -111,7 +115,7 @@ def _describe_expected(accepted: set[str]) -> str | None:
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
 
 
-def _suggest_fix(token: Token, accepted: set[str], before: str) -> str | None:
+def _suggest_fix(token: Token, accepted: set[str], line: CodeLine, column: int) -> str | None:
     if token.type == "COLON" and "AT" in accepted:
         return "a `while` bounds its iterations: `while lo < hi at most log2(n + 1) + 1 times:`"
     if token.type == "_NEWLINE" and "COLON" in accepted:
@@ -119,9 +123,10 @@ def _suggest_fix(token: Token, accepted: set[str], before: str) -> str | None:
     if token.type == "_INDENT":
         return "this line is indented further than the block it stands in"
     # `whiel x > 1` is read as an assignment to `whiel`: the intended word is at the line's start.
+    before = line.code[: column - 1]
     first = before.split()[0] if before.split() else str(token)
     if token.type == "NAME" and first.isidentifier() and first not in STATEMENT_WORDS and len(first) > 3:
-        return suggest_closest(first, STATEMENT_WORDS)
+        return suggest_closest(first, STATEMENT_WORDS, line.locate(0, len(line.code)))
     return None
 
 
@@ -421,7 +426,7 @@ def _diagnose_syntax(source: Source, first: int, text: str, problem: UnexpectedI
         character = text_of_line[column - 1 : column]
         if character == '"':
             return Diagnostic(rules.BAD_CHARACTER, "string that is not closed on its line", span)
-        hint = suggest_for_line(mask_strings_and_comment(text_of_line))
+        hint = suggest_for_line(CodeLine(source, line, mask_strings_and_comment(text_of_line)))
         if character == " " or character.isalnum() or character in "()[]+-*/%^=<>.:,_":
             return Diagnostic(rules.UNEXPECTED, f"unexpected `{character}`", span, hint=hint)
         return Diagnostic(rules.BAD_CHARACTER, f"no token starts with {character!r}", span, hint=hint)
@@ -440,7 +445,7 @@ def _diagnose_token(source: Source, first: int, text: str, problem: UnexpectedTo
         span = Span(source, line + first - 1, column, line + first - 1, column + 1)
         return Diagnostic(rules.UNEXPECTED, f"this `{sign}` is not closed", span)
     line, column, width = _locate_token(lines, first, token)
-    code = mask_strings_and_comment(lines[line - first])
+    code = CodeLine(source, line, mask_strings_and_comment(lines[line - first]))
     if column == 1 and line == first and token.type != "_NEWLINE":
         message = f"`{str(token).strip()[:40]}` does not start a top-level definition"
         advice = suggest_for_line(code) or "a file holds `use`, `extern`, `algorithm` and `claim`"

@@ -5,6 +5,7 @@ docs/reference/language.md explains their meaning.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
@@ -133,7 +134,32 @@ class Simple(Statement):
     @property
     def calls(self) -> tuple[Call, ...]:
         """The calls that the statement makes whenever it is reached."""
-        return tuple(expr for expr in self.reads if isinstance(expr, Call))
+        return tuple(call for expr in self.reads for call in iterate_certain_calls(expr))
+
+
+def iterate_certain_calls(expr: Node) -> Iterator[Call]:
+    """Yield the calls made whenever an expression is evaluated: none on the right of `and` or `or`."""
+    pending: list[object] = [expr]
+    while pending:
+        match pending.pop():
+            case Binary(op="and" | "or", left=left):
+                pending.append(left)
+            case Binary(left=left, right=right):
+                pending += (right, left)
+            case Unary(operand=operand):
+                pending.append(operand)
+            case Call(arguments=arguments) as call:
+                yield call
+                pending += reversed(arguments)
+            case Element(subscripts=subscripts):
+                pending += reversed(subscripts)
+            case Slice(lo=lo, hi=hi, step=step):
+                pending += (step, hi, lo)
+            case Reshape(base=base, shape=shape):
+                pending += (*reversed(shape), base)
+            case _:
+                # A literal, a name or a missing bound calls nothing.
+                pass
 
 
 @tree
@@ -176,7 +202,7 @@ class Local(Simple):
 
     @property
     def integer(self) -> str | None:
-        return self.name if isinstance(self.type, ScalarType) and self.type.element == "int" else None
+        return self.name if isinstance(self.type, ScalarType) and self.type.element in ("int", "char") else None
 
 
 @tree
@@ -190,6 +216,8 @@ class Assign(Simple):
     op: str
     value: Expr
     atomic: bool
+    outputs: tuple[Name | Element, ...] = ()
+    """The places of the outputs of an algorithm that the value calls, which are stored before the target."""
 
     @property
     def reads(self) -> tuple[Expr, ...]:
@@ -197,7 +225,7 @@ class Assign(Simple):
 
     @property
     def writes(self) -> tuple[Name | Element, ...]:
-        return (self.target,)
+        return (*self.outputs, self.target)
 
     @property
     def increment(self) -> int | None:
@@ -219,6 +247,12 @@ class Invoke(Simple):
     call: Call
     spawned: bool
     along: tuple[Name, ...] = ()
+    outputs: tuple[Name | Element, ...] = ()
+    """The places of the outputs of the algorithm."""
+
+    @property
+    def writes(self) -> tuple[Name | Element, ...]:
+        return self.outputs
 
     @property
     def reads(self) -> tuple[Expr, ...]:
@@ -268,8 +302,23 @@ class Costs(Simple):
 
 
 @tree
+class Reduction(Node):
+    """`with op on register`: iterations of a parallel loop update the register by op alone, in any order."""
+
+    op: str
+    register: Name
+
+
+@tree
 class Loop(Statement):
-    """The loop `for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel."""
+    """The loop `for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel.
+
+    The iterations of a parallel loop with a `reduction` combine their values in a register, in a binary tree. If data
+    decides the bounds, the size `iterations` counts what a run executes; it is `chosen` by the elaboration if the
+    author gave no name.
+    """
+
+    tests_last: ClassVar[bool] = False
 
     variable: str
     lo: Expr
@@ -278,6 +327,9 @@ class Loop(Statement):
     down: bool
     parallel: bool
     body: tuple[Stmt, ...]
+    reduction: Reduction | None = None
+    iterations: str | None = None
+    chosen: bool = False
 
     iterates: ClassVar[bool] = True
 
@@ -303,6 +355,17 @@ class While(Statement):
     chosen: bool = False
 
     iterates: ClassVar[bool] = True
+
+
+@tree
+class Reached(Name):
+    """The free condition of the code behind a statement that may leave the block: that it did not.
+
+    It is a name that no program can write, for a value that nobody knows and nobody evaluates: elaboration puts the
+    code behind such a statement under this condition, and control does not come to it if the condition is false.
+    """
+
+    id: str = "not left"
 
 
 @tree
@@ -446,8 +509,21 @@ class Claim(Node):
 
 
 @tree
+class Output(Node):
+    """A scalar `out` or `inout` parameter, its position in the header as written, and the register of its value."""
+
+    parameter: Parameter
+    position: int
+    register: str
+
+
+@tree
 class Algorithm(Node):
-    """An algorithm: header, contract, body. `name_span` is the name alone, for diagnostics."""
+    """An algorithm: header, contract, body. `name_span` is the name alone, for diagnostics.
+
+    `outputs` has the scalar parameters by which it hands back numbers; of these `parameters` has, with mode `in`, those
+    that are `inout`.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -459,6 +535,18 @@ class Algorithm(Node):
     decreases: tuple[Expr, ...]
     body: tuple[Stmt, ...]
     name_span: Span
+    outputs: tuple[Output, ...] = ()
+
+    @property
+    def header(self) -> tuple[Parameter, ...]:
+        """The parameters as written."""
+        written = list(self.parameters)
+        for output in self.outputs:
+            if output.parameter.mode == "out":
+                written.insert(output.position, output.parameter)
+            else:
+                written[output.position] = output.parameter
+        return tuple(written)
 
 
 Item: TypeAlias = Use | Extern | Claim | Algorithm
@@ -507,6 +595,28 @@ def list_evaluated(statement: Stmt) -> tuple[Expr, ...]:
             return tuple(branch.condition for branch in branches if branch.condition is not None)
         case Split(parts=parts):
             return (parts,)
+
+
+_ENDED_BY = {"break", "continue"}
+
+
+@lru_cache(maxsize=8192)
+def find_exits(statement: Stmt) -> frozenset[str]:
+    """Return the kinds of the exits in a statement that leave it: `break`, `continue` and `return`."""
+    if isinstance(statement, Exit):
+        return frozenset((statement.kind,))
+    inside = frozenset[str]().union(*(list_exits(block) for block in list_blocks(statement)))
+    return inside - _ENDED_BY if statement.iterates else inside
+
+
+def list_exits(block: tuple[Stmt, ...]) -> frozenset[str]:
+    """Return the kinds of the exits in a block that leave it."""
+    return frozenset[str]().union(*map(find_exits, block))
+
+
+def may_be_left(loop: Loop | While) -> bool:
+    """Test whether a loop may end before its last iteration, by `break` or `return`."""
+    return not list_exits(loop.body) <= {"continue"}
 
 
 @lru_cache(maxsize=2048)

@@ -1,20 +1,7 @@
-"""Rules about the kinds of values, shapes and ranks, and about assignments are defined here (AL221 to AL249)."""
+"""Rules about the kinds of values, shapes and ranks, and about assignments are defined here (AL222 to AL249)."""
 
 from archline.language.diagnostics import Rule
 
-MIXED = Rule(
-    "AL221",
-    "integer meets real",
-    """
-    Sizes, `int` data and reals do not convert by themselves, since each has its own cost. A whole number
-    written as a literal takes the kind of what it meets; anything else goes through `real_of`.
-
-    ```
-    y[i] = x[i] / n          # write: x[i] / real_of(n)
-    y[i] = 2*x[i]            # fine
-    ```
-    """,
-)
 INT_DIVISION = Rule(
     "AL222",
     "`/` on int data",
@@ -44,8 +31,8 @@ CONDITION = Rule(
     "AL225",
     "condition and value confused",
     """
-    `if`, `while`, `when`, `not`, `and`, `or` and facts take conditions: comparisons and what is made of
-    them. A condition is not a value: it cannot be stored, passed or computed with.
+    `if`, `while`, `when`, `not`, `and`, `or` and facts take conditions: comparisons, what is made of them, and
+    registers and elements of type `bool`. A condition can be stored as a `bool`; it cannot be computed with.
 
     ```
     if n % 2:                # write: if n % 2 == 1:
@@ -69,9 +56,8 @@ INTRINSIC = Rule(
     "AL227",
     "wrong arguments of an intrinsic",
     """
-    `sqrt`, `rsqrt`, `exp`, `log`, `log2`, `sin`, `cos` take one real (`sqrt` and `log2` also a size);
-    `abs`, `floor`, `ceil` one number; `real_of` one integer; `min` and `max` two numbers or more, of one
-    kind.
+    `sqrt`, `rsqrt`, `exp`, `log`, `log2`, `sin`, `cos`, `abs`, `floor` and `ceil` take one number, `real_of` one
+    integer, `min` and `max` two numbers or more. Where an integer is expected, `sqrt` and `log2` take a size.
     """,
 )
 ARRAY_AS_NUMBER = Rule(

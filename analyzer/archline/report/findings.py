@@ -8,16 +8,17 @@ from functools import cached_property
 from pathlib import Path
 
 from archline.analysis.checks.failures import find_unset_outputs
+from archline.analysis.checks.unread_names import iterate_unread_names
 from archline.claims import rules
 from archline.growth.short_forms import cut_terms
 from archline.language import syntax as s
-from archline.language.conditions import NEVER_SET
+from archline.language.conditions import NEVER_READ, NEVER_SET
 from archline.language.diagnostics import Diagnostic, Rule, suggest_closest
 from archline.language.model import Module
 from archline.language.suppressions import Suppression, list_suppressions
 from archline.numbers import format_point
-from archline.records import field, record
-from archline.report.view import BaselineEntry, CheckView, Contract, SourcePlace, make_path_relative
+from archline.records import field, record, replace
+from archline.report.view import BaselineEntry, CheckView, Contract, PlacedEdit, SourcePlace, make_path_relative
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 RULES: Mapping[str, tuple[str, Rule]] = {
@@ -29,6 +30,7 @@ RULES: Mapping[str, tuple[str, Rule]] = {
         (ERROR, rules.BECAME_UNKNOWN),
         (WARNING, rules.UNNEEDED),
         (WARNING, NEVER_SET),
+        (WARNING, NEVER_READ),
     )
 }
 """The level of each finding that can be selected or ignored, and its rule."""
@@ -37,6 +39,7 @@ NON_CLAIM_FINDINGS = {
     (rules.GREW.code, WARNING): ("bound rose", "bounds rose"),
     (rules.BECAME_UNKNOWN.code, ERROR): ("cost became unknown", "costs became unknown"),
     (NEVER_SET.code, WARNING): ("output is not set", "outputs are not set"),
+    (NEVER_READ.code, WARNING): ("name is not read", "names are not read"),
     (rules.UNNEEDED.code, WARNING): ("unused entry", "unused entries"),
 }
 """Findings that are not about a claim, by code and level, in words: singular and plural."""
@@ -49,7 +52,8 @@ class CheckFinding:
 
     `claim` is what fails or is not decided, or the `out` of a header that no run keeps. Findings without a claim have a
     `key` that distinguishes them from others of their code and algorithm and does not depend on the wording of the
-    message. Errors fail the check, warnings do if it is strict, notes never.
+    message. Errors fail the check, warnings do if it is strict, notes never. `edits` are those of its hint, and
+    `safe` if nothing else can be meant.
     """
 
     code: str
@@ -60,6 +64,8 @@ class CheckFinding:
     algorithm: str = ""
     claim: str = ""
     key: str = ""
+    edits: tuple[PlacedEdit, ...] = ()
+    safe: bool = False
 
     @property
     def path(self) -> str:
@@ -95,16 +101,32 @@ def convert_diagnostic(problem: Diagnostic) -> CheckFinding:
     else:
         place = SourcePlace.of(span)
         key = " ".join("".join(span.source.lines[span.line - 1 : span.line]).split())
-    return CheckFinding(problem.rule.code, ERROR, problem.rule.title, message, place, key=key)
+    edits = place_edits(problem)
+    return CheckFinding(
+        problem.rule.code, ERROR, problem.rule.title, message, place, key=key, edits=edits, safe=problem.safe
+    )
+
+
+def place_edits(problem: Diagnostic) -> tuple[PlacedEdit, ...]:
+    """Return the edits of a diagnostic with their places, without the sources."""
+    return tuple(PlacedEdit(SourcePlace.of(edit.span), edit.text) for edit in problem.edits)
 
 
 def unset_findings(module: Module, algorithm: s.Algorithm, heeded: bool = False) -> tuple[CheckFinding, ...]:
-    """Return the warnings about outputs that no run sets; if comments are `heeded`, without ignored warnings."""
+    """Return the warnings about outputs that no run sets, and about names that nothing reads.
+
+    If comments are `heeded`, ignored warnings are left out.
+    """
     comments = list_suppressions(module.program, {algorithm.name}, whole=False) if heeded else ()
-    unset = ((f"{name}: out", warning, warning.span) for name, warning in find_unset_outputs(module, algorithm).items())
+    unset = [(f"{name}: out", warning, warning.span) for name, warning in find_unset_outputs(module, algorithm).items()]
+    unset += [(name, warning, warning.span) for name, warning in iterate_unread_names(algorithm)]
     return tuple(
-        make_finding(
-            warning.code, f"{warning.message}\nhint: {warning.hint}", SourcePlace.of(span), algorithm.name, claim
+        replace(
+            make_finding(
+                warning.code, f"{warning.message}\nhint: {warning.hint}", SourcePlace.of(span), algorithm.name, claim
+            ),
+            edits=place_edits(warning),
+            safe=warning.safe,
         )
         for claim, warning, span in unset
         if span and not any(comment.covers(warning.code, algorithm.name, span.line) for comment in comments)

@@ -60,6 +60,14 @@ class SourcePlace:
         return ":".join(str(part) for part in (self.path, self.line) if part)
 
 
+@record
+class PlacedEdit:
+    """A proposal to write a text at a place instead of what is there."""
+
+    place: SourcePlace
+    text: str
+
+
 def make_path_relative(path: str) -> str:
     """Return a path relative to the current folder if it is inside."""
     here = Path.cwd()

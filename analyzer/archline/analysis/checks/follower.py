@@ -122,6 +122,7 @@ class StatementFollower(StatementVisitor[B, None]):
     def assign(self, assign: s.Assign, block: B) -> None:
         target, value = assign.target, assign.value
         self.evaluate(value, block)
+        self._follow_outputs(assign, block)
         if self.module.is_view(value):
             self.read(value, block)
         if isinstance(target, s.Element):
@@ -136,6 +137,14 @@ class StatementFollower(StatementVisitor[B, None]):
 
     def invoke(self, invoke: s.Invoke, block: B) -> None:
         self._follow_call(invoke.call, block, invoke.along)
+        self._follow_outputs(invoke, block)
+
+    def _follow_outputs(self, statement: s.Invoke | s.Assign, block: B) -> None:
+        """Follow the places in which a call stores numbers, if the callee sets them."""
+        for place in statement.outputs:
+            if isinstance(place, s.Element):
+                self._follow_subscripts(place, block)
+            self.forget(place, block)
 
     def simple(self, statement: s.SimpleStmt, block: B) -> None:
         for expr in s.list_evaluated(statement):

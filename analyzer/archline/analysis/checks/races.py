@@ -23,6 +23,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import find_reachable
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Module
+from archline.language.proposals import propose_serial_loop
 from archline.numbers import format_point
 from archline.records import record
 
@@ -125,8 +126,8 @@ class _Race:
             name = writer.array.name
             hint = f"declare an array, `local {name}: real[1] = 0`, and write `atomic {name}[0] += ...`"
         if not prior.writes:
-            hint = f"one iteration reads what another writes: make the loop sequential, `for {variable} in ...`, or "
-            hint += "write to another array"
+            hint = "one iteration reads what another writes: write to another array"
+        hint = propose_serial_loop(self.loops[-1], f"{hint}, or make the loop sequential: `{{}}`")
         return Diagnostic(RACE, message, writer.node.span, hint=hint)
 
 
@@ -283,6 +284,10 @@ class _RaceSearch(FollowedRuns):
             assert array is not None
             # Accesses of a call are reported at the call in the loop.
             node: s.Node = self._calls[running.depth] if running.depth < len(self._calls) else access
+            combined = running.loop.reduction
+            if combined is not None and isinstance(node, s.Name) and node.id == combined.register.id:
+                # Iterations that combine their values in a register do not race on it.
+                continue
             later = _Access(array, place, node, writes, atomic, running.iteration)
             earlier = (prior for prior in later.conflicts_with(running.touched) if prior.iteration != later.iteration)
             racing = next(earlier, None)

@@ -22,6 +22,7 @@ from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Kind, Module, is_buffer
 from archline.language.printer import format_fact
+from archline.language.proposals import propose_mode
 from archline.language.substitution import build_processor_count
 from archline.numbers import format_point
 from archline.records import record
@@ -335,6 +336,10 @@ class FollowedRuns(StatementFollower[RunBlock]):
         if number is not None:
             block.values[name] = number
 
+    def _follow_outputs(self, statement: s.Invoke | s.Assign, block: RunBlock) -> None:
+        super()._follow_outputs(statement, block)
+        self._forget_registers(frozenset(place.id for place in statement.outputs if isinstance(place, s.Name)), block)
+
     def _is_real(self, expr: s.Expr) -> bool:
         """Test whether an expression is real, so that runs round it; one made from an update counts as real."""
         return self.module.types.get(expr, Kind.REAL) is Kind.REAL
@@ -352,6 +357,8 @@ class FollowedRuns(StatementFollower[RunBlock]):
             if number or not loop.tests_last:
                 self.evaluate(loop.condition, block)
                 goes_on = self._condition_value(loop.condition, block)
+                if goes_on and s.may_be_left(loop):
+                    goes_on = None
                 if goes_on is None:
                     self.handle_uncertain_blocks((loop.body,), block)
                 if not goes_on:
@@ -369,7 +376,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
             self.follow_block(loop.body, block)
 
     def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: RunBlock) -> Iterable[RunBlock]:
-        if lo is None or hi is None or step is None:
+        if lo is None or hi is None or step is None or s.may_be_left(loop):
             block.define(loop.variable, None)
             self.handle_uncertain_blocks((loop.body,), block)
             return
@@ -496,9 +503,17 @@ class FollowedRuns(StatementFollower[RunBlock]):
         first = None if elements is None else next((place for place in places if place not in elements), None)
         if array is not None and first is not None:
             text = f"`{format_expression(expr)}`"
-            hint = "give it a value first, such as 0"
+            hint = self._suggest_value(expr, block)
             explanation = f"{text} is set before it is read", f"{text} is read before it is set"
             raise StopError(replace(self._build_failure(rules.UNSET, expr, *explanation, hint), unset=(array, first)))
+
+    @staticmethod
+    def _suggest_value(expr: s.Expr, block: RunBlock) -> str:
+        hint = "give it a value first, such as 0"
+        for parameter in block.algorithm.parameters:
+            if parameter.mode == "out" and parameter.name == getattr(expr, "array", ""):
+                return propose_mode(parameter, "inout", f"{hint}, or let callers do so: `{{}}`")
+        return hint
 
     def write(self, target: s.Expr, block: RunBlock) -> None:
         array, places = self.locate_elements(target, block) or (None, ())

@@ -253,6 +253,8 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             return widen_to_zero(self._block_words(loop.body, place.without_value(loop.variable)))
         inside = place.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
         body = self._block_words(loop.body, inside)
+        if s.may_be_left(loop):
+            body = widen_to_zero(body)
         nonempty = iterations.maximum_if_nonempty(body)
         most = _max_over_iterations(body, iterations)
         if isinstance(nonempty, KnownAmount) and isinstance(most, KnownAmount):

@@ -19,7 +19,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cost import Cost, build_cost
 from archline.analysis.metrics.derivation import Derivation
-from archline.analysis.metrics.operations import CostModel, nest_cost
+from archline.analysis.metrics.operations import CostModel
 from archline.analysis.metrics.solution import add_iterations
 from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, repeat_tally, unknown_cost
 from archline.analysis.regimes import split_into_regimes
@@ -143,7 +143,7 @@ class AccessModel(WordModel):
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         """Count a write of each element, and a read if a view is copied."""
         copied = statement.value is not None and self._module.is_view(statement.value)
-        return nest_cost(FREE, self.words(2 if copied else 1), extents, facts)
+        return reduce(repeat_tally, extents, self.words(2 if copied else 1))
 
 
 MAX_CACHED_LINES = 8
@@ -219,7 +219,7 @@ class StreamedWordModel(WordModel):
         words, ends = self._fills[statement]
         *outer, row = extents
         row_cost = repeat_tally(self.words(words), row).then(self.words(ends), facts)
-        return nest_cost(FREE, row_cost, outer, facts)
+        return reduce(repeat_tally, outer, row_cost)
 
     # Costs of statements, prepared for each algorithm before the derivation
     def _prepare_block(self, body: tuple[s.Stmt, ...]) -> None:
@@ -306,7 +306,7 @@ class StreamedWordModel(WordModel):
 
     def _continues_walk(self, inner: s.Stmt, loop: s.Loop) -> TypeGuard[s.Loop]:
         """Test whether an inner loop runs over the next segment of an offsets array in each outer iteration."""
-        if not isinstance(inner, s.Loop) or not _is_innermost(inner) or inner.down or loop.down:
+        if not isinstance(inner, s.Loop) or not _is_innermost(inner) or inner.down or loop.down or s.may_be_left(inner):
             return False
         match inner.lo, inner.hi:
             case (

@@ -290,6 +290,8 @@ class CaseDerivation(Statements):
         first, *rest = branches
         if self._loops or first.condition is None:
             return super().branches(branches, scope)
+        if isinstance(first.condition, s.Reached):
+            return self._derive_data_branches(branches, scope)
         holding = self._indicator_bounds(first.condition, scope)
         if not holding.exact:
             return self._derive_data_branches(branches, scope)

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Protocol
 
+from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.metrics.tally import FREE, Tally, choose_tally, repeat_tally, unknown_cost
-from archline.ir.amounts import UNIT_AMOUNT, Amount, exact_amount
+from archline.analysis.metrics.tally import FREE, Tally, choose_tally, unknown_cost
+from archline.ir.amounts import UNIT_AMOUNT, Amount, exact_amount, map_bounds, scale_amount
 from archline.ir.conditions import bound_indicator
 from archline.ir.max_plus import SYNC_MAP, serial_map
+from archline.ir.ranges import take_if_nonempty
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.metrics import (
@@ -110,16 +112,23 @@ class CostModel:
         return None
 
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
-        """Return the cost of a whole-array fill or copy: a loop nest with an event for each iteration."""
-        return nest_cost(self.event(ITERATION), FREE, extents, facts)
+        """Return the cost of a whole-array fill or copy: a nest of parallel loops with an event for each iteration."""
+        cost = FREE
+        for extent in reversed(extents):
+            cost = self._repeat_in_parallel(self.event(ITERATION).then(cost, facts), extent, facts)
+        return cost
 
+    def _repeat_in_parallel(self, once: Tally, trips: Amount, facts: Facts) -> Tally:
+        """Return the cost of a parallel loop all of whose iterations cost the same."""
 
-def nest_cost(per_iteration: Tally, inside: Tally, extents: Sequence[Amount], facts: Facts) -> Tally:
-    """Return the cost of a loop nest with these extents; `inside` is the cost of the innermost body."""
-    cost = inside
-    for extent in reversed(extents):
-        cost = repeat_tally(per_iteration.then(cost, facts), extent)
-    return cost
+        def compute_depth(count: Poly) -> Poly:
+            return facts.simplify(a.ceil_log2(count))
+
+        side_by_side = once.map(
+            lambda amount: scale_amount(amount, trips),
+            lambda path: serial_map(take_if_nonempty(path.finish, trips, facts)),
+        )
+        return side_by_side.then(self.fork(map_bounds(trips, compute_depth)), facts)
 
 
 @cache
@@ -163,7 +172,9 @@ def evaluation_cost(expr: s.Expr, scope: Scope, costs: OperationCosts) -> Tally:
             return _short_circuit_cost(expr, scope, costs)
         case s.Binary(op=op, left=left, right=right):
             operands = total_evaluation_cost((left, right), scope, costs)
-            return operands.then(_operator_cost(FLOP_KINDS[op], (left, right), 1, scope, costs.model), scope.facts)
+            return operands.then(
+                _operator_cost(FLOP_KINDS[op], (expr, left, right), 1, scope, costs.model), scope.facts
+            )
         case s.Call():
             return _call_cost(expr, scope, costs)
         case s.Element(subscripts=subscripts):
@@ -199,9 +210,12 @@ def kind_of(expr: s.Expr, scope: Scope) -> Kind:
     return scope.element if kind is Kind.ANY else kind
 
 
-def _operator_cost(kind: str, operands: tuple[s.Expr, ...], uses: int, scope: Scope, model: CostModel) -> Tally:
-    """Return the cost of `uses` applications of an operator: flops on reals, work on int data, 0 on sizes."""
-    kinds = {kind_of(operand, scope) for operand in operands}
+def _operator_cost(kind: str, parts: tuple[s.Expr, ...], uses: int, scope: Scope, model: CostModel) -> Tally:
+    """Return the cost of `uses` applications of an operator: flops on reals, work on int data, 0 on sizes.
+
+    `parts` are its operands, and its result, which may be real where they are integers.
+    """
+    kinds = {kind_of(part, scope) for part in parts}
     if Kind.REAL in kinds:
         return model.event(Event(kind, real=True), uses)
     return model.event(INT_OPERATION, uses) if Kind.INT in kinds else FREE
@@ -222,7 +236,7 @@ def _call_cost(call: s.Call, scope: Scope, costs: OperationCosts) -> Tally:
     if call.function == "real_of":
         return operands
     uses = len(call.arguments) - 1 if call.function in ("min", "max") else 1
-    return operands.then(_operator_cost(call.function, call.arguments, uses, scope, costs.model), scope.facts)
+    return operands.then(_operator_cost(call.function, (call, *call.arguments), uses, scope, costs.model), scope.facts)
 
 
 def _short_circuit_cost(expr: s.Binary, scope: Scope, costs: OperationCosts) -> Tally:

@@ -32,13 +32,24 @@ from archline.analysis.metrics.tally import (
     DerivationStep,
     Tally,
     choose_tally,
+    either_tally,
+    leave_early,
     repeat_tally,
     repeat_unbounded,
     unknown_cost,
 )
 from archline.expr.tree import Span
 from archline.ir import max_plus
-from archline.ir.amounts import ZERO_AMOUNT, Amount, KnownAmount, map_bounds, scale_amount, widen_to_zero
+from archline.ir.amounts import (
+    ZERO_AMOUNT,
+    Amount,
+    KnownAmount,
+    UnknownAmount,
+    exact_amount,
+    map_bounds,
+    scale_amount,
+    widen_to_zero,
+)
 from archline.ir.conditions import assume_facts, bound_indicator, is_summable, negate_condition, scope_after
 from archline.ir.declarations import declared_scope
 from archline.ir.max_plus import MaxPlusMap
@@ -223,7 +234,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
             if tally is not FREE or children:
                 span_rule = None
                 if statement.forks is not None:
-                    span_rule = f"ceil(log2(iterations)) + maximum over {statement.forks} of (1 + body)"
+                    depth = f"{'2*' if getattr(statement, 'reduction', None) else ''}ceil(log2(iterations))"
+                    span_rule = f"{depth} + maximum over {statement.forks} of (1 + body)"
                 steps.append(DerivationStep(statement.span, rule, tally, children, span_rule))
             if statement.assumed and self._solves:
                 scope = bind_assumed_integers(statement.assumed, body[: number - 1], body[number - 1 :], scope)
@@ -271,7 +283,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     def invoke(self, invoke: s.Invoke, scope: Scope) -> Outcome:
         call = invoke.call
-        cost = evaluation_cost(call, scope, self)
+        cost = total_evaluation_cost(s.list_evaluated(invoke), scope, self)
         rule = f"{'spawn' if invoke.spawned else 'call'}: 1 + {call.function}"
         if not invoke.spawned:
             return cost, rule, ()
@@ -308,6 +320,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
         try:
             total, children = self._derive_loop(loop, scope)
             rule = f"sum over {loop.variable} of (1 + body)"
+            if s.may_be_left(loop):
+                rule = f"from the first iteration to the {rule}, as an exit may end it"
         except NotStaticError as problem:
             total, children = self._derive_data_loop(loop, problem, scope)
             rule = f"data-dependent number of iterations over {loop.variable} of (1 + body)"
@@ -358,12 +372,14 @@ class Statements(StatementVisitor[Scope, Outcome]):
             side_by_side = once.map(
                 iterations.sum, lambda path: max_plus.serial_map(iterations.maximum(path.finish)), any_iteration
             )
-            return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
+            return side_by_side.then(self._fork_cost(loop, fork_depth(iterations), scope), scope.facts), children
 
         def sum_over_iterations(tally: Tally) -> Tally:
             return tally.map(iterations.sum, lambda path: compose_iterations(path, iterations), any_iteration)
 
         total = sum_over_iterations(once)
+        if s.may_be_left(loop):
+            return leave_early(total, self._bound_first_iteration(once, loop, iterations, scope)), children
         if total.known and not total.exact and all(path.serial for path in body.paths.values()):
             # Summed apart, the tests stay exact even if the body has only bounds.
             total = sum_over_iterations(test).then(sum_over_iterations(body), scope.facts)
@@ -373,6 +389,21 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 if swapped is not None and swapped.length < total.length:
                     total = swapped
         return total, children
+
+    def _fork_cost(self, loop: s.Loop, depth: Amount, scope: Scope) -> Tally:
+        """Return the cost of the tree that starts parallel iterations, and of the one that combines their values."""
+        start = self.model.fork(depth)
+        return start if loop.reduction is None else start.then(start, scope.facts)
+
+    def _bound_first_iteration(self, once: Tally, loop: s.Loop, iterations: IterationRange, scope: Scope) -> Tally:
+        """Return the cost of the first iteration, given that of one; free where the loop may have none."""
+        facts, first = scope.facts, {iterations.variable: iterations.lo}
+        if iterations.value.substitute(first) != facts.simplify(static_value(loop.lo, scope)):
+            return FREE
+        nonempty = facts.simplify(facts.positive_part(iterations.trips) - facts.positive_part(iterations.trips - 1))
+        return once.map_amounts(
+            lambda amount: map_bounds(amount, lambda value: facts.positive_part(value.substitute(first)) * nonempty)
+        )
 
     def _interchanged_cost(self, loop: s.Loop, scope: Scope) -> Tally | None:
         """Return the exact cost of a perfect nest after its outer loop is interchanged with independent inner loops.
@@ -394,6 +425,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         if (
             not 0 < len(passed) <= MAX_INTERCHANGED_LOOPS
             or loop.span in self._sunk
+            or any(map(s.may_be_left, passed))
             or not any(loop.variable in s.names((inner.lo, inner.hi)) for inner in s.find_nodes(body, s.Loop))
             or any(self.model.iteration(outer).names for outer in (loop, *passed))
         ):
@@ -424,6 +456,10 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def _derive_data_loop(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """Derive a loop over a segment of an offsets array, or up to a declared bound of data."""
         range_ = bound_data_range(loop, scope)
+        if range_ is None and loop.iterations is not None and not loop.parallel:
+            body, children = self.block(loop.body, scope.without_value(loop.variable))
+            once = self._iteration_cost(loop, scope).then(body, scope.facts)
+            return repeat_unbounded(once, name_unbounded_loops(self.module)[loop], scope.facts), children
         if range_ is None:
             return unknown_cost(f"the bounds of this loop: {problem.reason}", loop.span), ()
         trips = range_.trips
@@ -458,19 +494,28 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 lambda path: max_plus.serial_map(widen_to_zero(path.finish)),
                 lambda round_: round_,
             )
-            return side_by_side.then(self.model.fork(bound_fork_depth(trips)), scope.facts), children
-        return repeat_tally(once, trips), children
+            return side_by_side.then(self._fork_cost(loop, bound_fork_depth(trips), scope), scope.facts), children
+        total = repeat_tally(once, trips)
+        if s.may_be_left(loop):
+            some = exact_amount(ZERO) if isinstance(trips, UnknownAmount) else exact_amount(
+                scope.facts.minimum(trips.lower, ONE)
+            )  # fmt: skip
+            return leave_early(total, repeat_tally(once, some)), children
+        return total, children
 
     def while_loop(self, loop: s.While, scope: Scope) -> Outcome:
         test = self._test_cost(loop.condition, scope)
         body, children = self.block(loop.body, scope)
+        # No test follows an iteration that an exit ends: there is one less than else.
+        entry = either_tally(test, FREE, scope.facts) if s.may_be_left(loop) else test
         if loop.limit is None:
-            once = self._iteration_cost(loop, scope).then(body, scope.facts).then(test, scope.facts)
+            last = entry if loop.tests_last else test
+            once = self._iteration_cost(loop, scope).then(body, scope.facts).then(last, scope.facts)
             total = repeat_unbounded(once, name_unbounded_loops(self.module)[loop], scope.facts)
             rounds = f"{loop.iterations} iterations of (1 + body + test) in the whole call"
             if loop.tests_last:
                 return total, rounds, children
-            return test.then(total, scope.facts), f"test at each entry + {rounds}", children
+            return entry.then(total, scope.facts), f"test at each entry + {rounds}", children
         try:
             limit = floor_while_bound(static_value(loop.limit, scope), scope.facts)
         except NotStaticError as problem:
@@ -478,7 +523,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         trips = KnownAmount(ZERO, scope.facts.positive_part(limit))
         once = self._iteration_cost(loop, scope).then(body, scope.facts).then(test, scope.facts)
         return (
-            test.then(repeat_tally(once, trips), scope.facts),
+            entry.then(repeat_tally(once, trips), scope.facts),
             "test + at most the declared number of (1 + body + test)",
             children,
         )
@@ -490,6 +535,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
             tally, children = self.block(first.body, scope)
             return tally, "else", children
         facts = scope.facts
+        if isinstance(first.condition, s.Reached):
+            tally, children = self.block(first.body, scope)
+            return either_tally(tally, FREE, facts), "none or all, as an exit before it may be taken", children
         test = self._test_cost(first.condition, scope)
         indicator = self._indicator_bounds(first.condition, scope)
         if not (indicator.lower.is_constant and indicator.upper.is_constant):

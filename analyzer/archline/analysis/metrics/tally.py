@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly
+from archline.algebra.polynomial import ZERO, Poly
 from archline.expr.tree import Span
 from archline.ir import max_plus
 from archline.ir.amounts import (
@@ -261,6 +261,27 @@ def repeat_unbounded(body: Tally, name: str, facts: Facts) -> Tally:
     }
     entry = Tally(paths=waiting, declared=body.declared)
     return entry.with_rounds(inner.rounds, facts).with_rounds({name: once}, facts)
+
+
+def leave_early(whole: Tally, first: Tally) -> Tally:
+    """Bound the cost of a loop that an exit may end: from below by that of its first iteration.
+
+    `whole` is the cost of all iterations. A `sync` in them may not be reached.
+    """
+
+    def bound_amount(amount: Amount, least: Amount) -> Amount:
+        if isinstance(amount, UnknownAmount):
+            return amount
+        return KnownAmount(ZERO if isinstance(least, UnknownAmount) else least.lower, amount.upper)
+
+    def bound_path(path: MaxPlusMap, least: MaxPlusMap) -> MaxPlusMap:
+        if path.serial:
+            return max_plus.serial_map(bound_amount(path.finish, least.finish))
+        joined = None if path.joined is None else widen_to_zero(path.joined)
+        late, kept = widen_to_zero(path.finish), widen_to_zero(path.kept)
+        return MaxPlusMap(widen_to_zero(path.advance), late, joined, kept, certain=joined is None)
+
+    return replace(whole._combine(first, bound_amount, bound_path), rounds=whole.rounds)
 
 
 @record

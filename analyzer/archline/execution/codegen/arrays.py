@@ -294,6 +294,9 @@ def _count_loop_nest(fn: AlgorithmWriter, extents: tuple[Atom, ...], accesses: t
         levels.append(fn.assign_name(f"{levels[-1]} * {extent}", "w"))
     iterations = " + ".join(levels) if len(levels) == 1 else fn.assign_name(" + ".join(levels), "w")
     fn.count_steps(iterations)
-    fn.emit(f"{fn.frame.span} += {iterations}")
+    span = "0"
+    for extent in reversed(extents):
+        span = f"(ceil_log2({extent}) + 1 + {span} if {extent} > 0 else 0)"
+    fn.emit(f"{fn.frame.span} += {span}")
     fn.count(Counter({WORK: 1, ITERATION.kind: 1}), iterations, fn.block.looped)
     fn.count(Counter(dict.fromkeys(accesses, 1)), levels[-1], fn.block.looped)

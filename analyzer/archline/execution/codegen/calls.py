@@ -9,9 +9,11 @@ from archline.execution.cache.strands import TraceEvent
 from archline.execution.codegen.arrays import has_spawns, write_loop_nest, write_view
 from archline.execution.codegen.expressions import (
     make_atom,
+    write_address,
     write_element_address,
     write_integer,
     write_real,
+    write_store,
     write_unset_test,
 )
 from archline.execution.codegen.messages import write_buffer, write_group
@@ -24,8 +26,11 @@ from archline.language.diagnostics import error
 from archline.language.metrics import CALL as CALL_EVENT
 from archline.language.model import is_buffer
 
+Places = tuple[s.Name | s.Element, ...]
+"""The places in which a call stores the outputs of an algorithm."""
 
-def write_call(fn: AlgorithmWriter, expr: s.Call, spawned: bool = False) -> str:
+
+def write_call(fn: AlgorithmWriter, expr: s.Call, places: Places = (), spawned: bool = False) -> str:
     """Write a call of an algorithm; return the name that holds its result, empty if it has none or is `spawned`."""
     callee = fn.module.targets[expr]
     assert isinstance(callee, s.Algorithm)
@@ -33,7 +38,7 @@ def write_call(fn: AlgorithmWriter, expr: s.Call, spawned: bool = False) -> str:
     arguments: list[str] = []
     for parameter, argument in zip(callee.parameters, expr.arguments, strict=True):
         _pass_argument(fn, parameter, argument, forms, arguments)
-    return _write_algorithm_call(fn, expr, callee, forms, arguments, spawned)
+    return _write_algorithm_call(fn, expr, callee, forms, arguments, places, spawned)
 
 
 def write_call_on_grid(
@@ -71,7 +76,13 @@ def write_call_on_grid(
 
 
 def _write_algorithm_call(
-    fn: AlgorithmWriter, expr: s.Call, callee: s.Algorithm, forms: list[str], arguments: list[str], spawned: bool
+    fn: AlgorithmWriter,
+    expr: s.Call,
+    callee: s.Algorithm,
+    forms: list[str],
+    arguments: list[str],
+    places: Places,
+    spawned: bool,
 ) -> str:
     fn.count_event(CALL_EVENT)
     function = fn.instance(callee, tuple(forms))
@@ -84,16 +95,36 @@ def _write_algorithm_call(
         fn.event(TraceEvent.CALL)
     fn.save_trace_position()
     text = _write_call_text(fn, function, site, arguments, fn.frame.task)
-    result = ""
-    if callee.result is None:
-        fn.emit(text)
-    else:
-        result = fn.assign_name(text, "v")
+    result = "" if callee.result is None else fn.name("v")
+    handed = [(fn.name("v"), fn.name("v")) for _ in callee.outputs]
+    names = [result] * bool(result) + [name for pair in handed for name in pair]
+    fn.emit(f"{', '.join(names)} = {text}" if names else text)
     fn.load_trace_position()
     fn.emit(f"{fn.frame.span} += K[{SPAN}]")
     if framed:
         fn.event(TraceEvent.RETURN)
+    for place, (value, flag) in zip(places, handed, strict=True):
+        _store_output(fn, place, value, flag)
     return result
+
+
+def _store_output(fn: AlgorithmWriter, place: s.Name | s.Element, value: str, flag: str) -> None:
+    """Write the store of an output, which keeps its value where the callee has set none (`flag` is 0)."""
+    text = f"`{format_expression(place)}` is handed back"
+    if isinstance(place, s.Element):
+        view = fn.view(place.array)
+        address = write_address(fn, place, view)
+        with fn.indented(f"if {flag}:", place.span):
+            write_store(fn, view, address, value)
+        fn.access(address, "write", place.span, text)
+        return
+    register = fn.register(place.id)
+    if register.shadow is not None:
+        fn.check_register_race(register.shadow, "write", place.span, text)
+    with fn.indented(f"if {flag}:", place.span):
+        fn.emit(f"{register.code} = {value}")
+        if register.flag is not None:
+            fn.emit(f"{register.flag} = 1")
 
 
 def _write_call_text(fn: AlgorithmWriter, function: str, site: int, arguments: list[str], task: str) -> str:

@@ -26,7 +26,8 @@ def write_condition(fn: AlgorithmWriter, expr: s.Expr) -> str:
         case s.Binary(op=op, left=left, right=right) if op in COMPARISONS:
             return _write_comparison(fn, op, left, right)
         case _:
-            raise AssertionError(f"not a condition: {expr}")
+            # What is declared as `bool` is a condition without an operation.
+            return f"({write_integer(fn, expr).text} != 0)"
 
 
 def _write_short_circuit(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr) -> str:
@@ -112,8 +113,8 @@ def write_quantity(fn: AlgorithmWriter, expr: s.Expr) -> tuple[Code, bool]:
         case s.Call(function="abs", arguments=(argument,)):
             inner, exact = write_quantity(fn, argument)
             return Code(f"abs({inner.text})", inner.bound), exact
-        case s.Real(text=text):
-            return Code(repr(float(text))), False
+        case s.Real():
+            return write_real(fn, expr), False
         case _:
             return write_integer(fn, expr), True
 

@@ -20,8 +20,6 @@ from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.model import Kind
 
-_CONVERSIONS = {"real": "float", "int": "int"}
-
 
 def write_register(fn: AlgorithmWriter, expr: s.Name, register: Register) -> str:
     """Write the read of a register, with a check that it has a value if that is uncertain; return its variable."""
@@ -120,6 +118,11 @@ def _write_subscript(fn: AlgorithmWriter, expr: s.Element, subscript: s.Expr, vi
     return value
 
 
+def write_result(fn: AlgorithmWriter, expr: s.Call) -> str:
+    """Write the call of an extern or of an algorithm with a result; return the name that holds its value."""
+    return write_extern_call(fn, expr) if is_extern(fn, expr) else fn.write_call(fn, expr)
+
+
 def write_extern_call(fn: AlgorithmWriter, expr: s.Call) -> str:
     """Write the call of an extern: its declared costs, then its value; return the name that holds it."""
     extern = fn.module.targets[expr]
@@ -132,8 +135,11 @@ def write_extern_call(fn: AlgorithmWriter, expr: s.Call) -> str:
         fn.block.cost[f"{EXTERN} {extern.name}"] += 1
         fn.emit(f"{fn.frame.span} += K[{fn.layout.use_extern(extern)}]")
     text = f"E_{extern.name}({', '.join(values)})"
-    result = fn.assign_name(text if extern.result is None else f"{_CONVERSIONS[extern.result]}({text})", "v")
-    if extern.result == "int":
+    whole = extern.result not in (None, "real")
+    if extern.result is not None:
+        text = f"{'int' if whole else 'float'}({text})"
+    result = fn.assign_name(text, "v")
+    if whole:
         site = fn.site(rules.OVERFLOW, expr.span, f"the value of `{format_expression(expr)}` does not fit 64 bits")
         fn.check(f"{result} == {NO_INT}", site)
     return result
@@ -149,6 +155,9 @@ def write_integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
     match expr:
         case s.Integer(value=value):
             return write_literal(fn, value, expr)
+        case s.Real():
+            # The literal `inf` among integers is the greatest one.
+            return write_literal(fn, INT_LIMIT, expr)
         case s.Name(id=name):
             return _write_name(fn, expr, name)
         case s.Unary(op="-", operand=operand):
@@ -156,7 +165,9 @@ def write_integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
             return put_brackets(fn, f"-{inner.text}", inner, bound=inner.bound)
         case s.Binary(op=op, left=left, right=right):
             return _write_binary(fn, expr, op, write_integer(fn, left), write_integer(fn, right))
-        case s.Call(function="floor" | "ceil" as function, arguments=(inner,)) if not is_extern(fn, expr):
+        case s.Call() if expr in fn.module.targets:
+            return make_atomic(write_result(fn, expr), INT_LIMIT)
+        case s.Call(function="floor" | "ceil" as function, arguments=(inner,)):
             return _write_rounding(fn, expr, function, inner)
         case s.Call(function=function):
             return _write_function(fn, expr, function)
@@ -235,7 +246,10 @@ def _bound_result_from_above(op: str, left: Code, right: Code) -> int:
 
 
 def _write_checked(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Code, data: bool) -> Code:
-    if fn.options.compiled or op == "^":
+    if fn.infinite and op in ("+", "-"):
+        result = write_infinite_sum(fn, op, left.text, right.text)
+        failed = f"{result} == {NO_INT}"
+    elif fn.options.compiled or op == "^":
         result = fn.assign_name(f"{_CHECKED_FUNCTIONS[op]}({left.text}, {right.text})")
         failed = f"{result} == {NO_INT}"
     else:
@@ -247,6 +261,11 @@ def _write_checked(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, rig
     else:
         fn.leave_compiled_if(failed)
     return make_atomic(result, INT_LIMIT)
+
+
+def write_infinite_sum(fn: AlgorithmWriter, op: str, left: str, right: str) -> str:
+    """Write a sum or difference of integers that may be infinite; return the name of the value."""
+    return fn.assign_name(f"add_infinite({left}, {'' if op == '+' else '-'}({right}))")
 
 
 def _write_plain_power(fn: AlgorithmWriter, expr: s.Binary, left: Code, right: Code) -> Code:
@@ -286,9 +305,6 @@ def _check_divisor(fn: AlgorithmWriter, expr: s.Expr, divisor: str) -> None:
 
 
 def _write_function(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
-
-    if is_extern(fn, expr):
-        return make_atomic(write_extern_call(fn, expr), INT_LIMIT)
     data = fn.kind(expr) is Kind.INT
     values = [write_integer(fn, argument) for argument in expr.arguments]
     for _ in range(max(1, len(values) - 1) if data else 0):
@@ -420,8 +436,8 @@ def write_extreme(fn: AlgorithmWriter, function: str, left: Code, right: Code) -
 
 
 def _write_real_call(fn: AlgorithmWriter, expr: s.Call) -> Code:
-    if is_extern(fn, expr):
-        return make_atomic(write_extern_call(fn, expr))
+    if expr in fn.module.targets:
+        return make_atomic(write_result(fn, expr))
     function = expr.function
     if function == "real_of":
         whole = write_integer(fn, expr.arguments[0])

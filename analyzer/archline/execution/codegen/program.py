@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from archline.execution import run_rules as rules
 from archline.execution.codegen.arrays import Allocation, has_spawns, write_release
-from archline.execution.codegen.calls import write_sync
+from archline.execution.codegen.calls import write_call, write_sync
 from archline.execution.codegen.conditions import write_fact
 from archline.execution.codegen.expressions import make_atom, write_integer
 from archline.execution.codegen.messages import check_grid, define_grid, number_communications
 from archline.execution.codegen.scope import AlgorithmWriter, Layout, list_names_in_fact, plan_layout
-from archline.execution.codegen.statements import write_block, write_scalar, write_statement
+from archline.execution.codegen.statements import write_block, write_leavable, write_scalar, write_statement
 from archline.execution.codegen.values import ArrayValue, IntegerValue, Operator, Register, make_view_parameter
 from archline.execution.codegen.writer import CheckSite, Options, Tables
 from archline.execution.slots import (
@@ -57,7 +57,7 @@ def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, form
         _check_parameters(fn, algorithm)
         _check_where(fn, algorithm)
         measure = _write_entry(fn, algorithm)
-    result = _write_body(fn, algorithm)
+    results = _write_body(fn, algorithm)
     fn.finish()
     _write_exit(fn, algorithm, measure)
     common = ["mem", "top", "alive", *(["task"] if fn.options.races else []), *(["grid"] if fn.grid else [])]
@@ -66,8 +66,8 @@ def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, form
     tail.append(f" K[{SPAN}] = s")
     if fn.options.trace and fn.options.compiled:
         tail.append(f" K[{TRACE}] = now")
-    if result:
-        tail.append(f" return {result}")
+    if results:
+        tail.append(f" return {', '.join(results)}")
     return "\n".join([header, *_iterate_opening_lines(fn), *fn.lines, *tail, ""])
 
 
@@ -98,6 +98,8 @@ def _iterate_opening_lines(fn: AlgorithmWriter) -> Iterator[str]:
         yield f" U = mem[{MEM_PARENTS}]"
         yield f" B = mem[{MEM_BAGS}]"
     yield " s = 0"
+    if fn.leaves:
+        yield " left = 0"
     if fn.frame.pending:
         yield " q = 0"
     if fn.frame.bag:
@@ -292,24 +294,41 @@ def list_measured_names(module: Module, algorithm: s.Algorithm) -> tuple[str, ..
     return (*signature.size_names, *(("P",) if algorithm.grid else ()), *signature.indices)
 
 
-def _write_body(fn: AlgorithmWriter, algorithm: s.Algorithm) -> str:
-    """Write the statements of the body; return the name of its result, which is evaluated before the last sync."""
-    last = algorithm.body[-1]
-    result = ""
+def _write_body(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[str]:
+    """Write the statements of the body; return the names of its result, which is evaluated before the last sync.
+
+    The values of outputs follow, each with the flag that tells whether it is set.
+    """
+    *statements, last = algorithm.body
     if not isinstance(last, s.Return):
-        write_block(fn, algorithm.body)
+        statements.append(last)
+    results: list[str] = []
+    if "return" in s.list_exits(tuple(statements)):
+        while isinstance(statements[0], s.Local) and statements[0].array is None:
+            # An exit leads to the end of the body, which returns the value of such a register.
+            write_statement(fn, statements.pop(0), [])
+        write_leavable(fn, tuple(statements), "return", write_block)
+        statements = []
+    if not isinstance(last, s.Return) and not algorithm.outputs:
+        write_block(fn, tuple(statements))
     else:
         allocations: list[Allocation] = []
-        for node in algorithm.body[:-1]:
+        for node in statements:
             write_statement(fn, node, allocations)
-        kind = Kind.REAL if algorithm.result == "real" else Kind.INT
-        result = fn.assign_name(write_scalar(fn, last.value, kind).text, "v")
-        fn.flush()
+        if isinstance(last, s.Return):
+            kind = Kind.REAL if algorithm.result == "real" else Kind.INT
+            results.append(fn.assign_name(write_scalar(fn, last.value, kind).text, "v"))
+            fn.flush()
+        for output in algorithm.outputs:
+            register = fn.register(output.register)
+            # A literal has a type of its own in compiled code, so that types of recursive calls would differ.
+            flag = register.flag or "1"
+            results += [register.code, f"int64({flag})" if fn.options.compiled else flag]
         if allocations:
             write_sync(fn)
         write_release(fn, allocations)
     write_sync(fn)
-    return result
+    return results
 
 
 def _write_exit(fn: AlgorithmWriter, algorithm: s.Algorithm, measure: list[tuple[str, int]]) -> None:
@@ -355,19 +374,22 @@ def generate_program(
     def instance(callee: s.Algorithm, callee_forms: tuple[str, ...]) -> str:
         key = (callee, callee_forms)
         if key not in instances:
-            instances[key] = f"f{len(instances)}_{callee.name}"
+            instances[key] = f"f{len(instances)}_{callee.name.replace('.', '_')}"
             waiting.append(key)
         return instances[key]
 
     # If no function on the grid forks, nothing runs in parallel to it on its processor.
     alone = not has_forks([callee for callee in called if callee.grid])
+    literals = (literal for callee in called for literal in s.find_nodes(callee.body, s.Real))
+    infinite = any(literal.text == "inf" and module.types.get(literal) is Kind.INT for literal in literals)
     entry = instance(algorithm, forms)
     functions: dict[str, str] = {}
     generators: set[str] = set()
     while waiting:
         key = waiting.pop()
         fn = AlgorithmWriter(module, options, tables, layout.first_counter)
-        fn.attach(layout, instance)
+        fn.attach(layout, instance, write_call)
+        fn.infinite = infinite
         fn.alone = alone and bool(key[0].grid)
         name = instances[key]
         functions[name] = write_algorithm(fn, name, *key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from archline.execution.codegen.values import ArrayValue, IntegerValue, Meaning, Operator, Register
 from archline.execution.codegen.writer import FunctionWriter
@@ -99,30 +100,44 @@ class AlgorithmWriter(FunctionWriter):
     names: dict[str, Meaning]
     instance: Callable[[s.Algorithm, tuple[str, ...]], str]
     """Returns the name of the Python function that runs an algorithm on arguments of given forms."""
+    write_call: Callable[[AlgorithmWriter, s.Call], str]
+    """Writes a call of an algorithm in an expression, and returns the name that holds its result."""
     element: Kind
     """The kind of the elements of `any` arrays."""
     algorithm_axes: tuple[str, ...]
     """The axes of the grid as the algorithm declares them."""
     axes: dict[str, int]
     """The numbers in `group` of the axes of the grid and of the surrounding splits."""
+    infinite: bool
+    """Whether the program has `inf` among its integers, so that sums with it have to stay infinite."""
     group: str
     """The variable in generated code that holds the group of processors."""
     iteration: tuple[str, ...]
     """The variables in generated code of the surrounding loops."""
     numbers: dict[s.Node, int]
     """The numbers of the statements that communicate."""
+    open_blocks: list[list[Any]]
+    """The local arrays so far of each block around the current statement."""
 
-    def attach(self, layout: Layout, instance: Callable[[s.Algorithm, tuple[str, ...]], str]) -> None:
-        """Set the layout, the provider of callees and an empty scope, before anything is written."""
+    def attach(
+        self,
+        layout: Layout,
+        instance: Callable[[s.Algorithm, tuple[str, ...]], str],
+        write_call: Callable[[AlgorithmWriter, s.Call], str],
+    ) -> None:
+        """Set the layout, the provider of callees, the writer of calls and an empty scope, before writing anything."""
         self.layout = layout
         self.names = {}
         self.instance = instance
+        self.write_call = write_call
         self.element = Kind.REAL
         self.algorithm_axes = ()
         self.axes = {}
+        self.infinite = False
         self.group = "grid"
         self.iteration = ()
         self.numbers = {}
+        self.open_blocks = []
 
     def _flush_before_control_flow(self) -> None:
         """Count the costs so far before control flow: on a grid, steps inside of it read them."""
@@ -132,7 +147,7 @@ class AlgorithmWriter(FunctionWriter):
         super()._flush_before_control_flow()
 
     def array_kind(self, element: str) -> Kind:
-        return {"real": Kind.REAL, "int": Kind.INT, "any": self.element}[element]
+        return {"real": Kind.REAL, "any": self.element}.get(element, Kind.INT)
 
     def static(self, name: str) -> IntegerValue:
         meaning = self.names[name]

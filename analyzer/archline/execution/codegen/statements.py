@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from archline.execution import run_rules as rules
@@ -19,7 +20,7 @@ from archline.execution.codegen.arrays import (
     write_step,
     write_view,
 )
-from archline.execution.codegen.calls import write_call, write_call_on_grid, write_sync
+from archline.execution.codegen.calls import Places, write_call, write_call_on_grid, write_sync
 from archline.execution.codegen.conditions import write_condition, write_fact, write_quantity
 from archline.execution.codegen.expressions import (
     OPERATION_KINDS,
@@ -28,6 +29,7 @@ from archline.execution.codegen.expressions import (
     write_address,
     write_extern_call,
     write_extreme,
+    write_infinite_sum,
     write_integer,
     write_load,
     write_real,
@@ -44,7 +46,7 @@ from archline.execution.codegen.messages import (
 from archline.execution.codegen.messages import write_shared_load as load_shared
 from archline.execution.codegen.scope import AlgorithmWriter, is_extern
 from archline.execution.codegen.values import Atom, Code, IntegerValue, Register, make_atomic
-from archline.execution.codegen.writer import ITERATIONS, WORK
+from archline.execution.codegen.writer import ITERATIONS, WORK, ExitTarget
 from archline.execution.slots import INT_LIMIT, MAX_UNCHECKED_SIZE, MEM_DECLARED, NO_INT
 from archline.expr.text import format_expression, format_fact
 from archline.language import syntax as s
@@ -69,7 +71,8 @@ def write_loop(fn: AlgorithmWriter, node: s.Loop, block: BlockWriter) -> None:
                 fn.leave_compiled_if(f"{value} > {_MAX_LOOP_BOUND} or {value} < -{_MAX_LOOP_BOUND}")
     fn.flush()
     trips = _write_trip_count(fn, node.down, lo, hi, step)
-    fn.count_steps(trips)
+    if not s.may_be_left(node):
+        fn.count_steps(trips)
     variable = fn.name(f"n_{node.variable}_")
     if node.down:
         header = f"for {variable} in range({lo}, {hi} - 1, -{step}):"
@@ -111,18 +114,26 @@ def _find_lower_limit(fn: AlgorithmWriter, node: s.Loop) -> int | None:
 
 
 def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BlockWriter) -> None:
-    with fn.looped(header, node.span) as account:
+    counts_steps = s.may_be_left(node)
+    with fn.looped(header, node.span) as account, leavable(fn, "break", "continue"):
+        if counts_steps:
+            fn.count_steps("1")
         if not (fn.grid and is_only_transfer(node.body)):
             fn.count_event(ITERATION)
+        if node.iterations is not None:
+            fn.block.cost[f"{ITERATIONS} {name_unbounded_loops(fn.module)[node]}"] += 1
         block(fn, node.body)
     if account.straight:
         fn.count_block(account, trips)
+    write_passing_exit(fn, node)
 
 
 def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BlockWriter) -> None:
     fn.update_span()
     outer = fn.frame
-    _share_registers(fn, node.body)
+    if node.reduction is not None:
+        _begin_reduction(fn, node.reduction.register)
+    _share_registers(fn, node.body, node.reduction)
     longest = fn.assign_name("0", "m")
     bag = fn.assign_name("-1", "bag") if fn.options.races else ""
     fn.event(TraceEvent.PARALLEL, trips)
@@ -134,7 +145,7 @@ def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: 
         fn.event(TraceEvent.ITERATION)
         _begin_iteration(fn)
         fn.count_event(ITERATION)
-        block(fn, node.body)
+        write_leavable(fn, node.body, "continue", block)
         if forks:
             write_sync(fn)
         fn.flush()
@@ -151,7 +162,16 @@ def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: 
         fn.count(account.cost, trips, fn.block.looped)
     fixed = f" + {account.span}" if account.straight and account.span else ""
     fn.emit(f"if {trips} > 0:")
-    fn.emit(f" {outer.span} += ceil_log2({trips}) + {longest}{fixed}")
+    depth = "ceil_log2({trips})" if node.reduction is None else "2 * ceil_log2({trips})"
+    fn.emit(f" {outer.span} += {depth.format(trips=trips)} + {longest}{fixed}")
+
+
+def _begin_reduction(fn: AlgorithmWriter, name: s.Name) -> None:
+    """Write the access of a whole reduction to its register, on which its iterations do not race."""
+    register = fn.register(name.id)
+    if register.shadow is not None and fn.detects_races:
+        fn.check_register_race(register.shadow, "write", name.span, f"`{name.id}` is updated")
+    fn.define(name.id, replace(register, shadow=None))
 
 
 def _begin_iteration(fn: AlgorithmWriter) -> None:
@@ -165,11 +185,12 @@ def _begin_iteration(fn: AlgorithmWriter) -> None:
             fn.emit(f"{fn.frame.bag} = -1")
 
 
-def _share_registers(fn: AlgorithmWriter, body: tuple[s.Stmt, ...]) -> None:
+def _share_registers(fn: AlgorithmWriter, body: tuple[s.Stmt, ...], reduction: s.Reduction | None) -> None:
     """Give a shadow, for races, to the registers that iterations share and the loop's body assigns."""
     if not fn.options.races:
         return
-    for name in sorted(s.find_assigned_names(body)):
+    combined = frozenset[str]() if reduction is None else frozenset((reduction.register.id,))
+    for name in sorted(s.find_assigned_names(body) - combined):
         register = fn.names.get(name)
         if isinstance(register, Register) and register.shadow is None:
             fn.define(name, replace(register, shadow=fn.assign_name("new_shadow()", "shadow")))
@@ -184,7 +205,7 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> 
             limit = fn.assign_name(value.text, "m")
     iterations = fn.assign_name("0", "w")
     site = _make_limit_site(fn, node)
-    with fn.loop_body(iterations), fn.looped("while True:", node.span):
+    with fn.loop_body(iterations), fn.looped("while True:", node.span), leavable(fn, "break", "continue"):
         if not node.tests_last:
             _write_loop_test(fn, node)
         fn.emit(f"{iterations} += 1")
@@ -196,6 +217,7 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> 
         block(fn, node.body)
         if node.tests_last:
             _write_loop_test(fn, node)
+    write_passing_exit(fn, node)
 
 
 def _write_loop_test(fn: AlgorithmWriter, node: s.While) -> None:
@@ -219,11 +241,64 @@ def _make_limit_site(fn: AlgorithmWriter, loop: s.While) -> int:
     return fn.site(rules.TOO_MANY_ITERATIONS, loop.span, message)
 
 
+@contextmanager
+def leavable(fn: AlgorithmWriter, *kinds: str) -> Iterator[None]:
+    """Open a loop in generated code that exits of some kinds end: `break`, `continue` or `return`."""
+    fn.exits.append(ExitTarget(kinds, fn.depth, len(fn.open_blocks)))
+    yield
+    fn.exits.pop()
+
+
+@contextmanager
+def open_block(fn: AlgorithmWriter, allocations: list[Allocation]) -> Iterator[None]:
+    """Open a block whose local arrays an exit releases."""
+    fn.open_blocks.append(allocations)
+    yield
+    fn.open_blocks.pop()
+
+
+def write_leavable(fn: AlgorithmWriter, body: tuple[s.Stmt, ...], kind: str, block: BlockWriter) -> None:
+    """Write a block that exits of a kind may leave, while the code behind it is executed all the same."""
+    if kind not in s.list_exits(body):
+        block(fn, body)
+        return
+    with fn.once(body[0].span), leavable(fn, kind):
+        block(fn, body)
+
+
+def write_exit(fn: AlgorithmWriter, kind: str) -> None:
+    """Write an exit, which first counts the costs so far and releases the local arrays of the blocks that it leaves.
+
+    One that leaves several loops of the generated code goes on behind each (`write_passing_exit`).
+    """
+    target = fn.exits[-1]
+    passes = kind not in target.kinds
+    left = fn.open_blocks[target.blocks :]
+    fn.count_blocks_so_far(target.depth)
+    for allocations in reversed(left):
+        if allocations:
+            write_sync(fn)
+            write_release(fn, allocations)
+    fn.flush()
+    if passes:
+        fn.leaves = True
+        fn.emit("left = 1")
+    fn.emit("continue" if kind == "continue" and "break" in target.kinds else "break")
+
+
+def write_passing_exit(fn: AlgorithmWriter, loop: s.Loop | s.While) -> None:
+    """Write the rest of a `return` that has left a loop."""
+    if "return" in s.find_exits(loop):
+        fn.flush()
+        with fn.counted("if left:", loop.span):
+            write_exit(fn, "return")
+
+
 def write_block(fn: AlgorithmWriter, statements: tuple[s.Stmt, ...]) -> None:
     """Write a block of statements with a scope of its own; its local arrays are released at the end, after a sync."""
     before = fn.frame
     allocations: list[Allocation] = []
-    with fn.scope():
+    with fn.scope(), open_block(fn, allocations):
         for node in statements:
             write_statement(fn, node, allocations)
         write_block_end(fn, allocations)
@@ -251,13 +326,13 @@ def write_statement(fn: AlgorithmWriter, node: s.Stmt, allocations: list[Allocat
             _write_local_register(fn, node)
         case s.Assign():
             _write_assignment(fn, node)
-        case s.Invoke(call=called, spawned=spawned, along=along):
+        case s.Invoke(call=called, spawned=spawned, along=along, outputs=outputs):
             if is_extern(fn, called):
                 write_extern_call(fn, called)
             elif _is_on_grid(fn, called):
                 write_call_on_grid(fn, node, called, along)
             else:
-                write_call(fn, called, spawned)
+                write_call(fn, called, outputs, spawned)
         case s.Sync():
             write_sync(fn)
         case s.Assume(facts=facts):
@@ -277,7 +352,9 @@ def write_statement(fn: AlgorithmWriter, node: s.Stmt, allocations: list[Allocat
             write_transfer(fn, node)
         case s.Split():
             write_split(fn, node, write_block)
-        case s.Pass() | s.Return() | s.Exit():
+        case s.Exit(kind=kind):
+            write_exit(fn, kind)
+        case s.Pass() | s.Return():
             pass
     fn.flush()
 
@@ -356,10 +433,15 @@ def _write_local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType)
     return allocation
 
 
-def write_scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind) -> Code:
-    """Write a scalar of the given kind: an expression, or the result of a call of an algorithm."""
-    if isinstance(value, s.Call) and isinstance(fn.module.targets.get(value), s.Algorithm):
-        return make_atomic(write_call(fn, value), INT_LIMIT)
+def write_scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind, places: Places = ()) -> Code:
+    """Write a scalar of the given kind; a condition is stored as 1 or 0.
+
+    `places` take the outputs of the call that the value is.
+    """
+    if places and isinstance(value, s.Call):
+        return make_atomic(write_call(fn, value, places), INT_LIMIT)
+    if fn.kind(value) is Kind.BOOL:
+        return make_atomic(fn.assign_name(f"1 if {write_condition(fn, value)} else 0"), 1)
     return write_real(fn, value) if kind is Kind.REAL else write_integer(fn, value)
 
 
@@ -407,7 +489,7 @@ def _write_view_assignment(fn: AlgorithmWriter, node: s.Assign) -> None:
 
 def _write_register_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Name) -> None:
     register = fn.register(target.id)
-    value = write_scalar(fn, node.value, register.kind)
+    value = write_scalar(fn, node.value, register.kind, node.outputs)
     if node.op != "=":
         value = _write_update(fn, node, Code(write_register(fn, target, register)), value, register.kind)
     if register.shadow is not None:
@@ -419,7 +501,7 @@ def _write_register_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Na
 
 def _write_element_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Element) -> None:
     place_view = fn.view(target.array)
-    value = write_scalar(fn, node.value, place_view.element)
+    value = write_scalar(fn, node.value, place_view.element, node.outputs)
     place = write_address(fn, target, place_view)
     text = format_expression(target)
     if node.op != "=":
@@ -442,7 +524,10 @@ def _write_update(fn: AlgorithmWriter, node: s.Assign, before: Code, value: Code
     site = fn.site(
         rules.OVERFLOW, node.span, f"the new value of `{format_expression(node.target)}` does not fit 64 bits"
     )
-    if fn.options.compiled:
+    if fn.infinite and op in ("+", "-"):
+        result = write_infinite_sum(fn, op, before.text, value.text)
+        fn.check(f"{result} == {NO_INT}", site)
+    elif fn.options.compiled:
         function = {"+": "add_int", "-": "sub_int", "*": "mul_int"}[op]
         result = fn.assign_name(f"{function}({before.text}, {value.text})")
         fn.check(f"{result} == {NO_INT}", site)
@@ -481,6 +566,9 @@ def _write_branches(fn: AlgorithmWriter, branches: tuple[s.Branch, ...]) -> None
     """Write an `if` with its branches: a test is executed, and counted, only if the tests before it have failed."""
     first, *rest = branches
     assert first.condition is not None
+    if isinstance(first.condition, s.Reached):
+        write_block(fn, first.body)
+        return
     fn.count_event(TEST)
     test = write_condition(fn, first.condition)
     with fn.counted(f"if {test}:", first.span):

@@ -130,6 +130,18 @@ class Frame:
     alive: str = "alive"
 
 
+@record(slots=True)
+class ExitTarget:
+    """A loop of the generated code that exits of some `kinds` end.
+
+    `depth` is the number of blocks of costs around its body, `blocks` that of the blocks with local arrays around it.
+    """
+
+    kinds: tuple[str, ...]
+    depth: int
+    blocks: int
+
+
 class FunctionWriter:
     """Writes one generated function."""
 
@@ -151,6 +163,10 @@ class FunctionWriter:
         self._names: Counter[str] = Counter()
         self._blocks: list[Block] = [Block(False)]
         self._pending: list[PendingAccess] = []
+        self.exits: list[ExitTarget] = []
+        """The loops around the current statement that exits may end."""
+        self.leaves = False
+        """True if a `return` leaves more than one loop of the generated code."""
 
     # Lines and names
     def emit(self, line: str) -> None:
@@ -158,6 +174,8 @@ class FunctionWriter:
 
     def name(self, stem: str) -> str:
         """Return a name that begins with `stem` and is not used before in this function."""
+        # A part of a record, `Q.head`, is no name in Python.
+        stem = stem.replace(".", "_")
         self._names[stem] += 1
         return f"{stem}{self._names[stem]}"
 
@@ -252,6 +270,33 @@ class FunctionWriter:
             last = self._blocks.pop()
             if not last.straight:
                 self.count_block(last)
+
+    @contextmanager
+    def once(self, span: Span) -> Iterator[None]:
+        """Open a loop of one iteration, which `break` ends, with costs of its own."""
+        self._flush_before_control_flow()
+        with self.indented("while True:", span, loop=True):
+            self._blocks.append(Block(self.block.looped, straight=False))
+            yield
+            self.flush()
+            self.count_block(self._blocks.pop())
+            self.emit("break")
+
+    @property
+    def depth(self) -> int:
+        """The number of open blocks of costs, without the innermost one."""
+        return len(self._blocks) - 1
+
+    def count_blocks_so_far(self, depth: int) -> None:
+        """Write the counting of what the blocks inside the first `depth` ones have cost, as control leaves them here.
+
+        Nothing more is counted in the innermost one.
+        """
+        self.flush()
+        for block in self._blocks[depth:]:
+            block.straight = False
+            self.count_block(block)
+        self._blocks[-1] = Block(self.block.looped, straight=False)
 
     def count_block(self, block: Block, times: str = "1") -> None:
         """Write the counting of `times` executions of a block; `times` is an expression without side effects."""

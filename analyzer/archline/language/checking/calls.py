@@ -22,6 +22,7 @@ from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import list_type_expressions, parse_element_kind
 from archline.language.diagnostics import format_count
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType, is_buffer
+from archline.language.proposals import propose_mode
 from archline.records import record
 
 Extents = tuple[s.Expr, ...]
@@ -53,6 +54,7 @@ def check_invocation(body: BodyContext, statement: s.Invoke) -> None:
         if statement.along:
             check_along(body, statement.along)
         check_call(body, call, algorithm, statement.along)
+        check_outputs(body, algorithm, statement.outputs)
     elif extern is not None:
         check_extern(body, call, extern)
         if statement.along:
@@ -66,17 +68,18 @@ def check_invocation(body: BodyContext, statement: s.Invoke) -> None:
         infer_type(body, call)
 
 
-def check_result_call(body: BodyContext, call: s.Call) -> Kind | None:
-    """Check a call that is all of the right side of `=`; return the kind of its result, None if it returns none."""
-    algorithm = body.library.visible[call.function]
-    check_call(body, call, algorithm)
-    if algorithm.result is None:
-        message = f"`{algorithm.name}` returns no result"
-        body.report(rules.NO_RESULT, message, call.span, "call it as a statement")
-        return None
-    kind = parse_element_kind(algorithm.result)
-    body.facts.types[call] = kind
-    return kind
+def check_outputs(body: BodyContext, callee: s.Algorithm, places: tuple[s.Name | s.Element, ...]) -> None:
+    """Check the places in which a call stores the numbers that an algorithm hands back."""
+    for output, place in zip(callee.outputs, places, strict=False):
+        kind = check_scalar(body, place)
+        symbol = find_base_symbol(body, place) or (body.scope.find(place.id) if isinstance(place, s.Name) else None)
+        if kind is None or symbol is None or not check_writable(body, symbol, place):
+            continue
+        assert isinstance(output.parameter.type, s.ScalarType)
+        needed = parse_element_kind(output.parameter.type.element)
+        if kind is not needed:
+            message = f"`{output.parameter.name}` of `{callee.name}` is {needed.value}, `{format_short(place)}` is not"
+            body.report(rules.ARGUMENT_KIND, message, place.span, "pass a place of the same type")
 
 
 def check_along(body: BodyContext, axes: tuple[s.Name, ...]) -> None:
@@ -84,7 +87,9 @@ def check_along(body: BodyContext, axes: tuple[s.Name, ...]) -> None:
     names_of_axes: set[str] = set()
     for axis in axes:
         if axis.id not in body.axes and body.distributed:
-            hint = body.findings.suggest_closest(axis.id, body.axes) or "the axes are " + ", ".join(body.axes)
+            hint = body.findings.suggest_closest(axis.id, body.axes, axis.span) or "the axes are " + ", ".join(
+                body.axes
+            )
             body.report(rules.UNKNOWN_AXIS, f"`{axis.id}` is not an axis of the grid", axis.span, hint)
         elif axis.id in names_of_axes:
             body.report(rules.CLAUSE, f"the axis `{axis.id}` is named twice", axis.span)
@@ -270,7 +275,10 @@ def check_writable(body: BodyContext, symbol: SymbolEntry, at: s.Expr) -> bool:
     origin = symbol.origin or symbol.name
     if symbol.role in (Role.ARRAY, Role.LET) and isinstance(symbol.type, ViewType):
         view = f"`{symbol.name}` views `{origin}`, which" if origin != symbol.name else f"`{origin}`"
+        parameter = next((item for item in body.algorithm.parameters if item.name == origin), None)
         hint = f"give it a mode: `{origin}: inout ...`" if symbol.offsets is None else None
+        if hint is not None and parameter is not None:
+            hint = propose_mode(parameter, "inout", "give it a mode: `{}`")
         body.report(type_rules.READ_ONLY, f"{view} is an `in` array and cannot be written", at.span, hint)
     else:
         message = f"`{symbol.name}` is {symbol.role.described} and keeps its value"

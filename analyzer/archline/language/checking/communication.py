@@ -66,7 +66,8 @@ def _check_partner(body: BodyContext, clause: s.Clause) -> None:
     for value in clause.values:
         check_static(body, value, "a coordinate")
     if clause.when is not None:
-        check_condition(body, clause.when)
+        with body.uncounted("`when`"):
+            check_condition(body, clause.when)
     axes = len(body.algorithm.grid)
     if body.distributed and len(clause.values) != axes:
         message = f"the grid has {format_count(axes, 'coordinate')}, not {len(clause.values)}"
@@ -128,7 +129,8 @@ def check_transfer(body: BodyContext, statement: s.Transfer) -> None:
     with body.allow_shared_arrays():
         target, value = infer_type(body, statement.target), infer_type(body, statement.value)
     if statement.when is not None:
-        check_condition(body, statement.when)
+        with body.uncounted("`when`"):
+            check_condition(body, statement.when)
     if not body.distributed or target is None or value is None:
         return
     sides = (statement.target, statement.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -27,9 +27,9 @@ class Findings:
     def add(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
         self.extend([Diagnostic(rule, message, span, hint=hint)])
 
-    def suggest_closest(self, name: str, candidates: Iterable[str]) -> str | None:
+    def suggest_closest(self, name: str, candidates: Iterable[str], span: Span | None = None) -> str | None:
         """Return a hint naming the candidate closest to an unknown name; None if MAX_FINDINGS are reported already."""
-        return suggest_closest(name, candidates) if len(self.diagnostics) < MAX_FINDINGS else None
+        return suggest_closest(name, candidates, span) if len(self.diagnostics) < MAX_FINDINGS else None
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
         for diagnostic in diagnostics:
@@ -82,6 +82,7 @@ class Library:
     machine_costs: frozenset[str]
     lost: frozenset[str]
     complete: bool
+    program: s.Program
 
 
 @dataclass(eq=False)
@@ -93,6 +94,8 @@ class BodyContext:
     findings: Findings
     facts: CheckedFacts
     sampler: Sampler
+    check_call: Callable[[BodyContext, s.Call, s.Algorithm], None]
+    """Checks a call of an algorithm, and notes its target."""
     scope: SymbolTable = field(default_factory=SymbolTable)
     path: Path = field(default_factory=list)
     on_data: Path = field(default_factory=list)
@@ -102,6 +105,8 @@ class BodyContext:
     sharing: bool = False
     integers: bool = False
     """Whether the current expression has to be an integer, as a bound or an extent."""
+    free: str = ""
+    """What the current expression belongs to, if its evaluation is not counted."""
     _reported: set[str] = field(default_factory=set)
 
     @property
@@ -173,6 +178,15 @@ class BodyContext:
         finally:
             self.integers = before
 
+    @contextmanager
+    def uncounted(self, what: str) -> Iterator[None]:
+        """Expect an expression whose evaluation is not counted, so that it calls no algorithm; `what` contains it."""
+        before, self.free = self.free, what
+        try:
+            yield
+        finally:
+            self.free = before
+
     def lookup(self, name: str, span: Span, advice: str = "") -> SymbolEntry | None:
         """Return the symbol of a name; None for an unknown name.
 
@@ -198,7 +212,9 @@ class BodyContext:
             number = f"define it first, such as `local {name}: real = 0`, or make it a parameter"
             size = f"make it a parameter, `{name}: size`, or define it first, as in `let {name} = n//2`"
             hint = (
-                self.findings.suggest_closest(name, self.scope.names()) or advice or (size if self.integers else number)
+                self.findings.suggest_closest(name, self.scope.names(), span)
+                or advice
+                or (size if self.integers else number)
             )
             self.report(rules.UNKNOWN_NAME, f"unknown name `{name}`", span, hint)
         return None
@@ -287,7 +303,7 @@ def iterate_buffers(statement: s.Communicate) -> Iterator[s.Expr]:
 def find_changed_registers(algorithm: s.Algorithm) -> frozenset[str]:
     """Return the names that assignments set, and those passed to calls or messages, which may set them."""
     body = algorithm.body
-    written = (name for assignment in s.find_nodes(body, s.Assign) for name in assignment.sets)
+    written = (name for statement in s.find_nodes(body, s.Assign, s.Invoke) for name in statement.sets)
     # Names in calls and communications may be buffers that these write to.
     passed = (name_node.id for name_node in s.find_nodes(tuple(s.find_nodes(body, s.Communicate, s.Call)), s.Name))
     return frozenset((*written, *passed))

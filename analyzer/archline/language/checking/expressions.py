@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from archline.expr.tree import find_divisions, rewrite_parts
 from archline.language import call_rules
 from archline.language import name_rules as names
 from archline.language import syntax as s
@@ -11,13 +10,13 @@ from archline.language.builder import INTRINSICS
 from archline.language.checking.context import BodyContext
 from archline.language.checking.extents import build_slice_length, combine_extents, format_short, require_agreement
 from archline.language.checking.scopes import Role, SymbolEntry, suggest_static_form
+from archline.language.checking.signatures import parse_element_kind
 from archline.language.diagnostics import format_count
 from archline.language.mistakes import FOREIGN_FUNCTIONS
 from archline.language.model import ExprType, Kind, ViewType
-from archline.records import replace
+from archline.language.proposals import find_library_module, propose_definition, propose_expression, propose_operator
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
-_REAL_FUNCTIONS = frozenset(("rsqrt", "exp", "log", "sin", "cos"))
 _INTEGER_HINT = "declare the data as integers: `int`, or `index[n] below m` for an array of subscripts"
 _KIND_ORDER = {Kind.STATIC: 0, Kind.INT: 1, Kind.REAL: 2}
 KIND_PHRASES = {
@@ -66,9 +65,29 @@ def check_number(body: BodyContext, expr: s.Expr) -> Kind | None:
 def check_condition(body: BodyContext, expr: s.Expr) -> None:
     """Check an expression that must be a condition."""
     type_ = infer_type(body, expr)
-    if type_ is not None and type_ is not Kind.BOOL:
-        message = f"`{format_short(expr)}` is not a condition"
-        body.report(rules.CONDITION, message, expr.span, "compare it with something")
+    if type_ is None or type_ is Kind.BOOL or (type_ in (Kind.INT, Kind.STATIC) and is_logical(body, expr)):
+        return
+    hint = "compare it with something"
+    message = f"`{format_short(expr)}` is not a condition"
+    if type_ in (Kind.INT, Kind.STATIC):
+        message = f"`{format_short(expr)}` is {KIND_PHRASES[type_]}, not a condition"
+        hint = f"write `{format_short(expr)} != 0`"
+    body.report(rules.CONDITION, message, expr.span, hint)
+
+
+def is_logical(body: BodyContext, expr: s.Expr) -> bool:
+    """Whether an integer can be a condition: it is declared as `bool`, or is the literal of a truth value."""
+    match expr:
+        case s.Integer(value=value):
+            return value in (0, 1)
+        case s.Name(id=name) | s.Element(array=name):
+            symbol = body.scope.find(name)
+            return symbol is not None and symbol.logical
+        case s.Call():
+            target = body.facts.targets.get(expr)
+            return target is not None and target.result == "bool"
+        case _:
+            return False
 
 
 def check_integral(body: BodyContext, expr: s.Expr, what: str) -> Kind | None:
@@ -103,27 +122,55 @@ def can_store(body: BodyContext, expr: s.Expr, kind: Kind, expected: Kind) -> bo
     if is_literal(expr) and expected is not Kind.ANY:
         record_literal_kind(body, expr, expected)
         return True
+    if expected is Kind.REAL and kind in (Kind.STATIC, Kind.INT):
+        convert_to_real(body, expr)
+        return True
     return kind is expected or (kind is Kind.STATIC and expected is Kind.INT)
 
 
-def suggest_conversion(expr: s.Expr, kind: Kind) -> str | None:
-    """Suggest to convert the integers of an expression of this kind to reals; None if it is real."""
-    return f"write `{format_short(rewrite_parts(expr, _convert_to_real))}`" if kind is not Kind.REAL else None
+def convert_to_real(body: BodyContext, expr: s.Expr) -> None:
+    """Convert an integer where a real is expected, which is free; quotients, roots and logarithms become real."""
+    if is_literal(expr):
+        record_literal_kind(body, expr, Kind.REAL)
+    elif _divides(expr):
+        body.facts.types[expr] = Kind.REAL
+        for part in _list_converted_operands(expr):
+            convert_to_real(body, part)
 
 
-def _convert_to_real(part: s.Expr) -> s.Expr | None:
-    """Convert an integer expression to a real; None if its parts are to be converted, as it has quotients or roots."""
-    if isinstance(part, s.Integer):
-        return s.Real(f"{part.value}.0", span=part.span)
-    whole = getattr(part, "op", "") in ("^", "//", "%")
-    if not whole and any(isinstance(division, s.Call) or division.op == "/" for division in find_divisions(part)):
-        return None
-    return s.Call("real_of", (part,), span=part.span)
+def _divides(expr: s.Expr) -> bool:
+    """Whether an integer expression has a quotient, root or logarithm, whose real value need not be an integer."""
+    match expr:
+        case s.Binary(op="/") | s.Call(function="sqrt" | "log2"):
+            return True
+        case _:
+            return any(map(_divides, _list_converted_operands(expr)))
+
+
+def _list_converted_operands(expr: s.Expr) -> tuple[s.Expr, ...]:
+    """Return the operands that are real if the value is; an exponent is not, nor is what is rounded."""
+    match expr:
+        case s.Unary(operand=operand):
+            return (operand,)
+        case s.Binary(op="^", left=base):
+            return (base,)
+        case s.Binary(op="+" | "-" | "*" | "/", left=left, right=right):
+            return left, right
+        case s.Call(function="sqrt" | "log2" | "min" | "max" | "abs", arguments=arguments):
+            return arguments
+        case _:
+            return ()
 
 
 def is_literal(expr: s.Expr) -> bool:
-    """Whether an expression is an integer literal, perhaps with a sign."""
-    return isinstance(expr, s.Integer) or (isinstance(expr, s.Unary) and expr.op == "-" and is_literal(expr.operand))
+    """Whether an expression takes the kind of what it meets: an integer literal or `inf`, perhaps with a sign."""
+    match expr:
+        case s.Integer() | s.Real(text="inf"):
+            return True
+        case s.Unary(op="-", operand=operand):
+            return is_literal(operand)
+        case _:
+            return False
 
 
 def record_literal_kind(body: BodyContext, expr: s.Expr, kind: Kind) -> None:
@@ -137,8 +184,10 @@ def _infer_type(body: BodyContext, expr: s.Expr) -> ExprType | None:
     match expr:
         case s.Integer():
             return Kind.STATIC
-        case s.Real():
-            return Kind.REAL
+        case s.Real(text=text):
+            return Kind.INT if text == "inf" else Kind.REAL
+        case s.Reached():
+            return Kind.BOOL
         case s.Name(id="pi"):
             return Kind.REAL
         case s.Name():
@@ -191,7 +240,8 @@ def _check_binary(body: BodyContext, expr: s.Binary) -> Kind | None:
     if expr.op in COMPARISONS:
         return Kind.BOOL
     if expr.op == "/" and kind is Kind.INT:
-        body.report(rules.INT_DIVISION, "`/` on int data", expr.span, "write `//`, which rounds down")
+        hint = propose_operator(expr.left, "/", "//", "write `{}`, which rounds down")
+        body.report(rules.INT_DIVISION, "`/` of `int` data may round: write `//`", expr.span, hint)
         return None
     if expr.op in ("//", "%") and kind is Kind.REAL:
         hint = "write `floor(a / b)`" if expr.op == "//" else "write `a - b*floor(a / b)`"
@@ -216,9 +266,7 @@ def unify_kinds(body: BodyContext, operands: list[s.Expr], kinds: list[Kind]) ->
         if is_literal(operand):
             record_literal_kind(body, operand, common)
         elif common is Kind.REAL and kind is not Kind.REAL:
-            message = f"`{format_short(operand)}` is {KIND_PHRASES[kind]}, and the other operand is a real"
-            # The kind is that of the corrected operation, so that further integers in it are reported too.
-            body.report(rules.MIXED, message, operand.span, suggest_conversion(operand, kind))
+            convert_to_real(body, operand)
     return common
 
 
@@ -229,11 +277,13 @@ def _check_call(body: BodyContext, expr: s.Call) -> ExprType | None:
     extern, algorithm = library.externs.get(expr.function), library.visible.get(expr.function)
     if extern is not None and (result := check_extern(body, expr, extern)) is not None:
         return result
-    if algorithm is not None and algorithm.result is not None and extern is None:
-        message = f"the result of the algorithm `{expr.function}` must be stored before it is used"
-        hint = f"write `local t: {algorithm.result} = {expr.function}(...)` and use `t`"
-        body.report(call_rules.RESULT_PLACE, message, expr.span, hint)
-        return None
+    if extern is None and algorithm is not None:
+        body.check_call(body, expr, algorithm)
+        if body.free:
+            message = f"{body.free} costs nothing, so it cannot call the algorithm `{expr.function}`"
+            body.report(call_rules.RESULT_PLACE, message, expr.span, "store the result in a `local` before it")
+        if algorithm.result is not None:
+            return parse_element_kind(algorithm.result)
     if extern is not None or algorithm is not None:
         body.report(call_rules.NO_RESULT, f"`{expr.function}` has no result", expr.span, "call it as a statement")
         return None
@@ -249,10 +299,31 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
     if call.function in library.lost or not library.complete or not body.is_first_report(f"{call.function}()"):
         return
     hint = FOREIGN_FUNCTIONS.get(call.function)
-    hint = hint or body.findings.suggest_closest(call.function, [*library.visible, *library.externs, *INTRINSICS])
+    known = [*library.visible, *library.externs, *INTRINSICS]
+    hint = hint or body.findings.suggest_closest(call.function, known, call.span)
     if hint is None and body.scope.find(call.function) is not None:
         hint = f"a product is written `*`, an element `{call.function}[...]`"
+    hint = hint or _suggest_definition(body, call)
     body.report(names.UNKNOWN_FUNCTION, f"unknown function or algorithm `{call.function}`", call.span, hint)
+
+
+def _suggest_definition(body: BodyContext, call: s.Call) -> str:
+    """Propose to use the library's algorithm of this name, or to declare an `extern` for a call."""
+    module = find_library_module(call.function)
+    if module is not None:
+        return propose_definition(body.library.program, f"use {module}", "write `{}`")
+    parameters, extents = [], iter("nmpqrs")
+    for letter, argument in zip("abcdefgh", call.arguments, strict=False):
+        type_ = infer_type(body, argument)
+        name = argument.id if isinstance(argument, s.Name) else letter
+        if isinstance(type_, ViewType):
+            shape = ", ".join(next(extents, "n") for _ in range(type_.rank))
+            parameters.append(f"{name}: {type_.element.value}[{shape}]")
+        else:
+            parameters.append(f"{name}: {'real' if type_ is Kind.REAL else 'int'}")
+    called = any(statement.call is call for statement in s.find_nodes(body.algorithm.body, s.Invoke))
+    declared = f"extern {call.function}({', '.join(parameters)}){'' if called else ' -> real'} costs 1 work"
+    return propose_definition(body.library.program, declared, "write an algorithm of this name, or declare `{}`")
 
 
 def check_extern(body: BodyContext, call: s.Call, extern: s.Extern) -> Kind | None:
@@ -279,8 +350,7 @@ def check_scalar_argument(
         return
     what = f"`{parameter.name}` of `{call.function}`"
     message = f"{what} is {KIND_PHRASES[expected]}, and `{format_short(argument)}` is {KIND_PHRASES[kind]}"
-    rule = rules.MIXED if expected is Kind.REAL else call_rules.ARGUMENT_KIND
-    body.report(rule, message, argument.span, suggest_conversion(argument, kind))
+    body.report(call_rules.ARGUMENT_KIND, message, argument.span)
 
 
 def _check_intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
@@ -303,21 +373,21 @@ def _check_intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
             body.report(rules.INTRINSIC, f"`{format_short(first)}` is a real already", expr.span)
             return None
         return Kind.REAL
-    if function in _REAL_FUNCTIONS and is_literal(first):
-        record_literal_kind(body, first, Kind.REAL)
-        return Kind.REAL
-    if kind is Kind.REAL:
-        return Kind.REAL
-    message = f"`{function}` takes a real, and `{format_short(first)}` is {KIND_PHRASES[kind]}"
-    real = f"write `{format_short(replace(expr, arguments=(rewrite_parts(first, _convert_to_real),)))}`"
-    hint = suggest_static_form(first, body.algorithm, body.facts.types) if body.integers else real
-    body.report(rules.INTRINSIC, message, first.span, hint)
-    return None
+    if kind is not Kind.REAL and body.integers:
+        message = f"`{function}` takes a real, and `{format_short(first)}` is {KIND_PHRASES[kind]}"
+        hint = suggest_static_form(first, body.algorithm, body.facts.types)
+        body.report(rules.INTRINSIC, message, first.span, hint)
+        return None
+    if kind is not Kind.REAL:
+        convert_to_real(body, first)
+    return Kind.REAL
 
 
 def _check_element(body: BodyContext, expr: s.Element, whole: bool) -> ExprType | None:
     array = f"{expr.array}: real[{', '.join(('n', 'm', 'p', 'q', 'r', 's')[: len(expr.subscripts)])}]"
     advice = f"declare the array: a parameter `{array}` (`out` or `inout` if it is written), or `local {array}`"
+    if expr.array.endswith((".shape", ".size")):
+        advice = _suggest_extent(body, expr)
     symbol = body.lookup(expr.array, expr.span, advice)
     for subscript in expr.subscripts:
         if isinstance(subscript, s.Slice):
@@ -347,6 +417,14 @@ def _check_element(body: BodyContext, expr: s.Element, whole: bool) -> ExprType 
         return symbol.type.element
     body.facts.shapes[expr] = tuple(extents)
     return ViewType(symbol.type.element, len(extents), symbol.type.layout if len(extents) > 1 else "rowmajor")
+
+
+def _suggest_extent(body: BodyContext, expr: s.Element) -> str:
+    """Propose the extent that `x.shape[0]` asks for; words alone if the array has no such axis."""
+    symbol, (axis, *_) = body.scope.find(expr.array.partition(".")[0]), expr.subscripts
+    if symbol is None or not isinstance(axis, s.Integer) or axis.value >= len(symbol.shape):
+        return FOREIGN_FUNCTIONS["len"]
+    return propose_expression(expr, format_short(symbol.shape[axis.value]), FOREIGN_FUNCTIONS["len"])
 
 
 def _check_slice(body: BodyContext, piece: s.Slice) -> None:

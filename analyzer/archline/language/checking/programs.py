@@ -11,6 +11,7 @@ from archline.expr.tree import Span
 from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking import contracts
+from archline.language.checking.calls import check_call
 from archline.language.checking.communication import COLLECTIVES_MODULE, define_grid, is_collective
 from archline.language.checking.context import BodyContext, CheckedFacts, Findings, Library, find_needed_machine_symbols
 from archline.language.checking.dependence import WholeFile, check_agreement
@@ -24,8 +25,10 @@ from archline.language.checking.zero_sizes import derive_zero_facts, iterate_sho
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.elaboration import elaborate
 from archline.language.model import Kind, Module, Signature
+from archline.language.proposals import share_edits
 from archline.language.substitution import build_processor_count
 from archline.language.syntax_rules import NO_ALGORITHM
+from archline.language.type_rules import INT_DIVISION
 from archline.records import replace
 
 Resolve = Callable[[s.Use], Module]
@@ -39,9 +42,18 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     MAX_FINDINGS. For sizes that recursive calls bring down to 0, facts `n >= 0` are added to the `where`.
     """
     resolve = cache(resolve)
-    program, mistakes = elaborate(program, _collect_used_algorithms(program, resolve))
-    syntax = (*syntax, *mistakes)
-    module, facts = _check_as_written(program, resolve, syntax)
+    elaborated = elaborate(program, lambda use: load_if_right(use, resolve))
+    syntax = (*syntax, *elaborated.mistakes)
+    module = check_elaborated(elaborated.program, resolve, syntax, bool(elaborated.records or elaborated.abbreviations))
+    return replace(module, records=elaborated.records, abbreviations=elaborated.abbreviations)
+
+
+def check_elaborated(
+    program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] = (), defines: bool = False
+) -> Module:
+    """Check a program of the core language, as `check` does; it `defines` something else than algorithms or not."""
+    resolve = cache(resolve)
+    module, facts = _check_as_written(program, resolve, syntax, defines)
     while reached := derive_zero_facts(facts.sites, module.signatures):
         items = (
             replace(item, where=(*item.where, *reached[item]))
@@ -49,19 +61,20 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
             else item
             for item in module.program.items
         )
-        module, facts = _check_as_written(replace(program, items=tuple(items)), resolve, syntax)
+        module, facts = _check_as_written(replace(program, items=tuple(items)), resolve, syntax, defines)
     return module
 
 
 def _check_as_written(
-    program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...]
+    program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...], defines: bool
 ) -> tuple[Module, CheckedFacts]:
+    """Check a program of the core language, which has an algorithm or claim unless it `defines` something else."""
     findings = Findings(syntax)
     used = _load_used(program, resolve, findings)
     complete = used is not None
     modules = used or {}
     algorithms, externs = _collect_definitions(program, modules, findings)
-    has_subject = algorithms or any(isinstance(item, s.Claim) for item in program.items)
+    has_subject = defines or algorithms or any(isinstance(item, s.Claim) for item in program.items)
     if not has_subject and not syntax and not findings.diagnostics:
         span = Span(program.source, 1, 1, 1, 2)
         findings.add(NO_ALGORITHM, "the file has no algorithm", span, "write `algorithm name(...):`")
@@ -87,12 +100,14 @@ def _check_as_written(
         machine,
         _find_unparsed_algorithms(program, visible),
         complete,
+        program,
     )
     _check_items(program, library, findings, facts)
     whole = dict.fromkeys(candidate for candidate in program.algorithms if candidate.name not in program.broken)
     check_agreement(WholeFile(whole, signatures, facts, findings, Sampler()))
     if findings.diagnostics:
-        raise ArchlineError(sorted(findings.diagnostics, key=lambda diagnostic: _get_position_key(program, diagnostic)))
+        found = share_edits(findings.diagnostics, INT_DIVISION)
+        raise ArchlineError(sorted(found, key=lambda diagnostic: _get_position_key(program, diagnostic)))
     facts.shortfalls.update(iterate_shortfalls(facts.sites, signatures, facts.bindings))
     module = Module(
         program,
@@ -111,14 +126,11 @@ def _check_as_written(
     return module, facts
 
 
-def _collect_used_algorithms(program: s.Program, resolve: Resolve) -> dict[str, s.Algorithm]:
-    """Return the algorithms of the files that a program uses; a file with mistakes, reported later, has none."""
-    algorithms: dict[str, s.Algorithm] = {}
-    for item in program.items:
-        if isinstance(item, s.Use):
-            with suppress(ArchlineError):
-                algorithms.update(resolve(item).algorithms)
-    return algorithms
+def load_if_right(use: s.Use, resolve: Resolve) -> Module | None:
+    """Return the module that a `use` names; None if it is missing or has mistakes, which are reported later."""
+    with suppress(ArchlineError):
+        return resolve(use)
+    return None
 
 
 def _get_position_key(program: s.Program, diagnostic: Diagnostic) -> tuple[bool, int, int]:
@@ -218,7 +230,7 @@ def _check_items(program: s.Program, library: Library, findings: Findings, facts
             case s.Claim():
                 contracts.check_claim(findings, facts, library, item)
             case s.Algorithm() if item.name not in program.broken:
-                _check_algorithm(BodyContext(item, library, findings, facts, sampler))
+                _check_algorithm(BodyContext(item, library, findings, facts, sampler, check_call))
             case s.Use() | s.Algorithm():
                 pass
 

@@ -135,7 +135,7 @@ def define_parameters(body: BodyContext, signature: Signature) -> None:
 
 def _check_mode(body: BodyContext, parameter: s.Parameter) -> None:
     array = isinstance(parameter.type, s.ArrayType | s.OffsetsType | s.IndexArrayType)
-    if parameter.mode != "in" and not array:
+    if parameter.mode != "in" and not array and not isinstance(parameter.type, s.ScalarType):
         message = f"`{parameter.name}` is not an array, so it cannot be `{parameter.mode}`"
         body.report(type_rules.WRONG_MODE, message, parameter.span, "return the number, or use an array")
     if parameter.mode != "in" and isinstance(parameter.type, s.OffsetsType | s.IndexArrayType):
@@ -156,12 +156,13 @@ def _make_symbol(body: BodyContext, parameter: s.Parameter) -> SymbolEntry:
         case s.IndexType():
             return SymbolEntry(name, Role.INDEX, Kind.STATIC, span)
         case s.ScalarType(element=element):
-            return SymbolEntry(name, Role.SCALAR, parse_element_kind(element), span)
+            return SymbolEntry(name, Role.SCALAR, parse_element_kind(element), span, logical=element == "bool")
         case s.OperatorType():
             return SymbolEntry(name, Role.SCALAR, Kind.OPERATOR, span)
         case s.ArrayType() as type_:
             view = make_array_type(body, type_)
-            return SymbolEntry(name, Role.ARRAY, view, span, type_.shape, writable, shared)
+            logical = type_.element == "bool"
+            return SymbolEntry(name, Role.ARRAY, view, span, type_.shape, writable, shared, logical=logical)
         case s.IndexArrayType(shape=shape):
             view = ViewType(Kind.INT, len(shape))
             return SymbolEntry(name, Role.ARRAY, view, span, shape, writable, shared)
@@ -171,8 +172,8 @@ def _make_symbol(body: BodyContext, parameter: s.Parameter) -> SymbolEntry:
 
 
 def parse_element_kind(element: str) -> Kind:
-    """Return the kind of `real`, `int` or `any`."""
-    return {"real": Kind.REAL, "int": Kind.INT, "any": Kind.ANY}[element]
+    """Return the kind of an element type; those of 8 bits, `bool` and `char`, are integers of the data."""
+    return {"real": Kind.REAL, "any": Kind.ANY}.get(element, Kind.INT)
 
 
 def make_array_type(body: BodyContext, type_: s.ArrayType) -> ViewType:

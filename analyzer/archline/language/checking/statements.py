@@ -5,7 +5,7 @@ from __future__ import annotations
 from archline.expr.tree import MAX_DEPTH
 from archline.language import call_rules, type_rules
 from archline.language import syntax as s
-from archline.language.checking.calls import check_invocation, check_result_call, check_writable
+from archline.language.checking.calls import check_invocation, check_outputs, check_writable
 from archline.language.checking.communication import (
     check_collective,
     check_message,
@@ -27,7 +27,6 @@ from archline.language.checking.expressions import (
     find_base_symbol,
     infer_type,
     is_literal,
-    suggest_conversion,
 )
 from archline.language.checking.extents import format_short, require_agreement
 from archline.language.checking.points import BoundedVariable, LetDefinition
@@ -35,10 +34,11 @@ from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import make_array_type, parse_element_kind
 from archline.language.metrics import DECLARABLE
 from archline.language.model import ExprType, Kind, ViewType
+from archline.language.proposals import propose_operator
 from archline.language.syntax_rules import TOO_DEEP
 from archline.records import replace
 
-_RETURN_HINT = "set a register on the way, `local r: real = 0`, and end with `return r`"
+_RETURN_HINT = "end every path with `return` and a value"
 
 
 def check_block(body: BodyContext, statements: tuple[s.Stmt, ...]) -> None:
@@ -58,13 +58,10 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
             _check_assign(body, statement)
         case s.Invoke():
             check_invocation(body, statement)
-        case s.Return():
-            message = "`return` is the last statement of an algorithm with a result, and stands nowhere else"
-            body.report(call_rules.RETURN, message, statement.span, _RETURN_HINT)
-            check_scalar(body, statement.value)
         case s.Assume(facts=facts):
             for fact in facts:
-                _check_assumption(body, fact)
+                with body.uncounted("`assume`"):
+                    _check_assumption(body, fact)
         case s.Costs(amounts=amounts):
             for amount, metric in amounts:
                 make_formula_checker(body).check_quantity(amount)
@@ -86,9 +83,7 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
             check_split(body, statement)
             with body.block(), define_split_group(body, statement):
                 check_block(body, statement.body)
-        case s.Exit():
-            body.report(call_rules.RETURN, f"`{statement.kind}` is not supported", statement.span)
-        case s.Sync() | s.Pass():
+        case s.Return() | s.Exit() | s.Sync() | s.Pass():
             pass
 
 
@@ -110,49 +105,44 @@ def _check_while(body: BodyContext, loop: s.While) -> None:
 def check_body(body: BodyContext) -> None:
     """Check an algorithm's body: its statements, and the `return` at its end."""
     *rest, last = body.algorithm.body
+    result, first = body.algorithm.result, next(s.find_nodes(body.algorithm.body, s.Return), None)
     check_block(body, tuple(rest))
-    result = body.algorithm.result
     if not isinstance(last, s.Return):
         check_statement_tree(body, last)
-        if result is not None:
-            message = f"`{body.algorithm.name}` has a result of type {result}, but does not end with `return`"
-            body.report(call_rules.RETURN, message, body.algorithm.name_span, _RETURN_HINT)
+    if result is not None and first is None:
+        message = f"`{body.algorithm.name}` has a result of type {result}, but does not end with `return`"
+        body.report(call_rules.RETURN, message, body.algorithm.name_span, _RETURN_HINT)
+    if not isinstance(last, s.Return):
+        # Elaboration has reported another place of a `return`, unless it knows no type for it.
+        if result is None and first is not None:
+            body.report(call_rules.RETURN, f"the result of `{body.algorithm.name}` is no number", first.span)
         return
-    kind = check_scalar(body, last.value)
     if result is None:
+        check_scalar(body, last.value)
         message = f"`{body.algorithm.name}` has no result to return"
         hint = f"write `algorithm {body.algorithm.name}(...) -> int` or `-> real`"
         body.report(call_rules.RETURN, message, last.span, hint)
-    elif kind is not None:
-        _check_store(body, last.value, kind, parse_element_kind(result), f"the result of `{body.algorithm.name}`")
+    else:
+        _check_stored_value(body, last.value, result, f"the result of `{body.algorithm.name}`")
+
+
+def _check_stored_value(body: BodyContext, value: s.Expr, element: str, what: str) -> None:
+    """Check a value that is stored in a place of an element type; a condition can be stored as a `bool`."""
+    if element == "bool" and infer_type(body, value) is Kind.BOOL:
+        return
+    kind = check_scalar(body, value)
+    if kind is not None:
+        _check_store(body, value, kind, parse_element_kind(element), what)
 
 
 def _check_store(body: BodyContext, value: s.Expr, kind: Kind, stored: Kind, what: str) -> None:
     """Check that a number can be stored in a place of a kind."""
     if can_store(body, value, kind, stored):
         return
-    rule = type_rules.MIXED if stored is Kind.REAL else type_rules.WRONG_KIND
     kind_text = "an integer" if kind is Kind.STATIC else KIND_PHRASES[kind]
-    hint = suggest_conversion(value, kind) if stored is Kind.REAL else None
     needed = "an int" if stored is Kind.INT else KIND_PHRASES[stored]
     message = f"{what} is {needed}, and `{format_short(value)}` is {kind_text}"
-    body.report(rule, message, value.span, hint)
-
-
-def _check_value(body: BodyContext, value: s.Expr) -> ExprType | None:
-    """Return the type of a right side, which may be a call of an algorithm with a result.
-
-    None if a mistake was reported.
-    """
-    if isinstance(value, s.Call) and value.function in body.library.visible:
-        return check_result_call(body, value)
-    return infer_type(body, value)
-
-
-def _check_number(body: BodyContext, value: s.Expr) -> Kind | None:
-    if isinstance(value, s.Call) and value.function in body.library.visible:
-        return check_result_call(body, value)
-    return check_scalar(body, value)
+    body.report(type_rules.WRONG_KIND, message, value.span)
 
 
 def _check_let(body: BodyContext, statement: s.Let) -> None:
@@ -165,7 +155,8 @@ def _check_let(body: BodyContext, statement: s.Let) -> None:
         shared = base is not None and base.shared
         origin = (base.origin or base.name) if base is not None else None
         shape = _limit_extent_depth(body, value, body.facts.shapes.get(value, ()))
-        body.define(SymbolEntry(name, Role.LET, type_, span, shape, writable, shared, origin=origin))
+        logical = base is not None and base.logical
+        body.define(SymbolEntry(name, Role.LET, type_, span, shape, writable, shared, origin=origin, logical=logical))
         return
     if type_ not in (None, Kind.STATIC):
         message = f"`let` names a size or a view, and `{format_short(value)}` is neither"
@@ -191,17 +182,19 @@ def _check_local(body: BodyContext, statement: s.Local) -> None:
         if not body.distributed:
             message = "`local ... when` belongs to algorithms `on grid`"
             body.report(call_rules.NOT_ON_GRID, message, statement.span)
-        check_condition(body, statement.when)
+        with body.uncounted("`when`"):
+            check_condition(body, statement.when)
     match statement.type:
         case s.ScalarType(element=element):
             stored = parse_element_kind(element)
             if statement.value is not None:
                 # A register may start from an element of a global array.
                 with body.allow_shared_arrays(), body.expect_integers(integers=stored is Kind.INT):
-                    kind = _check_number(body, statement.value)
-                if kind is not None:
-                    _check_store(body, statement.value, kind, stored, f"`{statement.name}`")
-            body.define(SymbolEntry(statement.name, Role.REGISTER, stored, statement.span, writable=True))
+                    _check_stored_value(body, statement.value, element, f"`{statement.name}`")
+            logical = element == "bool"
+            body.define(
+                SymbolEntry(statement.name, Role.REGISTER, stored, statement.span, writable=True, logical=logical)
+            )
         case s.ArrayType() as type_:
             _check_local_array(body, statement, type_)
         case _:
@@ -215,10 +208,11 @@ def _check_local_array(body: BodyContext, statement: s.Local, type_: s.ArrayType
     for entry in type_.shape:
         check_static(body, entry, "an extent")
     view = make_array_type(body, type_)
-    symbol = SymbolEntry(statement.name, Role.ARRAY, view, statement.span, type_.shape, writable=True)
+    logical = type_.element == "bool"
+    symbol = SymbolEntry(statement.name, Role.ARRAY, view, statement.span, type_.shape, writable=True, logical=logical)
     if statement.value is not None:
         with body.allow_shared_arrays():
-            value_type = _check_value(body, statement.value)
+            value_type = infer_type(body, statement.value)
         _check_copy(body, symbol, view, type_.shape, statement.value, value_type)
     body.define(symbol)
 
@@ -234,13 +228,9 @@ def _check_copy(
     """Check a fill with a number or a copy of a view."""
     if value_type is None:
         return
-    if isinstance(value, s.Call) and body.facts.targets.get(value) in body.library.signatures:
-        message = "a result is stored in a register or an element, not in a whole array"
-        body.report(call_rules.RESULT_PLACE, message, value.span)
-        return
     if isinstance(value_type, Kind):
         if value_type is Kind.BOOL:
-            body.report(type_rules.CONDITION, f"`{format_short(value)}` is a condition, not a value", value.span)
+            _check_stored_condition(body, symbol, value)
         else:
             _check_store(body, value, value_type, target.element, f"an element of `{symbol.name}`")
         return
@@ -257,12 +247,18 @@ def _check_copy(
             require_agreement(body, expected, actual, value, "the extent is {0} on the left and {1} on the right")
 
 
+def _check_stored_condition(body: BodyContext, symbol: SymbolEntry, value: s.Expr) -> None:
+    """Check that a condition is stored in what is declared as `bool`."""
+    if not symbol.logical:
+        hint = f"declare `{symbol.name}` as `bool`, or write 1 and 0 in the branches of an `if`"
+        body.report(type_rules.CONDITION, f"`{format_short(value)}` is a condition, not a value", value.span, hint)
+
+
 def _check_assign(body: BodyContext, statement: s.Assign) -> None:
     target, value = statement.target, statement.value
-    value_type = _check_number(body, value) if statement.op != "=" else _check_value(body, value)
-    if statement.op != "=" and isinstance(value, s.Call) and body.facts.targets.get(value) in body.library.signatures:
-        message = f"the result of `{value.function}` can only be stored with `=`"
-        body.report(call_rules.RESULT_PLACE, message, value.span, "store it in a `local` first")
+    if isinstance(value, s.Call) and value.function in body.library.visible:
+        check_outputs(body, body.library.visible[value.function], statement.outputs)
+    value_type = check_scalar(body, value) if statement.op != "=" else infer_type(body, value)
     if isinstance(target, s.Name):
         body.lookup(target.id, target.span, _advise_integer(body, statement, value_type))
     place = infer_type(body, target, whole=statement.op == "=")
@@ -285,7 +281,7 @@ def _check_assign(body: BodyContext, statement: s.Assign) -> None:
             return
         _check_copy(body, symbol, place, body.facts.shapes.get(target, ()), value, value_type)
         return
-    _check_assigned_number(body, statement, place, value_type)
+    _check_assigned_number(body, symbol, statement, place, value_type)
 
 
 def _advise_integer(body: BodyContext, statement: s.Assign, kind: ExprType | None) -> str:
@@ -322,18 +318,20 @@ def _check_atomic(body: BodyContext, statement: s.Assign, place: ExprType) -> No
         body.report(type_rules.ATOMIC, message, statement.span, hint)
 
 
-def _check_assigned_number(body: BodyContext, statement: s.Assign, place: Kind, value_type: ExprType) -> None:
+def _check_assigned_number(
+    body: BodyContext, symbol: SymbolEntry, statement: s.Assign, place: Kind, value_type: ExprType
+) -> None:
     value = statement.value
     if isinstance(value_type, ViewType):
         message = f"`{format_short(statement.target)}` is a number, and `{format_short(value)}` is an array"
         body.report(type_rules.ARRAY_AS_NUMBER, message, value.span)
         return
     if value_type is Kind.BOOL:
-        body.report(type_rules.CONDITION, f"`{format_short(value)}` is a condition, not a value", value.span)
+        _check_stored_condition(body, symbol, value)
         return
     if statement.op == "/=" and place is Kind.INT and (value_type is not Kind.REAL or is_literal(value)):
-        hint = f"write `{format_short(statement.target)} = {format_short(statement.target)}//{format_short(value)}`"
-        body.report(type_rules.INT_DIVISION, "`/=` on int data", statement.span, hint)
+        hint = propose_operator(statement.target, "/=", "//=", "write `{}`, which rounds down")
+        body.report(type_rules.INT_DIVISION, "`/=` of `int` data may round: write `//`", statement.span, hint)
         return
     _check_store(body, value, value_type, place, f"`{format_short(statement.target)}`")
 
@@ -357,11 +355,33 @@ def _check_loop(body: BodyContext, loop: s.Loop) -> None:
     kinds = [check_integral(body, bound, "a loop's bound") for bound in (loop.lo, loop.hi)]
     if loop.step is not None:
         check_step(body, loop.step)
+    if loop.reduction is not None:
+        _check_reduction(body, loop, loop.reduction)
     with body.block():
         body.define(SymbolEntry(loop.variable, Role.LOOP, Kind.STATIC, loop.span))
         if kinds == [Kind.STATIC, Kind.STATIC]:
             body.path.append(BoundedVariable(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
         check_block(body, loop.body)
+
+
+def _check_reduction(body: BodyContext, loop: s.Loop, reduction: s.Reduction) -> None:
+    """Check that the body only updates the register in which a loop combines values, by the operator of the loop."""
+    name, op = reduction.register.id, reduction.op
+    symbol = body.lookup(name, reduction.register.span)
+    if symbol is None:
+        return
+    if symbol.role is not Role.REGISTER or symbol.logical:
+        hint = f"declare it before the loop, such as `local {name}: real = 0`"
+        body.report(call_rules.CLAUSE, f"`{name}` is not a register for numbers", reduction.register.span, hint)
+        return
+    updates = [node for node in s.find_nodes(loop.body, s.Assign) if node.op == f"{op}="]
+    targets = {node.target for node in updates}
+    inner = {node.reduction.register for node in s.find_nodes(loop.body, s.Loop) if node.reduction is not None}
+    for node in s.find_nodes(loop.body, s.Name):
+        if node.id == name and node not in targets and node not in inner:
+            message = f"the iterations only update `{name}`, by `{op}=`: its value is known after the loop"
+            body.report(call_rules.CLAUSE, message, node.span, f"write `{name} {op}= ...`, and read it behind the loop")
+            return
 
 
 def _check_if(body: BodyContext, statement: s.If) -> None:

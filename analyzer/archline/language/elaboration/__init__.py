@@ -2,7 +2,8 @@
 
 `elaborate` takes the program of the parser and returns one without the nodes of `surface.py`: names have declarations,
 abbreviations stand for their values. The checker, the executor and all analyses read its result; `archline fmt` prints
-what its first half, `declare_names`, returns.
+what its first half, `declare_program`, returns.
 """
 
+from archline.language.elaboration.programs import declare_program as declare_program
 from archline.language.elaboration.programs import elaborate as elaborate

@@ -2,41 +2,169 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
+from itertools import chain
+from typing import Any
 
+from archline.expr.tree import Node
 from archline.language import surface
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic
+from archline.language.elaboration.abbreviations import expand_abbreviations
+from archline.language.elaboration.declare import declare_names
+from archline.language.elaboration.environment import Environment
+from archline.language.elaboration.exits import place_exits
+from archline.language.elaboration.headers import read_sizes
 from archline.language.elaboration.iterations import name_iterations
-from archline.language.syntax_rules import UNEXPECTED
-from archline.records import replace
-
-_SURFACE = (
-    surface.Abbreviation,
-    surface.Comprehension,
-    surface.LoopOver,
-    surface.Multiple,
-    surface.RecordDefinition,
-    surface.RecordType,
+from archline.language.elaboration.records import (
+    diagnose_types,
+    find_operation_type,
+    list_record_types,
+    name_operation,
+    spread_records,
 )
+from archline.language.elaboration.results import ResultTypes
+from archline.language.elaboration.scalars import Headers, place_scalars
+from archline.language.elaboration.statements import simplify_statements
+from archline.language.elaboration.whole_arrays import expand_whole_arrays
+from archline.language.model import Module
+from archline.language.syntax_rules import UNEXPECTED
+from archline.records import record, replace
+from archline.resources import find_resource
+
+_LIBRARY_OF_RECORDS = "structures"
+"""The family of modules of the standard library whose types, and their operations, need no `use`."""
+Load = Callable[[s.Use], Module | None]
+"""Returns the module that a `use` names; None if there is none, or if it has mistakes."""
+_SURFACE = (surface.Comprehension, surface.LoopOver, surface.Multiple, surface.RecordType)
 
 
-def elaborate(program: s.Program, visible: Mapping[str, s.Algorithm]) -> tuple[s.Program, tuple[Diagnostic, ...]]:
-    """Return the program in the core language and the mistakes found on the way.
+@record(eq=False)
+class Elaborated:
+    """A program in the core language; the mistakes found on the way; what other files may use of it."""
 
-    `visible` has the algorithms of the files that it uses.
-    """
+    program: s.Program
+    mistakes: tuple[Diagnostic, ...]
+    records: Mapping[str, surface.RecordDefinition]
+    abbreviations: Mapping[str, surface.Abbreviation]
+
+
+@record(eq=False)
+class _Names:
+    """What the names of a file stand for: the types of results, and the types of records that it defines."""
+
+    results: ResultTypes
+    own_records: Mapping[str, surface.RecordDefinition]
+    visible_abbreviations: Mapping[str, surface.Abbreviation]
+
+    @property
+    def environment(self) -> Environment:
+        return self.results.environment
+
+
+def elaborate(program: s.Program, load: Load) -> Elaborated:
+    """Return the program in the core language; `load` loads the files that it uses."""
+    program = replace(program, items=(*_list_implied_uses(program, load), *program.items))
+    names = _read_program(program, load)
+    program = _declare_items(program, names)
+    expanded, abbreviations = expand_abbreviations(program.items, names.visible_abbreviations)
+    mistakes = list(diagnose_types(expanded, names.environment.records))
     items: list[s.Item] = []
-    diagnostics: list[Diagnostic] = []
-    symbols = s.names(tuple(item.costs for item in program.items if isinstance(item, s.Extern)))
-    for item in program.items:
-        left = next((node for node in s.nodes(item) if isinstance(node, _SURFACE)), None)
-        if left is None and isinstance(item, s.Algorithm):
-            item, found = name_iterations(item, symbols)
-            diagnostics.extend(found)
-            items.append(item)
-        elif left is None:
-            items.append(item)
-        else:
-            diagnostics.append(Diagnostic(UNEXPECTED, "this form is not supported", left.span))
-    return replace(program, items=tuple(items)), tuple(diagnostics)
+    symbols = s.names(tuple(item.costs for item in expanded if isinstance(item, s.Extern)))
+    spread = [
+        spread_records(item, names.environment, names.own_records) if isinstance(item, s.Algorithm) else item
+        for item in expanded
+        if not isinstance(item, surface.RecordDefinition)
+    ]
+    headers = {name: algorithm.header for name, algorithm in names.environment.algorithms.items()}
+    headers |= {item.name: item.header for item in spread if isinstance(item, s.Algorithm)}
+    for item in spread:
+        core: s.Item = item
+        if isinstance(item, s.Algorithm):
+            core, found = _elaborate_algorithm(item, names, headers, symbols)
+            mistakes += found
+        left = next((node for node in s.nodes(core) if isinstance(node, _SURFACE)), None)
+        if left is None:
+            items.append(core)
+        elif not mistakes:
+            mistakes.append(Diagnostic(UNEXPECTED, "this form is not supported", left.span))
+    return Elaborated(replace(program, items=tuple(items)), tuple(mistakes), names.own_records, abbreviations)
+
+
+def _elaborate_algorithm(
+    algorithm: s.Algorithm, names: _Names, headers: Headers, symbols: frozenset[str]
+) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
+    """Return an algorithm of the core language and its mistakes.
+
+    `headers` are those of the algorithms in scope, `symbols` are names in costs of externs.
+    """
+    named, doubled = name_iterations(algorithm, symbols)
+    simple, mixed = expand_whole_arrays(simplify_statements(named, names.environment), names.environment)
+    stored, wrong = place_scalars(simple, headers)
+    core, misplaced = place_exits(stored, names.environment)
+    return core, (*doubled, *mixed, *wrong, *misplaced)
+
+
+def declare_program(program: s.Program, load: Load) -> s.Program:
+    """Return a program in which each name has a declaration and each algorithm its result, as `fmt` prints it."""
+    implied = _list_implied_uses(program, load)
+    names = _read_program(replace(program, items=(*implied, *program.items)), load)
+    return _declare_items(program, names)
+
+
+def _declare_items(program: s.Program, names: _Names) -> s.Program:
+    return replace(program, items=tuple(_declare_item(item, names) for item in program.items))
+
+
+def _list_implied_uses(program: s.Program, load: Load) -> list[s.Use]:
+    """Return a `use` for each type of records that the file neither defines nor uses, and the library has."""
+    known = {item.name for item in _iterate_items(program, surface.RecordDefinition)}
+    for use in _iterate_items(program, s.Use):
+        module = load(use)
+        known |= set() if module is None else module.records.keys()
+    mentioned: dict[str, Node] = {type_.name: type_ for type_ in list_record_types(program.items)}
+    mentioned |= {call.function: call for call in s.find_nodes(program.items, s.Call)}
+    uses = (
+        s.Use((_LIBRARY_OF_RECORDS, name), span=node.span)
+        for name, node in mentioned.items()
+        if name not in known and name in _list_library_types()
+    )
+    return [use for use in uses if load(use) is not None]
+
+
+@cache
+def _list_library_types() -> frozenset[str]:
+    """Return the types of records that the standard library defines, each in a module of its name."""
+    folder = find_resource("stdlib") / _LIBRARY_OF_RECORDS
+    return frozenset(file.stem for file in folder.glob("*.algo"))
+
+
+def _iterate_items(program: s.Program, kind: Any) -> list[Any]:
+    return [item for item in program.items if isinstance(item, kind)]
+
+
+def _read_program(program: s.Program, load: Load) -> _Names:
+    """Return what the names of a file stand for."""
+    modules = [module for use in _iterate_items(program, s.Use) if (module := load(use)) is not None]
+    own = {item.name: item for item in _iterate_items(program, surface.RecordDefinition)}
+    records = {name: item for module in modules for name, item in module.records.items()} | own
+    visible = dict(chain.from_iterable(module.abbreviations.items() for module in modules))
+    abbreviations = visible | {item.name: item for item in _iterate_items(program, surface.Abbreviation)}
+    algorithms = {name: algorithm for module in modules for name, algorithm in module.algorithms.items()}
+    for algorithm in program.algorithms:
+        kind = find_operation_type(algorithm, own)
+        name = algorithm.name if kind is None else name_operation(kind, algorithm.name)
+        algorithms[name] = algorithm
+    return _Names(ResultTypes(algorithms, abbreviations, records), own, visible)
+
+
+def _declare_item(item: Any, names: _Names) -> Any:
+    if not isinstance(item, s.Algorithm):
+        return item
+    declared, _ = declare_names(read_sizes(item, names.environment), names.environment)
+    if item.result is not None:
+        return declared
+    kind = find_operation_type(item, names.own_records)
+    name = item.name if kind is None else name_operation(kind, item.name)
+    return replace(declared, result=names.results.name_result(name))

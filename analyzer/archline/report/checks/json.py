@@ -6,12 +6,12 @@ from typing import Any
 
 from archline.report import json
 from archline.report.findings import CheckReport
-from archline.report.view import Contract, StoppedRun
+from archline.report.view import Contract, PlacedEdit, StoppedRun
 
 
 def render(report: CheckReport, width: int) -> str:
     """Return the document: every `ensures` of every algorithm, and every claim. `width` has no effect."""
-    if report.problems and not report.targets:
+    if report.problems and not report.targets and not any(problem.edits for problem in report.problems):
         return ""
 
     def shown(contract: Contract) -> dict[str, Any]:
@@ -39,9 +39,18 @@ def render(report: CheckReport, width: int) -> str:
         for view in report.targets
     ]
     findings = [
-        json.pick(finding, "code", "level", "message", "path", "line", "algorithm") for finding in report.findings
+        {
+            **json.pick(finding, "code", "level", "message", "path", "line", "algorithm"),
+            **({"edits": list(map(_make_edit_document, finding.edits)), "safe": finding.safe} if finding.edits else {}),
+        }
+        for finding in report.findings
     ]
     return json.render({"version": json.VERSION, "targets": targets, "findings": findings})
+
+
+def _make_edit_document(edit: PlacedEdit) -> dict[str, Any]:
+    """Return the JSON document of an edit: lines and columns count from 1, the end is exclusive."""
+    return {**json.pick(edit.place, "path", "line", "column", "end_line", "end_column"), "text": edit.text}
 
 
 def _make_stop_document(stop: StoppedRun) -> dict[str, Any]:

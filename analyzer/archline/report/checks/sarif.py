@@ -46,11 +46,37 @@ def _make_result(finding: CheckFinding, rule: int, root: Path, counts: Counter[t
         "partialFingerprints": marks,
     }
     if path:
-        absolute = Path(path).is_absolute()
-        uri = {"uri": Path(path).as_uri()} if absolute else {"uri": quote(path), "uriBaseId": "%SRCROOT%"}
-        where = {"artifactLocation": uri, **({"region": _make_region(finding.place)} if finding.line else {})}
+        region = {"region": _make_region(finding.place)} if finding.line else {}
+        where = {"artifactLocation": _make_artifact_location(path), **region}
         result["locations"] = [{"physicalLocation": where}]
+    if finding.edits:
+        result["fixes"] = [_make_fix(finding, root)]
     return result
+
+
+def _make_artifact_location(path: str) -> dict[str, str]:
+    absolute = Path(path).is_absolute()
+    return {"uri": Path(path).as_uri()} if absolute else {"uri": quote(path), "uriBaseId": "%SRCROOT%"}
+
+
+def _make_fix(finding: CheckFinding, root: Path) -> dict[str, Any]:
+    """Describe the edits of a finding; of alternatives the first."""
+    changes: dict[str, list[dict[str, Any]]] = {}
+    for edit in finding.edits:
+        region = {
+            "startLine": edit.place.line,
+            "startColumn": edit.place.column,
+            "endLine": edit.place.end_line,
+            "endColumn": edit.place.end_column,
+        }
+        path = make_path_relative_to_root(edit.place.path, root)
+        if all(change["deletedRegion"] != region for change in changes.get(path, ())):
+            changes.setdefault(path, []).append({"deletedRegion": region, "insertedContent": {"text": edit.text}})
+    described = [
+        {"artifactLocation": _make_artifact_location(path), "replacements": replacements}
+        for path, replacements in changes.items()
+    ]
+    return {"description": {"text": finding.message.rpartition("hint: ")[2]}, "artifactChanges": described}
 
 
 def _hash_parts(parts: tuple[str, ...]) -> str:

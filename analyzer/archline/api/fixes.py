@@ -1,0 +1,105 @@
+"""The safe edits of what a check finds are made in the user's files, repeatedly, as one edit can uncover the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from itertools import chain
+from pathlib import Path
+
+from archline.api.checks import Outcome, Task, check_tasks
+from archline.expr.tree import Source
+from archline.language.diagnostics import Diagnostic
+from archline.language.edits import apply_edits, collect_safe_edits, select_edits
+from archline.language.source import decode_source, use_snapshot
+from archline.records import record, replace
+from archline.report.view import CheckView
+from archline.resources import find_resource
+
+MAX_ROUNDS = 10
+BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
+
+
+@record
+class FixedFile:
+    """A file with edits: its bytes as they were read and as they shall be, and the code of the rule of each edit."""
+
+    path: Path
+    before: bytes
+    after: bytes
+    codes: tuple[str, ...] = ()
+
+    @property
+    def original(self) -> Source:
+        """The text as it was read."""
+        return decode_source(str(self.path), self.before)
+
+    @property
+    def source(self) -> Source:
+        """The text with the edits."""
+        return decode_source(str(self.path), self.after)
+
+
+def fix_targets(tasks: Sequence[Task], jobs: int | None = None) -> tuple[FixedFile, ...]:
+    """Return the files of the tasks that safe edits change, with all edits of at most MAX_ROUNDS checks.
+
+    Nothing is written. Files that the targets use are left alone, as are those of the standard library.
+    """
+    library = find_resource("stdlib").resolve()
+    files = {path.resolve(): path for path in (Path(task.target.partition("::")[0]) for task in tasks)}
+    fixed: dict[Path, FixedFile] = {}
+    left = list(tasks)
+    for _ in range(MAX_ROUNDS):
+        with ExitStack() as stack:
+            for file in fixed.values():
+                stack.enter_context(use_snapshot(str(file.path), {str(file.path): file.after}))
+            # Other processes do not see these snapshots.
+            outcomes = check_tasks(left, 1 if fixed else jobs, cached=not fixed)
+        found = dict(zip(left, map(_list_diagnostics, outcomes), strict=True))
+        changed = set[str]()
+        for source in dict.fromkeys(_iterate_sources(chain.from_iterable(found.values()))):
+            path = Path(source.path).resolve()
+            if path in files and not path.is_relative_to(library):
+                before = fixed.get(path) or _read_file(files[path])
+                after = _fix_file(before, source, chain.from_iterable(found.values()))
+                if after is not None:
+                    fixed[path] = after
+                    changed.add(source.path)
+        left = [
+            task
+            for task, problems in found.items()
+            if any(source.path in changed for source in _iterate_sources(problems))
+        ]
+        if not left:
+            break
+    return tuple(fixed.values())
+
+
+def _list_diagnostics(outcome: Outcome) -> tuple[Diagnostic, ...]:
+    return outcome.errors if isinstance(outcome, CheckView) else outcome
+
+
+def _iterate_sources(diagnostics: Iterable[Diagnostic]) -> Iterable[Source]:
+    return (edit.span.source for diagnostic in diagnostics if diagnostic.safe for edit in diagnostic.edits)
+
+
+def _read_file(path: Path) -> FixedFile | None:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    return FixedFile(path, data, data)
+
+
+def _fix_file(file: FixedFile | None, source: Source, diagnostics: Iterable[Diagnostic]) -> FixedFile | None:
+    """Return the file with the edits of a source; None if it has another text by now, or no edit changes it."""
+    if file is None or file.source.text != source.text:
+        return None
+    problems = list(diagnostics)
+    edits = select_edits(collect_safe_edits(problems, source))
+    text = file.after.decode("utf-8")
+    mark = BYTE_ORDER_MARK * text.startswith(BYTE_ORDER_MARK)
+    after = (mark + apply_edits(text.removeprefix(mark), edits)).encode("utf-8")
+    codes = {edit: problem.code for problem in reversed(problems) for edit in problem.edits}
+    done = (*file.codes, *(codes[edit] for edit in edits))
+    return None if after == file.after else replace(file, after=after, codes=done)

@@ -1,0 +1,319 @@
+"""Names that are assigned without a declaration get one, in the innermost block that contains all their uses.
+
+A name that is set once, from sizes, is a `let`; a view that nobody writes to is one too; any other name is a register
+or a local array of the type of its values. Names whose type cannot be told are left to the checker, which reports them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from archline.expr.tree import Comprehension, Node
+from archline.language import surface
+from archline.language import syntax as s
+from archline.language.elaboration.environment import SIZE, Environment, NameType, join_types, read_header
+from archline.records import replace
+
+Block = tuple[Any, ...]
+MAX_ROUNDS = 5
+"""Types of names that are set from each other settle in few rounds."""
+
+
+class _Undeclared:
+    """An undeclared name, and the types of the values that it is set to."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.stored: list[NameType | None] = []
+        self.settled: NameType | None = None
+
+    def settle(self) -> bool:
+        """Settle the type from the values, and forget them; return whether it has changed."""
+        before = self.settled
+        joined = join_types(self.stored)
+        if joined is not None and (joined.element == "inf" or (joined.element == SIZE and len(self.stored) > 1)):
+            # Several values of a name are data, even if each is a size.
+            joined = NameType("int", joined.shape)
+        self.settled = joined
+        return _describe_type(before) != _describe_type(joined)
+
+
+def _describe_type(type_: NameType | None) -> tuple[str, int] | None:
+    return None if type_ is None else (type_.element, len(type_.shape or ()))
+
+
+def declare_names(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Algorithm, Environment]:
+    """Return an algorithm with a declaration of each name that it sets, and the types of the names in its header.
+
+    `environment` has the algorithms in scope.
+    """
+    environment = environment.with_names(read_header(algorithm, environment.records))
+    declarer = _Declarer(algorithm, environment)
+    return replace(algorithm, body=declarer.run()), environment
+
+
+class _Declarer:
+    def __init__(self, algorithm: s.Algorithm, environment: Environment) -> None:
+        self._body: Block = algorithm.body
+        self._environment = environment
+        self._declared: dict[int, dict[str, _Undeclared]] = {}
+        """The undeclared names of each block, by the identity of the block."""
+        self._names: set[str] = set()
+        self._writes = Counter(iterate_written_names(algorithm.body, environment, elements=True))
+
+    def run(self) -> Block:
+        """Return the body with its declarations."""
+        self._place_names(self._body, frozenset(self._environment.names))
+        undeclared = [name for names in self._declared.values() for name in names.values()]
+        self._names = {name.name for name in undeclared}
+        if not undeclared:
+            return self._body
+        for _ in range(MAX_ROUNDS):
+            for name in undeclared:
+                name.stored.clear()
+            self._read_block(self._body, self._environment, {})
+            changed = [name for name in undeclared if name.settle()]
+            if not changed:
+                break
+        return self._declare_in_block(self._body, self._environment)
+
+    def _place_names(self, block: Block, visible: frozenset[str]) -> None:
+        """Choose the block of each undeclared name; `visible` are the names that are declared around a block."""
+        own = frozenset(name for statement in block for name in _list_declarations(statement))
+        for name in dict.fromkeys(_iterate_free_names(block, self._environment)):
+            if name not in visible and not _splits_by_blocks(block, name):
+                self._declared.setdefault(id(block), {})[name] = _Undeclared(name)
+        visible |= own | self._declared.get(id(block), {}).keys()
+        for statement in block:
+            for inner in list_surface_blocks(statement):
+                self._place_names(inner, visible | _list_bound_names(statement))
+
+    def _read_block(self, block: Block, environment: Environment, undeclared: Mapping[str, _Undeclared]) -> None:
+        """Collect the types of the values that a block stores."""
+        here = self._declared.get(id(block), {})
+        environment = environment.with_names({name: item.settled for name, item in here.items()})
+        undeclared = {**undeclared, **here}
+        for statement in block:
+            for name, type_ in _iterate_stores(statement, environment):
+                if name in undeclared:
+                    undeclared[name].stored.append(type_)
+            hidden = _list_bound_names(statement)
+            inside = {name: item for name, item in undeclared.items() if name not in hidden}
+            for inner in list_surface_blocks(statement):
+                self._read_block(inner, environment.inside(statement), inside)
+            environment = environment.after(statement)
+
+    def _declare_in_block(self, block: Block, environment: Environment) -> Block:
+        here = self._declared.get(id(block), {})
+        environment = environment.with_names({name: item.settled for name, item in here.items()})
+        waiting = {name: item for name, item in here.items() if item.settled is not None}
+        statements: list[Any] = []
+        for statement in block:
+            first = [item for name, item in waiting.items() if name in find_mentioned_names(statement)]
+            for item in first:
+                del waiting[item.name]
+            inside = environment.inside(statement)
+            changed = replace_blocks(statement, lambda inner, inside=inside: self._declare_in_block(inner, inside))
+            match statement, first:
+                case s.Assign(target=s.Name(id=name), op="=", value=value, atomic=False), [item] if (
+                    item.name == name and name not in find_mentioned_names(value)
+                ):
+                    statements.append(self._make_declaration(item, statement, value))
+                case _:
+                    statements += [_make_empty_local(item, statement) for item in first]
+                    statements.append(changed)
+            environment = environment.after(statement)
+        return tuple(statements)
+
+    def _make_declaration(self, item: _Undeclared, statement: s.Assign, value: s.Expr) -> s.Let | s.Local:
+        assert item.settled is not None
+        if item.settled.record is not None:
+            return _make_empty_local(item, statement)
+        if item.settled.is_array:
+            base = _find_viewed_array(value)
+            if base is not None and self._writes[item.name] == 1 and self._writes[base] <= (base in self._names):
+                return s.Let(item.name, value, span=statement.span)
+        elif item.settled.element == SIZE:
+            return s.Let(item.name, value, span=statement.span)
+        return replace(_make_empty_local(item, statement), value=value)
+
+
+def _make_empty_local(item: _Undeclared, statement: s.Statement) -> s.Local:
+    """Return the declaration of a register, or a local array, without a value."""
+    assert item.settled is not None
+    span = statement.span
+    if item.settled.record is not None:
+        record: Any = item.settled.record
+        return s.Local(item.name, record, None, None, span=span)
+    element = "int" if item.settled.element == SIZE else item.settled.element
+    if item.settled.shape is not None:
+        array = s.ArrayType(element, item.settled.shape, "rowmajor", span=span)
+        return s.Local(item.name, array, None, None, span=span)
+    return s.Local(item.name, s.ScalarType(element, span=span), None, None, span=span)
+
+
+def _find_viewed_array(value: Node) -> str | None:
+    """Return the array of which an expression is a view; None if it is none."""
+    match value:
+        case s.Name(id=name):
+            return name
+        case s.Element(array=array):
+            return array
+        case s.Reshape(base=base):
+            return _find_viewed_array(base)
+        case _:
+            return None
+
+
+# What statements do with names
+def list_surface_blocks(statement: Node) -> tuple[Block, ...]:
+    """Return the blocks inside a statement."""
+    return (statement.body,) if isinstance(statement, surface.LoopOver) else s.list_blocks(statement)  # type: ignore[arg-type]
+
+
+def replace_blocks(statement: Any, change: Any) -> Any:
+    """Return a statement with each of its blocks replaced by what `change` returns."""
+    match statement:
+        case s.If(branches=branches):
+            changed = tuple(replace(branch, body=change(branch.body)) for branch in branches)
+            return replace(statement, branches=changed)
+        case s.Loop(body=body) | surface.LoopOver(body=body) | s.While(body=body) | s.Split(body=body):
+            return replace(statement, body=change(body))
+        case _:
+            return statement
+
+
+def find_mentioned_names(value: object) -> frozenset[str]:
+    """Return the names that a part of a program mentions, arrays of elements among them."""
+    arrays = frozenset(node.array for node in s.nodes(value) if isinstance(node, s.Element))
+    bound = frozenset(node.variable for node in s.nodes(value) if isinstance(node, Comprehension))
+    return (s.names(value) | arrays) - bound
+
+
+def _list_declarations(statement: Node) -> tuple[str, ...]:
+    return statement.defines if isinstance(statement, s.Simple) else ()
+
+
+def _list_bound_names(statement: Node) -> frozenset[str]:
+    """Return the variable of a loop, or the group of a split, which its body knows."""
+    match statement:
+        case s.Loop(variable=name) | surface.LoopOver(variable=name) | s.Split(group=name):
+            return frozenset((name,))
+        case _:
+            return frozenset()
+
+
+def _iterate_free_names(block: Block, environment: Environment) -> Iterator[str]:
+    """Yield the names that a block, or one inside, sets and does not declare."""
+    own = frozenset(name for statement in block for name in _list_declarations(statement))
+    for statement in block:
+        inner = list_surface_blocks(statement)
+        hidden = own | _list_bound_names(statement)
+        names = iterate_written_names((statement,), environment) if not inner else ()
+        yield from (name for name in names if name not in own)
+        for part in inner:
+            yield from (name for name in _iterate_free_names(part, environment) if name not in hidden)
+
+
+def iterate_written_names(block: Block, environment: Environment, elements: bool = False) -> Iterator[str]:
+    """Yield the names that statements set; with `elements`, also the arrays that they write to."""
+    for statement in s.nodes(block):
+        if not isinstance(statement, s.Simple):
+            continue
+        for place in _list_written_places(statement, environment):
+            match place:
+                case s.Name(id=name):
+                    yield name
+                case s.Element(array=name) if elements:
+                    yield name
+                case _:
+                    pass
+        if elements and isinstance(statement, s.Communication):
+            yield from find_mentioned_names(statement)
+
+
+def _list_written_places(statement: s.Simple, environment: Environment) -> tuple[Node, ...]:
+    """Return the places that a statement writes to, with the arguments that it passes to be written."""
+    places: list[Node] = list(statement.writes)
+    for call in s.find_nodes(statement.reads, s.Call):
+        if call.function == "swap" and "swap" not in environment.algorithms:
+            places += call.arguments
+        called = environment.algorithms.get(environment.find_called_name(call))
+        if called is not None:
+            pairs = zip(called.header, call.arguments, strict=False)
+            places += [argument for parameter, argument in pairs if parameter.mode != "in"]
+    return tuple(places)
+
+
+def _iterate_stores(statement: Node, environment: Environment) -> Iterator[tuple[str, NameType | None]]:
+    """Yield each name that a statement sets, and the type of the value; a name of two types for an update."""
+    match statement:
+        case s.Assign(target=s.Name(id=name), op="=", value=value):
+            yield name, environment.infer(value)
+        case s.Assign(target=s.Name(id=name), value=value):
+            yield name, environment.infer(value)
+            yield name, None
+        case surface.Multiple(targets=targets, values=values):
+            for target, value in zip(targets, values, strict=True):
+                if isinstance(target, s.Name):
+                    yield target.id, environment.infer(value)
+                    yield target.id, None
+        case s.Simple():
+            for call in s.find_nodes(statement.reads, s.Call):
+                yield from _iterate_argument_stores(call, environment)
+        case _:
+            pass
+
+
+def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator[tuple[str, NameType | None]]:
+    called = environment.algorithms.get(environment.find_called_name(call))
+    for number, argument in enumerate(call.arguments):
+        if not isinstance(argument, s.Name):
+            continue
+        if called is None:
+            if call.function == "swap":
+                yield argument.id, None
+        elif number < len(called.header) and called.header[number].mode != "in":
+            type_ = called.header[number].type
+            yield argument.id, NameType(type_.element) if isinstance(type_, s.ScalarType) else None
+            yield argument.id, None
+
+
+def _splits_by_blocks(block: Block, name: str) -> bool:
+    """Whether each statement of a block that uses a name sets it before, in a block inside: then each has its own."""
+    uses = [statement for statement in block if name in find_mentioned_names(statement)]
+    return bool(uses) and all(_sets_inside(statement, name) for statement in uses)
+
+
+def _sets_inside(statement: Node, name: str) -> bool:
+    """Whether the blocks of a statement set a name before they read it, and the statement itself does not use it."""
+    blocks = list_surface_blocks(statement)
+    if not blocks or name in find_mentioned_names(_list_headers(statement)):
+        return False
+    if name in _list_bound_names(statement):
+        return True
+    return all(_sets_first(block, name) for block in blocks)
+
+
+def _list_headers(statement: Node) -> Iterable[Node]:
+    if isinstance(statement, surface.LoopOver):
+        return (statement.over,)
+    return s.list_evaluated(statement)  # type: ignore[arg-type]
+
+
+def _sets_first(block: Block, name: str) -> bool:
+    for statement in block:
+        if name not in find_mentioned_names(statement):
+            continue
+        match statement:
+            case s.Assign(target=s.Name(id=target), op="=", value=value) if target == name:
+                return name not in find_mentioned_names(value)
+            case surface.Multiple(targets=targets, values=values):
+                return name in s.names(targets) and name not in find_mentioned_names(values)
+            case s.Let() | s.Local():
+                return name in statement.defines
+            case _:
+                return _splits_by_blocks(block, name)
+    return True

@@ -1,0 +1,328 @@
+"""The types of names and expressions, as far as elaboration needs them before anything is checked.
+
+What cannot be told has no type (None), and the checker reports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from archline.expr.tree import Comprehension, Node, substitute_names
+from archline.language import surface
+from archline.language import syntax as s
+from archline.records import field, record, replace
+
+SIZE = "size"
+"""The element of values that the analysis knows: sizes, indices and variables of loops."""
+_RANKS = {SIZE: 0, "bool": 1, "char": 1, "int": 2, "real": 3}
+_COMPARISONS = {"==", "!=", "<", "<=", ">", ">=", "and", "or"}
+_REAL_FUNCTIONS = {"exp", "log", "sin", "cos", "rsqrt", "real_of", "sqrt", "log2"}
+_CONSTANTS = {"true": "bool", "false": "bool", "inf": "inf", "infinity": "inf", "pi": "real"}
+
+
+@record
+class NameType:
+    """The type of a value: `size`, `real`, `int`, `bool` or `char`, or `inf`; with a shape, of an array's elements.
+
+    Of a record the element is the name of its type, and `record` the type itself.
+    """
+
+    element: str
+    shape: tuple[s.Expr, ...] | None = None
+    record: surface.RecordType | None = None
+
+    @property
+    def is_array(self) -> bool:
+        """Whether the value is an array or a view."""
+        return self.shape is not None
+
+
+def join_types(types: Iterable[NameType | None]) -> NameType | None:
+    """Return the type that can hold values of all types; unknown ones are left out, None if all are unknown."""
+    joined: NameType | None = None
+    for type_ in types:
+        if type_ is None:
+            continue
+        if joined is None:
+            joined = type_
+            continue
+        shape = joined.shape if joined.shape is not None else type_.shape
+        joined = NameType(_join_elements(joined.element, type_.element), shape)
+    return joined
+
+
+def _join_elements(left: str, right: str) -> str:
+    if left == right:
+        return left
+    if "inf" in (left, right):
+        return right if left == "inf" else left
+    joined = max(left, right, key=lambda element: _RANKS.get(element, 2))
+    return "int" if {left, right} <= {"bool", "char", SIZE} and "bool" not in (left, right) else joined
+
+
+@record(eq=False)
+class Environment:
+    """The types of visible names, and the results of algorithms.
+
+    `result_of` gives the type of an algorithm's result, None if it has none or if it is not known.
+    """
+
+    names: Mapping[str, NameType | None]
+    algorithms: Mapping[str, s.Algorithm]
+    result_of: Callable[[str], NameType | None]
+    abbreviations: Mapping[str, surface.Abbreviation] = field(default_factory=dict)
+    records: Mapping[str, surface.RecordDefinition] = field(default_factory=dict)
+
+    def with_names(self, names: Mapping[str, NameType | None]) -> Environment:
+        """Return the environment with more names, and with the parts of records among them."""
+        parts: dict[str, NameType | None] = {}
+        for name, type_ in names.items():
+            if type_ is not None and type_.record is not None:
+                parts |= read_names(name, type_.record, self.records)
+        return replace(self, names={**self.names, **names, **parts})
+
+    def find_record(self, expr: Node) -> surface.RecordType | None:
+        """Return the type of a record that an expression names; None if it names none."""
+        type_ = self.names.get(expr.id) if isinstance(expr, s.Name) else None
+        return None if type_ is None else type_.record
+
+    def find_called_name(self, call: s.Call) -> str:
+        """Return the name of the called algorithm, which may be an operation of the type of the first argument."""
+        record = self.find_record(call.arguments[0]) if call.arguments else None
+        operation = "" if record is None else f"{record.name}.{call.function}"
+        return operation if operation in self.algorithms else call.function
+
+    # Expressions
+    def infer(self, expr: Node) -> NameType | None:
+        """Return the type of an expression."""
+        match expr:
+            case s.Integer():
+                return NameType(SIZE)
+            case s.Real():
+                return NameType("real")
+            case s.Name(id=name):
+                if name in self.names:
+                    return self.names[name]
+                if name in self.abbreviations:
+                    return self.infer(self.abbreviations[name].value)
+                if name.endswith(".T"):
+                    return self.infer(make_transposed(expr))
+                return NameType(_CONSTANTS[name]) if name in _CONSTANTS else None
+            case s.Unary(op="not"):
+                return NameType("bool")
+            case s.Unary(operand=operand):
+                return self.infer(operand)
+            case s.Binary():
+                return self._infer_binary(expr)
+            case s.Element(array=array, subscripts=subscripts):
+                return self._infer_element(array, subscripts)
+            case s.Reshape(base=base, shape=shape):
+                type_ = self.infer(base)
+                return None if type_ is None else NameType(type_.element, shape)
+            case s.Call():
+                return self._infer_call(expr)
+            case Comprehension(value=value, variable=variable):
+                return self.with_names({variable: NameType(SIZE)}).infer(value)
+            case _:
+                return None
+
+    def _infer_binary(self, expr: s.Binary) -> NameType | None:
+        if expr.op in _COMPARISONS:
+            return NameType("bool")
+        left, right = self.infer(expr.left), self.infer(expr.right)
+        if expr.op == "@":
+            return _multiply_types(left, right)
+        if left is None or right is None:
+            return None
+        element = _join_elements(left.element, right.element)
+        return NameType("int" if element in ("bool", "char") else element, left.shape or right.shape)
+
+    def _infer_element(self, array: str, subscripts: tuple[s.Expr | s.Slice, ...]) -> NameType | None:
+        base = self.names.get(array)
+        if base is None or base.shape is None:
+            return None
+        shape = list[s.Expr]()
+        for number, subscript in enumerate(subscripts):
+            if isinstance(subscript, s.Slice):
+                extent = base.shape[number] if number < len(base.shape) else subscript.hi
+                if extent is None:
+                    return None
+                shape.append(measure_slice(subscript, extent))
+        # Subscripts that are left out stand for whole dimensions.
+        shape.extend(base.shape[len(subscripts) :])
+        return NameType(base.element, tuple(shape) or None)
+
+    def _infer_call(self, call: s.Call) -> NameType | None:
+        name, arguments = self.find_called_name(call), call.arguments
+        types = [self.infer(argument) for argument in arguments]
+        joined = join_types(types)
+        shape = next((type_.shape for type_ in types if type_ is not None and type_.shape is not None), None)
+        if name in self.algorithms:
+            result = self.result_of(name)
+            if result is None:
+                return self.infer_output(call)
+            return replace(result, shape=shape) if self.maps_elements(call) else result
+        if name in self.records:
+            return read_type(surface.RecordType(name, arguments, span=call.span))
+        if name in self.abbreviations:
+            abbreviation = self.abbreviations[name]
+            names = {parameter.id: type_ for parameter, type_ in zip(abbreviation.parameters, types, strict=False)}
+            return self.with_names(names).infer(abbreviation.value)
+        if name in ("sum", "min", "max") and len(arguments) == 1:
+            return None if joined is None else NameType(combine_element(joined, arguments[0]))
+        if name in ("dot", "norm"):
+            return NameType("real") if name == "norm" or joined is None else NameType(combine_element(joined, call))
+        if (filled := self.infer_filled(call)) is not None:
+            return filled
+        if name == "transpose":
+            return None if joined is None or shape is None else NameType(joined.element, shape[::-1])
+        if name in ("len", "length"):
+            return NameType(SIZE)
+        if name in _REAL_FUNCTIONS:
+            known = joined is not None and joined.element == SIZE and name in ("sqrt", "log2")
+            return NameType(SIZE if known else "real", shape)
+        if name in ("abs", "min", "max", "floor", "ceil"):
+            return None if None in types else joined
+        return None
+
+    def maps_elements(self, call: s.Call) -> bool:
+        """Whether an algorithm of numbers, with a result, is called with arrays: once for each of their elements."""
+        called = self.algorithms.get(call.function)
+        if called is None or len(called.parameters) != len(call.arguments):
+            return False
+        types = [self.infer(argument) for argument in call.arguments]
+        numbers = all(isinstance(parameter.type, s.ScalarType) for parameter in called.parameters)
+        return numbers and any(type_ is not None and type_.is_array for type_ in types)
+
+    def infer_filled(self, call: s.Call) -> NameType | None:
+        """Return the type of `zeros(n, m)`, `ones(n)` and `eye(n)`; None for other calls."""
+        name, arguments = call.function, call.arguments
+        if name in self.algorithms or name not in ("zeros", "ones", "eye") or not arguments:
+            return None
+        return NameType("real", (*arguments, *arguments) if name == "eye" else arguments)
+
+    def infer_output(self, call: s.Call) -> NameType | None:
+        """Return the type of the array that a call sets whose last argument, the only `out` array, is left out.
+
+        None for other calls, and if the arguments do not give its shape.
+        """
+        called = self.algorithms.get(call.function)
+        if called is None or called.result is not None or len(called.parameters) != len(call.arguments) + 1:
+            return None
+        *others, last = called.parameters
+        if not isinstance(last.type, s.ArrayType) or last.mode != "out":
+            return None
+        if any(parameter.mode == "out" and isinstance(parameter.type, s.ArrayType) for parameter in others):
+            return None
+        sizes: dict[str, s.Expr] = {}
+        for parameter, argument in zip(others, call.arguments, strict=True):
+            type_, declared = self.infer(argument), read_type(parameter.type)
+            if isinstance(parameter.type, s.SizeType):
+                sizes[parameter.name] = argument
+            elif type_ is not None and type_.shape is not None and declared is not None and declared.shape is not None:
+                pairs = zip(declared.shape, type_.shape, strict=False)
+                sizes |= {entry.id: extent for entry, extent in pairs if isinstance(entry, s.Name)}
+        if not s.names(last.type.shape) <= sizes.keys():
+            return None
+        return NameType(last.type.element, tuple(substitute_names(extent, sizes) for extent in last.type.shape))
+
+    # Statements
+    def after(self, statement: Node) -> Environment:
+        """Return the environment behind a declaration."""
+        match statement:
+            case s.Let(name=name, value=value):
+                return self.with_names({name: self.infer(value)})
+            case s.Local(name=name, type=type_):
+                return self.with_names({name: read_type(type_)})
+            case _:
+                return self
+
+    def inside(self, statement: Node) -> Environment:
+        """Return the environment in the body of a statement."""
+        match statement:
+            case s.Loop(variable=variable):
+                return self.with_names({variable: NameType(SIZE)})
+            case surface.LoopOver(variable=variable, over=over):
+                type_ = self.infer(over)
+                return self.with_names({variable: None if type_ is None else NameType(type_.element)})
+            case _:
+                return self
+
+
+def combine_element(type_: NameType, value: Node) -> str:
+    """Return the element type of a sum, minimum or maximum of values; a sum of quotients of sizes is real."""
+    if type_.element == SIZE:
+        quotients = any(part.op == "/" for part in s.find_nodes(value, s.Binary))
+        roots = any(part.function in ("sqrt", "log2") for part in s.find_nodes(value, s.Call))
+        return "real" if quotients or roots else "int"
+    return "real" if type_.element == "real" else "int"
+
+
+def _multiply_types(left: NameType | None, right: NameType | None) -> NameType | None:
+    """Return the type of a product of matrices, or of a matrix and a vector."""
+    if left is None or right is None or left.shape is None or right.shape is None:
+        return None
+    shape = (*left.shape[:-1], *right.shape[1:])
+    return NameType(_join_elements(left.element, right.element), shape or None)
+
+
+def make_transposed(name: s.Name) -> s.Call:
+    """Return `transpose(A)` for the name `A.T`."""
+    return s.Call("transpose", (s.Name(name.id.removesuffix(".T"), span=name.span),), span=name.span)
+
+
+def measure_slice(part: s.Slice, extent: s.Expr) -> s.Expr:
+    """Return the number of elements that a slice takes of a dimension of some extent."""
+    if part.by_length and part.hi is not None:
+        return part.hi
+    hi = extent if part.hi is None else part.hi
+    zero = part.lo is None or (isinstance(part.lo, s.Integer) and part.lo.value == 0)
+    length = hi if zero or part.lo is None else s.Binary("-", hi, part.lo, span=part.span)
+    if part.step is None:
+        return length
+    quotient = s.Binary("/", length, part.step, span=part.span)
+    return s.Call("ceil", (quotient,), span=part.span)
+
+
+def read_type(type_: Node) -> NameType | None:
+    """Return what a declared type says."""
+    match type_:
+        case surface.RecordType(name=name):
+            return NameType(name, None, type_)
+        case s.SizeType() | s.IndexType():
+            return NameType(SIZE)
+        case s.ScalarType(element=element):
+            return NameType(element)
+        case s.ArrayType(element=element, shape=shape):
+            return NameType(element, shape)
+        case s.IndexArrayType(shape=shape):
+            return NameType("int", shape)
+        case s.OffsetsType(count=count):
+            one = s.Integer(1, span=count.span)
+            return NameType("int", (s.Binary("+", count, one, span=count.span),))
+        case _:
+            return None
+
+
+def read_names(name: str, type_: Node, records: Mapping[str, surface.RecordDefinition]) -> dict[str, NameType | None]:
+    """Return the type of a name, and of the parts of a record."""
+    names = {name: read_type(type_)}
+    if isinstance(type_, surface.RecordType) and type_.name in records:
+        for part in records[type_.name].fields:
+            names |= read_names(f"{name}.{part.name}", part.type, records)
+    return names
+
+
+def read_header(algorithm: s.Algorithm, records: Mapping[str, surface.RecordDefinition]) -> dict[str, NameType | None]:
+    """Return the types of the names that a header declares or binds, and of the sizes of its records."""
+    names: dict[str, NameType | None] = {name: NameType(SIZE) for name in s.names(algorithm.parameters)}
+    names |= {axis.name: NameType(SIZE) for axis in algorithm.grid}
+    if algorithm.grid:
+        names |= {"P": NameType(SIZE)} | {name: NameType(SIZE) for axis in algorithm.grid for name in s.names(axis)}
+    for parameter in algorithm.parameters:
+        names |= read_names(parameter.name, parameter.type, records)
+        type_: Node = parameter.type
+        if isinstance(type_, surface.RecordType) and type_.name in records and not type_.sizes:
+            # A bare `graph` has the names of its sizes.
+            names |= {size.id: NameType(SIZE) for size in records[type_.name].sizes}
+    return names

@@ -1,0 +1,209 @@
+"""Statements that leave a loop or the algorithm early, and parameters that are assigned, become simpler ones.
+
+A value that is returned goes to a register, which the last statement returns. `return` and `continue` before the end of
+a block become branches of an `if` where that takes no copy of code: `if c: return` with code behind it is `if c: ...
+else: ...`. Code behind the remaining exits is put under the condition `Reached`, so that no pass takes it for certain.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from archline.language import syntax as s
+from archline.language.call_rules import RETURN
+from archline.language.diagnostics import ArchlineError, Diagnostic, error
+from archline.language.elaboration.environment import Environment
+from archline.language.elaboration.rewriting import make_name_maker, rewrite_tree
+from archline.records import replace
+
+Block = tuple[s.Stmt, ...]
+
+
+def place_exits(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
+    """Return an algorithm whose only `return` is its last statement, and whose exits end their blocks.
+
+    The result has no exit if none was written but that `return`. The algorithm stays as it is if it has mistakes.
+    """
+    returns = list(s.find_nodes(algorithm.body, s.Return))
+    conditions = [node for node in returns if _is_condition(node.value)]
+    early = [node for node in returns if node is not algorithm.body[-1]]
+    if not early and not conditions and not any(s.find_nodes(algorithm.body, s.Exit)):
+        return algorithm, ()
+    try:
+        _check_exits(algorithm.body, (), returns)
+        body = _tidy(_store_results(algorithm.body, (name := make_name_maker(algorithm)("result"))), {"return"})
+        body = _mark_unsure_code(body)
+        _check_communication(body, environment)
+    except ArchlineError as problem:
+        return algorithm, problem.diagnostics
+    if algorithm.result is not None and returns:
+        span = returns[-1].span
+        type_ = s.ScalarType("bool" if conditions else algorithm.result, span=span)
+        register = s.Local(name, type_, None, None, span=span)
+        body = (register, *body, s.Return(s.Name(name, span=span), span=span))
+    return replace(algorithm, body=body or (s.Pass(span=algorithm.body[-1].span),)), ()
+
+
+def _is_condition(expr: s.Expr) -> bool:
+    match expr:
+        case s.Binary(op="and" | "or" | "==" | "!=" | "<" | "<=" | ">" | ">=") | s.Unary(op="not"):
+            return True
+        case _:
+            return False
+
+
+# Mistakes
+def _fail(message: str, at: s.Node, hint: str | None = None) -> NoReturn:
+    raise error(RETURN, message, span=at.span, hint=hint)
+
+
+def _check_exits(body: Block, loops: tuple[s.Loop | s.While, ...], returns: list[s.Return]) -> None:
+    """Check where exits stand. Raises ArchlineError."""
+    if not loops and returns and (end := _find_open_end(body)) is not None:
+        message = f"line {returns[0].span.line} returns a value, and the path that ends here returns none"
+        _fail(message, end, "end it with `return` and a value")
+    _check_block(body, loops, returns)
+
+
+def _check_block(body: Block, loops: tuple[s.Stmt, ...], returns: list[s.Return]) -> None:
+    for statement, following in zip(body, (*body[1:], None), strict=True):
+        match statement:
+            case s.Exit(kind="break" | "continue") if not loops:
+                _fail(f"`{statement.kind}` is outside of any loop", statement)
+            case s.Exit(kind="return") if returns:
+                message = f"line {returns[0].span.line} returns a value, and this `return` has none"
+                _fail(message, statement, "write the value behind it")
+            case s.Exit() | s.Return():
+                word = "return" if isinstance(statement, s.Return) else statement.kind
+                left = {"break": loops[-1:], "continue": ()}.get(word, loops)
+                parallel = next((loop for loop in left if isinstance(loop, s.Loop) and loop.parallel), None)
+                if parallel is not None:
+                    message = f"`{word}` cannot leave the `parallel for` of line {parallel.span.line}"
+                    _fail(message, statement, "its iterations run side by side: write `for`, or let them all run")
+                if any(isinstance(around, s.Split) for around in loops):
+                    _fail(f"`{word}` cannot stand inside a `split`", statement)
+            case _:
+                inside = isinstance(statement, s.Loop | s.While | s.Split)
+                for block in s.list_blocks(statement):
+                    _check_block(block, (*loops, statement) if inside else loops, returns)
+        if following is not None and not _may_end((statement,)):
+            _fail("no run comes to this statement", following, f"it is behind the exit of line {statement.span.line}")
+
+
+def _may_end(block: Block) -> bool:
+    """Test whether control may come to the end of a block."""
+    if not block:
+        return True
+    match block[-1]:
+        case s.Exit() | s.Return():
+            return False
+        case s.If(branches=branches):
+            return branches[-1].condition is not None or any(_may_end(branch.body) for branch in branches)
+        case s.While(condition=s.Name(id="true")) as loop:
+            return "break" in s.list_exits(loop.body)
+        case _:
+            return True
+
+
+def _find_open_end(block: Block) -> s.Stmt | None:
+    """Return a last statement behind which control comes to the end of a block; None if it never does."""
+    if not _may_end(block):
+        return None
+    last = block[-1]
+    if isinstance(last, s.If) and last.branches[-1].condition is None:
+        return next(end for branch in last.branches if (end := _find_open_end(branch.body)) is not None)
+    return last
+
+
+def _check_communication(body: Block, environment: Environment) -> None:
+    """Refuse exits that leave a loop, or skip code, in which processors communicate: others would wait for ever."""
+
+    def communicates(part: object) -> bool:
+        called = (environment.algorithms.get(call.function) for call in s.find_nodes(part, s.Call))
+        return any(s.find_nodes(part, s.Communication)) or any(callee and callee.grid for callee in called)
+
+    for node in s.nodes(body):
+        skips = isinstance(node, s.Branch) and isinstance(node.condition, s.Reached)
+        left = isinstance(node, s.Loop | s.While) and s.may_be_left(node)
+        if (skips or left) and communicates(node):
+            message = "processors communicate in code that an exit may skip" if skips else (
+                "processors communicate in this loop, which an exit may leave"
+            )  # fmt: skip
+            _fail(message, node, "all processors of a group have to come to it: count its iterations")
+
+
+# Rewriting
+def _store_results(body: Block, name: str) -> Block:
+    def change(node: s.Node) -> tuple[s.Node, ...] | None:
+        if not isinstance(node, s.Return):
+            return None
+        target = s.Name(name, span=node.value.span)
+        return s.Assign(target, "=", node.value, False, span=node.span), s.Exit("return", span=node.span)
+
+    return rewrite_tree(body, change)  # type: ignore[no-any-return]
+
+
+def _tidy(block: Block, ends: set[str]) -> Block:
+    """Return a block without the exits of the kinds `ends`, which lead to the end of the block, where possible."""
+    for number, statement in enumerate(block):
+        before, rest = block[:number], block[number + 1 :]
+        match statement:
+            case s.Exit(kind=kind) if kind in ends:
+                return before
+            case s.If(branches=branches) if any(s.find_nodes(statement, s.Exit)):
+                return (*before, *_tidy_branches(statement, branches, rest, ends))
+            case s.Loop() | s.While() if any(s.find_nodes(statement.body, s.Exit)):
+                tidied = replace(statement, body=_fill(_tidy(statement.body, {"continue"}), statement))
+                return (*before, tidied, *_tidy(rest, ends))
+            case _:
+                pass
+    return block
+
+
+def _tidy_branches(statement: s.If, branches: tuple[s.Branch, ...], rest: Block, ends: set[str]) -> Block:
+    """Return an `if` and the code behind it; that moves into the branch which alone leads to it."""
+    if branches[-1].condition is not None and rest:
+        branches = (*branches, s.Branch(None, (), span=rest[0].span))
+    leading = [number for number, branch in enumerate(branches) if _may_end(branch.body)]
+    inner, behind = ends, Block()
+    if rest and len(leading) == 1:
+        branches = tuple(
+            replace(branch, body=(*branch.body, *rest)) if number == leading[0] else branch
+            for number, branch in enumerate(branches)
+        )
+    elif rest:
+        inner, behind = set(), _tidy(rest, ends)
+    tidied = [replace(branch, body=_tidy(branch.body, inner)) for branch in branches]
+    if tidied[-1].condition is None and not tidied[-1].body:
+        tidied.pop()
+    filled = tuple(replace(branch, body=_fill(branch.body, branch)) for branch in tidied)
+    return (replace(statement, branches=filled), *behind) if filled else behind
+
+
+def _fill(body: Block, node: s.Node) -> Block:
+    return body or (s.Pass(span=node.span),)
+
+
+def _mark_unsure_code(block: Block) -> Block:
+    """Put the code behind each statement that may leave the block under the condition `Reached`."""
+    result: list[s.Stmt] = []
+    for number, statement in enumerate(block):
+        result.append(_mark_inside(statement))
+        rest = block[number + 1 :]
+        if rest and s.find_exits(statement):
+            branch = s.Branch(s.Reached(span=rest[0].span), _mark_unsure_code(rest), span=rest[0].span)
+            return (*result, s.If((branch,), span=rest[0].span))
+    return tuple(result)
+
+
+def _mark_inside(statement: s.Stmt) -> s.Stmt:
+    if not any(s.find_nodes(statement, s.Exit)):
+        return statement
+    match statement:
+        case s.If(branches=branches):
+            marked = tuple(replace(branch, body=_mark_unsure_code(branch.body)) for branch in branches)
+            return replace(statement, branches=marked)
+        case s.Loop(body=body) | s.While(body=body) | s.Split(body=body):
+            return replace(statement, body=_mark_unsure_code(body))
+        case _:
+            return statement

@@ -1,0 +1,56 @@
+"""Parameters that are declared as data and used as sizes become sizes, and facts about data are assumed in the body."""
+
+from __future__ import annotations
+
+from archline.expr.tree import Node
+from archline.language import surface
+from archline.language import syntax as s
+from archline.language.elaboration.declare import find_mentioned_names, iterate_written_names
+from archline.language.elaboration.environment import Environment
+from archline.records import replace
+
+
+def read_sizes(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
+    """Return an algorithm whose `int` parameters are sizes where the header, or an extent, uses them as such.
+
+    A parameter that the body sets stays data.
+    """
+    extents = tuple(type_.shape for type_ in s.find_nodes(algorithm.body, s.ArrayType))
+    algorithm = replace(algorithm, parameters=tuple(map(_read_vertex, algorithm.parameters)))
+    types = tuple(parameter.type for parameter in algorithm.parameters)
+    contract = (algorithm.where, algorithm.ensures, algorithm.decreases, algorithm.grid)
+    used = find_mentioned_names((types, extents, contract)) - set(iterate_written_names(algorithm.body, environment))
+    parameters = tuple(
+        replace(parameter, type=s.SizeType(span=parameter.type.span))
+        if parameter.name in used and parameter.mode == "in" and _is_integer(parameter.type)
+        else parameter
+        for parameter in algorithm.parameters
+    )
+    return _assume_facts_about_data(replace(algorithm, parameters=parameters))
+
+
+def _read_vertex(parameter: s.Parameter) -> s.Parameter:
+    """Return a parameter whose type `vertex`, of graphs, is the integer that it is."""
+    type_: Node = parameter.type
+    if isinstance(type_, surface.RecordType) and type_.name == "vertex":
+        return replace(parameter, type=s.ScalarType("int", span=type_.span))
+    return parameter
+
+
+def _is_integer(type_: s.Type) -> bool:
+    return isinstance(type_, s.ScalarType) and type_.element == "int"
+
+
+def _assume_facts_about_data(algorithm: s.Algorithm) -> s.Algorithm:
+    """Return an algorithm that assumes at its start what its `where` says about real parameters."""
+    data = {
+        parameter.name
+        for parameter in algorithm.parameters
+        if isinstance(parameter.type, s.ScalarType) and parameter.mode == "in"
+    }
+    moved = tuple(fact for fact in algorithm.where if s.names(fact) & data)
+    if not moved:
+        return algorithm
+    where = tuple(fact for fact in algorithm.where if fact not in moved)
+    assumed = s.Assume(moved, span=moved[0].span)
+    return replace(algorithm, where=where, body=(assumed, *algorithm.body))

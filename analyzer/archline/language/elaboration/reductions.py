@@ -1,0 +1,242 @@
+"""Sums, minima and maxima in expressions become registers, in which a parallel loop before them combines values.
+
+`sum(e for i in r if c)`, `min` and `max` have a range; `sum(x)`, `min(x)`, `max(x)`, `dot(x, y)` and `norm(x)` go over
+the elements of one-dimensional views, or of expressions of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain, count
+from typing import Any
+
+from archline.expr.text import format_expression
+from archline.expr.tree import Comprehension, Node
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+from archline.language.elaboration.environment import SIZE, Environment, NameType, combine_element
+from archline.language.elaboration.rewriting import renew_nodes, rewrite_fields, rewrite_tree
+from archline.language.syntax_rules import UNEXPECTED
+from archline.records import replace
+
+_OPERATORS = {"sum": "+", "dot": "+", "norm": "+", "min": "min", "max": "max"}
+
+
+class ReductionExpander:
+    """Puts the loops of sums, minima and maxima before the statements that use their values."""
+
+    def __init__(self, make_name: Callable[[str], str]) -> None:
+        self._make_name = make_name
+
+    def expand(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
+        """Return a statement, whose blocks are expanded already, with the loops before it."""
+        match statement:
+            case s.If(branches=branches):
+                return self._expand_branches(statement, branches, environment)
+            case s.While():
+                return self._expand_while(statement, environment)
+            case s.Assume() | s.Costs() | s.Communication():
+                self._refuse((statement,), environment, "in a statement whose evaluation is free")
+                return (statement,)
+            case _:
+                return self._expand_parts(statement, environment)
+
+    def _expand_branches(
+        self, statement: s.If, branches: tuple[s.Branch, ...], environment: Environment
+    ) -> tuple[Any, ...]:
+        """Return an `if`; the loops of a later condition stand in an `else`, where its test is reached."""
+        first, *rest = branches
+        before, condition = self._expand_value(first.condition, environment)
+        for number, branch in enumerate(rest, 1):
+            if branch.condition is not None and self._find_reduction(branch.condition, environment) is not None:
+                nested = self._expand_branches(
+                    replace(statement, branches=branches[number:]), branches[number:], environment
+                )
+                rest = [*rest[: number - 1], s.Branch(None, nested, span=branch.span)]
+                break
+        return (*before, replace(statement, branches=(replace(first, condition=condition), *rest)))
+
+    def _expand_while(self, loop: s.While, environment: Environment) -> tuple[Any, ...]:
+        """Return a `while`; the loops of its condition stand before each test: before it, and where iterations end."""
+        before, condition = self._expand_value(loop.condition, environment)
+        if not before:
+            return (loop,)
+        again = [_set_again(statement) for statement in before]
+
+        def change(node: Node) -> Any:
+            match node:
+                case s.Exit(kind="continue"):
+                    return (*renew_nodes(tuple(again)), node)
+                case s.Loop() | s.While():
+                    return node
+                case _:
+                    return None
+
+        body = (*rewrite_tree(loop.body, change), *again)
+        registers = [_leave_unset(statement) for statement in before if isinstance(statement, s.Local)]
+        return (*(registers if loop.tests_last else before), replace(loop, condition=condition, body=body))
+
+    def _expand_parts(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
+        before, change = self._make_change(environment)
+
+        def change_outside(node: Node) -> Any:
+            # Blocks inside the statement have been expanded.
+            return node if isinstance(node, s.Statement) else change(node)
+
+        changed = rewrite_fields(statement, change_outside)
+        return (*before, changed)
+
+    def _expand_value(self, value: Any, environment: Environment) -> tuple[list[Any], Any]:
+        before, change = self._make_change(environment)
+        return before, rewrite_tree(value, change)
+
+    def _make_change(self, environment: Environment) -> tuple[list[Any], Callable[[Node], Any]]:
+        before: list[Any] = []
+
+        def change(node: Node) -> Any:
+            match node:
+                case s.Binary(op="and" | "or", left=left, right=right):
+                    self._refuse((right,), environment, f"on the right of `{node.op}`")
+                    return replace(node, left=rewrite_tree(left, change))
+                case s.Call() if (found := _read_reduction(node, environment)) is not None:
+                    statements, value = self._build_loop(node, found, environment)
+                    before.extend(statements)
+                    return value
+                case _:
+                    return None
+
+        return before, change
+
+    def _find_reduction(self, value: Any, environment: Environment) -> s.Call | None:
+        calls = s.find_nodes(value, s.Call)
+        return next((call for call in calls if _read_reduction(call, environment) is not None), None)
+
+    def _refuse(self, parts: tuple[Any, ...], environment: Environment, where: str) -> None:
+        call = self._find_reduction(parts, environment)
+        if call is not None:
+            message = f"a `{call.function}` over a range or an array cannot stand {where}"
+            hint = f"name it in a statement before, such as `value = {format_reduction(call)}`"
+            raise error(UNEXPECTED, message, span=call.span, hint=hint)
+
+    def _build_loop(
+        self, call: s.Call, over: Comprehension, environment: Environment
+    ) -> tuple[tuple[Any, ...], s.Expr]:
+        """Return the statements that compute a reduction, and the expression of its value."""
+        span, op = call.span, _OPERATORS[call.function]
+        over = self._rename_variable(over, environment)
+        inside = environment.with_names({over.variable: NameType(SIZE)})
+        type_ = inside.infer(over.value) or NameType("real")
+        element = combine_element(type_, over.value)
+        name = s.Name(self._make_name("total" if op == "+" else op), span=span)
+        value, condition = over.value, over.condition
+        if type_.element == "bool" and op == "+" and not isinstance(value, s.Name | s.Element | s.Call):
+            # A sum of conditions counts where they hold.
+            value, condition = s.Integer(1, span=span), _join_conditions(condition, value)
+        start: s.Expr = s.Integer(0, span=span)
+        if op != "+":
+            start = s.Real("inf", span=span)
+            start = s.Unary("-", start, span=span) if op == "max" else start
+        body = self.expand(s.Assign(name, f"{op}=", value, False, span=span), inside)
+        if condition is not None:
+            body = self.expand(s.If((s.Branch(condition, body, span=span),), span=span), inside)
+        reduction = s.Reduction(op, name, span=span)
+        register = s.Local(name.id, s.ScalarType(element, span=span), start, None, span=span)
+        before, (lo, hi, step) = self._expand_value((over.lo, over.hi, over.step), environment)
+        loop = s.Loop(over.variable, lo, hi, step, False, True, body, reduction, span=span)
+        result: s.Expr = s.Call("sqrt", (name,), span=span) if call.function == "norm" else name
+        return (*before, register, loop), result
+
+    def _rename_variable(self, over: Comprehension, environment: Environment) -> Comprehension:
+        """Return a range whose variable hides no name."""
+        if over.variable not in environment.names:
+            return over
+        name = self._make_name(over.variable)
+
+        def change(node: Node) -> Node | None:
+            return s.Name(name, span=node.span) if isinstance(node, s.Name) and node.id == over.variable else None
+
+        value, condition = rewrite_tree((over.value, over.condition), change)
+        return replace(over, variable=name, value=value, condition=condition)
+
+
+def format_reduction(call: s.Call) -> str:
+    """Return the text of a reduction in one line."""
+    text = call.span.text
+    return text if call.span.line == call.span.end_line else format_expression(call)
+
+
+def _set_again(statement: Any) -> Any:
+    """Return a statement that is executed again in a loop: registers are set, not declared."""
+    if isinstance(statement, s.Local):
+        target = s.Name(statement.name, span=statement.span)
+        return s.Assign(target, "=", renew_nodes(statement.value), False, span=statement.span)
+    return renew_nodes(statement)
+
+
+def _leave_unset(register: s.Local) -> s.Local:
+    return replace(register, value=None)
+
+
+def _join_conditions(first: s.Expr | None, second: s.Expr) -> s.Expr:
+    return second if first is None else s.Binary("and", first, second, span=second.span)
+
+
+def _read_reduction(call: s.Call, environment: Environment) -> Comprehension | None:
+    """Return the range and the values that a call combines; None if it is no reduction."""
+    if call.function not in _OPERATORS or call.function in environment.algorithms:
+        return None
+    match call.function, call.arguments:
+        case "sum" | "min" | "max", (Comprehension() as over,):
+            return over
+        case "sum" | "min" | "max", (values,):
+            return _range_over_elements(call, values, environment)
+        case "dot", (left, right):
+            return _range_over_elements(call, s.Binary("*", left, right, span=call.span), environment)
+        case "norm", (values,):
+            return _range_over_elements(call, s.Binary("*", values, values, span=call.span), environment)
+        case _:
+            return None
+
+
+def _range_over_elements(call: s.Call, values: s.Expr, environment: Environment) -> Comprehension | None:
+    """Return the range over the positions of views in an expression, by dimensions; None if it has no views."""
+    type_ = environment.infer(values)
+    if type_ is None or type_.shape is None:
+        return None
+    span = call.span
+    names = chain(("i", "j", "k", "l"), map("position{}".format, count()))
+    free = (name for name in names if name not in environment.names)
+    positions = [s.Name(next(free), span=span) for _ in type_.shape]
+
+    def change(node: Node) -> Node | None:
+        inner = environment.infer(node) if isinstance(node, s.Name | s.Element) else None
+        return None if inner is None or inner.shape is None else locate_element(node, *positions)
+
+    value: Any = rewrite_tree(values, change)
+    combined = call.function if call.function in ("min", "max") else "sum"
+    for position, extent in reversed(list(zip(positions, type_.shape, strict=True))):
+        if isinstance(value, Comprehension):
+            value = s.Call(combined, (value,), span=span)  # type: ignore[arg-type]
+        value = Comprehension(value, position.id, s.Integer(0, span=span), extent, None, None, span=span)
+    assert isinstance(value, Comprehension)
+    return value
+
+
+def locate_element(view: Node, *positions: s.Expr) -> s.Element | None:
+    """Return the element of a view at a position in each dimension; None for another expression."""
+    match view:
+        case s.Name(id=array):
+            return s.Element(array, positions, span=view.span)
+        case s.Element(array=array, subscripts=subscripts):
+            waiting = iter(positions)
+            parts = [
+                _locate_in_slice(part, next(waiting)) if isinstance(part, s.Slice) else part for part in subscripts
+            ]
+            return s.Element(array, (*parts, *waiting), span=view.span)
+        case _:
+            return None
+
+
+def _locate_in_slice(part: s.Slice, position: s.Expr) -> s.Expr:
+    place = position if part.step is None else s.Binary("*", part.step, position, span=part.span)
+    return place if part.lo is None else s.Binary("+", part.lo, place, span=part.span)

@@ -1,0 +1,92 @@
+"""Trees of programs are rewritten node by node, and names get replacements that no program can hold already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import fields
+from functools import cache
+from itertools import count
+from typing import Any
+
+from archline.expr.tree import Node
+from archline.language import syntax as s
+from archline.records import replace
+
+Change = Callable[[Node], "Node | tuple[Node, ...] | None"]
+
+
+@cache
+def _list_fields(kind: type[Node]) -> tuple[str, ...]:
+    return tuple(declared.name for declared in fields(kind) if declared.name not in ("span", "name_span"))
+
+
+def rewrite_tree(value: Any, change: Change) -> Any:
+    """Replace nodes in a part of a program by what `change` returns, outermost first; None keeps a node.
+
+    A tuple of nodes takes the place of a node in a sequence, such as a statement in its block.
+    """
+    if isinstance(value, tuple):
+        parts: list[Any] = []
+        for part in value:
+            changed = rewrite_tree(part, change)
+            if isinstance(part, Node) and isinstance(changed, tuple):
+                parts.extend(changed)
+            else:
+                parts.append(changed)
+        same = len(parts) == len(value) and all(new is old for new, old in zip(parts, value, strict=True))
+        return value if same else tuple(parts)
+    if not isinstance(value, Node):
+        return value
+    replacement = change(value)
+    return rewrite_fields(value, change) if replacement is None else replacement
+
+
+def rewrite_fields(node: Node, change: Change) -> Any:
+    """Replace the nodes inside a node, not the node itself."""
+    parts = {}
+    for name in _list_fields(type(node)):  # type: ignore[arg-type]
+        old = getattr(node, name)
+        new = rewrite_tree(old, change)
+        if new is not old:
+            parts[name] = new
+    return replace(node, **parts) if parts else node
+
+
+def renew_nodes(value: Any) -> Any:
+    """Return a copy of a part of a program, with new nodes throughout."""
+    if isinstance(value, tuple):
+        return tuple(map(renew_nodes, value))
+    if not isinstance(value, Node):
+        return value
+    parts = {name: renew_nodes(getattr(value, name)) for name in _list_fields(type(value))}  # type: ignore[arg-type]
+    return replace(value, **parts)
+
+
+def make_name_maker(algorithm: s.Algorithm) -> Callable[[str], str]:
+    """Return a function that makes names which occur nowhere in an algorithm: `value1`, `value2`, and so on."""
+    taken = collect_words(algorithm)
+
+    def make_name(start: str) -> str:
+        name = next(candidate for number in count(1) if (candidate := f"{start}{number}") not in taken)
+        taken.add(name)
+        return name
+
+    return make_name
+
+
+def collect_words(value: object) -> set[str]:
+    """Collect every text in a part of a program, all names among them."""
+    return {
+        text
+        for node in s.nodes(value)
+        for name in _list_fields(type(node))  # type: ignore[arg-type]
+        for text in _list_texts(getattr(node, name))
+    }
+
+
+def _list_texts(value: object) -> Collection[str]:
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, tuple):
+        return [text for part in value for text in _list_texts(part)]
+    return ()

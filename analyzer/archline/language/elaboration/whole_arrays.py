@@ -1,0 +1,566 @@
+"""Statements on whole arrays become nests of parallel loops over the elements of their targets.
+
+In `A[i, :] -= u[i]*v` the operations are done element by element; what is a number, `u[i]`, is evaluated once before
+the nest. A product `L @ R` is a nest that sums into a register, straight into the target or into a local array, where
+it is part of a larger expression or an operand overlaps the target. Fills and copies of views stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from archline.expr.text import format_expression
+from archline.expr.tree import Comprehension, Node, Span
+from archline.language import syntax as s
+from archline.language import type_rules as rules
+from archline.language.call_rules import ARGUMENT_KIND
+from archline.language.diagnostics import Diagnostic
+from archline.language.elaboration.declare import replace_blocks
+from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
+from archline.language.elaboration.rewriting import make_name_maker, renew_nodes, rewrite_fields, rewrite_tree
+from archline.language.elaboration.views import (
+    Names,
+    complete_slices,
+    find_base,
+    find_difference,
+    has_wrong_rank,
+    is_transposed,
+    is_view,
+    may_mix,
+    select_element,
+)
+from archline.records import replace
+
+_OPERATORS = ("+", "-", "*", "/", "//", "%", "^")
+_FUNCTIONS = ("sqrt", "rsqrt", "exp", "log", "log2", "sin", "cos", "abs", "floor", "ceil", "real_of")
+_REDUCTIONS = {"sum": 1, "min": 1, "max": 1, "dot": 2}
+Shape = tuple[s.Expr, ...]
+Indices = tuple[s.Expr, ...]
+
+
+def expand_whole_arrays(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Algorithm, list[Diagnostic]]:
+    """Return an algorithm without operations on whole arrays, and the mistakes found on the way."""
+    expansion = _Expansion(algorithm)
+    environment = environment.with_names(read_header(algorithm, environment.records))
+    body = expansion.expand_block(algorithm.body, environment, {})
+    return replace(algorithm, body=body), expansion.diagnostics
+
+
+class _MistakeError(Exception):
+    """A mistake in a statement on whole arrays."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
+
+class _UnknownTypeError(Exception):
+    """An expression has no type that can be told; the checker reports it."""
+
+
+class _Expansion:
+    def __init__(self, algorithm: s.Algorithm) -> None:
+        self.diagnostics: list[Diagnostic] = []
+        self._make_name = make_name_maker(algorithm)
+
+    def expand_block(self, block: tuple[Any, ...], environment: Environment, names: Names) -> tuple[Any, ...]:
+        """Return the statements of a block; `names` are the values of the names that `let` gives."""
+        statements: list[Any] = []
+        for statement in block:
+            inside = environment.inside(statement)
+            bodies = [self.expand_block(inner, inside, names) for inner in s.list_blocks(statement)]
+            header = complete_slices(replace_blocks(statement, lambda inner: ()), environment)
+            remaining = iter(bodies)
+            changed = replace_blocks(header, lambda inner, remaining=remaining: next(remaining))
+            statements += self._expand_statement(changed, environment, names)
+            environment = environment.after(changed)
+            if isinstance(changed, s.Let) and not any(changed.name in s.names(value) for value in names.values()):
+                names = {**names, changed.name: changed.value}
+        return tuple(statements)
+
+    def _expand_statement(self, statement: Any, environment: Environment, names: Names) -> tuple[Any, ...]:
+        if has_wrong_rank(statement, environment):
+            return (statement,)
+        writer = _NestWriter(self._make_name, environment, names, statement.span)
+        try:
+            return writer.expand(statement)
+        except _UnknownTypeError:
+            return writer.name_unknown(statement)
+        except _MistakeError as mistake:
+            self.diagnostics.append(mistake.diagnostic)
+            return (s.Pass(span=statement.span),)
+
+
+class _NestWriter:
+    """Writes the statements that a statement on whole arrays stands for."""
+
+    def __init__(self, make_name: Callable[[str], str], environment: Environment, names: Names, span: Span) -> None:
+        self._make_name = make_name
+        self._environment = environment
+        self._names = names
+        self._span = span
+        self._statements: list[Any] = []
+
+    def expand(self, statement: Any) -> tuple[Any, ...]:
+        """Return the statements that a statement stands for; blocks inside it are expanded already."""
+        match statement:
+            case s.Assign(target=target, op=op, value=value, atomic=False) if self._is_array(target):
+                self._store(target, op, value, statement)
+            case s.Local(type=s.ArrayType(), value=value, when=None) if (
+                value is not None and self._is_array(value) and not self._is_plain_view(value)
+            ):
+                self._emit(replace(statement, value=None))
+                self._store(s.Name(statement.name, span=statement.span), "=", value, statement)
+            case s.Local() | s.Assign() | s.Invoke() | s.Return() | s.Loop():
+                header = self._lift(replace_blocks(statement, lambda inner: ()))
+                bodies = iter(s.list_blocks(statement))
+                self._emit(replace_blocks(header, lambda inner: next(bodies)))
+            case s.If(branches=(first, *rest)):
+                condition = self._lift(first.condition)
+                if rest and rest[0].condition is not None:
+                    rest = self._expand_elif(replace(statement, branches=tuple(rest)))
+                self._emit(replace(statement, branches=(replace(first, condition=condition), *rest)))
+            case s.While(condition=condition):
+                self._emit_while(statement, self._lift(condition))
+            case _:
+                self._emit(statement)
+        return tuple(self._statements)
+
+    def _expand_elif(self, statement: s.If) -> list[s.Branch]:
+        """Return the branches after the first one; operations on arrays in their tests are done in an `else`."""
+        inner = _NestWriter(self._make_name, self._environment, self._names, self._span)
+        statements = inner.expand(statement)
+        if len(statements) == 1:
+            return list(statements[0].branches)
+        return [s.Branch(None, statements, span=statement.branches[0].span)]
+
+    def _emit_while(self, loop: s.While, condition: Any) -> None:
+        """Write a loop whose test uses what was written so far: that is done before each test."""
+        first, self._statements = self._statements, []
+        if first and any(isinstance(node, s.Let) for node in first):
+            self._refuse("slices by data cannot stand in the condition of a `while`", loop.condition, None)
+        if first and any(node.kind == "continue" for node in s.find_nodes(loop.body, s.Exit)):
+            message = "an operation on whole arrays cannot stand in the test of a loop with `continue`"
+            self._refuse(message, loop.condition, "put its result into an array before the test")
+        again: list[Any] = []
+        for statement in first:
+            if isinstance(statement, s.Local):
+                # The names are declared once, before the loop.
+                self._emit(replace(statement, value=None))
+                if statement.value is not None:
+                    name = s.Name(statement.name, span=statement.span)
+                    again.append(s.Assign(name, "=", statement.value, False, span=statement.span))
+            else:
+                again.append(statement)
+        if not loop.tests_last:
+            self._statements += again
+        self._emit(replace(loop, condition=condition, body=(*loop.body, *renew_nodes(tuple(again)))))
+
+    def name_unknown(self, statement: Any) -> tuple[Any, ...]:
+        """Return a statement with the unknown name that leaves its type open, for the checker to report that alone."""
+        known = self._environment.names.keys() | self._environment.abbreviations.keys()
+        unknown = next((node for node in s.find_nodes(statement, s.Name) if node.id not in known), None)
+        if unknown is None or any(s.list_blocks(statement)):
+            return (statement,)
+        register = s.ScalarType("real", span=unknown.span)
+        return (s.Local(self._make_name("number"), register, unknown, None, span=statement.span),)
+
+    # Types
+    def _infer(self, expr: Any) -> NameType:
+        type_ = self._environment.infer(expr)
+        if type_ is None:
+            raise _UnknownTypeError
+        return type_
+
+    def _is_array(self, expr: Any) -> bool:
+        type_ = self._environment.infer(expr)
+        return type_ is not None and type_.is_array
+
+    def _get_shape(self, expr: Any) -> Shape:
+        shape = self._infer(expr).shape
+        if shape is None:
+            raise _UnknownTypeError
+        return shape
+
+    def _is_plain_view(self, expr: Any) -> bool:
+        """Whether an array is a view that the core language has, not a transposed one."""
+        return is_view(expr) and not is_transposed(expr)
+
+    def _equal(self, left: Shape, right: Shape) -> bool:
+        return all(find_difference(one, two, self._names) == 0 for one, two in zip(left, right, strict=True))
+
+    def _has_shape(self, view: Any, shape: Shape) -> bool:
+        own = self._get_shape(view)
+        return len(own) == len(shape) and self._equal(own, shape)
+
+    # Statements
+    def _emit(self, statement: Any) -> None:
+        self._statements.append(statement)
+        self._environment = self._environment.after(statement)
+
+    def _make_array(self, element: str, shape: Shape, value: s.Expr | None = None) -> s.Name:
+        """Declare a local array, and return its name."""
+        name = self._make_name("array")
+        type_ = s.ArrayType("int" if element == SIZE else element, shape, "rowmajor", span=self._span)
+        self._emit(s.Local(name, type_, value, None, span=self._span))
+        return s.Name(name, span=self._span)
+
+    def _make_register(self, element: str, value: s.Expr) -> s.Name:
+        name = self._make_name("number")
+        type_ = s.ScalarType("real" if element.startswith("real") else "int", span=self._span)
+        self._emit(s.Local(name, type_, value, None, span=self._span))
+        return s.Name(name, span=value.span)
+
+    def _emit_nest(self, shape: Shape, make_body: Callable[[Indices], tuple[Any, ...]], parallel: bool = True) -> None:
+        """Write a nest of loops over all indices of a shape."""
+        indices = tuple(s.Name(self._make_name("at"), span=self._span) for _ in shape)
+        body = make_body(indices)
+        for index, extent in zip(reversed(indices), reversed(shape), strict=True):
+            body = (self._make_loop(index, extent, body, parallel),)
+        self._statements += body
+
+    def _make_loop(self, index: s.Name, extent: s.Expr, body: tuple[Any, ...], parallel: bool) -> s.Loop:
+        zero = s.Integer(0, span=self._span)
+        return s.Loop(index.id, zero, extent, None, False, parallel, body, span=self._span)
+
+    def _store(self, target: s.Name | s.Element, op: str, value: Any, statement: Any) -> None:
+        """Write what sets, or updates, each element of a view."""
+        shape = self._get_shape(target)
+        if self._environment.infer(value) is None:
+            self._lift(value)
+            raise _UnknownTypeError
+        if op == "=" and not self._is_array(value):
+            self._emit(replace(statement, value=self._lift(value)))
+            return
+        if op == "=" and self._store_whole(target, value):
+            return
+        if op == "=" and self._is_plain_view(value):
+            # The elements of a copy within an array are set one after the other.
+            if may_mix(target, value, self._names) and self._equal(shape, self._require_rank(value, shape)):
+                self._emit_updates(target, op, self._prepare(value), parallel=False)
+            else:
+                self._emit(statement)
+            return
+        if op in ("*=", "/=") and self._is_array(value):
+            self._require_same_rank(s.Binary(op[0], target, value, span=statement.span))
+        expr = self._prepare(value, self._infer(target).element)
+        if op == "=" and self._is_plain_view(expr):
+            self._emit(s.Assign(target, op, expr, False, span=self._span))
+            return
+        self._emit_updates(target, op, self._conform(expr, shape, target))
+
+    def _emit_updates(self, target: Any, op: str, expr: Any, parallel: bool = True) -> None:
+        """Write the nest that sets, or updates, each element of a view."""
+        if isinstance(target, s.Element):
+            target = self._name_view_with_data(target)
+
+        def make_body(at: Indices) -> tuple[Any, ...]:
+            place: Any = select_element(target, at)
+            return (s.Assign(place, op, self._select(expr, at), False, span=self._span),)
+
+        self._emit_nest(self._get_shape(target), make_body, parallel)
+
+    def _store_whole(self, target: s.Name | s.Element, value: Any) -> bool:
+        """Write what makes an array straight into the target, if its operands are parts of other arrays."""
+        operands = self._find_operands(value)
+        if operands is None:
+            return False
+        base = find_base(target, self._names)
+        separate = all(find_base(part, self._names) != base for part in operands if self._is_array(part))
+        result = self._make_whole(value, operands, target if separate else None)
+        if result is not target:
+            self._require_rank(result, self._get_shape(target))
+            self._emit(s.Assign(target, "=", result, False, span=self._span))
+        return True
+
+    def _find_operands(self, expr: Any) -> list[Any] | None:
+        """Return the views and numbers that a product, or a call that makes an array, uses; None for others."""
+        match expr:
+            case s.Binary(op="@", left=left, right=right):
+                return [self._prepare_operand(part) for part in (left, right)]
+            case s.Call(arguments=arguments) if self._environment.infer_output(expr) is not None:
+                return [self._lift_argument(part) for part in arguments]
+            case s.Call() if self._environment.infer_filled(expr) is not None:
+                return []
+            case _:
+                return None
+
+    def _make_whole(self, expr: Any, operands: list[Any], target: Any) -> Any:
+        """Write what makes an array, into the target or a local array where that is None; return the array."""
+        if isinstance(expr, s.Binary):
+            return self._multiply(operands[0], operands[1], expr, target)
+        if self._environment.infer_output(expr) is not None:
+            return self._call(replace(expr, arguments=tuple(operands)), target)
+        return self._fill(expr, target)
+
+    def _fill(self, call: s.Call, target: Any) -> Any:
+        """Write `zeros(n, m)`, `ones(n)` or `eye(n)`."""
+        shape = self._get_shape(call)
+        if target is None or not self._has_shape(target, shape):
+            target = self._make_array("real", shape)
+        number, one = s.Integer(int(call.function == "ones"), span=call.span), s.Integer(1, span=call.span)
+        self._emit(s.Assign(target, "=", number, False, span=self._span))
+        if call.function == "eye":
+
+            def make_body(at: Indices) -> tuple[Any, ...]:
+                place: Any = select_element(target, (*at, *at))
+                return (s.Assign(place, "=", one, False, span=self._span),)
+
+            self._emit_nest(shape[:1], make_body)
+        return target
+
+    def _call(self, call: s.Call, target: Any) -> Any:
+        """Write the call of an algorithm whose last parameter is the array that it sets; return that array."""
+        type_ = self._environment.infer_output(call)
+        if type_ is None or type_.shape is None:
+            raise _UnknownTypeError
+        place = self._make_array(type_.element, type_.shape) if target is None else target
+        self._emit(s.Invoke(replace(call, arguments=(*call.arguments, place)), False, span=self._span))
+        return place
+
+    # Products
+    def _prepare_operand(self, expr: Any) -> Any:
+        """Return a view of an operand of a product."""
+        self._require_array(expr)
+        return self._materialise(self._prepare(expr))
+
+    def _require_array(self, expr: Any) -> Shape:
+        shape = self._infer(expr).shape
+        if shape is None:
+            self._refuse(f"`@` multiplies arrays, and `{format_expression(expr)}` is a number", expr, "write `*`")
+        return shape
+
+    def _multiply(self, left: Any, right: Any, product: s.Binary, target: Any) -> Any:
+        """Write the product of two views into the target, or a local array where that is None; return the array."""
+        first, second = self._get_shape(left), self._get_shape(right)
+        if not (len(first) <= 2 and len(second) <= 2 and len(first) + len(second) > 2):
+            ranks = f"arrays of {len(first)} and {len(second)} dimensions"
+            self._refuse(f"`@` multiplies matrices and vectors, not {ranks}", product, None)
+        if not self._equal(first[-1:], second[:1]):
+            # The copy makes the checker and the run compare the extents.
+            right = self._copy(right, (*first[-1:], *second[1:]))
+        shape = (*first[:-1], *second[1:])
+        element = self._infer(product).element
+        if target is not None and not self._has_shape(target, shape):
+            target = None
+        place = self._make_array(element, shape) if target is None else target
+        span = self._span
+
+        def make_body(at: Indices) -> tuple[Any, ...]:
+            inner = s.Name(self._make_name("at"), span=span)
+            total = s.Name(self._make_name("sum"), span=span)
+            rows, columns = at[: len(first) - 1], at[len(first) - 1 :]
+            factors = select_element(left, (*rows, inner)), select_element(right, (inner, *columns))
+            update = s.Assign(total, "+=", s.Binary("*", *factors, span=product.span), False, span=span)
+            number = s.ScalarType("real" if element.startswith("real") else "int", span=span)
+            return (
+                s.Local(total.id, number, s.Integer(0, span=span), None, span=span),
+                self._make_loop(inner, first[-1], (update,), parallel=False),
+                s.Assign(select_element(place, at), "=", total, False, span=span),  # type: ignore[arg-type]
+            )
+
+        self._emit_nest(shape, make_body)
+        return place
+
+    # Operations element by element
+    def _prepare(self, expr: Any, element: str = "real") -> Any:
+        """Return an expression of views and of numbers that are evaluated, to be stored as `element`."""
+        type_ = self._infer(expr)
+        if not type_.is_array:
+            return self._hoist(expr, element)
+        operands = self._find_operands(expr)
+        if operands is not None:
+            return self._make_whole(expr, operands, None)
+        match expr:
+            case s.Element():
+                return self._name_view_with_data(expr)
+            case s.Name() | s.Reshape():
+                return expr
+            case s.Unary(op="-", operand=operand):
+                return replace(expr, operand=self._prepare(operand, element))
+            case s.Binary(op=op, left=left, right=right) if op in _OPERATORS:
+                self._require_same_rank(expr)
+                return replace(expr, left=self._prepare(left, element), right=self._prepare(right, element))
+            case s.Call(arguments=arguments) if self._is_transpose(expr):
+                if len(type_.shape or ()) != 2:
+                    self._refuse("only an array of two dimensions is transposed", expr, None)
+                return replace(expr, arguments=(self._materialise(self._prepare(arguments[0])),))
+            case s.Call(arguments=arguments) if self._works_by_elements(expr):
+                return replace(expr, arguments=tuple(self._prepare(part, element) for part in arguments))
+            case _:
+                raise _UnknownTypeError
+
+    def _is_transpose(self, call: s.Call) -> bool:
+        return is_transposed(call) and self._environment.infer_output(call) is None
+
+    def _works_by_elements(self, call: s.Call) -> bool:
+        """Whether a function of numbers is called with arrays."""
+        called = self._environment.algorithms.get(call.function)
+        if called is None:
+            return call.function in _FUNCTIONS or (call.function in ("min", "max") and len(call.arguments) > 1)
+        return self._environment.maps_elements(call)
+
+    def _require_same_rank(self, expr: s.Binary) -> None:
+        ranks = [len(self._infer(part).shape or ()) for part in (expr.left, expr.right)]
+        left, right = format_expression(expr.left), format_expression(expr.right)
+        if expr.op == "*" and min(ranks) > 0 and max(ranks) > 1:
+            message = "`*` is element by element; for the matrix product write `@`"
+            self._refuse(message, expr, f"write `{left} @ {right}`")
+        if expr.op == "^" and max(ranks) > 1:
+            self._refuse("`^` is the power of a number, not of a matrix", expr, f"write `{left} @ {left}` for a square")
+        if min(ranks) > 0 and ranks[0] != ranks[1]:
+            self._refuse(f"`{left}` has {ranks[0]} dimensions, and `{right}` has {ranks[1]}", expr, None)
+
+    def _hoist(self, expr: Any, element: str) -> Any:
+        """Return a number that is evaluated: a name, or a register that is set before the nest."""
+        expr = self._lift(expr)
+        type_ = self._infer(expr)
+        free = all(
+            isinstance(node, s.Name | s.Integer | s.Real | s.Unary)
+            or (isinstance(node, s.Binary) and type_.element == SIZE and node.op != "/")
+            for node in s.nodes(expr)
+        )
+        if free:
+            return expr
+        return self._make_register(element if type_.element in (SIZE, "inf") else type_.element, expr)
+
+    def _name_view_with_data(self, view: s.Element) -> Any:
+        """Return a view whose bounds are sizes; one with bounds from data gets a name, so that these are read once."""
+        parts = [part for part in view.subscripts if not isinstance(part, s.Slice)]
+        for part in view.subscripts:
+            if isinstance(part, s.Slice):
+                parts += [bound for bound in (part.lo, part.hi, part.step) if bound is not None]
+        if all(isinstance(part, s.Name) or self._infer(part).element == SIZE for part in parts):
+            return view
+        name = self._make_name("view")
+        self._emit(s.Let(name, view, span=view.span))
+        self._names = {**self._names, name: view}
+        return s.Name(name, span=view.span)
+
+    def _materialise(self, expr: Any) -> Any:
+        """Return a view of a prepared expression, which is put into a local array if it has operations."""
+        if is_view(expr):
+            return expr
+        type_ = self._infer(expr)
+        place = self._make_array(type_.element, self._get_shape(expr))
+        expr = self._conform(expr, self._get_shape(expr), place)
+        self._emit_updates(place, "=", expr)
+        return place
+
+    def _conform(self, expr: Any, shape: Shape, target: Any) -> Any:
+        """Return a prepared expression whose views have the shape of the target, and whose elements stay as they were.
+
+        Others are copied first, to an array of that shape: the checker and the run compare the extents of the copy.
+        """
+        match expr:
+            case _ if not self._is_array(expr):
+                return expr
+            case _ if is_view(expr):
+                equal = self._equal(shape, self._require_rank(expr, shape))
+                return expr if equal and not may_mix(target, expr, self._names) else self._copy(expr, shape)
+            case s.Unary(operand=operand):
+                return replace(expr, operand=self._conform(operand, shape, target))
+            case s.Binary(left=left, right=right):
+                left, right = self._conform(left, shape, target), self._conform(right, shape, target)
+                return replace(expr, left=left, right=right)
+            case s.Call(arguments=arguments):
+                return replace(expr, arguments=tuple(self._conform(part, shape, target) for part in arguments))
+            case _:
+                raise _UnknownTypeError
+
+    def _require_rank(self, view: Any, shape: Shape) -> Shape:
+        """Return the shape of a view, which must have as many dimensions as another one."""
+        own = self._get_shape(view)
+        if len(own) != len(shape):
+            message = f"an array of {len(own)} dimensions cannot be stored in one of {len(shape)}"
+            self._refuse(message, view, None)
+        return own
+
+    def _copy(self, view: Any, shape: Shape) -> Any:
+        if is_transposed(view):
+            return replace(view, arguments=(self._copy(view.arguments[0], shape[::-1]),))
+        return self._make_array(self._infer(view).element, shape, view)
+
+    def _select(self, expr: Any, at: Indices) -> Any:
+        """Return the element of a prepared expression at some indices."""
+        if not self._is_array(expr):
+            return expr
+        if is_view(expr):
+            return select_element(expr, at)
+        match expr:
+            case s.Unary(operand=operand):
+                return replace(expr, operand=self._select(operand, at))
+            case s.Binary(left=left, right=right):
+                return replace(expr, left=self._select(left, at), right=self._select(right, at))
+            case s.Call(arguments=arguments):
+                return replace(expr, arguments=tuple(self._select(part, at) for part in arguments))
+            case _:
+                raise _UnknownTypeError
+
+    # Arrays in expressions of numbers
+    def _lift(self, value: Any) -> Any:
+        """Return a statement or an expression of numbers in which each array is a view."""
+
+        def change(node: Node) -> Any:
+            match node:
+                case Comprehension():
+                    return node
+                case s.Binary(op="@", left=left, right=right):
+                    ranks = [len(self._require_array(part)) for part in (left, right)]
+                    return self._lift(s.Call("dot", (left, right), span=node.span)) if ranks == [1, 1] else None
+                case s.Call(arguments=arguments):
+                    if _REDUCTIONS.get(node.function) == len(arguments) and self._is_fused(node):
+                        return self._fuse_reduction(node)
+                    self._require_places(node)
+                    lifted = rewrite_fields(replace(node, arguments=()), change)
+                    return replace(lifted, arguments=tuple(self._lift_argument(part) for part in arguments))
+                case _:
+                    return None
+
+        return rewrite_tree(value, change)
+
+    def _require_places(self, call: s.Call) -> None:
+        """Refuse an operation on arrays where an algorithm writes to its argument."""
+        called = self._environment.algorithms.get(call.function)
+        for parameter, argument in zip(() if called is None else called.parameters, call.arguments, strict=False):
+            if parameter.mode != "in" and self._is_array(argument) and not self._is_plain_view(argument):
+                what = f"`{call.function}` writes to `{parameter.name}`"
+                message = f"{what}, and `{format_expression(argument)}` is not a part of an array"
+                hint = "store it in a local array, and pass that"
+                raise _MistakeError(Diagnostic(ARGUMENT_KIND, message, argument.span, hint=hint))
+
+    def _lift_argument(self, argument: Any) -> Any:
+        """Return an argument of a call: a view, or a number."""
+        if not self._is_array(argument):
+            return self._lift(argument)
+        if self._is_plain_view(argument):
+            return argument
+        prepared = self._prepare(argument)
+        if not is_transposed(prepared):
+            return self._materialise(prepared)
+        place = self._make_array(self._infer(prepared).element, self._get_shape(prepared))
+        self._emit_updates(place, "=", prepared)
+        return place
+
+    def _is_fused(self, call: s.Call) -> bool:
+        """Whether a sum or the like is taken of elements that are computed on the way."""
+        types = [self._environment.infer(part) for part in call.arguments]
+        arrays = all(type_ is not None and len(type_.shape or ()) == 1 for type_ in types)
+        computed = not all(map(self._is_plain_view, call.arguments))
+        return arrays and computed and call.function not in self._environment.algorithms
+
+    def _fuse_reduction(self, call: s.Call) -> s.Call:
+        """Return `sum(x - y)` as the sum of the differences of elements, without an array for these."""
+        views = [self._prepare(part) for part in call.arguments]
+        expr = views[0] if len(views) == 1 else s.Binary("*", views[0], views[1], span=call.span)
+        shape = self._get_shape(views[0])
+        index = s.Name(self._make_name("at"), span=call.span)
+        unset = s.Name("", span=call.span)
+        value = self._select(self._conform(expr, shape, unset), (index,))
+        zero = s.Integer(0, span=call.span)
+        elements = Comprehension(value, index.id, zero, shape[0], None, None, span=call.span)
+        return s.Call("sum" if call.function == "dot" else call.function, (elements,), span=call.span)  # type: ignore[arg-type]
+
+    def _refuse(self, message: str, at: Any, hint: str | None) -> NoReturn:
+        raise _MistakeError(Diagnostic(rules.SHAPE, message, at.span, hint=hint))

@@ -1,0 +1,256 @@
+"""Sums, minima and maxima are parallel loops that combine values in a register, in a tree."""
+
+from __future__ import annotations
+
+from math import ceil, log2
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archline.analysis.analyse import derive
+from archline.analysis.checks.races import find_certain_races
+from archline.execution.results import Run
+from archline.language.diagnostics import ArchlineError
+from archline.language.loader import load_text
+from archline.language.printer import format_program
+from derived_counts import assert_agreement
+from executor_programs import run
+
+HEAD = "algorithm f(x: real[n], y: real[n], k: int[n], A: real[n, m], z: out real[m]) -> real:\n"
+DATA: dict[str, Any] = {
+    "x": [3.0, -1.0, 2.0, 0.5, 4.0],
+    "y": [1.0, 2.0, 3.0, 4.0, 5.0],
+    "k": [3, 1, 4, 1, 5],
+    "A": [[float(i * j) for j in range(3)] for i in range(5)],
+    "z": [0.0] * 3,
+}
+
+
+def agreed(text: str, arguments: dict[str, Any] = DATA) -> Run:
+    """The run of a program, whose counts are those that are derived."""
+    module = load_text(text)
+    algorithm = list(module.algorithms.values())[-1]
+    result = run(text, arguments)
+    assert_agreement(derive(module, algorithm), result, text)
+    return result
+
+
+def depth(trips: int) -> int:
+    """The span of starting iterations and combining their values."""
+    return 2 * ceil(log2(trips)) if trips else 0
+
+
+@pytest.mark.parametrize(
+    ("expr", "value", "flops", "work", "span"),
+    [
+        ("sum(x)", 8.5, 5, 10, depth(5) + 2),
+        ("min(x)", -1.0, 5, 10, depth(5) + 2),
+        ("max(x)", 4.0, 5, 10, depth(5) + 2),
+        ("sum(x)/n", 1.7, 6, 11, depth(5) + 3),
+        ("dot(x, y)", 29.0, 10, 15, depth(5) + 3),
+        ("norm(y)", 55.0**0.5, 11, 16, depth(5) + 4),
+        ("sum(x - y)", -6.5, 10, 15, depth(5) + 3),
+        ("max(abs(x))", 4.0, 10, 15, depth(5) + 3),
+        ("sum(x[1..4])", 1.5, 3, 6, depth(3) + 2),
+        ("sum(A[:, 2])", 20.0, 5, 10, depth(5) + 2),
+        ("sum(A[3, :])", 9.0, 3, 6, depth(3) + 2),
+        ("sum(x[i]*y[i] for i in 1..n)", 26.0, 8, 12, depth(4) + 3),
+        ("sum(x[i] for i in 0..n step 2)", 9.0, 3, 6, depth(3) + 2),
+        ("sum(x[i] for i in 0..0)", 0.0, 0, 0, 0),
+        ("min(x[i] for i in 0..0)", float("inf"), 0, 0, 0),
+        ("sum(1/i for i in 1..n + 1)", 137 / 60, 10, 15, depth(5) + 3),
+        ("sum(x[i] for i in 0..n if y[i] > 3)", 4.5, 7, 17, depth(5) + 4),
+        ("sum(k)", 14.0, 0, 10, depth(5) + 2),
+        ("max(k[i] - i for i in 0..n)", 3.0, 0, 15, depth(5) + 3),
+        ("sum(i for i in 0..n)", 10.0, 0, 10, depth(5) + 2),
+        ("sum(k[i] == 1 for i in 0..n)", 2.0, 0, 17, depth(5) + 4),
+        ("sum(sum(A[i, j] for j in 0..m) for i in 0..n)", 30.0, 20, 40, depth(5) + depth(3) + 4),
+        ("sum(A)", 30.0, 20, 40, depth(5) + depth(3) + 4),
+        ("max(A[1..5, 1..3])", 8.0, 12, 24, depth(4) + depth(2) + 4),
+        ("norm(A[1..3, :])", 25.0**0.5, 15, 23, depth(2) + depth(3) + 6),
+        ("max(sum(x), sum(y))", 15.0, 11, 21, 2*depth(5) + 5),
+    ],
+)  # fmt: skip
+def test_values_and_counts(expr: str, value: float, flops: int, work: int, span: int) -> None:
+    result = agreed(HEAD + f"    return {expr}\n")
+    assert result.value == pytest.approx(value)
+    assert (result.counts.flops, result.counts.work, result.counts.span) == (flops, work + 1, span + 1)
+
+
+def test_a_sum_of_integers_is_one() -> None:
+    assert (
+        agreed("algorithm f(k: int[n]) -> int:\n    total = sum(k)\n    return total//2\n", {"k": [1, 2, 4]}).value == 3
+    )
+
+
+def test_sums_stand_where_they_are_evaluated() -> None:
+    text = """algorithm f(x: real[n], z: out real[n]) -> real:
+    z[:] = 0
+    for i in 0..n:
+        z[i] += sum(x[j] for j in 0..i)
+    if sum(x) < 1:
+        best = 1.0
+    elif max(x) > 3:
+        best = norm(z)
+    else:
+        best = 2.0
+    for i in 0..sum(1 for i in 0..n):
+        best += 1
+    return best
+"""
+    result = agreed(text, {"x": [3.0, 1.0, 2.0], "z": [0.0] * 3})
+    assert list(result.outputs["z"]) == [0.0, 3.0, 4.0]
+    assert result.value == 5.0
+    # The maximum of the second condition is only computed where the first is false.
+    assert agreed(text, {"x": [0.0, 0.25], "z": [0.0] * 2}).counts.flops == 1 + 2 + 2 + 1 + 2
+
+
+def test_a_while_evaluates_its_sums_before_each_test() -> None:
+    text = """algorithm f(x: inout real[n]) -> int:
+    local steps: int = 0
+    while norm(x) > 1 at most 20 times:
+        steps += 1
+        for i in 0..n:
+            x[i] /= 2
+    return steps
+"""
+    result = agreed(text, {"x": [3.0, 4.0]})
+    assert result.value == 3
+    assert result.counts.flops == 4*(4 + 1 + 1) + 3*2  # fmt: skip
+    assert result.counts.work == 1 + 4*(2*3 + 1 + 1 + 1) + 3*(1 + 1 + 2*2)  # fmt: skip
+
+
+def test_a_name_of_the_author_goes_first() -> None:
+    text = (
+        "algorithm sum(x: real[n]) -> real:\n    return x[0]\n\nalgorithm f(x: real[n]) -> real:\n    return sum(x)\n"
+    )
+    assert agreed(text, {"x": [3.0, 1.0]}).value == 3.0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "while n > 2 or sum(x) > 1 at most n times:\n        pass",
+        "if n > 2 and sum(x) > 1:\n        pass",
+        "assume sum(x) > 1",
+    ],
+)
+def test_sums_that_have_to_be_named(line: str) -> None:
+    with pytest.raises(ArchlineError, match="cannot stand") as problem:
+        load_text(HEAD + f"    {line}\n    return 1\n")
+    assert "`value = sum(x)`" in (problem.value.diagnostics[0].hint or "")
+
+
+LOOP = """algorithm f(x: real[n], m: size) -> real:
+    local s: real = 1
+    parallel for i in 0..n with OP on s:
+        BODY
+    return s
+"""
+
+
+def loop(body: str, op: str = "+") -> str:
+    """An algorithm with a loop that combines values in s."""
+    return LOOP.replace("OP", op).replace("BODY", body.replace("\n", "\n        "))
+
+
+@pytest.mark.parametrize(
+    ("op", "body", "value"),
+    [
+        ("+", "s += x[i]", 7.0),
+        ("*", "s *= x[i]", 6.0),
+        ("min", "s min= x[i]", 1.0),
+        ("max", "if x[i] > 1:\n    s max= x[i]", 3.0),
+        ("+", "for j in 0..m:\n    s += x[i]", 13.0),
+        ("+", "parallel for j in 0..m with + on s:\n    s += x[i]", 13.0),
+    ],
+)
+def test_loops_that_combine_values(op: str, body: str, value: float) -> None:
+    text = loop(body, op)
+    assert agreed(text, {"x": [1.0, 2.0, 3.0], "m": 2}).value == value
+    assert run(text, {"x": [1.0, 2.0, 3.0], "m": 2}, races=True).value == value
+    assert f"parallel for i in 0..n with {op} on s:" in format_program(load_text(text).program)
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("s -= x[i]", "AL272"),
+        ("s = x[i]", "AL272"),
+        ("s += s*x[i]", "AL272"),
+        ("if s > 0:\n    s += x[i]", "AL272"),
+    ],
+)
+def test_the_register_is_only_updated(body: str, code: str) -> None:
+    with pytest.raises(ArchlineError) as problem:
+        load_text(loop(body))
+    assert problem.value.diagnostics[0].rule.code == code
+
+
+def test_only_parallel_loops_combine_values() -> None:
+    with pytest.raises(ArchlineError, match="parallel"):
+        load_text(loop("s += x[i]").replace("parallel ", ""))
+
+
+RACY = """algorithm f(x: real[n]) -> real:
+    local s: real = 0
+    parallel for i in 0..n:
+        parallel for j in 0..n with + on s:
+            s += x[j]
+    return s
+"""
+
+
+def test_compiled_code_counts_the_same() -> None:
+    text = HEAD + "    return sum(x) + max(k[i] for i in 0..n if x[i] > 1)\n"
+    plain, compiled = run(text, DATA), run(text, DATA, compiled=True)
+    assert (compiled.value, compiled.counts.span) == (plain.value, plain.counts.span)
+
+
+def test_iterations_around_the_loop_do_race() -> None:
+    module = load_text(RACY)
+    assert [race.rule.code for race in find_certain_races(module, module.algorithms["f"])] == ["AL301"]
+    with pytest.raises(ArchlineError, match="AL516"):
+        run(RACY, {"x": [1.0, 2.0]}, races=True)
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    values = st.sampled_from(
+        ["x[i]", "x[i]*y[i]", "i*x[i]", "k[i]", "i", "x[i]/n", "sum(A[i, j] for j in 0..m)", "x[i] > 1"]
+    )
+    bounds = st.sampled_from(["0..n", "1..n", "0..n step 2", "0..n//2", "0..k[0] % n"])
+    tests = st.sampled_from(["", " if x[i] > 1", " if i % 2 == 0", " if k[i] != 1 and x[i] < 2"])
+    names = st.sampled_from(["sum", "min", "max"])
+    ranges = st.builds(
+        "{}({} for i in {}{})".format, names, values.filter(lambda value: ">" not in value), bounds, tests
+    )
+    counts = st.builds("sum({} for i in {}{})".format, values, bounds, tests)
+    views = st.builds(
+        "{}({})".format, st.sampled_from(["sum", "min", "max", "norm"]), st.sampled_from(["x", "y[1..n]", "x - y"])
+    )
+    one = st.one_of(ranges, counts, views)
+    body = []
+    for number in range(draw(st.integers(1, 3))):
+        form = draw(
+            st.sampled_from(
+                [
+                    "v{} = {} + {}",
+                    "v{} = max({}, {})",
+                    "if {1} > 1:\n        z[0] = {2}",
+                    "for i in 0..m:\n        z[i] = {1}*{2}",
+                ]
+            )
+        )
+        body.append(form.format(number, draw(one), draw(one)))
+    return HEAD + "".join(f"    {line}\n" for line in body) + "    return 1\n"
+
+
+@settings(max_examples=15, deadline=None)
+@given(programs(), st.integers(2, 6))
+def test_generated_reductions(text: str, n: int) -> None:
+    arguments = {**DATA, **{name: [*DATA[name], DATA[name][0]][:n] for name in ("x", "y", "k", "A")}}
+    module = load_text(text)
+    assert_agreement(derive(module, module.algorithms["f"]), run(text, arguments), text)

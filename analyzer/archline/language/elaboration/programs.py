@@ -24,6 +24,7 @@ from archline.language.elaboration.records import (
     name_operation,
     spread_records,
 )
+from archline.language.elaboration.reductions import expand_reductions
 from archline.language.elaboration.results import ResultTypes
 from archline.language.elaboration.scalars import Headers, place_scalars
 from archline.language.elaboration.statements import simplify_statements
@@ -101,7 +102,7 @@ def _elaborate_algorithm(
     """
     named, doubled = name_iterations(algorithm, symbols)
     simple, mixed = expand_whole_arrays(simplify_statements(named, names.environment), names.environment)
-    stored, wrong = place_scalars(simple, headers)
+    stored, wrong = place_scalars(expand_reductions(simple, names.environment), headers)
     core, misplaced = place_exits(stored, names.environment)
     return core, (*doubled, *mixed, *wrong, *misplaced)
 

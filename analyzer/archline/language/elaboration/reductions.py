@@ -7,26 +7,44 @@ the elements of one-dimensional views, or of expressions of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from archline.expr.text import format_expression
 from archline.expr.tree import Comprehension, Node
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.elaboration.environment import SIZE, Environment, NameType, combine_element
-from archline.language.elaboration.rewriting import copy_tree, rewrite_fields, rewrite_tree
+from archline.language.elaboration.declare import replace_blocks
+from archline.language.elaboration.environment import SIZE, Environment, NameType, combine_element, read_header
+from archline.language.elaboration.rewriting import copy_tree, make_name_maker, rewrite_fields, rewrite_tree
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import replace
 
 _OPERATORS = {"sum": "+", "dot": "+", "norm": "+", "min": "min", "max": "max"}
 
 
-class ReductionExpander:
+def expand_reductions(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
+    """Return an algorithm in which loops compute its sums, minima and maxima."""
+    environment = environment.with_names(read_header(algorithm, environment.records))
+    expander = _ReductionExpander(make_name_maker(algorithm))
+    return replace(algorithm, body=expander.expand_block(algorithm.body, environment))
+
+
+class _ReductionExpander:
     """Puts the loops of sums, minima and maxima before the statements that use their values."""
 
     def __init__(self, make_name: Callable[[str], str]) -> None:
         self._make_name = make_name
+
+    def expand_block(self, block: tuple[Any, ...], environment: Environment) -> tuple[Any, ...]:
+        """Return the statements of a block with the loops before them."""
+        statements: list[Any] = []
+        for statement in block:
+            inside = environment.inside(statement)
+            changed = replace_blocks(statement, lambda inner, inside=inside: self.expand_block(inner, inside))
+            statements += self.expand(changed, environment)
+            environment = environment.after(statement)
+        return tuple(statements)
 
     def expand(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
         """Return a statement, whose blocks are expanded already, with the loops before it."""
@@ -204,7 +222,8 @@ def _range_over_elements(call: s.Call, values: s.Expr, environment: Environment)
     if type_ is None or type_.shape is None:
         return None
     span = call.span
-    free = (name for name in ("i", "j", "k", "l", *map("position{}".format, count())) if name not in environment.names)
+    names = chain(("i", "j", "k", "l"), map("position{}".format, count()))
+    free = (name for name in names if name not in environment.names)
     positions = [s.Name(next(free), span=span) for _ in type_.shape]
 
     def change(node: Node) -> Node | None:

@@ -5,8 +5,13 @@ from __future__ import annotations
 import random
 
 HEADER = "k: int[n], x: inout real[n]"
+SPAWNING = f"{HEADER}, y: inout real[n]"
 CONDITIONS = ("k[{index}] % 3 == 1", "n > 3", "{index} > 2", "k[{index}] > 2 and k[0] > 1")
-STEPS = ("x[{index}] += 1.5", "x[{index}] = x[{index}]*2.0 + 1.0", "for j{level} in {index}..n:\n    x[j{level}] += 1.0")
+STEPS = (
+    "x[{index}] += 1.5",
+    "x[{index}] = x[{index}]*2.0 + 1.0",
+    "for j{level} in {index}..n:\n    x[j{level}] += 1.0",
+)
 
 
 def while_program_from_seed(seed: int) -> str:
@@ -20,13 +25,13 @@ def while_program_from_seed(seed: int) -> str:
     parts = [
         _algorithm("h", recursive),
         _algorithm("g", maker.block("0", 1, ())),
-        _algorithm("f", maker.block("0", 3, ("g", "h"))),
+        _algorithm("f", maker.block("0", 3, ("g", "h")), SPAWNING),
     ]
     return "\n".join(parts)
 
 
-def _algorithm(name: str, body: list[str]) -> str:
-    return "\n".join([f"algorithm {name}({HEADER}):", *_indented(body), ""])
+def _algorithm(name: str, body: list[str], header: str = HEADER) -> str:
+    return "\n".join([f"algorithm {name}({header}):", *_indented(body), ""])
 
 
 def _indented(lines: list[str]) -> list[str]:
@@ -37,6 +42,7 @@ class _Maker:
     def __init__(self, source: random.Random) -> None:
         self._source = source
         self._names = 0
+        self._spawned = False
 
     def block(self, index: str, depth: int, callees: tuple[str, ...], parallel: bool = False) -> list[str]:
         lines: list[str] = []
@@ -63,6 +69,8 @@ class _Maker:
             return self._source.choice(steps).format(index=index, level=self._names).split("\n")
         if choice < 0.3 and callees and not parallel:
             return [f"{self._source.choice(callees)}(k[{index}..n], x[{index}..n])"]
+        if choice < 0.4 and callees and not parallel and not self._spawned:
+            return self._spawn(index, depth, callees)
         if choice < 0.5:
             self._names += 1
             variable = f"i{self._names}"
@@ -79,3 +87,13 @@ class _Maker:
                 lines += ["else:", *_indented(self.block(index, depth - 1, callees, parallel))]
             return lines
         return self.loop(index, depth, callees, parallel)
+
+    def _spawn(self, index: str, depth: int, callees: tuple[str, ...]) -> list[str]:
+        """Return a spawned call, code beside it, and a sync, perhaps in a loop that need not have an iteration."""
+        self._spawned = True
+        beside = self._statement(index, depth - 1, callees, False)
+        if self._source.random() < 0.4:
+            head, loop, *body = self.loop(index, 1)
+            beside = [head, loop, "    sync", *body] if self._source.random() < 0.5 else [head, loop, *body, *beside]
+        self._spawned = False
+        return [f"spawn {self._source.choice(callees)}(k[{index}..n], y[{index}..n])", *beside, "sync"]

@@ -128,9 +128,9 @@ algorithm f(x: inout real[n], k: int):
     x[0] = exp(1) + log2(x[1]) + real_of(sqrt(n)) + real_of(k)
 ---
 algorithm f(x: inout real[n], A: inout real[n, n]):
-    A = A + 1 #! AL228
+    A = A + x #! AL232
     x[0] = x #! AL228
-    x += x #! AL228
+    A *= A #! AL232
     if x == x: #! AL228 #! AL228
         pass
 ---
@@ -210,7 +210,7 @@ algorithm g(x: inout real[n], c: int[n], k: size, i: int):
     g(x, c, i, i) #! AL226
     g(x, c, k, k)
     g(x, c, k, x[0]) #! AL252
-    g(x + x, c, k, k) #! AL228 #! AL228
+    g(x + x, c, k, k) #! AL252
 ---
 algorithm b(a: real[n], key: real) -> int:
     local t: int = 1 + b(a, key)

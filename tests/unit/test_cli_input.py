@@ -33,8 +33,8 @@ def program(tmp_path: Path, body: str, head: str = HEAD) -> str:
         ("x[0, 0] = 1", "AL2"),
         ("x[0] = y[0]", "AL2"),
         ("y[0, 0] = 1", "AL2"),
-        ("while x[0] < 1:\n    x[0] += 1", "AL1"),
-        ("for i in 0..n\n    x[i] = 1", "AL101"),
+        ("while x[0] < 1 at most n:\n    x[0] += 1", "AL101"),
+        ("for i in 0...n:\n    x[i] = 1", "AL101"),
     ],
     ids=[
         "unknown name",
@@ -42,8 +42,8 @@ def program(tmp_path: Path, body: str, head: str = HEAD) -> str:
         "rank",
         "view as element",
         "assigning in",
-        "while without at most",
-        "colon",
+        "while without times",
+        "three dots",
     ],
 )
 @pytest.mark.parametrize("command", ["cost", "check", "run"])

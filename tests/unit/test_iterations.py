@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import random
+
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from archline.api.algorithms import Algorithm
+from archline.execution import slots
 from archline.language import loader
+from archline.language.diagnostics import ArchlineError
+from cli_support import cli
+from while_programs import while_program_from_seed
 
 
 def subject(text: str, name: str | None = None) -> Algorithm:
@@ -14,24 +24,26 @@ def subject(text: str, name: str | None = None) -> Algorithm:
 
 
 def formulas(of: Algorithm, *metrics: str) -> list[str]:
+    """Return the forms of costs: one if a cost is exact, else its lower and its upper bound."""
     report = of.report()
-    return [str(report.write(bound)) for metric in metrics for bound in bounds(report.cost(metric))]
+    costs = [report.cost(metric) for metric in metrics]
+    return [
+        str(report.write(bound))
+        for cost in costs
+        for bound in dict.fromkeys((cost.lower, cost.upper))
+        if bound is not None
+    ]
 
 
-def bounds(cost):
-    assert cost.lower is not None, cost.reason
-    return (cost.upper,) if cost.exact else (cost.lower, cost.upper)
-
-
-def check_run(of: Algorithm, arguments, cache: str | None = "Z=64,L=4", compiled: bool | None = None):
+def check_run(of: Algorithm, arguments, cache: str | None = "Z=64,L=4", compiled: bool | None = False):
     """Run, and check that every count lies in its derived bounds at the iterations of the run; return the run."""
     run = of.run(arguments, cache=cache, compiled=compiled)
     counts = run.view.counts
     assert counts.outside == (), str(run)
     for metric, values in counts.derived.items():
-        if counts.statuses[metric] == "exact":
-            assert values.lower == values.upper
-    assert not {"flops", "work", "span"} & run.view.unchecked.keys()
+        if counts.statuses[metric] == "exact" and metric in ("flops", "work", "span", "accesses"):
+            assert values.lower == values.upper == counts.executed[metric]
+    assert not {"flops", "work", "span", "accesses"} & run.view.unchecked.keys(), run.view.unchecked
     return run
 
 
@@ -66,15 +78,49 @@ algorithm halve(x: int) -> int:
     until a <= 0
     return a
 """
+CG = """
+algorithm cg(A: real[n, n], b: real[n], x: inout real[n], tol: real):
+    local r: real[n]
+    local p: real[n]
+    local q: real[n]
+    local rr: real = 0.0
+    for i in 0..n:
+        local t: real = 0.0
+        for j in 0..n:
+            t += A[i, j]*x[j]
+        r[i] = b[i] - t
+        p[i] = r[i]
+        rr += r[i]*r[i]
+    while sqrt(rr) > tol iterations T:
+        local pq: real = 0.0
+        for i in 0..n:
+            local t: real = 0.0
+            for j in 0..n:
+                t += A[i, j]*p[j]
+            q[i] = t
+            pq += p[i]*t
+        local alpha: real = rr/pq
+        local new: real = 0.0
+        for i in 0..n:
+            x[i] += alpha*p[i]
+            r[i] -= alpha*q[i]
+            new += r[i]*r[i]
+        local beta: real = new/rr
+        for i in 0..n:
+            p[i] = r[i] + beta*p[i]
+        rr = new
+"""
 
 
 def test_the_iterations_of_a_loop_are_a_size_of_the_costs() -> None:
     gcd = subject(GCD)
     assert formulas(gcd, "work", "span") == ["4*T1 + 3", "4*T1 + 3"]
+    assert gcd.report().growth(gcd.report().cost("work")) == "Theta(T1)"
     for x, y in ((1, 1), (12, 18), (89, 55), (7, 0), (2**40, 3**20)):
         run = check_run(gcd, {"x": x, "y": y})
-        assert run.at == {"T1": run.execution.iterations["T1"]}
-    assert run.counts.work == 4 * run.at["T1"] + 3
+        assert run.at == run.execution.iterations
+        assert run.counts.work == 4 * run.at["T1"] + 3
+    assert "T1 = 3 (iterations of the while in line 5)" in str(check_run(gcd, {"x": 12, "y": 18}))
 
 
 def test_iterations_that_cost_differently_have_bounds() -> None:
@@ -91,3 +137,259 @@ def test_the_test_of_a_repeat_follows_each_iteration(compiled: bool) -> None:
     for x in (0, 1, 5, 1000):
         run = check_run(halve, {"x": x}, compiled=compiled)
         assert run.at["T"] == max(1, x.bit_length())
+
+
+def test_conjugate_gradients_need_no_made_up_number_of_iterations() -> None:
+    cg = subject(CG)
+    assert formulas(cg, "flops") == ["2*n^2*T + 2*n^2 + 10*n*T + 3*n + 4*T + 2"]
+    for n in (2, 3, 5, 8):
+        matrix = np.diag(np.arange(1.0, n + 1)) + 0.1
+        run = check_run(cg, {"A": matrix, "b": np.ones(n), "x": np.zeros(n), "tol": 1e-8})
+        assert 1 < run.at["T"] <= n + 2
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10_000))
+def test_bounds_of_random_programs_enclose_their_runs(seed: int) -> None:
+    program = subject(while_program_from_seed(seed))
+    source = random.Random(seed)
+    for n in (1, 2, 3, 4, 5, 6, 7, 8, 11, 16):
+        data = {"k": [source.randrange(12) for _ in range(n)], "x": np.ones(n), "y": np.ones(n)}
+        check_run(program, data, cache="Z=16,L=2" if n < 6 else None)
+
+
+DOWN = """
+algorithm down(x: int) -> int:
+    local a: int = x
+    while a > 0:
+        a = a // 2
+    return a
+"""
+
+
+def test_calls_of_one_callee_share_its_iterations() -> None:
+    text = (
+        DOWN
+        + """
+algorithm twice(n: size, x: int[n], y: out int[n]):
+    for i in 0..n:
+        y[i] = down(x[i])
+    y[0] = down(x[0])
+    y[0] = down(x[n - 1])
+"""
+    )
+    twice = subject(text)
+    assert formulas(twice, "work") == ["4*n + 4*down.T1 + 7"]
+    run = check_run(twice, {"n": 3, "x": [4, 0, 9], "y": [0, 0, 0]})
+    assert run.at == {"n": 3, "down.T1": 3 + 0 + 4 + 3 + 4}
+
+
+RECURSIVE = """
+algorithm tree(x: inout real[n], k: int):
+    local a: int = k
+    while a > 0 iterations T:
+        {step}
+        a -= 1
+    if n > 1:
+        let h = n//2
+        tree(x[0..h], k)
+        tree(x[h..n], k)
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "flops"), [("x[0] += 1.0", ["T"]), ("for i in 0..n:\n            x[i] += 1.0", ["T", "n*T"])]
+)
+def test_iterations_in_a_recursion_are_added_to_its_solution(step: str, flops: list[str]) -> None:
+    tree = subject(RECURSIVE.format(step=step))
+    assert formulas(tree, "flops") == flops
+    for n in (1, 2, 5, 8, 13):
+        run = check_run(tree, {"x": np.ones(n), "k": 3})
+        assert run.at["T"] == 3 * (2 * n - 1)
+
+
+def test_a_recursive_call_in_a_loop_that_data_decides_is_unknown() -> None:
+    text = """
+algorithm f(n: size, x: inout real[n], k: int):
+    local a: int = k
+    while a > 0 iterations T:
+        a -= 1
+        if n > 1:
+            f(n - 1, x[0..n - 1], a)
+"""
+    cost = subject(text).report().cost("work")
+    assert cost.upper is None
+    assert "recursive calls" in str(cost.reason)
+
+
+def test_iterations_side_by_side_delay_by_at_most_their_sum() -> None:
+    text = """
+algorithm f(k: int[n], x: inout real[n]):
+    parallel for i in 0..n:
+        local a: int = k[i]
+        while a > 0 iterations A:
+            x[i] += 1.0
+            a -= 1
+"""
+    parallel = subject(text)
+    assert formulas(parallel, "work") == ["3*n + 5*A + 1"]
+    assert formulas(parallel, "span") == ["ceil(log2(n)) + 4", "5*A + ceil(log2(n)) + 4"]
+    for data in ([0], [3], [1, 2, 3], [5, 0, 0, 0, 1]):
+        check_run(parallel, {"k": data, "x": np.ones(len(data))})
+
+
+def test_a_sync_in_a_loop_without_iterations_does_not_wait() -> None:
+    text = (
+        DOWN
+        + """
+algorithm work(n: size, y: inout real[n]):
+    for i in 0..n:
+        y[i] += 1.0
+
+algorithm f(k: int, y: inout real[n], z: inout real[n]):
+    spawn work(n, y)
+    local a: int = k
+    while a > 0 iterations A:
+        sync
+        a -= 1
+    work(n, z)
+    sync
+"""
+    )
+    program = subject(text)
+    for k in (0, 1, 2, 7):
+        for n in (1, 4, 9):
+            check_run(program, {"k": k, "y": np.ones(n), "z": np.ones(n)})
+
+
+def test_names_of_iterations_are_new() -> None:
+    taken = "algorithm f(n: size, x: inout real[n]):\n    while x[0] > 1.0 iterations n:\n        x[0] /= 2.0\n"
+    with pytest.raises(ArchlineError, match=r"`n` has a meaning in `f` already"):
+        loader.load_text(taken)
+    twice = taken.replace("iterations n", "iterations T") + "    while x[0] > 9.0 iterations T:\n        x[0] = 0.0\n"
+    with pytest.raises(ArchlineError, match=r"`T` has a meaning in `f` already"):
+        loader.load_text(twice)
+    free = "algorithm f(T1: size, x: inout real[T1]):\n    while x[0] > 1.0:\n        x[0] /= 2.0\n"
+    assert formulas(subject(free), "flops") == ["2*T2 + 1"]
+
+
+def test_claims_name_iterations_that_the_program_names(tmp_path) -> None:
+    file = tmp_path / "down.algo"
+    text = """
+algorithm down(x: int) -> int
+    ensures work == 4*T + 3
+    ensures work is Theta(T)
+    local a: int = x
+    while a > 0 iterations T:
+        a = a // 2
+    return a
+
+algorithm both(x: int[n], y: out int[n])
+    ensures work <= 5*n + 4*down.T + 2
+    for i in 0..n:
+        y[i] = down(x[i])
+
+claim work(both) <= 40*n + 20*down.T
+claim work(both, n = 3, down.T = 5) <= 400
+claim work(both) <= work(down) + 40*n*down.T at T = 4, down.T = 3
+"""
+    file.write_text(text)
+    done = cli("check", str(file))
+    assert done.code == 0, done.out + done.err
+    assert "6 claims hold" in done.out
+    unnamed = text.replace(" iterations T", "").replace("4*T + 3", "4*T1 + 3")
+    file.write_text(unnamed.replace("    ensures work is Theta(T)\n", "")[: unnamed.index("algorithm both")])
+    done = cli("check", str(file))
+    assert done.refused("AL201")
+    assert "name it in line 5: `while a > 0 iterations T1:`" in done.err
+
+
+def test_a_run_stops_a_loop_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "MAX_ITERATIONS", 1000)
+    endless = subject("algorithm f(k: int):\n    while k > 0:\n        pass\n")
+    check_run(endless, {"k": 0})
+    with pytest.raises(ArchlineError, match="AL508: the loop has more than 1,000 iterations"):
+        endless.run({"k": 1})
+
+
+def test_commands_ask_for_iterations_and_runs_count_them(tmp_path) -> None:
+    file = tmp_path / "collatz.algo"
+    file.write_text(COLLATZ)
+    target, machine = f"{file}::collatz", ("--machine", "gtx-580@double")
+    for command in (
+        ("cost", target, "--at", "n=5"),
+        ("energy", target, *machine, "--at", "n=5"),
+        ("compare", target, target, *machine, "--at", "n=5"),
+        ("optimise", target, *machine, "--minimise", "energy", "--over", "n=1..9"),
+    ):
+        done = cli(*command)
+        assert done.refused("AL402"), command
+        assert "S=..." in done.err
+    assert cli("energy", target, *machine, "--at", "n=5,S=20").code == 0
+    assert "176 .. 196" in cli("cost", target, "--at", "n=5,S=20").out
+    assert cli("run", target, "--at", "n=5,S=20").refused("AL411")
+    document = json.loads(cli("cost", target, "--format", "json").out)
+    place = f"{file}:6"
+    assert document["iterations"] == [{"name": "S", "place": place, "algorithm": "collatz", "lower": 0, "upper": None}]
+    ran = json.loads(cli("run", target, "--at", "n=5", "--format", "json").out)
+    assert ran["iterations"] == {"S": 0 + 1 + 7 + 2 + 5}
+    assert ran["checked"]
+
+
+def test_diff_matches_loops_by_name_then_by_text(tmp_path) -> None:
+    old = """
+algorithm f(x: inout real[n], k: int):
+    local a: int = k
+    while a > 0:
+        for i in 0..n:
+            x[i] += 1.0
+        a -= 1
+"""
+    before, after = tmp_path / "old.algo", tmp_path / "new.algo"
+    before.write_text(old)
+    first = "    local b: int = k\n    while b > 0:\n        b = b // 2\n    local a"
+    after.write_text(old.replace("    local a", first))
+    done = cli("diff", str(before), str(after))
+    assert "2*n*T2 + 4*T2 + 3 -> 2*n*T2 + 4*T1 + 4*T2 + 5" in done.out
+    assert "flops" not in done.out
+    after.write_text(old.replace("while a > 0:", "while a > 0 iterations T:"))
+    assert "4 costs are the same" in cli("diff", str(before), str(after)).out
+    after.write_text(old.replace("a:", "z:").replace("a ", "z ").replace("z > 0", "z != 0"))
+    assert "4 costs are the same" in cli("diff", str(before), str(after)).out
+
+
+def test_a_baseline_keeps_unnamed_iterations_by_the_text_of_their_loop(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.algo").write_text(DOWN)
+    assert cli("check", "d.algo", "--write-baseline", "base.txt").code == 0
+    assert cli("check", "d.algo", "--baseline", "base.txt").code == 0
+    more = DOWN.replace("    while", "    while a > 90:\n        a -= 1\n    while")
+    (tmp_path / "d.algo").write_text(more)
+    done = cli("check", "d.algo", "--baseline", "base.txt")
+    assert "4*T2 + 3 -> 4*T1 + 4*T2 + 5" in done.out
+
+
+def test_a_grid_needs_bounds() -> None:
+    text = """
+algorithm f(x: inout local real[1]) on grid(r: P):
+    while x[0] > 1.0:
+        x[0] /= 2.0
+"""
+    with pytest.raises(ArchlineError, match="on a grid a loop needs a bound"):
+        loader.load_text(text)
+
+
+def test_costs_on_a_grid_are_unknown_if_a_callee_has_a_loop_without_a_bound() -> None:
+    text = (
+        DOWN
+        + """
+algorithm f(k: local int[1], y: out local int[1]) on grid(r: P):
+    y[0] = down(k[0])
+"""
+    )
+    on_grid = subject(text)
+    cost = on_grid.report().cost("work")
+    assert cost.upper is None
+    assert "a loop needs a bound" in str(cost.reason)
+    run = on_grid.run({"k": [[5], [2]], "y": [[0], [0]], "P": 2})
+    assert run.value is None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from archline.expr.tree import Source
+from archline.expr.tree import Source, make_structural_key
 from archline.language.parser import parse
 from cli_support import cli
 from effort import some
@@ -17,53 +17,30 @@ INNER = "        x[0] = 1\n"
 
 # Statements below HEAD, so on line 2 and indented by 4: code, line:column, and words of the hint.
 STATEMENTS = [
-    ("for i in 0..n\n" + INNER, "AL101", "2:18", "header ends with `:`"),
-    ("for i in range(n):\n" + INNER, "AL101", "2:22", "`for i in 0..n:`"),
-    ("for i = 0..n:\n" + INNER, "AL101", "2:11", "`for i in 0..n:`"),
-    ("for i in 0 to n:\n" + INNER, "AL101", "2:16", "`for i in 0..n:`"),
-    ("for i in 0:n:\n" + INNER, "AL101", "2:15", "`for i in 0..n:`"),
+    (
+        "for i = 0..n:\n" + INNER,
+        "AL101",
+        "2:5",
+        "`for i in 0..n:` without the last value, or `for i in 0..n + 1:` with",
+    ),
+    ("for i in 0:n:\n" + INNER, "AL101", "2:18", "`for i in 0..n:`"),
     ("for (i in 0..n):\n" + INNER, "AL101", "2:9", "`for i in 0..n:`"),
     ("for i in 0..n by 2:\n" + INNER, "AL101", "2:19", "`step 2`"),
     ("for i in n downto 0..2:\n" + INNER, "AL101", "2:24", "`n-1 downto 0`"),
-    ("for i in 0..n: x[i] = 0", "AL101", "2:20", "on the lines below"),
     ("for i in 0...n:\n" + INNER, "AL101", "2:17", "two dots"),
     ("parallel i in 0..n:\n" + INNER, "AL101", "2:14", "`parallel for i in 0..n:`"),
     ("parfor i in 0..n:\n" + INNER, "AL101", "2:12", "`parallel for i in 0..n:`"),
-    ("while x[0] > 1:\n" + INNER, "AL101", "2:19", "at most"),
     ("while x[0] > 1 at most n:\n" + INNER, "AL101", "2:29", "times"),
     ("while x[0] > 1 atmost n times:\n" + INNER, "AL101", "2:20", "at most"),
     ("whiel x[0] > 1 at most n times:\n" + INNER, "AL101", "2:11", "`while`"),
     ("if n = 2:\n" + INNER, "AL101", "2:10", "equality is written `==`"),
-    ("if n == 2\n" + INNER, "AL101", "2:14", "header ends with `:`"),
-    ("if n == 2 then:\n" + INNER, "AL101", "2:15", "ends with `:` alone"),
-    ("if n > 1 && m > 1:\n" + INNER, "AL102", "2:14", "`and`"),
-    ("if n > 1 || m > 1:\n" + INNER, "AL102", "2:14", "`or`"),
-    ("if !(n > 1):\n" + INNER, "AL102", "2:8", "`not`"),
-    ("if 0 < n < 3:\n" + INNER, "AL101", "2:14", "do not chain"),
-    ("if n > 1:\n" + INNER + "    else if m > 1:\n" + INNER, "AL101", "4:10", "`elif`"),
-    ("if n > 1:\n" + INNER + "    elseif m > 1:\n" + INNER, "AL101", "4:12", "`elif`"),
-    ("x[0] = 2**3", "AL101", "2:14", "a power is written `^`"),
-    ("x[0] = A[0][1]", "AL101", "2:16", "`A[i, j]`"),
-    ("x[0] := 1", "AL101", "2:10", "assignment is written `=`"),
     ("x[0] == 1", "AL101", "2:10", "assignment is written `=`"),
-    ("x[0]++", "AL101", "2:9", "`+= 1`"),
-    ("x[0] %= 2", "AL101", "2:10", "the updates are"),
-    ("x[0] = x[1] if n > 1 else 0", "AL101", "2:17", "no condition in it"),
-    ("x[0] = n > 1 ? 2 : 3", "AL102", "2:18", "no condition in it"),
-    ("x[0] = 1;", "AL102", "2:13", "ends with its line"),
-    ("x[0] = 'a'", "AL102", "2:12", "double quotes"),
     ("x[0] = .5", "AL101", "2:12", "`0.5`"),
     ("x[0] = 1.", "AL101", "2:13", "`1.0`"),
     ("x[0] = 3x", "AL101", "2:13", "`3*x`"),
-    ("x[0:3] = 1", "AL101", "2:8", "`x[0..n]`"),
     ("x[0..] = 1", "AL101", "2:10", "`x[0..n]`"),
     ("x[..3] = 1", "AL101", "2:7", "`x[0..n]`"),
     ("let h: size = n//2", "AL101", "2:10", "without a type"),
-    ("local t = 0", "AL101", "2:13", "`local t: real = 0`"),
-    ("local t: float = 0", "AL101", "2:14", "`real` or `int`"),
-    ("real t = 0", "AL101", "2:10", "`local t: real = 0`"),
-    ("var t = 0", "AL101", "2:9", "`local t: real = 0`"),
-    ("return", "AL101", "2:11", "just ends"),
     ("spawn x[0] = 1", "AL101", "2:12", "before the call"),
     ("atomic for i in 0..n:\n" + INNER, "AL101", "2:16", "one element"),
     ("// comment", "AL101", "2:5", "`#`"),
@@ -81,19 +58,93 @@ STATEMENTS = [
     ("end", "AL101", "2:8", "indentation"),
 ]
 
+# What other languages write, and the canonical form that has the same tree.
+ACCEPTED = [
+    ("for i in 0..n\n" + INNER, "for i in 0..n:\n" + INNER),
+    ("for i in range(n):\n" + INNER, "for i in 0..n:\n" + INNER),
+    ("for i in 0 to n:\n" + INNER, "for i in 0..n + 1:\n" + INNER),
+    ("for i := 0 to n - 1 do\n" + INNER, "for i in 0..n:\n" + INNER),
+    ("for i in 0..n: x[i] = 0", "for i in 0..n:\n        x[i] = 0"),
+    ("repeat n times:\n" + INNER, "for i in 0..n:\n" + INNER),
+    ("if n == 2\n" + INNER, "if n == 2:\n" + INNER),
+    ("if n == 2 then:\n" + INNER, "if n == 2:\n" + INNER),
+    ("if n > 1 && m > 1:\n" + INNER, "if n > 1 and m > 1:\n" + INNER),
+    ("if n > 1 || m > 1:\n" + INNER, "if n > 1 or m > 1:\n" + INNER),
+    ("if (n > 1) & (m > 1):\n" + INNER, "if n > 1 and m > 1:\n" + INNER),
+    ("if !(n > 1):\n" + INNER, "if not (n > 1):\n" + INNER),
+    ("if 0 < n < 3:\n" + INNER, "if 0 < n and n < 3:\n" + INNER),
+    ("if n > 1:\n" + INNER + "    else if m > 1:\n" + INNER, "if n > 1:\n" + INNER + "    elif m > 1:\n" + INNER),
+    ("if n > 1:\n" + INNER + "    elseif m > 1:\n" + INNER, "if n > 1:\n" + INNER + "    elif m > 1:\n" + INNER),
+    ("if n > 1:\n" + INNER + "    elsif m > 1:\n" + INNER, "if n > 1:\n" + INNER + "    elif m > 1:\n" + INNER),
+    ("x[0] = 2**3", "x[0] = 2^3"),
+    ("x[0] = A[0][1]", "x[0] = A[0, 1]"),
+    ("x[0] = math.sqrt(x[1])", "x[0] = sqrt(x[1])"),
+    ("x[0] := 1", "x[0] = 1"),
+    ("x[0]++", "x[0] += 1"),
+    ("x[0] = 1;", "x[0] = 1"),
+    ("x[0] = 1; x[1] = 2;", "x[0] = 1\n    x[1] = 2"),
+    ("x[0] = 'a'", "x[0] = 97"),
+    ("x[0:3] = 1", "x[0..3] = 1"),
+    ("k = n div 2", "k = n//2"),
+    ("k //= 2", "k = k//2"),
+    ("k %= 2", "k = k % 2"),
+    ("k <<= 2", "k = k*2^2"),
+    ("k >>= m", "k = k//2^m"),
+    ("k **= 2", "k = k^2"),
+    ("if k & 1:\n" + INNER, "if k % 2 == 1:\n" + INNER),
+    ("if k & 1 == 0:\n" + INNER, "if k % 2 == 0:\n" + INNER),
+    ("if (k & (1 << m)) != 0:\n" + INNER, "if k//2^m % 2 != 0:\n" + INNER),
+    ("k = k & 1", "k = k % 2"),
+    ("k = (k >> 3) & 1", "k = k//2^3 % 2"),
+    ("x[0] = x[1] if n > 1 else 0", "if n > 1:\n        x[0] = x[1]\n    else:\n        x[0] = 0"),
+    ("x[0] = n > 1 ? 2 : 3", "if n > 1:\n        x[0] = 2\n    else:\n        x[0] = 3"),
+    ("x[0] += (2 if n > 1 else 3)", "if n > 1:\n        x[0] += 2\n    else:\n        x[0] += 3"),
+    (
+        "t = 1 if n > 1 else 2 if m > 1 else 3",
+        "if n > 1:\n        t = 1\n    elif m > 1:\n        t = 2\n    else:\n        t = 3",
+    ),
+    (
+        "local t: int = n > 1 ? 2 : 3",
+        "local t: int\n    if n > 1:\n        t = 2\n    else:\n        t = 3",
+    ),
+    ("return 1 if n > 1 else 2", "if n > 1:\n        return 1\n    else:\n        return 2"),
+    ("local t = 0", "t = 0"),
+    ("let mut t = 0", "t = 0"),
+    ("var t = 0", "t = 0"),
+    ("auto t = x[0]", "t = x[0]"),
+    ("t: real = 0", "local t: real = 0"),
+    ("var t: int := 0", "local t: int = 0"),
+    ("real t = 0", "local t: real = 0"),
+    ("int lo = 0, hi = n - 1", "local lo: int = 0\n    local hi: int = n - 1"),
+    ("double t = 0;", "local t: real = 0"),
+    ("local t: float = 0", "local t: real = 0"),
+    ("local t: double[n][m] = 0", "local t: real[n, m] = 0"),
+    ("t = [0] * n", "local t: int[n] = 0"),
+    ("t = [0.0] * n", "local t: real[n] = 0.0"),
+    ("t = [0] * n\n    t[0] = x[0]", "local t: real[n] = 0\n    t[0] = x[0]"),
+    ("t = [0] * n\n    q = x[0]\n    t[0] = q", "local t: real[n] = 0\n    q = x[0]\n    t[0] = q"),
+    ("t = [[0] * m for i in range(n)]", "local t: int[n, m] = 0"),
+    ("x = [1] * n", "x = 1"),
+    ("let t[0..n] be a new array\n    t[0] = x[0]", "local t: real[n + 1]\n    t[0] = x[0]"),
+    (
+        "let t[0..n, 0..m] and u[1..n - 1] be new tables",
+        "local t: int[n + 1, m + 1]\n    local u: int[n]",
+    ),
+    ("exchange x[0] with x[1]", "x[0], x[1] = x[1], x[0]"),
+    ("exchange k with m", "k, m = m, k"),
+    ("swap x[0] and x[1]", "x[0], x[1] = x[1], x[0]"),
+    ("while n > 2:\n        exit", "while n > 2:\n        break"),
+]
+
 # Whole files.
 FILES = [
-    ("def f():\n    pass\n", "AL108", "1:1", "`algorithm name("),
     ("import dense\n", "AL108", "1:1", "`use dense.matmul`"),
     ("use dense/matmul\n", "AL101", "1:10", "`use dense.matmul`"),
     ('use "dense"\n', "AL101", "1:5", "`use dense.matmul`"),
     ("x = 1\n", "AL108", "1:1", "`use`, `extern`, `algorithm` and `claim`"),
-    ("algorithm f()\n    pass\n", "AL101", "1:14", "header ends with `:`"),
     ("algorithm f(A real[n]):\n    pass\n", "AL101", "1:15", "`x: real[n]`"),
     ("algorithm f(n):\n    pass\n", "AL101", "1:14", "`x: real[n]`"),
-    ("algorithm f(A: double[n]):\n    pass\n", "AL101", "1:16", "`real` or `int`"),
     ("algorithm f(A: real[n] inout):\n    pass\n", "AL101", "1:24", "`A: inout real[n]`"),
-    ("algorithm f(A: real[n][m]):\n    pass\n", "AL101", "1:23", "write `real[n, m]`"),
     ('claim time(f) <= 1 ms on "gtx-580"\n', "AL101", "1:20", "1 ms is written `0.001`"),
     ('claim energy(f) <= (2^10)J on "gtx-580"\n', "AL101", "1:26", "its numbers have no unit"),
     ('claim power(f) <= 3W where n >= 2 on "gtx-580"\n', "AL101", "1:20", "its numbers have no unit"),
@@ -110,6 +161,32 @@ def test_beginners_mistakes(text: str, code: str, place: str, hint: str) -> None
     first = parse(Source("f.algo", text)).diagnostics[0]
     assert (first.rule.code, first.place) == (code, f"f.algo:{place}")
     assert hint in (first.hint or "")
+
+
+@pytest.mark.parametrize(("written", "canonical"), ACCEPTED)
+def test_what_other_languages_write_has_the_tree_of_the_canonical_form(written: str, canonical: str) -> None:
+    trees = []
+    for text in (written, canonical):
+        parsed = parse(Source("f.algo", f"{HEAD}    {text}\n"))
+        assert not parsed.diagnostics
+        trees.append([make_structural_key(item) for item in parsed.program.items])
+    assert trees[0] == trees[1]
+
+
+@pytest.mark.parametrize(
+    ("written", "canonical"),
+    [
+        ("def f():\n    pass\n", "algorithm f():\n    pass\n"),
+        ("algorithm f()\n    pass\n", "algorithm f():\n    pass\n"),
+        ("algorithm f(A: double[n]):\n    pass\n", "algorithm f(A: real[n]):\n    pass\n"),
+        ("algorithm f(A: real[n][m]):\n    pass\n", "algorithm f(A: real[n, m]):\n    pass\n"),
+        ("algorithm f(s: index below n):\n    pass\n", "algorithm f(s: int):\n    pass\n"),
+    ],
+)
+def test_headers_of_other_languages_have_the_tree_of_the_canonical_form(written: str, canonical: str) -> None:
+    first, second = (parse(Source("f.algo", text)) for text in (written, canonical))
+    assert not first.diagnostics
+    assert make_structural_key(first.program.items[0]) == make_structural_key(second.program.items[0])
 
 
 @pytest.mark.parametrize(
@@ -137,12 +214,12 @@ def test_words_of_the_language_are_shown_as_written() -> None:
 
 
 def test_several_mistakes_in_one_run() -> None:
-    text = f"{HEAD}    x[0] := 1\n    x[1] = 2\n    if n = 2:\n        x[0] ^= 3\n    x[2] = 2**3\n"
+    text = f"{HEAD}    x[0] == 1\n    x[1] = 2\n    if n = 2:\n        x[0] ^= 3\n    x[2] = 3x\n"
     assert [each.place for each in parse(Source("f.algo", text)).diagnostics] == [
         "f.algo:2:10",
         "f.algo:4:10",
         "f.algo:5:14",
-        "f.algo:6:14",
+        "f.algo:6:13",
     ]
 
 

@@ -9,12 +9,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.analysis.analyse import derive
-from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 from derived_counts import assert_agreement
 from effort import drawn

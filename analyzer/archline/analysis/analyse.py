@@ -175,12 +175,17 @@ def derive_longest_message_costs(module: Module, algorithm: s.Algorithm) -> Cost
 
 def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> Costs:
     """Derive the costs of the longest paths through the processors of a grid."""
-    metrics = _derive_within_budget(
-        lambda coarse: grid.derive_paths(module, algorithm, coarse, longest), RECURSION_EFFORT_FACTOR
+    counted = next(iter(list_iterations(module, algorithm)), None)
+    metrics = (
+        _derive_within_budget(
+            lambda coarse: grid.derive_paths(module, algorithm, coarse, longest), RECURSION_EFFORT_FACTOR
+        )
+        if counted is None
+        else "on a grid a loop needs a bound: `while ... at most ... times`"
     )
     if isinstance(metrics, str):
-        names = grid.list_grid_metrics(algorithm)
-        metrics = {name: Cost(name, "unknown", None, None, metrics, algorithm.span) for name in names}
+        names, span = grid.list_grid_metrics(algorithm), (algorithm if counted is None else counted.loop).span
+        metrics = {name: Cost(name, "unknown", None, None, metrics, span) for name in names}
     costs = _build_costs(module, algorithm, metrics, {}, ())
     if longest is not None:
         costs = replace(costs, parameters=tuple(dict.fromkeys((*costs.parameters, *sorted(longest.names)))))
@@ -190,6 +195,8 @@ def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None
 
 def derive_steps_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> tuple[PathStep, ...]:
     """Return the steps of the upper bounds on a grid, one for each statement; empty if that is too complex."""
+    if list_iterations(module, algorithm):
+        return ()
     steps = _derive_within_budget(
         lambda coarse: grid.derive_steps(module, algorithm, coarse, longest), RECURSION_EFFORT_FACTOR
     )
@@ -205,7 +212,8 @@ def _build_costs(
 ) -> Costs:
     signature = module.signatures[algorithm]
     facts = declared_scope(module, algorithm).facts
-    iterations = list_iterations(module, algorithm)
+    used = {name for cost in metrics.values() for bound in (cost.lower, cost.upper) if bound for name in bound.names}
+    iterations = [counted for counted in list_iterations(module, algorithm) if counted.name in used]
     processors = ("P",) if any("P" in s.names(axis.extent) for axis in algorithm.grid) else ()
     return Costs(
         algorithm.name,

@@ -43,9 +43,8 @@ def build_baseline(
     for (key, form), texts in zip(forms.items(), costs, strict=True):
         header = f"{key}({', '.join(form.sizes.values())})"
         program = json.dumps(write_program(named[key].module, named[key].node), ensure_ascii=False)
-        groups[key] = {
-            f"{header}  {entry}\n" for entry in (program, *(rename_text(text, form.sizes) for text in texts))
-        }
+        costs_in_names = (rename_text(text, form.names) for text in texts)
+        groups[key] = {f"{header}  {entry}\n" for entry in (program, *costs_in_names)}
     for problem in report.findings:
         if problem.code in (*OUTCOME_CODES.values(), NEVER_SET.code, NEVER_READ.code):
             key = make_relative_to_file(file, problem.place.path) + (

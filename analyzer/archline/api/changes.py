@@ -32,7 +32,7 @@ from archline.changes.baseline import (
     read_entries,
     write_costs,
 )
-from archline.changes.canonical import Canonical, make_canonical, match_sizes, rename_text
+from archline.changes.canonical import Canonical, make_canonical, match_iterations, match_sizes, rename_text
 from archline.changes.cost_changes import FURTHER_METRICS, RecordedSubject, compare_versions
 from archline.changes.git import NO_VERSION, SUFFIX
 from archline.changes.results import CostChange, VersionDifferences
@@ -153,8 +153,12 @@ class _Match:
         old, new = self.old, None if self.new is None else make_canonical(self.new.module, self.new.node)
         if isinstance(old, Entry):
             names = dict(zip(old.sizes, new.sizes if new else (), strict=True))
+            names |= {name: number for number, name in new.iterations.items()} if new else {}
             return Canonical("\n".join(rename_text(line, names) for line in old.costs), {}), new
-        return None if old is None else make_canonical(old.module, old.node, self.shared[0]), new
+        if old is None or self.new is None:
+            return None if old is None else make_canonical(old.module, old.node, self.shared[0]), new
+        counted = match_iterations((old.module, old.node), (self.new.module, self.new.node))
+        return make_canonical(old.module, old.node, self.shared[0], counted), new
 
     @cached_property
     def shared(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -186,8 +190,12 @@ class _Match:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """The sizes by their canonical names."""
-        return {number: name for form in self.forms if form for number, name in form.sizes.items()}
+        """The sizes by their canonical names; a size of the older version with the name of another one is `old.T1`."""
+        sizes = {number: name for form in self.forms if form for number, name in form.sizes.items()}
+        old, new = (form.iterations if form else {} for form in self.forms)
+        taken = set(new.values())
+        olds = {number: f"old.{name}" if name in taken else name for number, name in old.items() if number not in new}
+        return {**olds, **new, **sizes}
 
     def translate_change(self, change: CostChange) -> CostChange:
         """Convert a change of the canonical forms to the names of the algorithm, with its file, line and remarks."""
@@ -241,7 +249,7 @@ class ChangeSearch:
         forms = [make_canonical(program.module, program.node) for program, _ in programs.values()]
         costs = derive_written_costs([form.text for form in forms], self._jobs, self._cached)
         for (key, (program, entry)), form, texts in zip(programs.items(), forms, costs, strict=True):
-            if entry.costs.keys() == {rename_text(line, form.sizes) for line in texts}:
+            if entry.costs.keys() == {rename_text(line, form.names) for line in texts}:
                 result[key] = program
         self.bounds = [key for key in result if key in after and isinstance(result[key], Entry)]
         return result

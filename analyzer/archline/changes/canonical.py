@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap, Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -16,27 +16,44 @@ from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, iterate_callees
 from archline.language.format_statements import iterate_logical_lines
+from archline.language.iterations import (
+    IterationCount,
+    iterate_unbounded_loops,
+    list_iterations,
+    qualified_name,
+    relative_name,
+)
 from archline.language.metrics import METRICS
 from archline.language.model import Module
 from archline.records import field, record
 
 MAX_CACHED_FORMS = 4096
-ALGORITHM_PREFIX, SIZE_PREFIX, INDEX_PREFIX, OTHER_PREFIX = "f", "n", "i", "x"
+ALGORITHM_PREFIX, SIZE_PREFIX, INDEX_PREFIX, OTHER_PREFIX, ITERATIONS_PREFIX = "f", "n", "i", "x", "t"
 """The first letters of canonical names."""
-_NAME = re.compile(r"\b[A-Za-z_]\w*\b\(?")
+_NAME = re.compile(r"\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?\b\(?")
 _LOCAL = re.compile(r"let (\w+)|local (\w+)")
 _INNER = re.compile(r"(?:parallel )?for (\w+) in |split .* as (\w+):$")
 Names = tuple[str, ...]
+Program = tuple[Module, s.Algorithm]
 NewName = Callable[[str], str]
 """A function that returns the next unused name with a given prefix."""
 
 
 @record
 class Canonical:
-    """The canonical text of an algorithm and its callees; `sizes` maps canonical names to its sizes and indices."""
+    """The canonical text of an algorithm and its callees; `sizes` maps canonical names to its sizes and indices.
+
+    `iterations` maps the canonical names of iterations of loops without a bound to their names.
+    """
 
     text: str
     sizes: Mapping[str, str] = field(compare=False)
+    iterations: Mapping[str, str] = field(compare=False, default_factory=dict)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The sizes, indices and iterations by their canonical names."""
+        return {**self.sizes, **self.iterations}
 
     @property
     def header(self) -> str:
@@ -46,7 +63,12 @@ class Canonical:
 
 def rename_text(text: str, names: Mapping[str, str]) -> str:
     """Replace names in a text; in `names`, a called algorithm has its name and an opening bracket."""
-    return _NAME.sub(lambda match: names.get(match[0], match[0]), text)
+
+    def rename(match: re.Match[str]) -> str:
+        whole = match[0]
+        return names[whole] if whole in names else ".".join(names.get(part, part) for part in whole.split("."))
+
+    return _NAME.sub(rename, text)
 
 
 def match_sizes(old: s.Algorithm, new: s.Algorithm, olds: Names, news: Names) -> tuple[Names, Names]:
@@ -79,11 +101,48 @@ def match_sizes(old: s.Algorithm, new: s.Algorithm, olds: Names, news: Names) ->
     return like, tuple(dict.fromkeys(map(" == ".join, pairs)))
 
 
+def match_iterations(old: Program, new: Program) -> Names:
+    """Return the names of the older version for the iterations of loops without a bound of the newer one.
+
+    Loops match by the names that authors gave, then by their texts, then, if as many are left, by their order; a name
+    that was numbered means nothing. Empty names stand for newer loops, older loops follow that match none.
+    """
+    olds, news = ({counted.name: counted for counted in list_iterations(*program)} for program in (old, new))
+    matched = {name: name for name, counted in news.items() if name in olds and not counted.loop.chosen}
+
+    def left(side: Mapping[str, IterationCount], taken: Iterable[str]) -> list[str]:
+        return [name for name in side if name not in taken]
+
+    for later in left(news, matched):
+        alike = (
+            name
+            for name in left(olds, matched.values())
+            if _describe_loop(olds[name], old) == _describe_loop(news[later], new)
+        )
+        if (earlier := next(alike, None)) is not None:
+            matched[later] = earlier
+    rest = left(news, matched), left(olds, matched.values())
+    if len(rest[0]) == len(rest[1]):
+        matched |= dict(zip(*rest, strict=True))
+    return (*(matched.get(name, "") for name in news), *left(olds, matched.values()))
+
+
+def _describe_loop(counted: IterationCount, program: Program) -> tuple[str, bool, str]:
+    """Return the algorithm of a loop, empty for the program itself, whether it tests last, and its condition."""
+    owner = "" if counted.algorithm is program[1] else counted.algorithm.name
+    match counted.loop:
+        case s.Loop(lo=lo, hi=hi):
+            return owner, False, f"{format_expression(lo)}..{format_expression(hi)}"
+        case s.While(condition=condition, tests_last=last):
+            return owner, last, format_expression(condition)
+
+
 @lru_cache(maxsize=MAX_CACHED_FORMS)
-def make_canonical(module: Module, algorithm: s.Algorithm, like: Names = ()) -> Canonical:
+def make_canonical(module: Module, algorithm: s.Algorithm, like: Names = (), counted_like: Names = ()) -> Canonical:
     """Return the canonical form of an algorithm of a checked module.
 
-    `like` has names in the order of the sizes of another version; sizes with these names get the same numbers.
+    `like` has names in the order of the sizes of another version; sizes with these names get the same numbers. So has
+    `counted_like` for the iterations of loops.
     """
     algorithms, externs = _find_reached_definitions(module, algorithm)
     nodes = s.nodes(tuple(reached.body for reached in algorithms))
@@ -94,6 +153,9 @@ def make_canonical(module: Module, algorithm: s.Algorithm, like: Names = ()) -> 
     calls = {f"{reached.name}(": f"{new(ALGORITHM_PREFIX)}(" for reached in algorithms if reached not in collectives}
     lines: list[str] = []
     sizes: dict[str, str] = {}
+    order = counted_like or tuple(counted.name for counted in list_iterations(module, algorithm))
+    counted_names = {name: new(ITERATIONS_PREFIX) for name in (name or str(place) for place, name in enumerate(order))}
+    iterations: dict[str, str] = {}
     for reached in algorithms:
         signature = module.signatures[reached]
         fixed_sizes = numbered if reached is algorithm else {}
@@ -102,9 +164,15 @@ def make_canonical(module: Module, algorithm: s.Algorithm, like: Names = ()) -> 
         sizes = {canonical_name: name for name, canonical_name in names.items()} if reached is algorithm else sizes
         remaining = [part.name for part in reached.parameters] + [axis.name for axis in reached.grid]
         names |= {name: new(OTHER_PREFIX) for name in remaining if name not in names}
+        for loop in iterate_unbounded_loops(reached):
+            assert loop.iterations is not None
+            own = relative_name(qualified_name(reached, loop), algorithm)
+            number = names[loop.iterations] = counted_names[own]
+            owner = "" if own == loop.iterations else calls[f"{reached.name}("].removesuffix("(") + "."
+            iterations[owner + number] = own
         lines += _iterate_renamed_lines(reached, {**names, **calls}, new)
     lines += (line for extern in externs for line in _iterate_renamed_lines(extern, {}, new))
-    return Canonical("".join(f"{line}\n" for line in lines), sizes)
+    return Canonical("".join(f"{line}\n" for line in lines), sizes, iterations)
 
 
 def write_program(module: Module, algorithm: s.Algorithm) -> str:

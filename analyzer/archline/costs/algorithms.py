@@ -33,6 +33,7 @@ from archline.ir.declarations import declared_scope
 from archline.ir.recursive import inherited_facts
 from archline.language import model
 from archline.language import syntax as s
+from archline.language.call_graph import find_reachable
 from archline.language.checking.scopes import list_machine_symbols
 from archline.language.conditions import BAD_SIZE
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
@@ -247,7 +248,7 @@ def _find_certain_failures(module: model.Module, algorithm: s.Algorithm) -> tupl
     failures = chain.from_iterable(islice(kind, MAX_CONFIRMED_FAILURES) for kind in kinds)
     failure = next((candidate for candidate in failures if _is_confirmed_by_run(module, algorithm, candidate)), None)
     if failure is not None:
-        return (build_failure_diagnostic(failure),)
+        return (build_failure_diagnostic(failure, (algorithm, *find_reachable(module, algorithm))),)
     races = find_certain_races(module, algorithm)
     spawned = None if races else find_certain_spawn_race(module, algorithm)
     if spawned is None:

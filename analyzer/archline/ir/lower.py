@@ -245,8 +245,16 @@ class Lowering:
                 yield from self.reads(part, context)
         name = self._counters[loop] = self.make_loop_name(loop.variable)
         scope = context.scope
-        lo, hi, trips, value, inside, certain = self._find_counter_range(replace(loop, variable=name), scope)
-        inner = replace(scope.with_facts(inside), values={**scope.values, loop.variable: value})
+        try:
+            lo, hi, trips, value, inside, certain = self._find_counter_range(replace(loop, variable=name), scope)
+            inner = replace(scope.with_facts(inside), values={**scope.values, loop.variable: value})
+        except UntracedError:
+            if loop.iterations is None or loop.parallel:
+                raise
+            # The values of the variable are data, and its number is that of the whole run.
+            lo, hi, certain = ZERO, self._bound_while_iterations(loop, context), False
+            trips, inside = hi, scope.facts.with_symbol(name, (ZERO,), (hi - 1,))
+            inner = scope.with_facts(inside).without_value(loop.variable)
         # Which iterations a loop has that an exit may end is not known.
         certain = certain and not s.may_be_left(loop)
         body = tuple(self.block(loop.body, context.inside(inner, loop, name, certain)))
@@ -303,9 +311,9 @@ class Lowering:
         if body:
             yield Loop(name, ZERO, trips, trips, context.scope.facts, inside, body, loop.span)
 
-    def _bound_while_iterations(self, loop: s.While, context: LoweringContext) -> Poly:
-        """Bound the iterations of a `while` at each entry: without a bound, by those of the whole run."""
-        if loop.limit is None:
+    def _bound_while_iterations(self, loop: s.While | s.Loop, context: LoweringContext) -> Poly:
+        """Bound the iterations of a loop at each entry: without a bound, by those of the whole run."""
+        if isinstance(loop, s.Loop) or loop.limit is None:
             assert self.traced is not None
             if has_recursion(self.module, self.traced):
                 reason = "io of a recursion with a loop whose iterations data decides is not derived in this version"

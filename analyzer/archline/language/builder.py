@@ -190,7 +190,9 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             return tuple(map(self._duplicate, node))
         if not isinstance(node, s.Node):
             return node
-        copy = replace(node, **{name: self._duplicate(getattr(node, name)) for name in type(node).__match_args__})
+        names: tuple[str, ...] = type(node).__match_args__
+        parts: dict[str, Any] = {name: self._duplicate(getattr(node, name)) for name in names}
+        copy = replace(node, **parts)
         self._depth[copy] = self._depth.get(node, 0)
         return copy
 
@@ -339,7 +341,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return self._declare(name, type_, value, self._make_span(meta), when)
 
     def typed_name(self, meta: Meta, children: list[Any]) -> Any:
-        return self._declare(*children, self._make_span(meta))
+        name, type_, value = children
+        return self._declare(name, type_, value, self._make_span(meta))
 
     def untyped_local(self, meta: Meta, children: list[Any]) -> Any:
         name, value = children[-2:]
@@ -358,6 +361,16 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
                 type_ = s.ScalarType(_FOREIGN_TYPES.get(word, str(word)), span=span)
             found.append(self._declare(name, type_, value, span))
         return found
+
+    def allotted(self, meta: Meta, children: list[Any]) -> s.Local:
+        """Build `r[0..n]` of `let r[0..n] be a new array`, with both ends, as `local r: real[n + 1]`."""
+        name, *subscripts = children
+        ends = (self._add_one(part.hi) if isinstance(part, s.Slice) else part for part in subscripts)
+        type_ = s.ArrayType("", tuple(ends), "rowmajor", span=self._make_span(meta))
+        return s.Local(self._check_name(name), type_, None, None, span=self._make_span(meta))
+
+    def new_array(self, meta: Meta, children: list[Any]) -> list[Any]:
+        return [child for child in children if isinstance(child, s.Local)]
 
     def _declare(self, token: Token, type_: Any, value: Any, span: Span, when: Any = None) -> Any:
         """Return the definition of a local, without a type the assignment to a name that may be undeclared."""
@@ -499,7 +512,23 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return s.Clause("using", (name,), span=self._make_span(meta))
 
     def loop(self, meta: Meta, children: list[Any]) -> s.Loop:
-        parallel, names, word, lo, direction, hi, step, reduction, body = children
+        parallel, names, word, lo, direction, hi, step, reduction, iterations, body = children
+        loop = self._make_written_loop(meta, parallel, names, word, lo, direction, hi, step, reduction, body)
+        return loop if iterations is None else replace(loop, iterations=self._check_name(iterations))
+
+    def _make_written_loop(
+        self,
+        meta: Meta,
+        parallel: Token | None,
+        names: Any,
+        word: Token,
+        lo: Any,
+        direction: Token,
+        hi: Any,
+        step: Any,
+        reduction: Any,
+        body: Any,
+    ) -> s.Loop:
         if word.type in ("ASSIGN_PLAIN", "ASSIGN_ARROW") and direction.type == "UPTO":
             hint = self._suggest_ranges(names[0].id, self._make_span(word), lo, hi)
             message = "`for i = a..b` may mean that b is left out or taken"
@@ -773,26 +802,31 @@ def _name_elements(body: tuple[Any, ...], parameters: tuple[s.Parameter, ...]) -
 
     Where x is a parameter, the statement fills it.
     """
-    unknown = [local for local in s.find_nodes(body, s.Local) if getattr(local.type, "element", None) == ""]
+    locals_: list[Any] = list(s.find_nodes(body, s.Local))
+    unknown = [local for local in locals_ if getattr(local.type, "element", None) == ""]
     if not unknown:
         return body
     given = {parameter.name for parameter in parameters}
-    declared = [*parameters, *s.find_nodes(body, s.Local)]
-    reals = {item.name for item in declared if getattr(item.type, "element", "") == "real"}
+    reals = {item.name for item in (*parameters, *locals_) if getattr(item.type, "element", "") == "real"}
+    stored = [(local.name, local.value) for local in locals_]
+    for node in s.find_nodes(body, s.Assign):
+        stored.append((getattr(node.target, "array", getattr(node.target, "id", "")), node.value))
+    while found := {name for name, value in stored if name not in reals and _has_reals(value, reals)}:
+        reals |= found
     changed: dict[s.Local, Any] = {}
     for local in unknown:
-        stored = (
-            node.value for node in s.find_nodes(body, s.Assign) if getattr(node.target, "array", "") == local.name
-        )
-        real = any(s.names(value) & reals or any(s.find_nodes(value, s.Real)) for value in (local.value, *stored))
-        reals |= {local.name} if real else set()
-        type_ = replace(local.type, element="real" if real else "int")
-        changed[local] = (
-            s.Assign(s.Name(local.name, span=local.span), "=", local.value, False, span=local.span)
-            if local.name in given
-            else replace(local, type=type_)
-        )
-    return _replace_statements(body, changed)
+        if local.name in given and local.value is not None:
+            target = s.Name(local.name, span=local.span)
+            changed[local] = s.Assign(target, "=", local.value, False, span=local.span)
+        else:
+            type_ = replace(local.type, element="real" if local.name in reals else "int")
+            changed[local] = replace(local, type=type_)
+    return tuple(_replace_statements(statement, changed) for statement in body)
+
+
+def _has_reals(value: Any, reals: set[str]) -> bool:
+    arrays = {element.array for element in s.find_nodes(value, s.Element)}
+    return bool((s.names(value) | arrays) & reals) or any(s.find_nodes(value, s.Real))
 
 
 def _replace_statements(value: Any, changed: dict[s.Local, Any]) -> Any:

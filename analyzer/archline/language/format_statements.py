@@ -264,7 +264,8 @@ def _format_loop(loop: s.Loop) -> str:
     between = " downto " if loop.down else ".."
     step = f" step {format_bound(loop.step)}" if loop.step is not None else ""
     combined = f" with {loop.reduction.op} on {loop.reduction.register.id}" if loop.reduction is not None else ""
-    return f"{head} {format_bound(loop.lo)}{between}{format_bound(loop.hi)}{step}{combined}:"
+    name = f" iterations {loop.iterations}" if loop.iterations is not None else ""
+    return f"{head} {format_bound(loop.lo)}{between}{format_bound(loop.hi)}{step}{combined}{name}:"
 
 
 def _format_while(loop: s.While) -> str:

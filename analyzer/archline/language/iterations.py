@@ -22,20 +22,24 @@ class IterationCount:
 
     name: str
     algorithm: s.Algorithm
-    loop: s.While
+    loop: s.While | s.Loop
     least: int
 
     @property
     def described(self) -> str:
         """The loop that the size counts, as pages describe it."""
-        word = "repeat" if self.loop.tests_last else "while"
+        word = "for" if isinstance(self.loop, s.Loop) else "repeat" if self.loop.tests_last else "while"
         place = f" of `{self.algorithm.name}`" if "." in self.name else ""
         return f"iterations of the {word} in line {self.loop.span.line}{place}"
 
 
-def iterate_unbounded_loops(algorithm: s.Algorithm) -> Iterator[s.While]:
-    """Yield the loops of an algorithm whose number of iterations only a run tells, in the order of the text."""
-    return (loop for loop in s.find_nodes(algorithm.body, s.While) if loop.limit is None)
+def iterate_unbounded_loops(algorithm: s.Algorithm) -> Iterator[s.While | s.Loop]:
+    """Yield the loops of an algorithm whose number of iterations only a run may tell, in the order of the text."""
+    for loop in s.nodes(algorithm.body):
+        if (isinstance(loop, s.While) and loop.limit is None) or (
+            isinstance(loop, s.Loop) and loop.iterations is not None
+        ):
+            yield loop
 
 
 def list_iterations(module: Module, algorithm: s.Algorithm) -> tuple[IterationCount, ...]:
@@ -49,13 +53,14 @@ def _map_iterations(module: Module, algorithm: s.Algorithm) -> Mapping[str, Iter
     for called in dict.fromkeys((algorithm, *find_reachable(module, algorithm))):
         for loop in iterate_unbounded_loops(called):
             own = called.name == algorithm.name
-            least = int(own and loop.tests_last and loop in algorithm.body)
+            certain = isinstance(loop, s.While) and loop.tests_last and loop in algorithm.body
+            least = int(own and certain)
             name = relative_name(qualified_name(called, loop), algorithm)
             counts.setdefault(name, IterationCount(name, called, loop, least))
     return counts
 
 
-def find_counted_loops(algorithm: s.Algorithm, visible: Mapping[str, s.Algorithm]) -> dict[str, s.While]:
+def find_counted_loops(algorithm: s.Algorithm, visible: Mapping[str, s.Algorithm]) -> dict[str, s.While | s.Loop]:
     """Map the names of iterations in the costs of an algorithm to their loops, before its calls are checked.
 
     `visible` has the algorithms of the file and of those that it uses.
@@ -73,15 +78,17 @@ def find_counted_loops(algorithm: s.Algorithm, visible: Mapping[str, s.Algorithm
     }
 
 
-def suggest_name(loop: s.While) -> str:
+def suggest_name(loop: s.While | s.Loop) -> str:
     """Suggest the text that names the iterations of a loop, which the elaboration has named."""
     if loop.tests_last:
         return f"name it in line {loop.span.line}: `repeat iterations {loop.iterations}:`"
+    if isinstance(loop, s.Loop):
+        return f"name it in line {loop.span.line}: `for {loop.variable} in ... iterations {loop.iterations}:`"
     condition = format_expression(loop.condition)
     return f"name it in line {loop.span.line}: `while {condition} iterations {loop.iterations}:`"
 
 
-def qualified_name(algorithm: s.Algorithm, loop: s.While) -> str:
+def qualified_name(algorithm: s.Algorithm, loop: s.While | s.Loop) -> str:
     """Return the name of the iterations of a loop that is the same in the costs of all algorithms."""
     return f"{algorithm.name}.{loop.iterations}"
 
@@ -92,7 +99,7 @@ def relative_name(qualified: str, algorithm: s.Algorithm) -> str:
 
 
 @lru_cache(maxsize=16)
-def name_unbounded_loops(module: Module) -> Mapping[s.While, str]:
+def name_unbounded_loops(module: Module) -> Mapping[s.While | s.Loop, str]:
     """Map the unbounded loops of all algorithms of a module, used ones included, to their qualified names."""
     return {
         loop: qualified_name(algorithm, loop)

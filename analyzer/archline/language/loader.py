@@ -127,7 +127,7 @@ class _Loader:
             return self.load_file(file)
         names = list_stdlib_modules() + (_list_neighbours(folder) if folder is not None else [])
         message = f"there is no module `{name}` next to the file or in the standard library"
-        raise error(name_rules.UNKNOWN_MODULE, message, span=use.span, hint=suggest_closest(name, names))
+        raise error(name_rules.UNKNOWN_MODULE, message, span=use.span, hint=suggest_closest(name, names, use.span))
 
 
 def _list_neighbours(folder: Path) -> list[str]:

@@ -82,7 +82,6 @@ FOREIGN_FUNCTIONS = {
     "float": "write `real_of(...)`",
     "int": "`floor(...)` rounds a real, which stays one; an `int` is made of integers",
     "print": "a sketch has no output",
-    "zeros": "write `local t: real[n] = 0`",
     **dict.fromkeys(
         ("sum", "dot", "norm"), "write a loop: `for i in 0..n: s += ...`, with the body on a line of its own"
     ),
@@ -174,21 +173,6 @@ _LINES: tuple[tuple[str, str] | _Form, ...] = (
     _Form(r"\b(\w+)\s+(?:is\s+)?not\s+empty\b(?:\s*\(\s*\))?", r"not \1.empty()"),
     _Form(r"\b(\w+)\s*(?:!=|≠)\s*(?:∅|empty\b|\{\s*\}|\[\s*\])", r"not \1.empty()"),
     _Form(r"\b(\w+)\s+is\s+empty\b(?:\s*\(\s*\))?", r"\1.empty()"),
-    _Form(
-        r"^\s*(?P<at>let\s+(\w+)\[\s*0\s*\.\.\s*(\w+)\s*-\s*1\s*\]\s+be\s+an?\s+(?:new\s+)?(?:array|table))",
-        r"local \2: real[\3]",
-        safe=False,
-    ),
-    _Form(
-        r"^\s*(?P<at>let\s+(\w+)\[\s*[01]\s*\.\.\s*([^,\]]+?)\s*\]\s+be\s+an?\s+(?:new\s+)?(?:array|table))",
-        r"local \2: real[\3 + 1]",
-        safe=False,
-    ),
-    _Form(
-        r"^\s*(?P<at>let\s+(\w+)\[\s*[01]\s*\.\.\s*([^,\]]+?)\s*,\s*[01]\s*\.\.\s*([^,\]]+?)\s*\]\s+be\s+an?\s+(?:new\s+)?(?:array|table))",
-        r"local \2: real[\3 + 1, \4 + 1]",
-        safe=False,
-    ),
     _Form(
         r":\s*(?P<at>\w*(?:[Dd]eque|[Qq]ueue)\s*<\s*\w+\s*>(?:\s*=.*)?)\s*$",
         "queue",
@@ -341,7 +325,7 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
     if kind in ("LESS", "GREATER") and f"{kind}_EQUAL" in accepted:
         hint = "a bound is written with `<=`, `>=` or `==`"
         return line.propose(at, column, f"{rest[0]}=", hint, safe=False)
-    if kind == "STRING":
+    if kind == "STRING" and words[:1] != ["use"]:
         if not before.strip():
             return "a docstring stands right below the header, before `where` and `ensures`"
         return "data are numbers: give each text a number of its own, such as `let red = 0`"

@@ -313,8 +313,12 @@ class Reduction(Node):
 class Loop(Statement):
     """The loop `for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel.
 
-    The iterations of a parallel loop with a `reduction` combine their values in a register, in a binary tree.
+    The iterations of a parallel loop with a `reduction` combine their values in a register, in a binary tree. If data
+    decides the bounds, the size `iterations` counts what a run executes; it is `chosen` by the elaboration if the
+    author gave no name.
     """
+
+    tests_last: ClassVar[bool] = False
 
     variable: str
     lo: Expr
@@ -324,6 +328,8 @@ class Loop(Statement):
     parallel: bool
     body: tuple[Stmt, ...]
     reduction: Reduction | None = None
+    iterations: str | None = None
+    chosen: bool = False
 
     iterates: ClassVar[bool] = True
 

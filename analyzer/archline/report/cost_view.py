@@ -258,7 +258,9 @@ def build_cost_view(
         at=at,
         derivation=costs.derivation,
         on_grid=bool(node.grid),
-        iterations=list_iterations(derived.module, node),
+        iterations=tuple(
+            counted for counted in list_iterations(derived.module, node) if counted.name in costs.parameters
+        ),
     )
 
 

@@ -52,8 +52,8 @@ class CheckFinding:
 
     `claim` is what fails or is not decided, or the `out` of a header that no run keeps. Findings without a claim have a
     `key` that distinguishes them from others of their code and algorithm and does not depend on the wording of the
-    message. Errors fail the check, warnings do if it is strict, notes never. `edits` are those of its hint, and `safe`
-    if nothing else can be meant.
+    message. Errors fail the check, warnings do if it is strict, notes never. `edits` are those of its hint, and
+    `safe` if nothing else can be meant.
     """
 
     code: str

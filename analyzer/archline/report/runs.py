@@ -83,6 +83,7 @@ def iteration_notes(run: ExecutedRun) -> list[str]:
     return [
         f"{counted.name} = {format_readable(counts[counted.name])} ({counted.described})"
         for counted in list_iterations(*run.algorithm.executed)
+        if counted.name in counts and counted.name in run.algorithm.cost().parameters
     ]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
@@ -14,6 +16,7 @@ from archline.analysis.checks.runs import Failure, FollowedRuns, Outcome, follow
 from archline.analysis.sampling import CHECK_SCALES, sizes_for_checks, small_sizes
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
+from archline.expr.text import format_expression
 from archline.expr.values import evaluate_fact
 from archline.ir.declarations import declared_scope
 from archline.ir.places import read_array_type
@@ -22,9 +25,10 @@ from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, find_recursive_component, has_recursion
 from archline.language.call_rules import TOO_MANY_ITERATIONS
-from archline.language.diagnostics import ArchlineError, Diagnostic, Rule
+from archline.language.diagnostics import ArchlineError, Diagnostic, Proposal, Rule
 from archline.language.extra_facts import with_where_facts
 from archline.language.model import Module
+from archline.language.proposals import propose_expression, propose_extents, propose_starts
 from archline.language.substitution import find_exact_divisions
 from archline.language.type_rules import SHAPE
 from archline.numbers import format_point
@@ -76,15 +80,43 @@ RULES_AT_ALL_SIZES = {
 }
 
 
-def build_failure_diagnostic(failure: Failure) -> Diagnostic:
-    """Build the diagnostic of a failure at all sizes, as `check` and `cost` report it."""
+def build_failure_diagnostic(failure: Failure, algorithms: Iterable[s.Algorithm] = ()) -> Diagnostic:
+    """Build the diagnostic of a failure at all sizes, as `check` and `cost` report it.
+
+    An edit is proposed to the one of the algorithms in which a subscript is outside.
+    """
     if failure.zero is None or failure.rule is rules.SIZE_TOO_SMALL:
-        rule = RULES_AT_ALL_SIZES.get(failure.rule, failure.rule)
-        return replace(failure.diagnostic, rule=rule)
+        rule, diagnostic = RULES_AT_ALL_SIZES.get(failure.rule, failure.rule), failure.diagnostic
+        hints = (_suggest_inside(failure, algorithm) for algorithm in algorithms)
+        return replace(diagnostic, rule=rule, hint=next(filter(None, hints), diagnostic.hint))
     callee, sizes = failure.zero
     message = f"the recursion reaches `{callee.name}` at {format_point(sizes)}, where no run ends: {failure.message}"
     hint = "end the recursion earlier, or let the algorithm do nothing at size 0"
     return Diagnostic(rules.SIZE_TOO_SMALL, message, failure.node.span, hint=hint)
+
+
+def _suggest_inside(failure: Failure, algorithm: s.Algorithm) -> str | None:
+    """Propose a larger array where a subscript is the extent, or the last element for -1; None if neither is so."""
+    part = failure.node
+    elements = s.find_nodes(algorithm.body, s.Element)
+    access = next((element for element in elements if part in element.subscripts), None)
+    declared: list[Any] = [*algorithm.parameters, *s.find_nodes(algorithm.body, s.Local)]
+    array = next((item for item in declared if access is not None and item.name == access.array), None)
+    if access is None or array is None or not isinstance(array.type, s.ArrayType):
+        return None
+    axis = next(number for number, subscript in enumerate(access.subscripts) if subscript is part)
+    if isinstance(part, s.Unary) and isinstance(part.operand, s.Integer):
+        extent = array.type.shape[axis]
+        text = format_expression(extent)
+        text = f"({text})" if isinstance(extent, s.Binary) and extent.op not in ("*", "/", "^") else text
+        return propose_expression(
+            part, f"{text} - {part.operand.value}", "the last elements are counted from the end: `{}`"
+        )
+    if re.search(r"\(index (\d+), extent \1\)", failure.message) is None or getattr(array, "mode", "out") != "out":
+        return None
+    starts = {loop.lo.value for loop in s.find_nodes(algorithm.body, s.Loop) if isinstance(loop.lo, s.Integer)}
+    from_one = 1 in starts and 0 not in starts
+    return propose_extents(array, range(len(array.type.shape)) if from_one else (axis,), safe=from_one)
 
 
 def find_endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
@@ -159,8 +191,28 @@ def find_unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diag
             span = failure.node.span
             line = f"line {span.line}" if span.source is output.span.source else f"{span.source.path}:{span.line}"
             place, rest = failure.unset[1], f" where {line} reads it, which stops the run"
-        warnings.setdefault(array.name, _build_unset_warning(output, array.subscripts_of(place), rest, point))
+        warning = _build_unset_warning(output, array.subscripts_of(place), rest, point)
+        if likely and 0 in array.subscripts_of(place):
+            warning = replace(warning, hint=_suggest_starts(algorithm, array.name) or warning.hint)
+        if failure is not None and failure.hint:
+            warning = replace(warning, hint=failure.hint)
+        warnings.setdefault(array.name, warning)
     return warnings
+
+
+def _suggest_starts(algorithm: s.Algorithm, array: str) -> Proposal | None:
+    """Propose to let all loops that index an array begin at 0; None if one of them does not begin at 1."""
+    loops = [
+        loop
+        for loop in s.find_nodes(algorithm.body, s.Loop)
+        if any(
+            element.array == array and loop.variable in s.names(element)
+            for element in s.find_nodes(loop.body, s.Element)
+        )
+    ]
+    from_one = loops and all(isinstance(loop.lo, s.Integer) and loop.lo.value == 1 and not loop.down for loop in loops)
+    words = "ranges begin at 0 and end before their bound: write `{}`"
+    return propose_starts(loops, words) if from_one else None
 
 
 def _build_unset_warning(output: s.Parameter, subscripts: Sequence[int], rest: str, point: Point) -> Diagnostic:

@@ -23,6 +23,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import find_reachable
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Module
+from archline.language.proposals import propose_serial_loop
 from archline.numbers import format_point
 from archline.records import record
 
@@ -125,8 +126,8 @@ class _Race:
             name = writer.array.name
             hint = f"declare an array, `local {name}: real[1] = 0`, and write `atomic {name}[0] += ...`"
         if not prior.writes:
-            hint = f"one iteration reads what another writes: make the loop sequential, `for {variable} in ...`, or "
-            hint += "write to another array"
+            hint = "one iteration reads what another writes: write to another array"
+        hint = propose_serial_loop(self.loops[-1], f"{hint}, or make the loop sequential: `{{}}`")
         return Diagnostic(RACE, message, writer.node.span, hint=hint)
 
 

@@ -22,6 +22,7 @@ from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Kind, Module, is_buffer
 from archline.language.printer import format_fact
+from archline.language.proposals import propose_mode
 from archline.language.substitution import build_processor_count
 from archline.numbers import format_point
 from archline.records import record
@@ -502,9 +503,17 @@ class FollowedRuns(StatementFollower[RunBlock]):
         first = None if elements is None else next((place for place in places if place not in elements), None)
         if array is not None and first is not None:
             text = f"`{format_expression(expr)}`"
-            hint = "give it a value first, such as 0"
+            hint = self._suggest_value(expr, block)
             explanation = f"{text} is set before it is read", f"{text} is read before it is set"
             raise StopError(replace(self._build_failure(rules.UNSET, expr, *explanation, hint), unset=(array, first)))
+
+    @staticmethod
+    def _suggest_value(expr: s.Expr, block: RunBlock) -> str:
+        hint = "give it a value first, such as 0"
+        for parameter in block.algorithm.parameters:
+            if parameter.mode == "out" and parameter.name == getattr(expr, "array", ""):
+                return propose_mode(parameter, "inout", f"{hint}, or let callers do so: `{{}}`")
+        return hint
 
     def write(self, target: s.Expr, block: RunBlock) -> None:
         array, places = self.locate_elements(target, block) or (None, ())

@@ -456,6 +456,10 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def _derive_data_loop(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """Derive a loop over a segment of an offsets array, or up to a declared bound of data."""
         range_ = bound_data_range(loop, scope)
+        if range_ is None and loop.iterations is not None and not loop.parallel:
+            body, children = self.block(loop.body, scope.without_value(loop.variable))
+            once = self._iteration_cost(loop, scope).then(body, scope.facts)
+            return repeat_unbounded(once, name_unbounded_loops(self.module)[loop], scope.facts), children
         if range_ is None:
             return unknown_cost(f"the bounds of this loop: {problem.reason}", loop.span), ()
         trips = range_.trips

@@ -120,6 +120,8 @@ def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: At
             fn.count_steps("1")
         if not (fn.grid and is_only_transfer(node.body)):
             fn.count_event(ITERATION)
+        if node.iterations is not None:
+            fn.block.cost[f"{ITERATIONS} {name_unbounded_loops(fn.module)[node]}"] += 1
         block(fn, node.body)
     if account.straight:
         fn.count_block(account, trips)
@@ -432,7 +434,12 @@ def _write_local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType)
 
 
 def write_scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind, places: Places = ()) -> Code:
-    """Write a scalar of the given kind; a condition is stored as 1 or 0."""
+    """Write a scalar of the given kind; a condition is stored as 1 or 0.
+
+    `places` take the outputs of the call that the value is.
+    """
+    if places and isinstance(value, s.Call):
+        return make_atomic(write_call(fn, value, places), INT_LIMIT)
     if fn.kind(value) is Kind.BOOL:
         return make_atomic(fn.assign_name(f"1 if {write_condition(fn, value)} else 0"), 1)
     return write_real(fn, value) if kind is Kind.REAL else write_integer(fn, value)

@@ -22,6 +22,7 @@ from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import list_type_expressions, parse_element_kind
 from archline.language.diagnostics import format_count
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType, is_buffer
+from archline.language.proposals import propose_mode
 from archline.records import record
 
 Extents = tuple[s.Expr, ...]
@@ -86,7 +87,9 @@ def check_along(body: BodyContext, axes: tuple[s.Name, ...]) -> None:
     names_of_axes: set[str] = set()
     for axis in axes:
         if axis.id not in body.axes and body.distributed:
-            hint = body.findings.suggest_closest(axis.id, body.axes) or "the axes are " + ", ".join(body.axes)
+            hint = body.findings.suggest_closest(axis.id, body.axes, axis.span) or "the axes are " + ", ".join(
+                body.axes
+            )
             body.report(rules.UNKNOWN_AXIS, f"`{axis.id}` is not an axis of the grid", axis.span, hint)
         elif axis.id in names_of_axes:
             body.report(rules.CLAUSE, f"the axis `{axis.id}` is named twice", axis.span)
@@ -272,7 +275,10 @@ def check_writable(body: BodyContext, symbol: SymbolEntry, at: s.Expr) -> bool:
     origin = symbol.origin or symbol.name
     if symbol.role in (Role.ARRAY, Role.LET) and isinstance(symbol.type, ViewType):
         view = f"`{symbol.name}` views `{origin}`, which" if origin != symbol.name else f"`{origin}`"
+        parameter = next((item for item in body.algorithm.parameters if item.name == origin), None)
         hint = f"give it a mode: `{origin}: inout ...`" if symbol.offsets is None else None
+        if hint is not None and parameter is not None:
+            hint = propose_mode(parameter, "inout", "give it a mode: `{}`")
         body.report(type_rules.READ_ONLY, f"{view} is an `in` array and cannot be written", at.span, hint)
     else:
         message = f"`{symbol.name}` is {symbol.role.described} and keeps its value"

@@ -27,9 +27,9 @@ class Findings:
     def add(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
         self.extend([Diagnostic(rule, message, span, hint=hint)])
 
-    def suggest_closest(self, name: str, candidates: Iterable[str]) -> str | None:
+    def suggest_closest(self, name: str, candidates: Iterable[str], span: Span | None = None) -> str | None:
         """Return a hint naming the candidate closest to an unknown name; None if MAX_FINDINGS are reported already."""
-        return suggest_closest(name, candidates) if len(self.diagnostics) < MAX_FINDINGS else None
+        return suggest_closest(name, candidates, span) if len(self.diagnostics) < MAX_FINDINGS else None
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
         for diagnostic in diagnostics:
@@ -82,6 +82,7 @@ class Library:
     machine_costs: frozenset[str]
     lost: frozenset[str]
     complete: bool
+    program: s.Program
 
 
 @dataclass(eq=False)
@@ -211,7 +212,9 @@ class BodyContext:
             number = f"define it first, such as `local {name}: real = 0`, or make it a parameter"
             size = f"make it a parameter, `{name}: size`, or define it first, as in `let {name} = n//2`"
             hint = (
-                self.findings.suggest_closest(name, self.scope.names()) or advice or (size if self.integers else number)
+                self.findings.suggest_closest(name, self.scope.names(), span)
+                or advice
+                or (size if self.integers else number)
             )
             self.report(rules.UNKNOWN_NAME, f"unknown name `{name}`", span, hint)
         return None

@@ -148,7 +148,7 @@ class FormulaChecker:
             functions = FORMULA_FUNCTIONS if self.algorithms is None else [*FORMULA_FUNCTIONS, *CLAIMABLE]
             hint = suggest_growth(
                 CodeLine(expr.span.source, expr.span.line, expr.span.source.lines[expr.span.line - 1])
-            ) or self.findings.suggest_closest(name, functions)
+            ) or self.findings.suggest_closest(name, functions, expr.span)
             self.findings.add(rules.BAD_QUANTITY, message, expr.span, hint)
             return None
         arity = FORMULA_FUNCTIONS[name]
@@ -165,7 +165,7 @@ class FormulaChecker:
                 if name in library.visible:
                     return self._check_sizes(expr, library.visible[name], library)
                 if name not in library.lost and library.complete:
-                    hint = self.findings.suggest_closest(name, library.visible)
+                    hint = self.findings.suggest_closest(name, library.visible, expr.span)
                     message = f"unknown algorithm `{name}`"
                     self.findings.add(name_rules.UNKNOWN_FUNCTION, message, expr.span, hint)
             case _:
@@ -178,7 +178,7 @@ class FormulaChecker:
         settable = _list_settable(algorithm, library)
         for place, (name, value) in enumerate(expr.sizes):
             if name not in settable:
-                hint = self.findings.suggest_closest(name, settable) or "they are " + ", ".join(settable)
+                hint = self.findings.suggest_closest(name, settable, expr.span) or "they are " + ", ".join(settable)
                 message = f"`{name}` is not a size of `{algorithm.name}`"
                 self.findings.add(name_rules.UNKNOWN_NAME, message, expr.span, hint)
             elif name in dict(expr.sizes[:place]):
@@ -200,7 +200,7 @@ def _list_settable(algorithm: s.Algorithm, library: Library) -> list[str]:
     ]
 
 
-def _report_unnamed_iterations(name: str, loop: s.While) -> Reason:
+def _report_unnamed_iterations(name: str, loop: s.While | s.Loop) -> Reason:
     """Report iterations that a formula names, but not the program: their name changes if loops are added."""
     return (
         name_rules.UNKNOWN_NAME,
@@ -212,11 +212,11 @@ def _report_unnamed_iterations(name: str, loop: s.While) -> Reason:
 def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: Span) -> None:
     """Report a metric that is not allowed."""
     if metric not in allowed:
-        hint = findings.suggest_closest(metric, allowed) or "they are " + ", ".join(allowed)
+        hint = findings.suggest_closest(metric, allowed, span) or "they are " + ", ".join(allowed)
         findings.add(name_rules.UNKNOWN_METRIC, f"unknown metric `{metric}`", span, hint)
 
 
-def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While] | None = None) -> FormulaChecker:
+def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While | s.Loop] | None = None) -> FormulaChecker:
     """Return a checker of formulas about the current algorithm, in the names in scope and the machine symbols.
 
     `counted` are loops whose iterations the formulas may name.
@@ -244,7 +244,7 @@ def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While] | Non
         if not body.is_first_report(expr.id):
             return None
         names = body.scope.names(lambda symbol: symbol.type is Kind.STATIC)
-        hint = body.findings.suggest_closest(expr.id, [*names, *body.library.cost_symbols])
+        hint = body.findings.suggest_closest(expr.id, [*names, *body.library.cost_symbols], expr.span)
         hint = hint or f"a size stands in a shape or is a parameter, `{expr.id}: size`"
         message = f"`{expr.id}` is not a size of `{body.algorithm.name}`, nor a machine symbol (P, Z, L, K)"
         return name_rules.UNKNOWN_NAME, message, hint
@@ -311,7 +311,7 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
     costs = list_costs(claim)
     named = [cost.arguments[0].id for cost in costs if isinstance(cost.arguments[0], s.Name)]
     defined = set(MACHINE_SYMBOLS) | set(library.cost_symbols)
-    unnamed: dict[str, s.While] = {}
+    unnamed: dict[str, s.While | s.Loop] = {}
     for name, cost in zip(named, costs, strict=True):
         sizes = dict(cost.sizes)
         defined.update(s.names(tuple(sizes.values())))
@@ -329,7 +329,7 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
         if expr.id in unnamed:
             return _report_unnamed_iterations(expr.id, unnamed[expr.id])
         message = f"`{expr.id}` is not a size of the algorithms in this claim, nor a machine symbol (P, Z, L, K)"
-        return name_rules.UNKNOWN_NAME, message, findings.suggest_closest(expr.id, defined)
+        return name_rules.UNKNOWN_NAME, message, findings.suggest_closest(expr.id, defined, expr.span)
 
     of_algorithms = [
         call for call in _list_calls_of_one_name(claim) if s.names(call.arguments) <= library.visible.keys()

@@ -14,7 +14,7 @@ from archline.language.checking.signatures import parse_element_kind
 from archline.language.diagnostics import format_count
 from archline.language.mistakes import FOREIGN_FUNCTIONS
 from archline.language.model import ExprType, Kind, ViewType
-from archline.records import replace
+from archline.language.proposals import find_library_module, propose_definition, propose_expression, propose_operator
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _INTEGER_HINT = "declare the data as integers: `int`, or `index[n] below m` for an array of subscripts"
@@ -240,7 +240,7 @@ def _check_binary(body: BodyContext, expr: s.Binary) -> Kind | None:
     if expr.op in COMPARISONS:
         return Kind.BOOL
     if expr.op == "/" and kind is Kind.INT:
-        hint = f"write `{format_short(replace(expr, op='//'))}`, which rounds down"
+        hint = propose_operator(expr.left, "/", "//", "write `{}`, which rounds down")
         body.report(rules.INT_DIVISION, "`/` of `int` data may round: write `//`", expr.span, hint)
         return None
     if expr.op in ("//", "%") and kind is Kind.REAL:
@@ -299,10 +299,31 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
     if call.function in library.lost or not library.complete or not body.is_first_report(f"{call.function}()"):
         return
     hint = FOREIGN_FUNCTIONS.get(call.function)
-    hint = hint or body.findings.suggest_closest(call.function, [*library.visible, *library.externs, *INTRINSICS])
+    known = [*library.visible, *library.externs, *INTRINSICS]
+    hint = hint or body.findings.suggest_closest(call.function, known, call.span)
     if hint is None and body.scope.find(call.function) is not None:
         hint = f"a product is written `*`, an element `{call.function}[...]`"
+    hint = hint or _suggest_definition(body, call)
     body.report(names.UNKNOWN_FUNCTION, f"unknown function or algorithm `{call.function}`", call.span, hint)
+
+
+def _suggest_definition(body: BodyContext, call: s.Call) -> str:
+    """Propose to use the library's algorithm of this name, or to declare an `extern` for a call."""
+    module = find_library_module(call.function)
+    if module is not None:
+        return propose_definition(body.library.program, f"use {module}", "write `{}`")
+    parameters, extents = [], iter("nmpqrs")
+    for letter, argument in zip("abcdefgh", call.arguments, strict=False):
+        type_ = infer_type(body, argument)
+        name = argument.id if isinstance(argument, s.Name) else letter
+        if isinstance(type_, ViewType):
+            shape = ", ".join(next(extents, "n") for _ in range(type_.rank))
+            parameters.append(f"{name}: {type_.element.value}[{shape}]")
+        else:
+            parameters.append(f"{name}: {'real' if type_ is Kind.REAL else 'int'}")
+    called = any(statement.call is call for statement in s.find_nodes(body.algorithm.body, s.Invoke))
+    declared = f"extern {call.function}({', '.join(parameters)}){'' if called else ' -> real'} costs 1 work"
+    return propose_definition(body.library.program, declared, "write an algorithm of this name, or declare `{}`")
 
 
 def check_extern(body: BodyContext, call: s.Call, extern: s.Extern) -> Kind | None:
@@ -365,6 +386,8 @@ def _check_intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
 def _check_element(body: BodyContext, expr: s.Element, whole: bool) -> ExprType | None:
     array = f"{expr.array}: real[{', '.join(('n', 'm', 'p', 'q', 'r', 's')[: len(expr.subscripts)])}]"
     advice = f"declare the array: a parameter `{array}` (`out` or `inout` if it is written), or `local {array}`"
+    if expr.array.endswith((".shape", ".size")):
+        advice = _suggest_extent(body, expr)
     symbol = body.lookup(expr.array, expr.span, advice)
     for subscript in expr.subscripts:
         if isinstance(subscript, s.Slice):
@@ -394,6 +417,14 @@ def _check_element(body: BodyContext, expr: s.Element, whole: bool) -> ExprType 
         return symbol.type.element
     body.facts.shapes[expr] = tuple(extents)
     return ViewType(symbol.type.element, len(extents), symbol.type.layout if len(extents) > 1 else "rowmajor")
+
+
+def _suggest_extent(body: BodyContext, expr: s.Element) -> str:
+    """Propose the extent that `x.shape[0]` asks for; words alone if the array has no such axis."""
+    symbol, (axis, *_) = body.scope.find(expr.array.partition(".")[0]), expr.subscripts
+    if symbol is None or not isinstance(axis, s.Integer) or axis.value >= len(symbol.shape):
+        return FOREIGN_FUNCTIONS["len"]
+    return propose_expression(expr, format_short(symbol.shape[axis.value]), FOREIGN_FUNCTIONS["len"])
 
 
 def _check_slice(body: BodyContext, piece: s.Slice) -> None:

@@ -25,8 +25,10 @@ from archline.language.checking.zero_sizes import derive_zero_facts, iterate_sho
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.elaboration import elaborate
 from archline.language.model import Kind, Module, Signature
+from archline.language.proposals import share_edits
 from archline.language.substitution import build_processor_count
 from archline.language.syntax_rules import NO_ALGORITHM
+from archline.language.type_rules import INT_DIVISION
 from archline.records import replace
 
 Resolve = Callable[[s.Use], Module]
@@ -98,12 +100,14 @@ def _check_as_written(
         machine,
         _find_unparsed_algorithms(program, visible),
         complete,
+        program,
     )
     _check_items(program, library, findings, facts)
     whole = dict.fromkeys(candidate for candidate in program.algorithms if candidate.name not in program.broken)
     check_agreement(WholeFile(whole, signatures, facts, findings, Sampler()))
     if findings.diagnostics:
-        raise ArchlineError(sorted(findings.diagnostics, key=lambda diagnostic: _get_position_key(program, diagnostic)))
+        found = share_edits(findings.diagnostics, INT_DIVISION)
+        raise ArchlineError(sorted(found, key=lambda diagnostic: _get_position_key(program, diagnostic)))
     facts.shortfalls.update(iterate_shortfalls(facts.sites, signatures, facts.bindings))
     module = Module(
         program,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 
 from archline.expr.text import format_expression
 from archline.expr.tree import Span
 from archline.language import syntax as s
+from archline.language.diagnostics import propose
 from archline.language.model import ExprType, Kind, Signature
+from archline.language.proposals import join_hints
 from archline.records import record
 
 MACHINE_SYMBOLS = ("P", "Z", "L", "K")
@@ -27,14 +30,21 @@ def suggest_static_form(expr: s.Expr, algorithm: s.Algorithm, types: Mapping[s.E
         constant = all(isinstance(setter, s.Local) for setter in setters)
         match [setter for setter in setters if setter.span.line <= name.span.line]:
             case [*_, s.Local(value=s.Node() as value)] if constant and value in types:
-                suggestion = f"write `let {name.id} = {format_expression(value)}`"
-                hints += [suggest_static_form(value, algorithm, types), suggestion]
+                setter = setters[-1] if setters[-1].span.line <= name.span.line else setters[0]
+                hints += [suggest_static_form(value, algorithm, types), _suggest_let(setter, name.id, value)]
             case []:
-                is_parameter = name.id in (parameter.name for parameter in algorithm.parameters) and not setters
-                hints.append(f"declare `{name.id}: size`" if is_parameter else None)
+                parameter = next((item for item in algorithm.parameters if item.name == name.id and not setters), None)
+                hints.append(propose(parameter.span, f"{name.id}: size", "declare `{}`") if parameter else None)
             case _:
                 hints.append(None)
-    return None if None in hints else " and ".join(filter(None, hints))
+    return None if None in hints else join_hints(hint for hint in hints if hint)
+
+
+def _suggest_let(setter: s.Simple, name: str, value: s.Expr) -> str:
+    """Propose a `let` in place of a local; words alone if no declaration is written."""
+    text = f"let {name} = {format_expression(value)}"
+    written = re.match(rf"(?:local\s+)?{name}\s*:", setter.span.text)
+    return propose(setter.span, text) if written else f"write `{text}`"
 
 
 class Role(Enum):

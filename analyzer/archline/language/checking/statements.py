@@ -34,6 +34,7 @@ from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import make_array_type, parse_element_kind
 from archline.language.metrics import DECLARABLE
 from archline.language.model import ExprType, Kind, ViewType
+from archline.language.proposals import propose_operator
 from archline.language.syntax_rules import TOO_DEEP
 from archline.records import replace
 
@@ -329,7 +330,7 @@ def _check_assigned_number(
         _check_stored_condition(body, symbol, value)
         return
     if statement.op == "/=" and place is Kind.INT and (value_type is not Kind.REAL or is_literal(value)):
-        hint = f"write `{format_short(statement.target)} = {format_short(statement.target)}//{format_short(value)}`"
+        hint = propose_operator(statement.target, "/=", "//=", "write `{}`, which rounds down")
         body.report(type_rules.INT_DIVISION, "`/=` of `int` data may round: write `//`", statement.span, hint)
         return
     _check_store(body, value, value_type, place, f"`{format_short(statement.target)}`")

@@ -8,7 +8,7 @@ from typing import Any
 from archline.expr.tree import Node
 from archline.language import surface
 from archline.language import syntax as s
-from archline.language.elaboration.rewriting import copy_tree, rewrite_fields, rewrite_tree
+from archline.language.elaboration.rewriting import renew_nodes, rewrite_fields, rewrite_tree
 
 
 def expand_abbreviations(
@@ -46,7 +46,7 @@ def _expand(value: Any, known: dict[str, surface.Abbreviation]) -> Any:
     def change(node: Node) -> Node | None:
         match node:
             case s.Name(id=name) if name in known and not known[name].parameters:
-                value: Node = copy_tree(known[name].value)
+                value: Node = renew_nodes(known[name].value)
                 return value
             case s.Call(function=name, arguments=arguments) if name in known and known[name].parameters:
                 parameters = known[name].parameters
@@ -56,7 +56,7 @@ def _expand(value: Any, known: dict[str, surface.Abbreviation]) -> Any:
                     parameter.id: _expand(argument, known)
                     for parameter, argument in zip(parameters, arguments, strict=True)
                 }
-                expanded: Node = copy_tree(_substitute(known[name].value, values))
+                expanded: Node = renew_nodes(_substitute(known[name].value, values))
                 return expanded
             case _:
                 return None

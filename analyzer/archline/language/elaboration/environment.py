@@ -105,6 +105,8 @@ class Environment:
                     return self.names[name]
                 if name in self.abbreviations:
                     return self.infer(self.abbreviations[name].value)
+                if name.endswith(".T"):
+                    return self.infer(make_transposed(expr))
                 return NameType(_CONSTANTS[name]) if name in _CONSTANTS else None
             case s.Unary(op="not"):
                 return NameType("bool")
@@ -170,6 +172,8 @@ class Environment:
             return None if joined is None else NameType(combine_element(joined, arguments[0]))
         if name in ("dot", "norm"):
             return NameType("real") if name == "norm" or joined is None else NameType(combine_element(joined, call))
+        if (filled := self.infer_filled(call)) is not None:
+            return filled
         if name == "transpose":
             return None if joined is None or shape is None else NameType(joined.element, shape[::-1])
         if name in ("len", "length"):
@@ -189,6 +193,13 @@ class Environment:
         types = [self.infer(argument) for argument in call.arguments]
         numbers = all(isinstance(parameter.type, s.ScalarType) for parameter in called.parameters)
         return numbers and any(type_ is not None and type_.is_array for type_ in types)
+
+    def infer_filled(self, call: s.Call) -> NameType | None:
+        """Return the type of `zeros(n, m)`, `ones(n)` and `eye(n)`; None for other calls."""
+        name, arguments = call.function, call.arguments
+        if name in self.algorithms or name not in ("zeros", "ones", "eye") or not arguments:
+            return None
+        return NameType("real", (*arguments, *arguments) if name == "eye" else arguments)
 
     def infer_output(self, call: s.Call) -> NameType | None:
         """Return the type of the array that a call sets whose last argument, the only `out` array, is left out.
@@ -253,6 +264,11 @@ def _multiply_types(left: NameType | None, right: NameType | None) -> NameType |
         return None
     shape = (*left.shape[:-1], *right.shape[1:])
     return NameType(_join_elements(left.element, right.element), shape or None)
+
+
+def make_transposed(name: s.Name) -> s.Call:
+    """Return `transpose(A)` for the name `A.T`."""
+    return s.Call("transpose", (s.Name(name.id.removesuffix(".T"), span=name.span),), span=name.span)
 
 
 def measure_slice(part: s.Slice, extent: s.Expr) -> s.Expr:

@@ -25,8 +25,9 @@ def place_exits(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Alg
     The result has no exit if none was written but that `return`. The algorithm stays as it is if it has mistakes.
     """
     returns = list(s.find_nodes(algorithm.body, s.Return))
+    conditions = [node for node in returns if _is_condition(node.value)]
     early = [node for node in returns if node is not algorithm.body[-1]]
-    if not early and not any(s.find_nodes(algorithm.body, s.Exit)):
+    if not early and not conditions and not any(s.find_nodes(algorithm.body, s.Exit)):
         return algorithm, ()
     try:
         _check_exits(algorithm.body, (), returns)
@@ -37,9 +38,18 @@ def place_exits(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Alg
         return algorithm, problem.diagnostics
     if algorithm.result is not None and returns:
         span = returns[-1].span
-        register = s.Local(name, s.ScalarType(algorithm.result, span=span), None, None, span=span)
+        type_ = s.ScalarType("bool" if conditions else algorithm.result, span=span)
+        register = s.Local(name, type_, None, None, span=span)
         body = (register, *body, s.Return(s.Name(name, span=span), span=span))
     return replace(algorithm, body=body or (s.Pass(span=algorithm.body[-1].span),)), ()
+
+
+def _is_condition(expr: s.Expr) -> bool:
+    match expr:
+        case s.Binary(op="and" | "or" | "==" | "!=" | "<" | "<=" | ">" | ">=") | s.Unary(op="not"):
+            return True
+        case _:
+            return False
 
 
 # Mistakes

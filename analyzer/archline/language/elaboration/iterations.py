@@ -15,15 +15,18 @@ from archline.records import replace
 
 def name_iterations(algorithm: s.Algorithm, cost_symbols: frozenset[str]) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
     """Name the iterations of the loops without a bound T1, T2, ...; report names that mean something else already."""
-    loops = tuple(iterate_unbounded_loops(algorithm))
-    named = [loop for loop in s.find_nodes(algorithm.body, s.While) if loop.iterations is not None]
+    unknown = {*iterate_unbounded_loops(algorithm), *_iterate_loops_over_data(algorithm)}
+    loops = [loop for loop in s.nodes(algorithm.body) if isinstance(loop, s.While | s.Loop) and loop in unknown]
+    named = [
+        loop for loop in s.nodes(algorithm.body) if isinstance(loop, s.While | s.Loop) and loop.iterations is not None
+    ]
     if not loops and not named:
         return algorithm, ()
     used = _find_defined_names(algorithm) | cost_symbols | set(MACHINE_SYMBOLS)
     diagnostics: list[Diagnostic] = []
     for loop in named:
         assert loop.iterations is not None
-        if loop.limit is not None:
+        if isinstance(loop, s.While) and loop.limit is not None:
             message = f"`iterations {loop.iterations}` names a number that `at most` bounds already"
             hint = "leave out one of the two"
             diagnostics.append(Diagnostic(rules.SHADOWING, message, loop.span, hint=hint))
@@ -37,14 +40,29 @@ def name_iterations(algorithm: s.Algorithm, cost_symbols: frozenset[str]) -> tup
     return replace(algorithm, body=_with_names(algorithm.body, names)) if names else algorithm, tuple(diagnostics)
 
 
-def _with_names(body: tuple[s.Stmt, ...], names: dict[s.While, str]) -> tuple[s.Stmt, ...]:
+def _iterate_loops_over_data(algorithm: s.Algorithm) -> Iterator[s.Loop]:
+    """Yield the loops whose bounds contain data that the analysis may know nothing about."""
+    if algorithm.grid:
+        return
+    data = {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.ScalarType)}
+    data |= {local.name for local in s.find_nodes(algorithm.body, s.Local)}
+    data |= {name for statement in s.find_nodes(algorithm.body, s.Simple) for name in statement.sets}
+    arrays = {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.ArrayType)} | data
+    for loop in s.find_nodes(algorithm.body, s.Loop):
+        bounds = (loop.lo, loop.hi, loop.step)
+        read = {element.array for element in s.find_nodes(bounds, s.Element)}
+        if s.names(bounds) & data or read & arrays:
+            yield loop
+
+
+def _with_names(body: tuple[s.Stmt, ...], names: dict[s.While | s.Loop, str]) -> tuple[s.Stmt, ...]:
     def rename(statement: s.Stmt) -> s.Stmt:
         match statement:
-            case s.While(body=inner):
+            case s.While(body=inner) | s.Loop(body=inner):
                 name = names.get(statement)
                 chosen = statement if name is None else replace(statement, iterations=name, chosen=True)
                 return replace(chosen, body=_with_names(inner, names))
-            case s.Loop(body=inner) | s.Split(body=inner):
+            case s.Split(body=inner):
                 return replace(statement, body=_with_names(inner, names))
             case s.If(branches=branches):
                 return replace(
@@ -54,7 +72,7 @@ def _with_names(body: tuple[s.Stmt, ...], names: dict[s.While, str]) -> tuple[s.
             case _:
                 return statement
 
-    if not any(True for _ in s.find_nodes(body, s.While)):
+    if not any(True for _ in s.find_nodes(body, s.While, s.Loop)):
         return body
     return tuple(map(rename, body))
 

@@ -137,7 +137,10 @@ def _spread_calls(statement: Any, environment: Environment) -> Any:
     """Return a statement whose calls pass the parts of records, to the operations of their types."""
 
     def change(node: Node) -> Node | None:
-        if node is not statement and isinstance(node, s.Statement | s.Branch):
+        if isinstance(node, s.Branch):
+            # Its body has been spread already.
+            return replace(node, condition=rewrite_tree(node.condition, change))
+        if node is not statement and isinstance(node, s.Statement):
             return node
         if not isinstance(node, s.Call):
             return None

@@ -16,7 +16,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.elaboration.declare import replace_blocks
 from archline.language.elaboration.environment import SIZE, Environment, NameType, combine_element, read_header
-from archline.language.elaboration.rewriting import copy_tree, make_name_maker, rewrite_fields, rewrite_tree
+from archline.language.elaboration.rewriting import renew_nodes, make_name_maker, rewrite_fields, rewrite_tree
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import replace
 
@@ -84,7 +84,7 @@ class _ReductionExpander:
         def change(node: Node) -> Any:
             match node:
                 case s.Exit(kind="continue"):
-                    return (*copy_tree(tuple(again)), node)
+                    return (*renew_nodes(tuple(again)), node)
                 case s.Loop() | s.While():
                     return node
                 case _:
@@ -187,8 +187,8 @@ def _set_again(statement: Any) -> Any:
     """Return a statement that is executed again in a loop: registers are set, not declared."""
     if isinstance(statement, s.Local):
         target = s.Name(statement.name, span=statement.span)
-        return s.Assign(target, "=", copy_tree(statement.value), False, span=statement.span)
-    return copy_tree(statement)
+        return s.Assign(target, "=", renew_nodes(statement.value), False, span=statement.span)
+    return renew_nodes(statement)
 
 
 def _leave_unset(register: s.Local) -> s.Local:

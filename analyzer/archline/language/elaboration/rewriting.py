@@ -52,13 +52,14 @@ def rewrite_fields(node: Node, change: Change) -> Any:
     return replace(node, **parts) if parts else node
 
 
-def copy_tree(value: Any) -> Any:
-    """Return a part of a program made of new nodes, so that each has its own type."""
+def renew_nodes(value: Any) -> Any:
+    """Return a copy of a part of a program, with new nodes throughout."""
     if isinstance(value, tuple):
-        return tuple(map(copy_tree, value))
+        return tuple(map(renew_nodes, value))
     if not isinstance(value, Node):
         return value
-    return replace(value, **{name: copy_tree(getattr(value, name)) for name in _list_fields(type(value))})  # type: ignore[arg-type]
+    parts = {name: renew_nodes(getattr(value, name)) for name in _list_fields(type(value))}  # type: ignore[arg-type]
+    return replace(value, **parts)
 
 
 def make_name_maker(algorithm: s.Algorithm) -> Callable[[str], str]:

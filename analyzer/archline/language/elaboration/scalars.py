@@ -75,7 +75,8 @@ def _rename(body: tuple[s.Stmt, ...], name: str, register: str) -> tuple[s.Stmt,
                 return node
             case s.While(limit=limit):
                 # The bound is a size, that of the parameter.
-                return replace(rewrite_fields(replace(node, limit=None), change), limit=limit)
+                changed: s.While = rewrite_fields(replace(node, limit=None), change)
+                return replace(changed, limit=limit)
             case _:
                 return None
 

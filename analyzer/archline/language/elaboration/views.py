@@ -8,8 +8,9 @@ from typing import Any
 
 from archline.expr.tree import Node, has_same_structure, make_structural_key
 from archline.language import syntax as s
-from archline.language.elaboration.environment import Environment
+from archline.language.elaboration.environment import Environment, make_transposed
 from archline.language.elaboration.rewriting import rewrite_fields, rewrite_tree
+from archline.records import replace
 
 Names = Mapping[str, s.Expr]
 """The values of the names that `let` gives to sizes and views."""
@@ -26,25 +27,35 @@ def is_transposed(expr: Node) -> bool:
 
 
 def complete_slices(value: Any, environment: Environment) -> Any:
-    """Write the bounds and dimensions that subscripts leave out; a slice without bounds stays as it is."""
+    """Write the bound that slices leave out beside another one, and `A.T` in full."""
 
     def change(node: Node) -> Node | None:
+        if isinstance(node, s.Name) and node.id.endswith(".T") and node.id not in environment.names:
+            return make_transposed(node) if environment.infer(node) is not None else None
         if not isinstance(node, s.Element):
             return None
         type_ = environment.names.get(node.array)
         if type_ is None or type_.shape is None:
             return None
         inner: s.Element = rewrite_fields(node, change)
-        missing = max(0, len(type_.shape) - len(inner.subscripts))
-        whole = s.Slice(None, None, None, False, span=node.span)
-        parts = (*inner.subscripts, *[whole] * missing)
-        completed = tuple(
+        if len(inner.subscripts) != len(type_.shape):
+            return inner
+        subscripts = tuple(
             _complete_slice(part, extent) if isinstance(part, s.Slice) else part
-            for part, extent in zip(parts, type_.shape, strict=False)
+            for part, extent in zip(inner.subscripts, type_.shape, strict=True)
         )
-        return s.Element(node.array, completed + parts[len(completed) :], span=node.span)
+        return replace(inner, subscripts=subscripts)
 
     return rewrite_tree(value, change)
+
+
+def has_wrong_rank(value: Any, environment: Environment) -> bool:
+    """Whether an array in a part of a program has more or fewer subscripts than dimensions."""
+    for node in s.find_nodes(value, s.Element):
+        type_ = environment.names.get(node.array)
+        if type_ is not None and type_.shape is not None and len(type_.shape) != len(node.subscripts):
+            return True
+    return False
 
 
 def _complete_slice(part: s.Slice, extent: s.Expr) -> s.Slice:

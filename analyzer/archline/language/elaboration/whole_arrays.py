@@ -14,15 +14,17 @@ from archline.expr.text import format_expression
 from archline.expr.tree import Comprehension, Node, Span
 from archline.language import syntax as s
 from archline.language import type_rules as rules
+from archline.language.call_rules import ARGUMENT_KIND
 from archline.language.diagnostics import Diagnostic
 from archline.language.elaboration.declare import replace_blocks
 from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
-from archline.language.elaboration.rewriting import make_name_maker, rewrite_fields, rewrite_tree
+from archline.language.elaboration.rewriting import make_name_maker, renew_nodes, rewrite_fields, rewrite_tree
 from archline.language.elaboration.views import (
     Names,
     complete_slices,
     find_base,
     find_difference,
+    has_wrong_rank,
     is_transposed,
     is_view,
     may_mix,
@@ -78,6 +80,8 @@ class _Expansion:
         return tuple(statements)
 
     def _expand_statement(self, statement: Any, environment: Environment, names: Names) -> tuple[Any, ...]:
+        if has_wrong_rank(statement, environment):
+            return (statement,)
         writer = _NestWriter(self._make_name, environment, names, statement.span)
         try:
             return writer.expand(statement)
@@ -114,14 +118,44 @@ class _NestWriter:
                 self._emit(replace_blocks(header, lambda inner: next(bodies)))
             case s.If(branches=(first, *rest)):
                 condition = self._lift(first.condition)
-                self._require_no_arrays(*(branch.condition for branch in rest if branch.condition is not None))
+                if rest and rest[0].condition is not None:
+                    rest = self._expand_elif(replace(statement, branches=tuple(rest)))
                 self._emit(replace(statement, branches=(replace(first, condition=condition), *rest)))
             case s.While(condition=condition):
-                self._require_no_arrays(condition)
-                self._emit(statement)
+                self._emit_while(statement, self._lift(condition))
             case _:
                 self._emit(statement)
         return tuple(self._statements)
+
+    def _expand_elif(self, statement: s.If) -> list[s.Branch]:
+        """Return the branches after the first one; operations on arrays in their tests are done in an `else`."""
+        inner = _NestWriter(self._make_name, self._environment, self._names, self._span)
+        statements = inner.expand(statement)
+        if len(statements) == 1:
+            return list(statements[0].branches)
+        return [s.Branch(None, statements, span=statement.branches[0].span)]
+
+    def _emit_while(self, loop: s.While, condition: Any) -> None:
+        """Write a loop whose test uses what was written so far: that is done before each test."""
+        first, self._statements = self._statements, []
+        if first and any(isinstance(node, s.Let) for node in first):
+            self._refuse("slices by data cannot stand in the condition of a `while`", loop.condition, None)
+        if first and any(node.kind == "continue" for node in s.find_nodes(loop.body, s.Exit)):
+            message = "an operation on whole arrays cannot stand in the test of a loop with `continue`"
+            self._refuse(message, loop.condition, "put its result into an array before the test")
+        again: list[Any] = []
+        for statement in first:
+            if isinstance(statement, s.Local):
+                # The names are declared once, before the loop.
+                self._emit(replace(statement, value=None))
+                if statement.value is not None:
+                    name = s.Name(statement.name, span=statement.span)
+                    again.append(s.Assign(name, "=", statement.value, False, span=statement.span))
+            else:
+                again.append(statement)
+        if not loop.tests_last:
+            self._statements += again
+        self._emit(replace(loop, condition=condition, body=(*loop.body, *renew_nodes(tuple(again)))))
 
     def name_unknown(self, statement: Any) -> tuple[Any, ...]:
         """Return a statement with the unknown name that leaves its type open, for the checker to report that alone."""
@@ -155,6 +189,10 @@ class _NestWriter:
 
     def _equal(self, left: Shape, right: Shape) -> bool:
         return all(find_difference(one, two, self._names) == 0 for one, two in zip(left, right, strict=True))
+
+    def _has_shape(self, view: Any, shape: Shape) -> bool:
+        own = self._get_shape(view)
+        return len(own) == len(shape) and self._equal(own, shape)
 
     # Statements
     def _emit(self, statement: Any) -> None:
@@ -204,6 +242,8 @@ class _NestWriter:
             else:
                 self._emit(statement)
             return
+        if op in ("*=", "/=") and self._is_array(value):
+            self._require_same_rank(s.Binary(op[0], target, value, span=statement.span))
         expr = self._prepare(value, self._infer(target).element)
         if op == "=" and self._is_plain_view(expr):
             self._emit(s.Assign(target, op, expr, False, span=self._span))
@@ -222,25 +262,53 @@ class _NestWriter:
         self._emit_nest(self._get_shape(target), make_body, parallel)
 
     def _store_whole(self, target: s.Name | s.Element, value: Any) -> bool:
-        """Write a product, or a call that sets an array, straight into the target if its operands are other arrays."""
-        match value:
-            case s.Binary(op="@", left=left, right=right):
-                operands = [self._prepare_operand(part) for part in (left, right)]
-            case s.Call() if self._environment.infer_output(value) is not None:
-                operands = [self._lift_argument(part) for part in value.arguments]
-            case _:
-                return False
+        """Write what makes an array straight into the target, if its operands are parts of other arrays."""
+        operands = self._find_operands(value)
+        if operands is None:
+            return False
         base = find_base(target, self._names)
         separate = all(find_base(part, self._names) != base for part in operands if self._is_array(part))
-        place: Any = target if separate else None
-        if isinstance(value, s.Binary):
-            result = self._multiply(operands[0], operands[1], value, place)
-        else:
-            result = self._call(replace(value, arguments=tuple(operands)), place)
+        result = self._make_whole(value, operands, target if separate else None)
         if result is not target:
             self._require_rank(result, self._get_shape(target))
             self._emit(s.Assign(target, "=", result, False, span=self._span))
         return True
+
+    def _find_operands(self, expr: Any) -> list[Any] | None:
+        """Return the views and numbers that a product, or a call that makes an array, uses; None for others."""
+        match expr:
+            case s.Binary(op="@", left=left, right=right):
+                return [self._prepare_operand(part) for part in (left, right)]
+            case s.Call(arguments=arguments) if self._environment.infer_output(expr) is not None:
+                return [self._lift_argument(part) for part in arguments]
+            case s.Call() if self._environment.infer_filled(expr) is not None:
+                return []
+            case _:
+                return None
+
+    def _make_whole(self, expr: Any, operands: list[Any], target: Any) -> Any:
+        """Write what makes an array, into the target or a local array where that is None; return the array."""
+        if isinstance(expr, s.Binary):
+            return self._multiply(operands[0], operands[1], expr, target)
+        if self._environment.infer_output(expr) is not None:
+            return self._call(replace(expr, arguments=tuple(operands)), target)
+        return self._fill(expr, target)
+
+    def _fill(self, call: s.Call, target: Any) -> Any:
+        """Write `zeros(n, m)`, `ones(n)` or `eye(n)`."""
+        shape = self._get_shape(call)
+        if target is None or not self._has_shape(target, shape):
+            target = self._make_array("real", shape)
+        number, one = s.Integer(int(call.function == "ones"), span=call.span), s.Integer(1, span=call.span)
+        self._emit(s.Assign(target, "=", number, False, span=self._span))
+        if call.function == "eye":
+
+            def make_body(at: Indices) -> tuple[Any, ...]:
+                place: Any = select_element(target, (*at, *at))
+                return (s.Assign(place, "=", one, False, span=self._span),)
+
+            self._emit_nest(shape[:1], make_body)
+        return target
 
     def _call(self, call: s.Call, target: Any) -> Any:
         """Write the call of an algorithm whose last parameter is the array that it sets; return that array."""
@@ -274,9 +342,7 @@ class _NestWriter:
             right = self._copy(right, (*first[-1:], *second[1:]))
         shape = (*first[:-1], *second[1:])
         element = self._infer(product).element
-        if target is not None and (
-            len(self._get_shape(target)) != len(shape) or not self._equal(self._get_shape(target), shape)
-        ):
+        if target is not None and not self._has_shape(target, shape):
             target = None
         place = self._make_array(element, shape) if target is None else target
         span = self._span
@@ -303,6 +369,9 @@ class _NestWriter:
         type_ = self._infer(expr)
         if not type_.is_array:
             return self._hoist(expr, element)
+        operands = self._find_operands(expr)
+        if operands is not None:
+            return self._make_whole(expr, operands, None)
         match expr:
             case s.Element():
                 return self._name_view_with_data(expr)
@@ -310,8 +379,6 @@ class _NestWriter:
                 return expr
             case s.Unary(op="-", operand=operand):
                 return replace(expr, operand=self._prepare(operand, element))
-            case s.Binary(op="@", left=left, right=right):
-                return self._multiply(self._prepare_operand(left), self._prepare_operand(right), expr, None)
             case s.Binary(op=op, left=left, right=right) if op in _OPERATORS:
                 self._require_same_rank(expr)
                 return replace(expr, left=self._prepare(left, element), right=self._prepare(right, element))
@@ -321,9 +388,6 @@ class _NestWriter:
                 return replace(expr, arguments=(self._materialise(self._prepare(arguments[0])),))
             case s.Call(arguments=arguments) if self._works_by_elements(expr):
                 return replace(expr, arguments=tuple(self._prepare(part, element) for part in arguments))
-            case s.Call() if self._environment.infer_output(expr) is not None:
-                arguments = tuple(self._lift_argument(part) for part in expr.arguments)
-                return self._call(replace(expr, arguments=arguments), None)
             case _:
                 raise _UnknownTypeError
 
@@ -448,12 +512,23 @@ class _NestWriter:
                 case s.Call(arguments=arguments):
                     if _REDUCTIONS.get(node.function) == len(arguments) and self._is_fused(node):
                         return self._fuse_reduction(node)
+                    self._require_places(node)
                     lifted = rewrite_fields(replace(node, arguments=()), change)
                     return replace(lifted, arguments=tuple(self._lift_argument(part) for part in arguments))
                 case _:
                     return None
 
         return rewrite_tree(value, change)
+
+    def _require_places(self, call: s.Call) -> None:
+        """Refuse an operation on arrays where an algorithm writes to its argument."""
+        called = self._environment.algorithms.get(call.function)
+        for parameter, argument in zip(() if called is None else called.parameters, call.arguments, strict=False):
+            if parameter.mode != "in" and self._is_array(argument) and not self._is_plain_view(argument):
+                what = f"`{call.function}` writes to `{parameter.name}`"
+                message = f"{what}, and `{format_expression(argument)}` is not a part of an array"
+                hint = "store it in a local array, and pass that"
+                raise _MistakeError(Diagnostic(ARGUMENT_KIND, message, argument.span, hint=hint))
 
     def _lift_argument(self, argument: Any) -> Any:
         """Return an argument of a call: a view, or a number."""
@@ -486,15 +561,6 @@ class _NestWriter:
         zero = s.Integer(0, span=call.span)
         elements = Comprehension(value, index.id, zero, shape[0], None, None, span=call.span)
         return s.Call("sum" if call.function == "dot" else call.function, (elements,), span=call.span)  # type: ignore[arg-type]
-
-    def _require_no_arrays(self, *conditions: Any) -> None:
-        """Refuse operations on arrays in conditions that are tested after others, or again."""
-        before = len(self._statements)
-        for condition in conditions:
-            self._lift(condition)
-        if len(self._statements) > before:
-            message = "an operation on whole arrays cannot stand in the condition of a `while` or an `elif`"
-            self._refuse(message, conditions[0], "put its result into an array before the test")
 
     def _refuse(self, message: str, at: Any, hint: str | None) -> NoReturn:
         raise _MistakeError(Diagnostic(rules.SHAPE, message, at.span, hint=hint))

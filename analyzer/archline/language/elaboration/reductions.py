@@ -16,7 +16,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.elaboration.declare import replace_blocks
 from archline.language.elaboration.environment import SIZE, Environment, NameType, combine_element, read_header
-from archline.language.elaboration.rewriting import renew_nodes, make_name_maker, rewrite_fields, rewrite_tree
+from archline.language.elaboration.rewriting import make_name_maker, renew_nodes, rewrite_fields, rewrite_tree
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import replace
 

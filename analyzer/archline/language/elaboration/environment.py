@@ -209,13 +209,13 @@ class Environment:
         called = self.algorithms.get(call.function)
         if called is None or called.result is not None or len(called.parameters) != len(call.arguments) + 1:
             return None
-        *others, last = called.parameters
+        *inputs, last = called.parameters
         if not isinstance(last.type, s.ArrayType) or last.mode != "out":
             return None
-        if any(parameter.mode == "out" and isinstance(parameter.type, s.ArrayType) for parameter in others):
+        if any(parameter.mode == "out" and isinstance(parameter.type, s.ArrayType) for parameter in inputs):
             return None
         sizes: dict[str, s.Expr] = {}
-        for parameter, argument in zip(others, call.arguments, strict=True):
+        for parameter, argument in zip(inputs, call.arguments, strict=True):
             type_, declared = self.infer(argument), read_type(parameter.type)
             if isinstance(parameter.type, s.SizeType):
                 sizes[parameter.name] = argument

@@ -28,6 +28,7 @@ from archline.language.elaboration.views import (
     is_transposed,
     is_view,
     may_mix,
+    mentions_arrays,
     select_element,
 )
 from archline.records import replace
@@ -69,19 +70,23 @@ class _Expansion:
         statements: list[Any] = []
         for statement in block:
             inside = environment.inside(statement)
-            bodies = [self.expand_block(inner, inside, names) for inner in s.list_blocks(statement)]
-            header = complete_slices(replace_blocks(statement, lambda inner: ()), environment)
-            remaining = iter(bodies)
-            changed = replace_blocks(header, lambda inner, remaining=remaining: next(remaining))
-            statements += self._expand_statement(changed, environment, names)
+            bodies = iter([self.expand_block(inner, inside, names) for inner in s.list_blocks(statement)])
+            header = replace_blocks(statement, lambda inner: ())
+            uses_arrays = mentions_arrays(header, environment)
+            if uses_arrays:
+                header = complete_slices(header, environment)
+            wrong = uses_arrays and has_wrong_rank(header, environment)
+            changed = replace_blocks(header, lambda inner, bodies=bodies: next(bodies))
+            if uses_arrays and not wrong:
+                statements += self._expand_statement(changed, environment, names)
+            else:
+                statements.append(changed)
             environment = environment.after(changed)
             if isinstance(changed, s.Let) and not any(changed.name in s.names(value) for value in names.values()):
                 names = {**names, changed.name: changed.value}
         return tuple(statements)
 
     def _expand_statement(self, statement: Any, environment: Environment, names: Names) -> tuple[Any, ...]:
-        if has_wrong_rank(statement, environment):
-            return (statement,)
         writer = _NestWriter(self._make_name, environment, names, statement.span)
         try:
             return writer.expand(statement)

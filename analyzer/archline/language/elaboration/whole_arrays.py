@@ -57,7 +57,7 @@ class _MistakeError(Exception):
 
 
 class _UnknownTypeError(Exception):
-    """An expression has no type that can be told; the checker reports it."""
+    """An expression has no known type; the checker reports the reason."""
 
 
 class _Expansion:
@@ -185,8 +185,8 @@ class _NestWriter:
         return all(find_difference(one, two, self._names) == 0 for one, two in zip(left, right, strict=True))
 
     def _has_shape(self, view: Any, shape: Shape) -> bool:
-        own = self._get_shape(view)
-        return len(own) == len(shape) and self._equal(own, shape)
+        extents = self._get_shape(view)
+        return len(extents) == len(shape) and self._equal(extents, shape)
 
     # Statements
     def _emit(self, statement: Any) -> None:
@@ -453,7 +453,7 @@ class _NestWriter:
         return self._change_operands(expr, lambda part: self._conform(part, shape, target))
 
     def _change_operands(self, expr: Any, change: Callable[[Any], Any]) -> Any:
-        """Return an operation on arrays with other operands; a number stays as it is."""
+        """Return an operation on arrays with other operands; a number does not change."""
         match expr:
             case _ if not self._is_array(expr):
                 return expr
@@ -468,11 +468,11 @@ class _NestWriter:
 
     def _require_rank(self, view: Any, shape: Shape) -> Shape:
         """Return the shape of a view, which must have as many dimensions as another one."""
-        own = self._get_shape(view)
-        if len(own) != len(shape):
-            message = f"an array of {len(own)} dimensions cannot be stored in one of {len(shape)}"
+        extents = self._get_shape(view)
+        if len(extents) != len(shape):
+            message = f"an array of {len(extents)} dimensions cannot be stored in one of {len(shape)}"
             self._refuse(message, view, None)
-        return own
+        return extents
 
     def _copy(self, view: Any, shape: Shape) -> Any:
         if is_transposed(view):

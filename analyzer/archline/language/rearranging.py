@@ -121,7 +121,12 @@ def guess_type(name: str, below: str) -> str:
     It is an array if the text below indexes it, `int` if it indexes, bounds or is compared with an index, else `real`.
     """
     index = rf"(?:{'|'.join(re.findall(r'[[][^][]*?([A-Za-z_][A-Za-z0-9_]*)', below)) or '0'})"
-    places = (rf"\[[^\]\n]*\b{name}\b", rf"\.\.[^\n]*\b{name}\b", rf"\b{name}\b[^\n]*\.\.", rf"\b{name} *(//|%)")
+    places: tuple[str, ...] = (
+        rf"\[[^\]\n]*\b{name}\b",
+        rf"\.\.[^\n]*\b{name}\b",
+        rf"\b{name}\b[^\n]*\.\.",
+        rf"\b{name} *(//|%)",
+    )
     places += (rf"\b{index}\b[^][\n<>=]*[<>=]=? *{name}\b", rf"\b{name}\b[^][\n<>=]*[<>=]=? *{index}\b")
     whole = any(re.search(place, below) for place in places)
     used = re.search(rf"(?<!\w){name}\[([^\[\]]*)\](\[)?", below)

@@ -304,6 +304,8 @@ def _list_headers(statement: Node) -> Iterable[Node]:
         case s.While(condition=condition):
             # The test of a `repeat` reads what its body sets.
             return (condition,)
+        case _:
+            pass
     return s.list_evaluated(statement)  # type: ignore[arg-type]
 
 

@@ -172,7 +172,8 @@ def _format_binary(expr: s.Expr, *, tight: bool) -> str:
     parts: list[str] = []
     first: s.Expr = expr
     while isinstance(first, s.Binary) and _LEVELS[first.op] == level and (first is expr or left == level):
-        op = f" {first.op} " if level < SUM or (level == SUM and not tight) else first.op
+        spaced = level < SUM or (level == SUM and not tight) or first.op == "@"
+        op = f" {first.op} " if spaced else first.op
         parts += [_format_at_level(first.right, right, tight=tight), op]
         first = first.left
     parts.append(_format_at_level(first, left, tight=tight))

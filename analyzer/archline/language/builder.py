@@ -611,7 +611,14 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
                 return self._make_binary("+", expr, one, expr.span)
 
     def loop_over(self, meta: Meta, children: list[Any]) -> s.Loop | surface.LoopOver:
-        parallel, names, _, over, body = children
+        parallel, names, _, over, iterations, body = children
+        loop = self._make_loop_over(meta, parallel, names, over, body)
+        return loop if iterations is None else replace(loop, iterations=self._check_name(iterations))
+
+    def _make_loop_over(
+        self, meta: Meta, parallel: Token | None, names: Any, over: Any, body: Any
+    ) -> s.Loop | surface.LoopOver:
+        """Build a loop over consecutive integers, a `range`, or the elements of an array."""
         span = self._make_header_span(meta)
         match over:
             case tuple():

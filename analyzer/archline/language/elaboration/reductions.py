@@ -14,19 +14,37 @@ from archline.expr.text import format_expression
 from archline.expr.tree import Comprehension, Node
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.elaboration.environment import SIZE, Environment, NameType, combine_element
-from archline.language.elaboration.rewriting import renew_nodes, rewrite_fields, rewrite_tree
+from archline.language.elaboration.declare import replace_blocks
+from archline.language.elaboration.environment import SIZE, Environment, NameType, combine_element, read_header
+from archline.language.elaboration.rewriting import make_name_maker, renew_nodes, rewrite_fields, rewrite_tree
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import replace
 
 _OPERATORS = {"sum": "+", "dot": "+", "norm": "+", "min": "min", "max": "max"}
 
 
-class ReductionExpander:
+def expand_reductions(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
+    """Return an algorithm in which loops compute its sums, minima and maxima."""
+    environment = environment.with_names(read_header(algorithm, environment.records))
+    expander = _ReductionExpander(make_name_maker(algorithm))
+    return replace(algorithm, body=expander.expand_block(algorithm.body, environment))
+
+
+class _ReductionExpander:
     """Puts the loops of sums, minima and maxima before the statements that use their values."""
 
     def __init__(self, make_name: Callable[[str], str]) -> None:
         self._make_name = make_name
+
+    def expand_block(self, block: tuple[Any, ...], environment: Environment) -> tuple[Any, ...]:
+        """Return the statements of a block with the loops before them."""
+        statements: list[Any] = []
+        for statement in block:
+            inside = environment.inside(statement)
+            changed = replace_blocks(statement, lambda inner, inside=inside: self.expand_block(inner, inside))
+            statements += self.expand(changed, environment)
+            environment = environment.after(statement)
+        return tuple(statements)
 
     def expand(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
         """Return a statement, whose blocks are expanded already, with the loops before it."""

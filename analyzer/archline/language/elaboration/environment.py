@@ -130,7 +130,9 @@ class Environment:
         if expr.op in _COMPARISONS:
             return NameType("bool")
         left, right = self.infer(expr.left), self.infer(expr.right)
-        if expr.op == "@":
+        ranks = {len(type_.shape or ()) for type_ in (left, right) if type_ is not None}
+        if expr.op == "@" or (expr.op == "*" and ranks == {1, 2}):
+            # `A*x` is refused where it stands; that the product is meant keeps further mistakes out.
             return _multiply_types(left, right)
         if left is None or right is None:
             return None

@@ -15,7 +15,7 @@ from archline.expr.tree import Comprehension, Node, Span
 from archline.language import syntax as s
 from archline.language import type_rules as rules
 from archline.language.call_rules import ARGUMENT_KIND
-from archline.language.diagnostics import Diagnostic
+from archline.language.diagnostics import Diagnostic, propose
 from archline.language.elaboration.declare import replace_blocks
 from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
 from archline.language.elaboration.rewriting import make_name_maker, place_before_tests, rewrite_fields, rewrite_tree
@@ -94,7 +94,7 @@ class _Expansion:
             return writer.name_unknown(statement)
         except _MistakeError as mistake:
             self.diagnostics.append(mistake.diagnostic)
-            return (s.Pass(span=statement.span),)
+            return (replace(statement, value=None) if isinstance(statement, s.Local) else s.Pass(span=statement.span),)
 
 
 class _NestWriter:
@@ -379,7 +379,9 @@ class _NestWriter:
                     self._refuse("only an array of two dimensions is transposed", expr, None)
                 return replace(expr, arguments=(self._materialise(self._prepare(argument)),))
             case s.Binary(op=op) if op in _OPERATORS:
+                prepared = self._change_operands(expr, lambda part: self._prepare(part, element))
                 self._require_same_rank(expr)
+                return prepared
             case s.Call() if not self._works_by_elements(expr):
                 raise _UnknownTypeError
         return self._change_operands(expr, lambda part: self._prepare(part, element))
@@ -395,15 +397,21 @@ class _NestWriter:
         return self._environment.maps_elements(call)
 
     def _require_same_rank(self, expr: s.Binary) -> None:
-        ranks = [len(self._infer(part).shape or ()) for part in (expr.left, expr.right)]
-        left, right = format_expression(expr.left), format_expression(expr.right)
-        if expr.op == "*" and min(ranks) > 0 and max(ranks) > 1:
-            message = "`*` is element by element; for the matrix product write `@`"
-            self._refuse(message, expr, f"write `{left} @ {right}`")
-        if expr.op == "^" and max(ranks) > 1:
-            self._refuse("`^` is the power of a number, not of a matrix", expr, f"write `{left} @ {left}` for a square")
-        if min(ranks) > 0 and ranks[0] != ranks[1]:
-            self._refuse(f"`{left}` has {ranks[0]} dimensions, and `{right}` has {ranks[1]}", expr, None)
+        left, right = (len(self._infer(part).shape or ()) for part in (expr.left, expr.right))
+        if expr.op == "*" and min(left, right) > 0 and max(left, right) > 1:
+            text = format_expression(replace(expr, op="@"))
+            if left != right:
+                message = "`*` is element by element; for the matrix product write `@`"
+                self._refuse(message, expr, propose(expr.span, text))
+            message = "`*` of two matrices may mean their product or the products of their elements"
+            hint = propose(expr.span, text, "write `{}`, or multiply row by row in a loop", safe=False)
+            self._refuse(message, expr, hint)
+        if expr.op == "^" and max(left, right) > 1:
+            self._refuse("`^` is the power of a number, not of a matrix", expr, "multiply by `@`")
+        if min(left, right) > 0 and left != right:
+            first, second = format_expression(expr.left), format_expression(expr.right)
+            dimensions = [f"{rank} dimension{'s' * (rank > 1)}" for rank in (left, right)]
+            self._refuse(f"`{first}` has {dimensions[0]}, and `{second}` has {dimensions[1]}", expr, None)
 
     def _hoist(self, expr: Any, element: str) -> Any:
         """Return a number that is evaluated: a name, or a register that is set before the nest."""

@@ -31,6 +31,7 @@ from archline.language.elaboration.views import (
     mentions_arrays,
     select_element,
 )
+from archline.language.proposals import propose_operator
 from archline.records import replace
 
 _OPERATORS = ("+", "-", "*", "/", "//", "%", "^")
@@ -402,7 +403,7 @@ class _NestWriter:
             text = format_expression(replace(expr, op="@"))
             if left != right:
                 message = "`*` is element by element; for the matrix product write `@`"
-                self._refuse(message, expr, propose(expr.span, text))
+                self._refuse(message, expr, propose_operator(expr.left, "*", " @ ", f"write `{text}`"))
             message = "`*` of two matrices may mean their product or the products of their elements"
             hint = propose(expr.span, text, "write `{}`, or multiply row by row in a loop", safe=False)
             self._refuse(message, expr, hint)

@@ -15,6 +15,7 @@ from archline.expr.values import evaluate_fact
 def assert_agreement(costs: Costs, run: Run, text: str) -> None:
     """Every derived count, flops by kind too, is met exactly or holds the executed one between its bounds."""
     executed = {metric: getattr(run.counts, metric) for metric in ("flops", "work", "span")}
+    sizes = {**run.sizes, **run.iterations}
     executed |= {f"flops.{kind}": count for kind, count in run.counts.flops_by_kind.items()}
     derived = {cost.metric: cost for cost in (*costs, *costs.flops_by_kind.values())}
     for metric, count in executed.items():
@@ -25,13 +26,13 @@ def assert_agreement(costs: Costs, run: Run, text: str) -> None:
         if cost.lower is None or cost.upper is None:
             assert cost.reason
             continue
-        lower, upper = evaluate(cost.lower, run.sizes), evaluate(cost.upper, run.sizes)
-        assert 0 <= lower <= count <= upper, f"{metric}: {lower} <= {count} <= {upper} at {run.sizes} in\n{text}"
+        lower, upper = evaluate(cost.lower, sizes), evaluate(cost.upper, sizes)
+        assert 0 <= lower <= count <= upper, f"{metric}: {lower} <= {count} <= {upper} at {sizes} in\n{text}"
         assert not cost.exact or lower == count == upper
         if cost.by_case:
-            piece = piece_at(cost, run.sizes)
-            assert piece is not None, f"no piece of {metric} applies at {run.sizes} in\n{text}"
-            lower, upper = evaluate(piece.lower, run.sizes), evaluate(piece.upper, run.sizes)
+            piece = piece_at(cost, sizes)
+            assert piece is not None, f"no piece of {metric} applies at {sizes} in\n{text}"
+            lower, upper = evaluate(piece.lower, sizes), evaluate(piece.upper, sizes)
             assert lower <= count <= upper, f"{metric} where {piece.when}: {lower}, {count}, {upper} in\n{text}"
             assert not cost.exact or lower == upper
 

@@ -115,9 +115,10 @@ def points(subject: Algorithm) -> list[Point]:
     return found[:: max(1, len(found) // MOST)]
 
 
-def executed(subject: Algorithm, point: Point) -> RunCounts:
-    """What a plain execution at a point counts."""
-    return execute(subject.module, subject.node, point.arguments, compiled=False).counts
+def executed(subject: Algorithm, point: Point) -> tuple[RunCounts, dict[str, int]]:
+    """What a plain execution at a point counts, and the values of all sizes, also of iterations."""
+    run = execute(subject.module, subject.node, point.arguments, compiled=False)
+    return run.counts, {**point.values, **run.iterations}
 
 
 def disagreements(block: Block) -> Iterator[str]:
@@ -128,19 +129,19 @@ def disagreements(block: Block) -> Iterator[str]:
     if len(tried) < LEAST:
         yield f"{len(tried)} points are too few"
     for point in tried:
-        counts = executed(subject, point)
+        counts, values = executed(subject, point)
         for each in block.expectations:
-            shown = tuple(value_at(parse_expression(text), point.values) for text in (each.lower, each.upper))
+            shown = tuple(value_at(parse_expression(text), values) for text in (each.lower, each.upper))
             kind = each.metric.partition(".")[2]
             count = counts.flops_by_kind.get(kind, 0) if kind else getattr(counts, each.metric)
             if not shown[0] <= count <= shown[1]:
-                yield f"{each.metric} is executed {count}, shown {shown} at {point.values}"
+                yield f"{each.metric} is executed {count}, shown {shown} at {values}"
             cost = costs.flops_by_kind.get(kind) if kind else costs.metrics.get(each.metric)
             if cost is None:
                 continue
             if cost.lower is None or cost.upper is None:
                 yield f"{each.metric} is not derived: {cost.reason}"
                 continue
-            derived = derived_at(cost.lower, point.values), derived_at(cost.upper, point.values)
+            derived = derived_at(cost.lower, values), derived_at(cost.upper, values)
             if derived != shown:
-                yield f"{each.metric} is derived {derived}, shown {shown} at {point.values}"
+                yield f"{each.metric} is derived {derived}, shown {shown} at {values}"

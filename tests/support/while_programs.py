@@ -55,10 +55,17 @@ class _Maker:
         self._names += 1
         name, counted = f"a{self._names}", self._source.choice(("", f" iterations N{self._names}"))
         inner = [*self.block(index, depth - 1, callees, parallel), f"{name} -= 1"]
+        small = self._source.random() < 0.4
+        if self._source.random() < 0.1:
+            return [f"local {name}: int = k[{index}] % 4", f"while {name} > 0 at most 4 times:", *_indented(inner)]
         if self._source.random() < 0.3:
-            loop = [f"repeat{counted}:", *_indented(inner), f"until {name} <= 0"]
+            loop = [
+                f"repeat{counted}:",
+                *_indented(inner),
+                f"until {name} <= 0{f' or x[{index}] > 20.0' if small else ''}",
+            ]
         else:
-            loop = [f"while {name} > 0{counted}:", *_indented(inner)]
+            loop = [f"while {f'x[{index}] < 20.0 and ' if small else ''}{name} > 0{counted}:", *_indented(inner)]
         return [f"local {name}: int = k[{index}] % {self._source.randint(2, 4)}", *loop]
 
     def _statement(self, index: str, depth: int, callees: tuple[str, ...], parallel: bool) -> list[str]:

@@ -374,12 +374,6 @@ def test_every_rule_is_documented_and_tested() -> None:
     assert all(len(rule.explanation.strip()) > 50 for rule in rules.values())
 
 
-def test_a_while_without_a_bound_says_what_to_write() -> None:
-    with pytest.raises(ArchlineError, match="at most log2") as error:
-        load_text("algorithm f(n: size):\n    local i: int = 0\n    while i < n:\n        i += 1\n")
-    assert [each.rule.code for each in error.value.diagnostics] == ["AL101"]
-
-
 @pytest.mark.parametrize(
     ("kind", "told"), [("int", ["a size that the caller gives is declared `b: size`"]), ("real", [])]
 )

@@ -17,6 +17,7 @@ from archline.language import surface
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import Edit, Proposal, error, propose
+from archline.language.rearranging import suggest_renaming
 from archline.records import record, replace
 from archline.resources import find_resource
 
@@ -115,6 +116,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def _check_word(name: str, span: Span) -> str:
         if name in RESERVED:
             hint = f"choose another name, such as `{name}_`"
+            if name in INTRINSICS or name == "pi":
+                hint = suggest_renaming(span.source, span.line, name, f"{name}_", hint)
             raise error(rules.RESERVED, f"`{name}` is a word of the language", span=span, hint=hint)
         return name
 
@@ -302,7 +305,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return s.Slice(lo, hi, None, False, span=self._make_span(meta))
 
     def slice_before(self, meta: Meta, children: list[Any]) -> s.Slice:
-        return s.Slice(None, children[1], None, False, span=self._make_span(meta))
+        end = children[1]
+        return s.Slice(s.Integer(0, span=end.span), end, None, False, span=self._make_span(meta))
 
     # Types and parameters
 
@@ -602,7 +606,14 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
                 return self._make_binary("+", expr, one, expr.span)
 
     def loop_over(self, meta: Meta, children: list[Any]) -> s.Loop | surface.LoopOver:
-        parallel, names, _, over, body = children
+        parallel, names, _, over, iterations, body = children
+        loop = self._make_loop_over(meta, parallel, names, over, body)
+        return loop if iterations is None else replace(loop, iterations=self._check_name(iterations))
+
+    def _make_loop_over(
+        self, meta: Meta, parallel: Token | None, names: Any, over: Any, body: Any
+    ) -> s.Loop | surface.LoopOver:
+        """Build a loop over consecutive integers, a `range`, or the elements of an array."""
         span = self._make_header_span(meta)
         match over:
             case tuple():

@@ -215,11 +215,12 @@ MIXED = Rule(
 )
 TOO_MANY_ITERATIONS = Rule(
     "AL508",
-    "`at most` exceeded",
+    "too many iterations of a `while`",
     """
-    A `while` loop began more iterations than its `at most` allows. The bound is evaluated once, on entry. It is a
-    declared fact: where the data decides the number of iterations, a run that exceeds it stops. Where the sizes alone
-    decide that number, `check` and `cost` refuse a bound that it exceeds at some small sizes.
+    A loop without a bound had 10^9 iterations, after which a run stops it; or a `while` loop began more iterations
+    than its `at most` allows. That bound is evaluated once, on entry. It is a declared fact: where the data decides the
+    number of iterations, a run that exceeds it stops. Where the sizes alone decide that number, `check` and `cost`
+    refuse a bound that it exceeds at some small sizes.
 
     ```
     while i < n at most 3 times:     # n = 4; write: at most n times

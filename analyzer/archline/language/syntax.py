@@ -578,13 +578,18 @@ def list_blocks(statement: Stmt) -> tuple[tuple[Stmt, ...], ...]:
 
 
 def list_evaluated(statement: Stmt) -> tuple[Expr, ...]:
-    """Return the expressions and places that a statement evaluates, without inner blocks; each once, in order."""
+    """Return the expressions and places that a statement evaluates first, before inner blocks; each once, in order.
+
+    The condition of a `repeat` is not among them.
+    """
     match statement:
         case Simple(reads=reads, writes=writes):
             return tuple(dict.fromkeys((*reads, *writes)))
         case Loop(lo=lo, hi=hi, step=step):
             return (lo, hi) if step is None else (lo, hi, step)
         case While(condition=condition, limit=limit):
+            if statement.tests_last:
+                return ()
             return (condition,) if limit is None else (condition, limit)
         case If(branches=branches):
             return tuple(branch.condition for branch in branches if branch.condition is not None)

@@ -66,13 +66,21 @@ def bound_in_recursion(amount: Amount, function: SizeFunction, changing: Mapping
         for monomial, coefficient in value.terms.items():
             small = (coefficient < 0) == upper
             if any(
-                name in changing and (power < 0 or not isinstance(atom, Symbol) or not (small or changing[name]))
+                name in changing
+                and (
+                    power < 0
+                    or not isinstance(atom, Symbol)
+                    or name not in function.least
+                    or not (small or changing[name])
+                )
                 for atom, power in monomial
                 for name in atom.names
             ):
                 return None
-            least = {name: Poly.constant(function.least.get(name, 0)) for name in changing if small}
-            total = total + Poly({monomial: coefficient}).substitute(least)
+            # Indices have no least value.
+            least = {name: Poly.constant(function.least[name]) for name in changing.keys() & function.least.keys()}
+            term = Poly({monomial: coefficient})
+            total = total + (term.substitute(least) if small else term)
         return total
 
     own = set(function.parameters)

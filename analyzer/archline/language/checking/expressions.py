@@ -11,8 +11,8 @@ from archline.language.checking.context import BodyContext
 from archline.language.checking.extents import build_slice_length, combine_extents, format_short, require_agreement
 from archline.language.checking.scopes import Role, SymbolEntry, suggest_static_form
 from archline.language.checking.signatures import parse_element_kind
-from archline.language.diagnostics import format_count
-from archline.language.mistakes import FOREIGN_FUNCTIONS, REDUCTIONS
+from archline.language.diagnostics import find_in_span, format_count, propose
+from archline.language.mistakes import FOREIGN_FUNCTIONS, FOREIGN_METHODS, REDUCTIONS
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.proposals import find_library_module, propose_definition, propose_expression, propose_operator
 
@@ -304,6 +304,10 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
     if call.function in library.lost or not library.complete or not body.is_first_report(f"{call.function}()"):
         return
     hint = FOREIGN_FUNCTIONS.get(call.function)
+    if call.function == "print" and any(item.call is call for item in s.find_nodes(body.algorithm.body, s.Invoke)):
+        hint = propose(call.span, "pass", f"{hint}: write `{{}}`")
+    if call.function in FOREIGN_METHODS and (at := find_in_span(call.span, call.function)) is not None:
+        hint = propose(at, FOREIGN_METHODS[call.function])
     known = [*library.visible, *library.externs, *INTRINSICS]
     hint = hint or body.findings.suggest_closest(call.function, known, call.span)
     if hint is None and body.scope.find(call.function) is not None:
@@ -327,6 +331,10 @@ def _suggest_definition(body: BodyContext, call: s.Call) -> str:
         else:
             parameters.append(f"{name}: {'real' if type_ is Kind.REAL else 'int'}")
     called = any(statement.call is call for statement in s.find_nodes(body.algorithm.body, s.Invoke))
+    if any("[" in parameter for parameter in parameters):
+        # An extern is a function of numbers.
+        header = f"algorithm {call.function}({', '.join(parameters)})"
+        return f"write `{header}`"
     declared = f"extern {call.function}({', '.join(parameters)}){'' if called else ' -> real'} costs 1 work"
     return propose_definition(body.library.program, declared, "write an algorithm of this name, or declare `{}`")
 

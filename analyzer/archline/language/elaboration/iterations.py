@@ -69,7 +69,7 @@ def _with_names(body: tuple[s.Stmt, ...], names: dict[s.While | s.Loop, str]) ->
                     statement,
                     branches=tuple(replace(branch, body=_with_names(branch.body, names)) for branch in branches),
                 )
-            case _:
+            case s.Simple():
                 return statement
 
     if not any(True for _ in s.find_nodes(body, s.While, s.Loop)):
@@ -81,7 +81,7 @@ def _find_defined_names(algorithm: s.Algorithm) -> set[str]:
     return {
         *(parameter.name for parameter in algorithm.parameters),
         *(axis.name for axis in algorithm.grid),
-        *s.names((algorithm.parameters, algorithm.grid, algorithm.where, algorithm.body)),
+        *s.names((algorithm.parameters, algorithm.grid, algorithm.body)),
         *s.find_assigned_names(algorithm.body),
         *_iterate_declarations(algorithm),
     }

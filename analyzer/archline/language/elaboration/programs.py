@@ -70,7 +70,7 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
     names = _read_program(program, load)
     program = _declare_items(program, names)
     expanded, abbreviations = expand_abbreviations(program.items, names.visible_abbreviations)
-    mistakes = list(diagnose_types(expanded, names.environment.records))
+    mistakes = list(diagnose_types(expanded, names.environment.records, _list_library_types()))
     items: list[s.Item] = []
     symbols = s.names(tuple(item.costs for item in expanded if isinstance(item, s.Extern)))
     spread = [
@@ -100,9 +100,10 @@ def _elaborate_algorithm(
 
     `headers` are those of the algorithms in scope, `symbols` are names in costs of externs.
     """
-    named, doubled = name_iterations(algorithm, symbols)
-    simple, mixed = expand_whole_arrays(simplify_statements(named, names.environment), names.environment)
-    stored, wrong = place_scalars(expand_reductions(simple, names.environment), headers)
+    named, doubled = name_iterations(simplify_statements(algorithm, names.environment), symbols)
+    simple, mixed = expand_whole_arrays(named, names.environment)
+    reduced = expand_reductions(simple, names.environment)
+    stored, wrong = place_scalars(reduced, headers, names.environment.result_of)
     core, misplaced = place_exits(stored, names.environment)
     return core, (*doubled, *mixed, *wrong, *misplaced)
 

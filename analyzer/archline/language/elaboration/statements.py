@@ -92,7 +92,7 @@ class _Simplifier:
             return (loop,)
         register = s.Local(loop.variable, s.ScalarType(type_.element, span=span), element, None, span=span)
         body = (register, *loop.body)
-        return (s.Loop(name, *ends, None, False, loop.parallel, body, span=span),)
+        return (s.Loop(name, *ends, None, False, loop.parallel, body, iterations=loop.iterations, span=span),)
 
 
 def _replace_words(statement: Any, environment: Environment) -> Any:

@@ -277,7 +277,7 @@ algorithm f(A: real[n, n], y: out real[n], k: int[n]) -> real:
         if max(A[j, :]) > 8:
             return sum(y) + i
     repeat:
-        y[0] /= 2
+        y[:] = y/2
     until max(y) < 10
     while norm(y) > 1:
         y[:] = y/2
@@ -288,5 +288,5 @@ algorithm f(A: real[n, n], y: out real[n], k: int[n]) -> real:
 """
     for size in (1, 2, 3):
         for scale in (0.25, 4.0):
-            A = [[scale * (i + j) for j in range(size)] for i in range(size)]
-            agreed(text, {"A": A, "y": [0.0] * size, "k": [1] * size})
+            matrix = [[scale * (i + j) for j in range(size)] for i in range(size)]
+            agreed(text, {"A": matrix, "y": [0.0] * size, "k": [1] * size})

@@ -189,6 +189,17 @@ def test_the_register_is_only_updated(body: str, code: str) -> None:
     assert problem.value.diagnostics[0].rule.code == code
 
 
+def test_the_spelling_of_openmp_is_read() -> None:
+    text = (
+        loop("s += x[i]")
+        .replace("with + on s", "reduction(+: s)")
+        .replace("x[i]", "reduction[i]")
+        .replace("x:", "reduction:")
+    )
+    assert agreed(text, {"reduction": [1.0, 2.0], "m": 1}).value == 4.0
+    assert "with + on s" in format_program(load_text(text).program)
+
+
 def test_only_parallel_loops_combine_values() -> None:
     with pytest.raises(ArchlineError, match="parallel"):
         load_text(loop("s += x[i]").replace("parallel ", ""))

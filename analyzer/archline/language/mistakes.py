@@ -140,6 +140,7 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
         "the mode stands before the type: `A: inout real[n]`",
     ),
     _Form(r"\s*->\s*(void|None)\b", "", r"leave out `-> \1`"),
+    (r"->\s*\(?\s*\w+\s*,", suggest_results),
     _Form(r"->\s*(?P<at>float|double|number)\b", "real"),
     _Form(r"->\s*(?P<at>integer|long|size_t)\b", "int"),
     _Form(r"\breturns\s+(?=(?:real|int|bool)\b)", "-> "),

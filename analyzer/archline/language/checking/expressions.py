@@ -241,8 +241,9 @@ def _check_binary(body: BodyContext, expr: s.Binary) -> Kind | None:
         return Kind.BOOL
     if expr.op == "/" and kind is Kind.INT:
         hint = propose_operator(expr.left, "/", "//", "write `{}`, which rounds down")
+        # The kind is that of the corrected operation.
         body.report(rules.INT_DIVISION, "`/` of `int` data may round: write `//`", expr.span, hint)
-        return None
+        return kind
     if expr.op in ("//", "%") and kind is Kind.REAL:
         hint = "write `floor(a / b)`" if expr.op == "//" else "write `a - b*floor(a / b)`"
         body.report(rules.INTEGER_OPERATOR, f"`{expr.op}` on reals", expr.span, hint)

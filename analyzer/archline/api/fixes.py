@@ -10,7 +10,7 @@ from pathlib import Path
 from archline.api.checks import Outcome, Task, check_tasks
 from archline.expr.tree import Source
 from archline.language.diagnostics import Diagnostic
-from archline.language.edits import apply_edits, collect_safe_edits, select_edits
+from archline.language.edits import apply_edits, choose_edits
 from archline.language.source import decode_source, use_snapshot
 from archline.records import record, replace
 from archline.report.view import CheckView
@@ -96,7 +96,7 @@ def _fix_file(file: FixedFile | None, source: Source, diagnostics: Iterable[Diag
     if file is None or file.source.text != source.text:
         return None
     problems = list(diagnostics)
-    edits = select_edits(collect_safe_edits(problems, source))
+    edits = choose_edits((problem for problem in problems if problem.safe), source)
     text = file.after.decode("utf-8")
     mark = BYTE_ORDER_MARK * text.startswith(BYTE_ORDER_MARK)
     after = (mark + apply_edits(text.removeprefix(mark), edits)).encode("utf-8")

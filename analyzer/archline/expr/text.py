@@ -172,7 +172,8 @@ def _format_binary(expr: s.Expr, *, tight: bool) -> str:
     parts: list[str] = []
     first: s.Expr = expr
     while isinstance(first, s.Binary) and _LEVELS[first.op] == level and (first is expr or left == level):
-        op = f" {first.op} " if level < SUM or (level == SUM and not tight) else first.op
+        spaced = level < SUM or (level == SUM and not tight) or first.op == "@"
+        op = f" {first.op} " if spaced else first.op
         parts += [_format_at_level(first.right, right, tight=tight), op]
         first = first.left
     parts.append(_format_at_level(first, left, tight=tight))
@@ -214,7 +215,8 @@ def _format_subscript(subscript: s.Expr | s.Slice, *, tight: bool) -> str:
         return _format_at_level(subscript, 0, tight=tight)
     step = f" step {format_bound(subscript.step)}" if subscript.step is not None else ""
     if subscript.lo is None or subscript.hi is None:
-        return f":{step}"
+        ends = ("" if end is None else format_bound(end) for end in (subscript.lo, subscript.hi))
+        return f"{':'.join(ends)}{step}"
     if subscript.by_length:
         return f"{format_expression(subscript.lo)} ..+ {format_expression(subscript.hi)}{step}"
     return f"{format_bound(subscript.lo)}..{format_bound(subscript.hi)}{step}"

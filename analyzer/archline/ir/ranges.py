@@ -277,6 +277,15 @@ def _bound_segment_distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope)
     )
 
 
+def bounds_each_row(loop: s.Loop, scope: Scope) -> bool:
+    """Whether a loop is not one over a row, picked by data, of offsets that declare no longest row.
+
+    All that bounds such a row is the number of all entries.
+    """
+    segments = None if loop.down else _match_segment(loop.lo, loop.hi, scope)
+    return segments is None or segments.longest is not None
+
+
 def _match_segment(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
     """Return the segments of the offsets array a if the range is `a[e]..a[e + 1]` for any e, else None."""
     match low, high:

@@ -12,11 +12,12 @@ from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive
 
 from archline.expr.text import format_expression
-from archline.expr.tree import MAX_DEPTH, Source, Span
+from archline.expr.tree import MAX_DEPTH, Source, Span, has_same_structure
 from archline.language import surface
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import Edit, Proposal, error, propose
+from archline.language.rearranging import suggest_renaming
 from archline.records import record, replace
 from archline.resources import find_resource
 
@@ -115,6 +116,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def _check_word(name: str, span: Span) -> str:
         if name in RESERVED:
             hint = f"choose another name, such as `{name}_`"
+            if name in INTRINSICS or name == "pi":
+                hint = suggest_renaming(span.source, span.line, name, f"{name}_", hint)
             raise error(rules.RESERVED, f"`{name}` is a word of the language", span=span, hint=hint)
         return name
 
@@ -252,9 +255,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         as_method = isinstance(name, s.Name)
         if as_method:
             owner, _, method = name.id.rpartition(".")
-            parts = parts or ()
-            if owner not in _NAMESPACES:
-                parts = (s.Name(owner, span=name.span), *parts)
+            as_method = owner not in _NAMESPACES
+            parts = (s.Name(owner, span=name.span), *(parts or ())) if as_method else parts
             name = method
         sizes = tuple((part[0], part[1]) for part in parts or () if isinstance(part, tuple))
         arguments = tuple(part for part in parts or () if not isinstance(part, tuple))
@@ -302,7 +304,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return s.Slice(lo, hi, None, False, span=self._make_span(meta))
 
     def slice_before(self, meta: Meta, children: list[Any]) -> s.Slice:
-        return s.Slice(None, children[1], None, False, span=self._make_span(meta))
+        end = children[1]
+        return s.Slice(s.Integer(0, span=end.span), end, None, False, span=self._make_span(meta))
 
     # Types and parameters
 
@@ -414,6 +417,12 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         span = self._make_span(meta)
         if isinstance(value, _Choice | _Filled):
             raise error(rules.UNEXPECTED, f"`{op}` takes a single value", span=span, hint="write an `if`")
+        if op == "&=" and isinstance(value, s.Binary) and value.op == "-" and has_same_structure(value.left, target):
+            place, indent = target.span.text, " " * (span.column - 1)
+            lines = ("bit = 1", f"while {place}//bit % 2 == 0:", "    bit *= 2", f"{place} -= bit")
+            words = "take the lowest bit with a loop: `bit = 1`, ..."
+            hint = propose(span, f"\n{indent}".join(lines), words, safe=False)
+            raise error(rules.UNEXPECTED, "`&` is only read in `x & (1 << k)`", span=span, hint=hint)
         value = self._combine(self._duplicate(target), Token(_UPDATES[op], str(op)[:-1]), value, span)
         return s.Assign(target, "=", self._read_bit(value), False, span=span)
 
@@ -602,7 +611,14 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
                 return self._make_binary("+", expr, one, expr.span)
 
     def loop_over(self, meta: Meta, children: list[Any]) -> s.Loop | surface.LoopOver:
-        parallel, names, _, over, body = children
+        parallel, names, _, over, iterations, body = children
+        loop = self._make_loop_over(meta, parallel, names, over, body)
+        return loop if iterations is None else replace(loop, iterations=self._check_name(iterations))
+
+    def _make_loop_over(
+        self, meta: Meta, parallel: Token | None, names: Any, over: Any, body: Any
+    ) -> s.Loop | surface.LoopOver:
+        """Build a loop over consecutive integers, a `range`, or the elements of an array."""
         span = self._make_header_span(meta)
         match over:
             case tuple():

@@ -116,7 +116,7 @@ NOT_DECREASING = Rule(
     """
     At every recursive call the `decreases` expressions must be at least 0 and lexicographically less than those of the
     active call of the same algorithm. Without `decreases`, some size must be smaller than in that call, or some index
-    different.
+    different, unless conditions of data decide in the algorithm: data may end the recursion too.
 
     ```
     algorithm f(x: inout real[n]):

@@ -8,24 +8,24 @@ from archline.expr.tree import Source, Span
 from archline.language.diagnostics import Diagnostic, Edit
 
 
-def collect_safe_edits(diagnostics: Iterable[Diagnostic], source: Source) -> tuple[Edit, ...]:
-    """Return the edits of a source that can be applied without a question, each once."""
-    edits = (edit for diagnostic in diagnostics if diagnostic.safe for edit in diagnostic.edits)
-    return tuple(dict.fromkeys(edit for edit in edits if edit.span.source == source))
+def choose_edits(diagnostics: Iterable[Diagnostic], source: Source) -> tuple[Edit, ...]:
+    """Return the edits of a source that can be made together: all of a diagnostic, or none if one is in the way."""
+    chosen: dict[Edit, None] = {}
+    for diagnostic in diagnostics:
+        edits = select_edits(edit for edit in diagnostic.edits if edit.span.source == source)
+        new = [edit for edit in edits if edit not in chosen]
+        if not any(_overlaps(edit, other) for edit in new for other in chosen):
+            chosen |= dict.fromkeys(new)
+    return tuple(sorted(chosen, key=_get_ends))
 
 
 def select_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Return the edits that can be applied together: of those that overlap the first, in the order of the text."""
+    """Return the edits that can be made together: of those that overlap the first, in the order of the text."""
     chosen: list[Edit] = []
     for edit in edits:
-        start, end = _get_ends(edit.span)
-        taken = (_get_ends(other.span) for other in chosen)
-        # Two insertions at one place overlap too.
-        if all(end <= first or last <= start for first, last in taken if (first, last) != (start, end)) and not any(
-            _get_ends(other.span) == (start, end) for other in chosen
-        ):
+        if not any(_overlaps(edit, other) for other in chosen):
             chosen.append(edit)
-    return tuple(sorted(chosen, key=lambda edit: _get_ends(edit.span)))
+    return tuple(sorted(chosen, key=_get_ends))
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
@@ -37,10 +37,17 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     if len(starts) > 1:
         end = "\r\n" if text[: starts[1]].endswith("\r\n") else text[starts[1] - 1]
     for edit in reversed(select_edits(edits)):
-        first, last = (starts[line - 1] + column - 1 for line, column in _get_ends(edit.span))
+        first, last = (min(starts[line - 1] + column - 1, len(text)) for line, column in _get_ends(edit))
         text = text[:first] + edit.text.replace("\n", end) + text[last:]
     return text
 
 
-def _get_ends(span: Span) -> tuple[tuple[int, int], tuple[int, int]]:
+def _overlaps(edit: Edit, other: Edit) -> bool:
+    """Whether two ranges share text, or are one place, where an order of two insertions would be arbitrary."""
+    (start, end), (first, last) = _get_ends(edit), _get_ends(other)
+    return (start, end) == (first, last) or (start < last and first < end)
+
+
+def _get_ends(edit: Edit) -> tuple[tuple[int, int], tuple[int, int]]:
+    span: Span = edit.span
     return (span.line, span.column), (span.end_line, span.end_column)

@@ -216,8 +216,9 @@ def _format_statement(statement: s.Stmt | surface.SurfaceStatement) -> str:
     match statement:
         case surface.Multiple(targets=targets, values=values):
             return f"{format_list(targets)} = {format_list(values)}"
-        case surface.LoopOver(variable=variable, over=over, parallel=parallel):
-            return f"{'parallel ' if parallel else ''}for {variable} in {format_expression(over)}:"
+        case surface.LoopOver(variable=variable, over=over, parallel=parallel, iterations=iterations):
+            name = f" iterations {iterations}" if iterations is not None else ""
+            return f"{'parallel ' if parallel else ''}for {variable} in {format_expression(over)}{name}:"
         case s.Let(name=name, value=value):
             return f"let {name} = {format_expression(value)}"
         case s.Local(name=name, type=type_, value=value, when=when):

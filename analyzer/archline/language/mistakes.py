@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Sequence
 
 from archline.expr.tree import Source, Span
 from archline.language.diagnostics import Edit, Proposal, propose
+from archline.language.rearranging import (
+    HEADERS,
+    guess_type,
+    mask_strings_and_comment,
+    suggest_moving,
+    suggest_results,
+)
 from archline.records import record
 
 _LOOP = "a loop is written `for i in 0..n:`, with `step 2` or as `n-1 downto 0` if need be"
@@ -61,14 +67,12 @@ def suggest_claim(metric: str = "energy", algorithm: str = "f") -> str:
     return f'it is claimed next to the algorithm, in SI units: `claim {metric}({algorithm}) <= 1 on "MACHINE"`'
 
 
-_HEADERS = ("algorithm", "extern", "def", "function", "procedure")
 _LOGARITHM = r"(?:log2?|lg|ln)\b"
 _ARGUMENT = r"(\w+|\([^()]*\))"
 
 _AMOUNT, _UNIT = re.compile(r"^\s*claim\b.*[\d)]\s*$"), re.compile(r"([kMGTPmuµμnpf]|[KMGT]i)?(s|J|W|B|Wh)\b")
 """A number in a claim, followed by a unit."""
 
-NESTED = "an algorithm stands at the top level: move it there, and let it have what it uses as parameters"
 _LET = "`let` names a size or a view, without a type; data is `local t: real = 0`"
 
 _COUNTED = (
@@ -76,6 +80,8 @@ _COUNTED = (
     r"\s*(?:\2\s*\+\+|\+\+\s*\2|\2\s*\+=\s*1)\s*\)\s*[:{{]?)\s*$"
 )
 _KIND = r"(real|int|float|double)"
+REDUCTIONS = ("sum", "dot", "norm")
+"""What is known by these names where it is taken of arrays, or of a range."""
 FOREIGN_FUNCTIONS = {
     "len": "an extent is a size that the type names: `n` of `x: real[n]`",
     "pow": "a power is written `^`",
@@ -83,14 +89,21 @@ FOREIGN_FUNCTIONS = {
     "int": "`floor(...)` rounds a real, which stays one; an `int` is made of integers",
     "print": "a sketch has no output",
     **dict.fromkeys(
-        ("sum", "dot", "norm"), "write a loop: `for i in 0..n: s += ...`, with the body on a line of its own"
+        REDUCTIONS, "it takes arrays, as `dot(x, y)` does, or for a sum a range: `sum(x[i] for i in 0..n)`"
     ),
     "swap": "write three lines: `local t: real = a`, `a = b`, `b = t`",
 }
 """Corrections for functions of other languages."""
+FOREIGN_METHODS = {
+    **dict.fromkeys(("append", "push_back", "enqueue", "add", "addLast", "put_back"), "push"),
+    **dict.fromkeys(("pop_front", "popleft", "pop_back", "dequeue", "poll", "removeFirst"), "pop"),
+    **dict.fromkeys(("is_empty", "isEmpty"), "empty"),
+    "top": "peek",
+}
+"""The names that the library's records have for operations of other languages."""
 
 # Patterns are searched in the line without its comment; the first that matches gives the hint, with its groups.
-_LINES: tuple[tuple[str, str] | _Form, ...] = (
+_LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(_COUNTED.format("<"), r"for \2 in \3..\4:"),
     _Form(_COUNTED.format("<="), r"for \2 in \3..\4 + 1:"),
     _Form(r"\(\s*([^()]+?)\s*\.\.=\s*([^()]+?)\s*\)\.rev\(\)", r"\2 downto \1"),
@@ -127,6 +140,7 @@ _LINES: tuple[tuple[str, str] | _Form, ...] = (
         "the mode stands before the type: `A: inout real[n]`",
     ),
     _Form(r"\s*->\s*(void|None)\b", "", r"leave out `-> \1`"),
+    (r"->\s*\(?\s*\w+\s*,", suggest_results),
     _Form(r"->\s*(?P<at>float|double|number)\b", "real"),
     _Form(r"->\s*(?P<at>integer|long|size_t)\b", "int"),
     _Form(r"\breturns\s+(?=(?:real|int|bool)\b)", "-> "),
@@ -136,7 +150,7 @@ _LINES: tuple[tuple[str, str] | _Form, ...] = (
         "where",
         "a fact about sizes is written `where n >= 2`, right below the header",
     ),
-    (r"^\s+(algorithm|def|fn|func|function|procedure|proc|subroutine)\b", NESTED),
+    (r"^\s+(algorithm|def|fn|func|function|procedure|proc|subroutine)\b", suggest_moving),
     _Form(r"^(?P<at>fn|func|fun|proc|subroutine|void)\b", "algorithm", "write `algorithm name(x: real[n]):`"),
     (r"^\s*(def|function|procedure)\b", "write `algorithm name(x: real[n]):`"),
     _Form(r"^use\s+(?P<at>(\w+)/(\w+)(?:\.algo)?)\s*$", r"\2.\3", r"write `use {}`"),
@@ -192,7 +206,7 @@ _LINES: tuple[tuple[str, str] | _Form, ...] = (
     (r"\(\s*\([^()]*,[^()]*\)", "a pair is two numbers: keep them in two arrays, or as one number, `row*n + column`"),
     _Form(r"^\s*(?P<at>\(([^()]*,[^()]*)\))\s*=(?!=)", r"\2"),
     (r"\blambda\b|=>", "a short function is written before the algorithms: `let f(x) = x + 1`"),
-    (r"^\s*return\b.*,", "an algorithm has one result: hand the others back through parameters, as in `hi: out int`"),
+    (r"^\s*return\b.*,", suggest_results),
     (r"^\s*(class|struct|record)\b", "a record is written `type point:`, with a field such as `x: real` on each line"),
     (r"^\s*(try|except|catch|raise|throw|with|yield|global|del)\b", "a sketch has loops, branches and calls alone"),
     # Statements
@@ -238,6 +252,7 @@ _LINES: tuple[tuple[str, str] | _Form, ...] = (
     _Form(r"^\s*(?P<at>(\w+(?:\[[^\]]*\])?)\s*\|\|=)", r"\2 = \2 or"),
     _Form(r"^\s*(?P<at>(\w+(?:\[[^\]]*\])?)\s*&&=)", r"\2 = \2 and"),
     (r"[\^|&]=", "the updates are `+=`, `-=`, `*=`, `/=`, `//=`, `%=`, `min=` and `max=`; `^` is the power"),
+    _Form(r"(?<![=<>!])=\+(?!\+)", "+="),
     _Form(r"\.\.\.", "..", "a range has two dots: `0..n`", False),
     _Form(r"\[\s*(?P<at>\.\.)\s*(?=\w)", "0..", _SLICE),
     _Form(r"(?P<at>\.\.)\s*[,\]]", ":", _SLICE),
@@ -294,7 +309,7 @@ def suggest_for_line(line: CodeLine) -> str | None:
         else:
             pattern, words = mistake
             match = re.search(pattern, line.code)
-            hint = None if match is None else match.expand(words)
+            hint = match and (match.expand(words) if isinstance(words, str) else words(line.source, line.number))
         if hint is not None:
             return hint
     return None
@@ -315,6 +330,8 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
         "EQUAL" in accepted or words[:1] in (["if"], ["elif"], ["while"], ["until"], ["else"])
     ):
         return line.propose(at, column, "==", "equality is written `{}`")
+    if kind == "ASSIGN_PLAIN" and before.endswith("="):
+        return line.propose(at - 1, column, "=", "assignment is written `{}`")
     if kind == "EQUAL" and "ASSIGN_PLAIN" in accepted:
         return line.propose(at, at + 2, "=", "assignment is written `{}`")
     if kind == "LESS" and rest.startswith("<-") and "ASSIGN_PLAIN" in accepted:
@@ -331,32 +348,25 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
         return "data are numbers: give each text a number of its own, such as `let red = 0`"
     if before.rstrip().endswith(":") and set(accepted) <= {"_NEWLINE"}:
         return "a block stands on the lines below its header, indented"
-    if words and words[0] in _HEADERS and set(accepted) == {"COLON"}:
-        return _suggest_types(line)
+    if words and words[0] in HEADERS and set(accepted) == {"COLON"}:
+        form = suggest_for_line(line)
+        return form if isinstance(form, Proposal) else _suggest_types(line)
     if words and words[0] in ("where", "ensures", "decreases") and "ASSIGN_PLAIN" in accepted:
         return f"`{words[0]}` stands at the top of an algorithm, before its statements"
     return None
 
 
 def _suggest_types(line: CodeLine) -> str:
-    """Suggest types for the parameters of a header that have none: `int`, or arrays as the text below indexes them."""
+    """Suggest types for the parameters of a header that have none."""
     hint = "a parameter is written `x: real[n]`; a size that stands in a shape needs none"
     below = "\n".join(line.source.lines[line.number :])
-    below = (
-        below[: found.start()] if (found := re.search(rf"^(?:{'|'.join(_HEADERS)})\b", below, re.MULTILINE)) else below
-    )
-    start, end = line.code.find("(") + 1, line.code.rfind(")")
-    edits, extents = list[Edit](), iter("nmpq")
+    found = re.search(rf"^(?:{'|'.join(HEADERS)})\b", below, re.MULTILINE)
+    below = below if found is None else below[: found.start()]
+    start, end, edits = line.code.find("("), line.code.rfind(")"), list[Edit]()
     for match in re.finditer(r"(?:(?<=\()|(?<=,))\s*(?P<name>[A-Za-z_]\w*)\s*(?=[,)])", line.code[: end + 1]):
-        if match.start() < start:
-            continue
-        used = re.search(rf"(?<!\w){match['name']}\[([^\[\]]*)\](\[)?", below)
-        type_ = "int"
-        if used:
-            rank = used[1].count(",") + 1 + bool(used[2])
-            written = re.search(rf"(?<!\w){match['name']}\[[^=\n]*\]\s*(?:[-+*/]|<-|:)?=(?!=)", below)
-            type_ = f"{'inout ' if written else ''}real[{', '.join(islice(extents, rank))}]"
-        edits.append(Edit(line.locate(*match.span("name")), f"{match['name']}: {type_}"))
+        if match.start() > start:
+            name = match["name"]
+            edits.append(Edit(line.locate(*match.span("name")), f"{name}: {guess_type(name, below)}"))
     return Proposal(hint, edits, safe=False)
 
 
@@ -392,11 +402,6 @@ def _suggest_left_out(line: CodeLine, before: str, rest: str) -> str | None:
         text = f"log2({argument[1].strip('()')})"
         return line.propose(name.start(), at + argument.end(), text, "a logarithm is written with brackets: `{}`")
     return None
-
-
-def mask_strings_and_comment(line: str) -> str:
-    """Return the line without its comment, and with nothing but `_` in its strings: columns stay the same."""
-    return re.sub(r'"[^"\n]*"|#.*', lambda found: "" if found[0][0] == "#" else f'"{"_" * (len(found[0]) - 2)}"', line)
 
 
 def count_brackets(code: str) -> int:

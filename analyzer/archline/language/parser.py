@@ -21,16 +21,16 @@ from archline.expr.tree import Source, Span, iterate_conjuncts
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
-from archline.language.diagnostics import ArchlineError, Diagnostic, suggest_closest
+from archline.language.diagnostics import ArchlineError, Diagnostic, propose, suggest_closest
 from archline.language.mistakes import (
     CodeLine,
     count_brackets,
     find_unclosed_bracket,
-    mask_strings_and_comment,
     suggest_at_location,
     suggest_for_line,
     suggest_growth,
 )
+from archline.language.rearranging import mask_strings_and_comment
 from archline.records import record, replace
 from archline.resources import find_cache_folder, find_resource
 
@@ -78,6 +78,7 @@ STATEMENT_WORDS = (
 )  # fmt: skip
 CLAUSE_WORDS = ("where", "ensures", "decreases")
 """The words of lines between the header of an algorithm and its statements."""
+_CLOSING = {"(": ")", "[": "]"}
 MAX_BLOCK_DEPTH = 320
 MAX_REPAIRS = 8
 MAX_FRAGMENTS = 512
@@ -124,9 +125,11 @@ def _suggest_fix(token: Token, accepted: set[str], line: CodeLine, column: int) 
         return "this line is indented further than the block it stands in"
     # `whiel x > 1` is read as an assignment to `whiel`: the intended word is at the line's start.
     before = line.code[: column - 1]
-    first = before.split()[0] if before.split() else str(token)
-    if token.type == "NAME" and first.isidentifier() and first not in STATEMENT_WORDS and len(first) > 3:
-        return suggest_closest(first, STATEMENT_WORDS, line.locate(0, len(line.code)))
+    first = before.split()[0].rstrip(":") if before.split() else str(token)
+    if token.type in ("NAME", "_NEWLINE") and first.isidentifier() and first not in STATEMENT_WORDS:
+        # Of short words only those with the same letters are meant.
+        words = [word for word in STATEMENT_WORDS if len(first) > 3 or sorted(word) == sorted(first)]
+        return suggest_closest(first, words, line.locate(0, len(line.code)))
     return None
 
 
@@ -443,7 +446,10 @@ def _diagnose_token(source: Source, first: int, text: str, problem: UnexpectedTo
     if bracket is not None:
         line, column, sign = bracket
         span = Span(source, line + first - 1, column, line + first - 1, column + 1)
-        return Diagnostic(rules.UNEXPECTED, f"this `{sign}` is not closed", span)
+        text_of_line = mask_strings_and_comment(lines[line - 1]).rstrip().rstrip(":")
+        end = CodeLine(source, line + first - 1, text_of_line).locate(len(text_of_line), len(text_of_line))
+        hint: str | None = propose(end, _CLOSING[sign], safe=False)
+        return Diagnostic(rules.UNEXPECTED, f"this `{sign}` is not closed", span, hint=hint)
     line, column, width = _locate_token(lines, first, token)
     code = CodeLine(source, line, mask_strings_and_comment(lines[line - first]))
     if column == 1 and line == first and token.type != "_NEWLINE":

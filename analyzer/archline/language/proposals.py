@@ -10,7 +10,7 @@ from archline.expr.text import format_expression
 from archline.expr.tree import Span
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic, Edit, Proposal, Rule, propose
-from archline.language.mistakes import mask_strings_and_comment
+from archline.language.rearranging import mask_strings_and_comment
 from archline.records import replace
 from archline.resources import find_resource
 

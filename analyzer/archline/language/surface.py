@@ -46,6 +46,7 @@ class LoopOver(Statement):
     over: Expr
     parallel: bool
     body: tuple[Stmt, ...]
+    iterations: str | None = None
 
     iterates: ClassVar[bool] = True
 

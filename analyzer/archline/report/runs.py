@@ -74,7 +74,16 @@ def list_notes(view: RunView) -> list[str]:
     least = [] if view.communication is None else list(describe_run_bounds(view.communication))
     if view.run.execution.replicated:
         least.append(describe_replication({}, view.communication is not None))
-    return [*matrix, *iteration_notes(view.run), *costs, *timed, *least, view.data, *unchecked_notes(view)]
+    return [
+        *matrix,
+        *iteration_notes(view.run),
+        *output_notes(view.run),
+        *costs,
+        *timed,
+        *least,
+        view.data,
+        *unchecked_notes(view),
+    ]
 
 
 def iteration_notes(run: ExecutedRun) -> list[str]:
@@ -85,6 +94,19 @@ def iteration_notes(run: ExecutedRun) -> list[str]:
         for counted in list_iterations(*run.algorithm.executed)
         if counted.name in counts and counted.name in run.algorithm.cost().parameters
     ]
+
+
+_UNSET_INT = -(2**63)
+"""What a run gives for an `out` number of integers that it has not set; for reals it is not a number."""
+
+
+def output_notes(run: ExecutedRun) -> list[str]:
+    """State the numbers that the algorithm hands back by its parameters: `hits = 3`."""
+    values = run.execution.outputs
+    names = [output.parameter.name for output in run.algorithm.node.outputs if output.parameter.name in values]
+    unset = {name for name in names if values[name] != values[name] or values[name] == _UNSET_INT}
+    shown = [f"{name} is not set" if name in unset else f"{name} = {values[name].item()}" for name in names]
+    return [", ".join(shown)] if shown else []
 
 
 def unchecked_notes(view: RunView) -> list[str]:

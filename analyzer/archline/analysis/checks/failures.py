@@ -17,6 +17,7 @@ from archline.analysis.sampling import CHECK_SCALES, sizes_for_checks, small_siz
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
+from archline.expr.tree import has_same_structure
 from archline.expr.values import evaluate_fact
 from archline.ir.declarations import declared_scope
 from archline.ir.places import read_array_type
@@ -25,7 +26,7 @@ from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, find_recursive_component, has_recursion
 from archline.language.call_rules import TOO_MANY_ITERATIONS
-from archline.language.diagnostics import ArchlineError, Diagnostic, Proposal, Rule
+from archline.language.diagnostics import ArchlineError, Diagnostic, Proposal, Rule, propose
 from archline.language.extra_facts import with_where_facts
 from archline.language.model import Module
 from archline.language.proposals import propose_expression, propose_extents, propose_starts
@@ -112,11 +113,39 @@ def _suggest_inside(failure: Failure, algorithm: s.Algorithm) -> str | None:
         return propose_expression(
             part, f"{text} - {part.operand.value}", "the last elements are counted from the end: `{}`"
         )
-    if re.search(r"\(index (\d+), extent \1\)", failure.message) is None or getattr(array, "mode", "out") != "out":
+    if re.search(r"\(index (\d+), extent \1\)", failure.message) is None:
         return None
-    starts = {loop.lo.value for loop in s.find_nodes(algorithm.body, s.Loop) if isinstance(loop.lo, s.Integer)}
-    from_one = 1 in starts and 0 not in starts
-    return propose_extents(array, range(len(array.type.shape)) if from_one else (axis,), safe=from_one)
+    loops, output = list(s.find_nodes(algorithm.body, s.Loop)), getattr(array, "mode", "out") == "out"
+    starts = {loop.lo.value for loop in loops if isinstance(loop.lo, s.Integer)}
+    if output and 1 in starts and 0 not in starts:
+        return propose_extents(array, range(len(array.type.shape)), safe=True)
+    end = _suggest_end(part, array.type.shape[axis], loops)
+    return end or (propose_extents(array, (axis,), safe=False) if output else None)
+
+
+def _suggest_end(part: s.Node, extent: s.Expr, loops: Iterable[s.Loop]) -> str | None:
+    """Propose a subscript or a loop that ends before the extent of an array, where it reaches that."""
+    if has_same_structure(part, extent):
+        return propose(part.span, _subtract_one(extent), "the last subscript is `{}`", safe=False)
+    for loop in loops:
+        if not loop.down and isinstance(part, s.Name) and part.id == loop.variable:
+            match loop.hi:
+                case s.Binary(op="+", left=left, right=s.Integer(value=1)) if has_same_structure(left, extent):
+                    # The end of `a to b` and of `a..=b` is b.
+                    taken = "+" not in loop.hi.span.text
+                    text = _subtract_one(extent) if taken else format_expression(extent)
+                    return propose(loop.hi.span, text, "the loop goes too far: let it end at `{}`", safe=False)
+                case _:
+                    pass
+    return None
+
+
+def _subtract_one(extent: s.Expr) -> str:
+    match extent:
+        case s.Binary(op="+", left=left, right=s.Integer(value=1)):
+            return format_expression(left)
+        case _:
+            return f"{format_expression(extent)} - 1"
 
 
 def find_endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:

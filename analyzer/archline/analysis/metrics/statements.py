@@ -60,6 +60,7 @@ from archline.ir.ranges import (
     bound_extent,
     bound_fork_depth,
     bound_integer,
+    bounds_each_row,
     compose_iterations,
     evaluate_extent,
     fork_depth,
@@ -215,7 +216,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def _find_view_extent(self, call: s.Call, name: str, signature: Signature) -> s.Expr | None:
         """Return the extent, of an argument of a call, that gives the callee's size `name`; None if no extent does."""
         for binding in signature.sizes:
-            if binding.name == name and binding.by is BoundBy.EXTENT:
+            if binding.name == name and binding.by is BoundBy.EXTENT and not binding.offset:
                 return self.module.shapes[call.arguments[binding.parameter]][binding.dimension]
         return None
 
@@ -456,7 +457,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def _derive_data_loop(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """Derive a loop over a segment of an offsets array, or up to a declared bound of data."""
         range_ = bound_data_range(loop, scope)
-        if range_ is None and loop.iterations is not None and not loop.parallel:
+        if loop.iterations is not None and not loop.parallel and (range_ is None or not bounds_each_row(loop, scope)):
             body, children = self.block(loop.body, scope.without_value(loop.variable))
             once = self._iteration_cost(loop, scope).then(body, scope.facts)
             return repeat_unbounded(once, name_unbounded_loops(self.module)[loop], scope.facts), children

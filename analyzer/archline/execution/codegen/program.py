@@ -149,6 +149,8 @@ def _bind_sizes(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
             code = fn.static(binding.name).code
         else:
             code = _write_size(fn, fn.view(parameter.name), binding.by, binding.dimension)
+            if binding.offset:
+                code = fn.assign_name(f"{code} - {binding.offset}", "w")
         fn.define(binding.name, IntegerValue(code, MAX_UNCHECKED_SIZE, max(minimum, 0)))
         message = f"the size `{binding.name}` of `{algorithm.name}` is {{0}}, and must be at least {minimum}"
         _write_contract_check(fn, f"{code} < {minimum}", fn.site(rules.SIZE_TOO_SMALL, parameter.span, message), code)
@@ -268,6 +270,9 @@ def _write_measure(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[str]:
 
 
 def _check_decrease(fn: AlgorithmWriter, algorithm: s.Algorithm, values: list[str], before: list[str]) -> None:
+    if not algorithm.decreases and _is_ended_by_data(algorithm):
+        # Its depth is limited all the same.
+        return
     active, *old = before
     pairs = list(zip(values, old, strict=True))
     if algorithm.decreases:
@@ -285,6 +290,17 @@ def _check_decrease(fn: AlgorithmWriter, algorithm: s.Algorithm, values: list[st
     shown = [values[0], old[0]] if values else []
     _write_contract_check(
         fn, f"{active} == 1 and not ({smaller})", fn.site(rules.NOT_DECREASING, span, message), *shown
+    )
+
+
+def _is_ended_by_data(algorithm: s.Algorithm) -> bool:
+    """Test whether conditions of data decide in an algorithm, which may end a recursion that passes the same sizes."""
+    scalars = {item.name for item in algorithm.parameters if isinstance(item.type, s.ScalarType)}
+    scalars |= {local.name for local in s.find_nodes(algorithm.body, s.Local)}
+    branches = (branch.condition for branch in s.find_nodes(algorithm.body, s.Branch))
+    loops = (loop.condition for loop in s.find_nodes(algorithm.body, s.While))
+    return any(
+        s.names(condition) & scalars or any(s.find_nodes(condition, s.Element)) for condition in (*branches, *loops)
     )
 
 

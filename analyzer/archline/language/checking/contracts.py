@@ -14,7 +14,7 @@ from archline.language.checking.context import BodyContext, CheckedFacts, Findin
 from archline.language.checking.expressions import COMPARISONS
 from archline.language.checking.extents import format_short
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
-from archline.language.diagnostics import Rule, format_count
+from archline.language.diagnostics import Rule, format_count, propose
 from archline.language.iterations import find_counted_loops, suggest_name
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE, ON_MACHINE
 from archline.language.mistakes import CodeLine, suggest_claim, suggest_growth
@@ -166,6 +166,7 @@ class FormulaChecker:
                     return self._check_sizes(expr, library.visible[name], library)
                 if name not in library.lost and library.complete:
                     hint = self.findings.suggest_closest(name, library.visible, expr.span)
+                    hint = hint or "the algorithms are " + ", ".join(list(library.visible)[:12])
                     message = f"unknown algorithm `{name}`"
                     self.findings.add(name_rules.UNKNOWN_FUNCTION, message, expr.span, hint)
             case _:
@@ -239,8 +240,10 @@ def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While | s.Lo
         if symbol is not None:
             message = f"`{expr.id}` is {symbol.role.described}; contracts and costs are in sizes"
             is_int = symbol.role is Role.SCALAR and symbol.type is Kind.INT
-            hint = f"a size that the caller gives is declared `{expr.id}: size`" if is_int else None
-            return name_rules.NOT_A_SIZE, message, hint
+            parameter = next((item for item in body.algorithm.parameters if item.name == expr.id and is_int), None)
+            words = "a size that the caller gives is declared `{}`"
+            advice = None if parameter is None else propose(parameter.span, f"{expr.id}: size", words)
+            return name_rules.NOT_A_SIZE, message, advice
         if not body.is_first_report(expr.id):
             return None
         names = body.scope.names(lambda symbol: symbol.type is Kind.STATIC)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from archline.expr.tree import MAX_DEPTH
+import re
+
+from archline.expr.tree import MAX_DEPTH, Span
 from archline.language import call_rules, type_rules
 from archline.language import syntax as s
 from archline.language.checking.calls import check_invocation, check_outputs, check_writable
@@ -32,6 +34,7 @@ from archline.language.checking.extents import format_short, require_agreement
 from archline.language.checking.points import BoundedVariable, LetDefinition
 from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import make_array_type, parse_element_kind
+from archline.language.diagnostics import propose
 from archline.language.metrics import DECLARABLE
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.proposals import propose_operator
@@ -145,6 +148,15 @@ def _check_store(body: BodyContext, value: s.Expr, kind: Kind, stored: Kind, wha
     body.report(type_rules.WRONG_KIND, message, value.span)
 
 
+def _suggest_local(statement: s.Let, declared: str) -> str:
+    """Propose a declaration in place of `let name`; words alone if that is not written."""
+    found, span = re.match(r"let\s+\w+(?=\s*=)", statement.span.text), statement.span
+    words = f"write `{declared} = ...`"
+    if found is None:
+        return words
+    return propose(Span(span.source, span.line, span.column, span.line, span.column + found.end()), declared, words)
+
+
 def _check_let(body: BodyContext, statement: s.Let) -> None:
     with body.expect_integers(integers=True):
         type_ = infer_type(body, statement.value)
@@ -161,7 +173,7 @@ def _check_let(body: BodyContext, statement: s.Let) -> None:
     if type_ not in (None, Kind.STATIC):
         message = f"`let` names a size or a view, and `{format_short(value)}` is neither"
         kind = "real" if type_ is Kind.REAL else "int"
-        hint = f"write `local {name}: {kind} = ...`" if type_ is not Kind.BOOL else None
+        hint = _suggest_local(statement, f"local {name}: {kind}") if type_ is not Kind.BOOL else None
         body.report(type_rules.WRONG_KIND, message, value.span, hint)
     body.define(SymbolEntry(name, Role.LET, Kind.STATIC, span, value=value if type_ is Kind.STATIC else None))
     if type_ is Kind.STATIC:

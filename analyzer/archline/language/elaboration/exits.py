@@ -30,7 +30,7 @@ def place_exits(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Alg
     if not early and not conditions and not any(s.find_nodes(algorithm.body, s.Exit)):
         return algorithm, ()
     try:
-        _check_exits(algorithm.body, (), returns)
+        _check_exits(algorithm.body, returns)
         body = _tidy(_store_results(algorithm.body, (name := make_name_maker(algorithm)("result"))), {"return"})
         body = _mark_unsure_code(body)
         _check_communication(body, environment)
@@ -57,12 +57,12 @@ def _fail(message: str, at: s.Node, hint: str | None = None) -> NoReturn:
     raise error(RETURN, message, span=at.span, hint=hint)
 
 
-def _check_exits(body: Block, loops: tuple[s.Loop | s.While, ...], returns: list[s.Return]) -> None:
+def _check_exits(body: Block, returns: list[s.Return]) -> None:
     """Check where exits stand. Raises ArchlineError."""
-    if not loops and returns and (end := _find_open_end(body)) is not None:
+    _check_block(body, (), returns)
+    if returns and (end := _find_open_end(body)) is not None:
         message = f"line {returns[0].span.line} returns a value, and the path that ends here returns none"
         _fail(message, end, "end it with `return` and a value")
-    _check_block(body, loops, returns)
 
 
 def _check_block(body: Block, loops: tuple[s.Stmt, ...], returns: list[s.Return]) -> None:
@@ -99,7 +99,7 @@ def _may_end(block: Block) -> bool:
             return False
         case s.If(branches=branches):
             return branches[-1].condition is not None or any(_may_end(branch.body) for branch in branches)
-        case s.While(condition=s.Name(id="true")) as loop:
+        case s.While(condition=s.Integer(value=1), tests_last=False) as loop:
             return "break" in s.list_exits(loop.body)
         case _:
             return True

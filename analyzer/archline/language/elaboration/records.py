@@ -12,7 +12,7 @@ from typing import Any
 from archline.expr.tree import Node
 from archline.language import name_rules, surface
 from archline.language import syntax as s
-from archline.language.diagnostics import Diagnostic, suggest_closest
+from archline.language.diagnostics import Diagnostic, propose, suggest_closest
 from archline.language.elaboration.declare import replace_blocks
 from archline.language.elaboration.environment import Environment, read_header
 from archline.language.elaboration.rewriting import rewrite_fields, rewrite_tree
@@ -43,8 +43,16 @@ def list_record_types(items: Iterable[Any]) -> list[surface.RecordType]:
     return [node for item in items for node in s.nodes(item) if isinstance(node, surface.RecordType)]
 
 
-def diagnose_types(items: Iterable[Any], records: Mapping[str, surface.RecordDefinition]) -> Iterator[Diagnostic]:
-    """Yield a finding for each type that is none, and for each new record without its sizes."""
+_PLAIN_TYPES = ("real", "int", "bool", "char", "size", "index")
+
+
+def diagnose_types(
+    items: Iterable[Any], records: Mapping[str, surface.RecordDefinition], more: Iterable[str] = ()
+) -> Iterator[Diagnostic]:
+    """Yield a finding for each type that is none, and for each new record without its sizes.
+
+    Types that may be meant are `records`, and `more` of the library.
+    """
     items = tuple(items)
     for algorithm in s.find_nodes(items, s.Algorithm):
         for local in s.find_nodes(algorithm.body, s.Local):
@@ -52,7 +60,8 @@ def diagnose_types(items: Iterable[Any], records: Mapping[str, surface.RecordDef
             if isinstance(made, surface.RecordType) and len(made.sizes) < len(_list_sizes(made, records)):
                 near = next((name for name in read_header(algorithm, records) if "." not in name), "n")
                 sizes = ", ".join(size.id for size in _list_sizes(made, records))
-                advice = f"write `{local.name} = {made.name}({near})`" if sizes == "cap" else None
+                text = f"{local.name} = {made.name}({near})"
+                advice = propose(local.span, text, safe=False) if sizes == "cap" else None
                 message = f"`{made.name}` needs its sizes: {sizes}"
                 yield Diagnostic(name_rules.UNBOUND_SIZE, message, local.span, hint=advice)
     for type_ in list_record_types(items):
@@ -61,7 +70,9 @@ def diagnose_types(items: Iterable[Any], records: Mapping[str, surface.RecordDef
             hint = (
                 f"numbers are `real` or `int`: write `{foreign}`"
                 if foreign
-                else suggest_closest(type_.name, ["real", "int", "bool", "char", "size", "index", *records])
+                else suggest_closest(
+                    type_.name, ["real", "int", "bool", "char", "size", "index", *records, *more], type_.span
+                )
             )
             yield Diagnostic(name_rules.UNKNOWN_NAME, f"unknown type `{type_.name}`", type_.span, hint=hint)
 

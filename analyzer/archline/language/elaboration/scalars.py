@@ -9,11 +9,12 @@ start; types keep naming the size.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from archline.language import call_rules, type_rules
 from archline.language import syntax as s
-from archline.language.diagnostics import Diagnostic, Rule
-from archline.language.elaboration.environment import SIZE, read_header
+from archline.language.diagnostics import Diagnostic, Rule, format_count
+from archline.language.elaboration.environment import SIZE, NameType, read_header
 from archline.language.elaboration.rewriting import make_name_maker, rewrite_fields, rewrite_tree
 from archline.records import replace
 
@@ -26,9 +27,19 @@ def is_output(parameter: s.Parameter) -> bool:
     return parameter.mode != "in" and isinstance(parameter.type, s.ScalarType)
 
 
-def place_scalars(algorithm: s.Algorithm, headers: Headers) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
-    """Return an algorithm whose scalar parameters keep their values, and the mistakes in calls with outputs."""
-    pass_ = _ScalarPass(algorithm, headers)
+def name_changed(name: str) -> str:
+    """Return the name of the register for a parameter that is assigned; no program can write it, messages show it."""
+    return f"changed {name}"
+
+
+def place_scalars(
+    algorithm: s.Algorithm, headers: Headers, result_of: Callable[[str], NameType | None]
+) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
+    """Return an algorithm whose scalar parameters keep their values, and the mistakes in calls with outputs.
+
+    `headers` and `result_of` describe the algorithms in scope.
+    """
+    pass_ = _ScalarPass(algorithm, headers, result_of)
     body = pass_.rewrite_calls(algorithm.body)
     opening: list[s.Stmt] = []
     outputs: list[s.Output] = []
@@ -37,7 +48,7 @@ def place_scalars(algorithm: s.Algorithm, headers: Headers) -> tuple[s.Algorithm
             if algorithm.grid:
                 message = f"`{parameter.name}` is a number, which an algorithm on a grid cannot hand back"
                 pass_.report(type_rules.WRONG_MODE, message, parameter, "use an array of one element")
-            register = pass_.make_name(parameter.name.replace(".", "_"))
+            register = parameter.name if parameter.mode == "out" else name_changed(parameter.name)
             outputs.append(s.Output(parameter, position, register, span=parameter.span))
             value = None if parameter.mode == "out" else s.Name(parameter.name, span=parameter.span)
             assert isinstance(parameter.type, s.ScalarType)
@@ -45,7 +56,7 @@ def place_scalars(algorithm: s.Algorithm, headers: Headers) -> tuple[s.Algorithm
             body = _rename(body, parameter.name, register)
     for name, type_ in _list_scalar_names(algorithm).items():
         if name not in {output.parameter.name for output in outputs}:
-            body = _store_assigned(body, name, type_, pass_.make_name)
+            body = _store_assigned(body, name, type_)
     if not outputs and body is algorithm.body:
         return algorithm, tuple(pass_.mistakes)
     kept = tuple(
@@ -83,16 +94,14 @@ def _rename(body: tuple[s.Stmt, ...], name: str, register: str) -> tuple[s.Stmt,
     return rewrite_tree(body, change)  # type: ignore[no-any-return]
 
 
-def _store_assigned(
-    body: tuple[s.Stmt, ...], name: str, type_: s.ScalarType, make_name: Callable[[str], str]
-) -> tuple[s.Stmt, ...]:
+def _store_assigned(body: tuple[s.Stmt, ...], name: str, type_: s.ScalarType) -> tuple[s.Stmt, ...]:
     """Put a parameter in a register where the first statement that assigns it begins."""
     if name in _list_declared_names(body):
         return body
     first = next((place for place, statement in enumerate(body) if _assigns(statement, name)), None)
     if first is None:
         return body
-    register, span = make_name(name.replace(".", "_")), body[first].span
+    register, span = name_changed(name), body[first].span
     start = s.Local(register, type_, s.Name(name, span=span), None, span=span)
     return (*body[:first], start, *_rename(body[first:], name, register))
 
@@ -107,53 +116,94 @@ def _list_declared_names(body: tuple[s.Stmt, ...]) -> frozenset[str]:
 
 
 class _ScalarPass:
-    def __init__(self, algorithm: s.Algorithm, headers: Headers) -> None:
-        self.make_name = make_name_maker(algorithm)
+    def __init__(self, algorithm: s.Algorithm, headers: Headers, result_of: Callable[[str], NameType | None]) -> None:
         self.mistakes: list[Diagnostic] = []
+        self._make_name = make_name_maker(algorithm)
         self._headers = headers
+        self._result_of = result_of
 
     def rewrite_calls(self, body: tuple[s.Stmt, ...]) -> tuple[s.Stmt, ...]:
         """Return a block whose calls have their outputs in the statement."""
-        if not any(self._has_outputs(call) for call in s.find_nodes(body, s.Call)):
+        if self._find_call(body) is None:
             return body
         return rewrite_tree(body, self._rewrite_statement)  # type: ignore[no-any-return]
 
-    def _has_outputs(self, call: s.Call) -> bool:
-        return any(map(is_output, self._headers.get(call.function, ())))
+    def _find_call(self, part: object) -> s.Call | None:
+        """Return the first call with outputs in a part of a program."""
+        calls = s.find_nodes(part, s.Call)
+        return next((call for call in calls if any(map(is_output, self._headers.get(call.function, ())))), None)
 
     def _rewrite_statement(self, node: s.Node) -> s.Node | tuple[s.Node, ...] | None:
-        if not isinstance(node, s.Simple):
-            return None
-        calls = [call for call in s.find_nodes((node.reads, node.writes), s.Call) if self._has_outputs(call)]
+        before: list[s.Stmt] = []
         match node:
-            case _ if not calls:
-                return node
-            case s.Invoke(call=call, spawned=spawned) if calls == [call]:
+            case s.If(branches=(first, *others)):
+                condition = self._move_calls(first.condition, before)
+                for branch in others:
+                    self._refuse_calls(branch.condition, "an `elif` may not come to it")
+                arms = (replace(first, condition=condition), *others)
+                branches = tuple(replace(arm, body=self.rewrite_calls(arm.body)) for arm in arms)
+                return (*before, replace(node, branches=branches))
+            case s.Loop(lo=lo, hi=hi, step=step, body=body):
+                lo, hi, step = (self._move_calls(part, before) for part in (lo, hi, step))
+                return (*before, replace(node, lo=lo, hi=hi, step=step, body=self.rewrite_calls(body)))
+            case s.While(condition=condition, body=body):
+                self._refuse_calls(condition, "each test would set them again")
+                return replace(node, body=self.rewrite_calls(body))
+            case s.Invoke(call=call, spawned=spawned) if self._find_call(call) is not None:
                 if spawned:
                     message = f"`{call.function}` hands a number back, so it cannot be spawned"
                     self.report(call_rules.RESULT_PLACE, message, node)
-                call, outputs = self._split_arguments(call)
-                return replace(node, call=call, outputs=outputs)
-            case s.Assign(op="=", value=s.Call() as call) if calls == [call]:
-                call, outputs = self._split_arguments(call)
-                return replace(node, value=call, outputs=outputs)
-            case s.Local(name=name, type=s.ScalarType(), value=s.Call() as call) if calls == [call]:
-                call, outputs = self._split_arguments(call)
-                target = s.Name(name, span=node.span)
-                return replace(node, value=None), s.Assign(target, "=", call, False, outputs, span=node.span)
-            case _:
-                message = f"`{calls[0].function}` sets its arguments, and is called in an expression"
-                self.report(call_rules.RESULT_PLACE, message, calls[0], "store its result in a register of its own")
+                arguments = self._move_calls(call.arguments, before)
+                call, outputs = self._split_arguments(replace(call, arguments=arguments))
+                return (*before, replace(node, call=call, outputs=outputs))
+            case s.Simple() if self._find_call(node) is not None:
+                moved = rewrite_fields(node, lambda part: self._move_call(part, before))
+                return (*before, moved)
+            case s.Simple():
                 return node
+            case _:
+                return None
+
+    def _move_calls(self, part: Any, before: list[s.Stmt]) -> Any:
+        return part if part is None else rewrite_tree(part, lambda inner: self._move_call(inner, before))
+
+    def _move_call(self, part: s.Node, before: list[s.Stmt]) -> s.Node | None:
+        """Move a call with outputs from an expression into a statement before it."""
+        match part:
+            case s.Binary(op="and" | "or", right=right):
+                self._refuse_calls(right, "the right side may not be evaluated")
+                return None
+            case s.Call() if self._find_call(replace(part, arguments=())) is not None:
+                result, span = self._result_of(part.function), part.span
+                if result is None:
+                    message = f"`{part.function}` returns no result"
+                    self.report(call_rules.NO_RESULT, message, part, "call it as a statement")
+                type_ = s.ScalarType("int" if result is None or result.element == SIZE else result.element, span=span)
+                arguments = self._move_calls(part.arguments, before)
+                call, outputs = self._split_arguments(replace(part, arguments=arguments))
+                register = self._make_name("value")
+                before.append(s.Local(register, type_, None, None, span=span))
+                before.append(s.Assign(s.Name(register, span=span), "=", call, False, outputs, span=span))
+                return s.Name(register, span=span)
+            case _:
+                return None
+
+    def _refuse_calls(self, part: object, reason: str) -> None:
+        call = self._find_call(part)
+        if call is not None:
+            message = f"`{call.function}` sets its arguments, and cannot be called here: {reason}"
+            self.report(call_rules.RESULT_PLACE, message, call, "store its result in a register before")
 
     def _split_arguments(self, call: s.Call) -> tuple[s.Call, tuple[s.Name | s.Element, ...]]:
         """Return a call with the arguments that are read alone, and the places of its outputs."""
         header = self._headers[call.function]
-        if len(header) != len(call.arguments):
-            # The checker counts the arguments that are left, which are wrong then too.
-            return call, ()
         arguments: list[s.Expr] = []
         outputs: list[s.Name | s.Element] = []
+        if len(header) != len(call.arguments):
+            message = f"`{call.function}` takes {format_count(len(header), 'argument')}, not {len(call.arguments)}"
+            names = ", ".join(parameter.name for parameter in header)
+            self.report(call_rules.ARGUMENT_COUNT, message, call, f"it is `{call.function}({names})`")
+            return call, ()
         for parameter, argument in zip(header, call.arguments, strict=True):
             if not is_output(parameter) or parameter.mode == "inout":
                 arguments.append(argument)

@@ -18,7 +18,7 @@ from archline.language.call_rules import ARGUMENT_KIND
 from archline.language.diagnostics import Diagnostic
 from archline.language.elaboration.declare import replace_blocks
 from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
-from archline.language.elaboration.rewriting import make_name_maker, renew_nodes, rewrite_fields, rewrite_tree
+from archline.language.elaboration.rewriting import make_name_maker, place_before_tests, rewrite_fields, rewrite_tree
 from archline.language.elaboration.views import (
     Names,
     complete_slices,
@@ -30,6 +30,7 @@ from archline.language.elaboration.views import (
     may_mix,
     select_element,
 )
+from archline.language.proposals import propose_operator
 from archline.records import replace
 
 _OPERATORS = ("+", "-", "*", "/", "//", "%", "^")
@@ -107,6 +108,11 @@ class _NestWriter:
         match statement:
             case s.Assign(target=target, op=op, value=value, atomic=False) if self._is_array(target):
                 self._store(target, op, value, statement)
+            case s.Let(name=name, value=value) if is_transposed(value) and self._is_array(value):
+                # The core language has no transposed views.
+                type_ = self._infer(value)
+                self._emit(self._declare_array(name, type_.element, self._get_shape(value), None))
+                self._store(s.Name(name, span=statement.span), "=", value, statement)
             case s.Local(type=s.ArrayType(), value=value, when=None) if (
                 value is not None and self._is_array(value) and not self._is_plain_view(value)
             ):
@@ -137,25 +143,9 @@ class _NestWriter:
 
     def _emit_while(self, loop: s.While, condition: Any) -> None:
         """Write a loop whose test uses what was written so far: that is done before each test."""
-        first, self._statements = self._statements, []
-        if first and any(isinstance(node, s.Let) for node in first):
+        if any(isinstance(statement, s.Let) for statement in self._statements):
             self._refuse("slices by data cannot stand in the condition of a `while`", loop.condition, None)
-        if first and any(node.kind == "continue" for node in s.find_nodes(loop.body, s.Exit)):
-            message = "an operation on whole arrays cannot stand in the test of a loop with `continue`"
-            self._refuse(message, loop.condition, "put its result into an array before the test")
-        again: list[Any] = []
-        for statement in first:
-            if isinstance(statement, s.Local):
-                # The names are declared once, before the loop.
-                self._emit(replace(statement, value=None))
-                if statement.value is not None:
-                    name = s.Name(statement.name, span=statement.span)
-                    again.append(s.Assign(name, "=", statement.value, False, span=statement.span))
-            else:
-                again.append(statement)
-        if not loop.tests_last:
-            self._statements += again
-        self._emit(replace(loop, condition=condition, body=(*loop.body, *renew_nodes(tuple(again)))))
+        self._statements = list(place_before_tests(loop, condition, self._statements))
 
     def name_unknown(self, statement: Any) -> tuple[Any, ...]:
         """Return a statement with the unknown name that leaves its type open, for the checker to report that alone."""
@@ -202,9 +192,12 @@ class _NestWriter:
     def _make_array(self, element: str, shape: Shape, value: s.Expr | None = None) -> s.Name:
         """Declare a local array, and return its name."""
         name = self._make_name("array")
-        type_ = s.ArrayType("int" if element == SIZE else element, shape, "rowmajor", span=self._span)
-        self._emit(s.Local(name, type_, value, None, span=self._span))
+        self._emit(self._declare_array(name, element, shape, value))
         return s.Name(name, span=self._span)
+
+    def _declare_array(self, name: str, element: str, shape: Shape, value: s.Expr | None) -> s.Local:
+        type_ = s.ArrayType("int" if element == SIZE else element, shape, "rowmajor", span=self._span)
+        return s.Local(name, type_, value, None, span=self._span)
 
     def _make_register(self, element: str, value: s.Expr) -> s.Name:
         name = self._make_name("number")
@@ -377,19 +370,15 @@ class _NestWriter:
                 return self._name_view_with_data(expr)
             case s.Name() | s.Reshape():
                 return expr
-            case s.Unary(op="-", operand=operand):
-                return replace(expr, operand=self._prepare(operand, element))
-            case s.Binary(op=op, left=left, right=right) if op in _OPERATORS:
-                self._require_same_rank(expr)
-                return replace(expr, left=self._prepare(left, element), right=self._prepare(right, element))
-            case s.Call(arguments=arguments) if self._is_transpose(expr):
+            case s.Call(arguments=(argument,)) if self._is_transpose(expr):
                 if len(type_.shape or ()) != 2:
                     self._refuse("only an array of two dimensions is transposed", expr, None)
-                return replace(expr, arguments=(self._materialise(self._prepare(arguments[0])),))
-            case s.Call(arguments=arguments) if self._works_by_elements(expr):
-                return replace(expr, arguments=tuple(self._prepare(part, element) for part in arguments))
-            case _:
+                return replace(expr, arguments=(self._materialise(self._prepare(argument)),))
+            case s.Binary(op=op) if op in _OPERATORS:
+                self._require_same_rank(expr)
+            case s.Call() if not self._works_by_elements(expr):
                 raise _UnknownTypeError
+        return self._change_operands(expr, lambda part: self._prepare(part, element))
 
     def _is_transpose(self, call: s.Call) -> bool:
         return is_transposed(call) and self._environment.infer_output(call) is None
@@ -402,11 +391,14 @@ class _NestWriter:
         return self._environment.maps_elements(call)
 
     def _require_same_rank(self, expr: s.Binary) -> None:
+        for part in (expr.left, expr.right):
+            if isinstance(part, s.Binary) and part.op != "@":
+                self._require_same_rank(part)
         ranks = [len(self._infer(part).shape or ()) for part in (expr.left, expr.right)]
         left, right = format_expression(expr.left), format_expression(expr.right)
         if expr.op == "*" and min(ranks) > 0 and max(ranks) > 1:
             message = "`*` is element by element; for the matrix product write `@`"
-            self._refuse(message, expr, f"write `{left} @ {right}`")
+            self._refuse(message, expr, propose_operator(expr.left, "*", " @ ", f"write `{left} @ {right}`"))
         if expr.op == "^" and max(ranks) > 1:
             self._refuse("`^` is the power of a number, not of a matrix", expr, f"write `{left} @ {left}` for a square")
         if min(ranks) > 0 and ranks[0] != ranks[1]:
@@ -438,14 +430,15 @@ class _NestWriter:
         self._names = {**self._names, name: view}
         return s.Name(name, span=view.span)
 
-    def _materialise(self, expr: Any) -> Any:
-        """Return a view of a prepared expression, which is put into a local array if it has operations."""
-        if is_view(expr):
+    def _materialise(self, expr: Any, transposed: bool = True) -> Any:
+        """Return a view of a prepared expression, which is put into a local array if it has operations.
+
+        With `transposed` it may be a transposed view.
+        """
+        if is_view(expr) and (transposed or not is_transposed(expr)):
             return expr
-        type_ = self._infer(expr)
-        place = self._make_array(type_.element, self._get_shape(expr))
-        expr = self._conform(expr, self._get_shape(expr), place)
-        self._emit_updates(place, "=", expr)
+        place = self._make_array(self._infer(expr).element, self._get_shape(expr))
+        self._emit_updates(place, "=", self._conform(expr, self._get_shape(expr), place))
         return place
 
     def _conform(self, expr: Any, shape: Shape, target: Any) -> Any:
@@ -453,19 +446,22 @@ class _NestWriter:
 
         Others are copied first, to an array of that shape: the checker and the run compare the extents of the copy.
         """
+        if is_view(expr) and self._is_array(expr):
+            equal = self._equal(shape, self._require_rank(expr, shape))
+            return expr if equal and not may_mix(target, expr, self._names) else self._copy(expr, shape)
+        return self._change_operands(expr, lambda part: self._conform(part, shape, target))
+
+    def _change_operands(self, expr: Any, change: Callable[[Any], Any]) -> Any:
+        """Return an operation on arrays with other operands; a number stays as it is."""
         match expr:
             case _ if not self._is_array(expr):
                 return expr
-            case _ if is_view(expr):
-                equal = self._equal(shape, self._require_rank(expr, shape))
-                return expr if equal and not may_mix(target, expr, self._names) else self._copy(expr, shape)
             case s.Unary(operand=operand):
-                return replace(expr, operand=self._conform(operand, shape, target))
+                return replace(expr, operand=change(operand))
             case s.Binary(left=left, right=right):
-                left, right = self._conform(left, shape, target), self._conform(right, shape, target)
-                return replace(expr, left=left, right=right)
+                return replace(expr, left=change(left), right=change(right))
             case s.Call(arguments=arguments):
-                return replace(expr, arguments=tuple(self._conform(part, shape, target) for part in arguments))
+                return replace(expr, arguments=tuple(map(change, arguments)))
             case _:
                 raise _UnknownTypeError
 
@@ -484,19 +480,9 @@ class _NestWriter:
 
     def _select(self, expr: Any, at: Indices) -> Any:
         """Return the element of a prepared expression at some indices."""
-        if not self._is_array(expr):
-            return expr
-        if is_view(expr):
+        if is_view(expr) and self._is_array(expr):
             return select_element(expr, at)
-        match expr:
-            case s.Unary(operand=operand):
-                return replace(expr, operand=self._select(operand, at))
-            case s.Binary(left=left, right=right):
-                return replace(expr, left=self._select(left, at), right=self._select(right, at))
-            case s.Call(arguments=arguments):
-                return replace(expr, arguments=tuple(self._select(part, at) for part in arguments))
-            case _:
-                raise _UnknownTypeError
+        return self._change_operands(expr, lambda part: self._select(part, at))
 
     # Arrays in expressions of numbers
     def _lift(self, value: Any) -> Any:
@@ -536,12 +522,7 @@ class _NestWriter:
             return self._lift(argument)
         if self._is_plain_view(argument):
             return argument
-        prepared = self._prepare(argument)
-        if not is_transposed(prepared):
-            return self._materialise(prepared)
-        place = self._make_array(self._infer(prepared).element, self._get_shape(prepared))
-        self._emit_updates(place, "=", prepared)
-        return place
+        return self._materialise(self._prepare(argument), transposed=False)
 
     def _is_fused(self, call: s.Call) -> bool:
         """Whether a sum or the like is taken of elements that are computed on the way."""

@@ -1,0 +1,316 @@
+"""Edits of diagnostics: they are applied to a text, by `check --fix` to files, and are part of JSON and SARIF."""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archline.api.checks import Task, check_tasks
+from archline.cli import options as shared
+from archline.expr.tree import Source, Span
+from archline.language.diagnostics import ArchlineError, Diagnostic, Edit, Proposal
+from archline.language.edits import apply_edits, choose_edits, select_edits
+from archline.language.syntax_rules import UNEXPECTED
+from archline.report.view import CheckView
+from archline.resources import find_resource
+from cli_support import cli
+
+WRONG = """\
+# A count of zeros
+algorithm zeros(a: int[n], b: out int[n]) -> int:
+    local c: int = 0
+    for i in 0..n:
+        if a[i] = 0 then
+            c += 1
+        b[i] = a[i]/2 + a[i]/3
+    return c
+"""
+RIGHT = WRONG.replace("= 0 then", "== 0 then").replace("a[i]/", "a[i]//")
+
+
+def find_problems(text: str) -> tuple[Diagnostic, ...]:
+    """Return what a check of a program refuses."""
+    (outcome,) = check_tasks([Task("f.algo", source=Source("f.algo", text))], 1, cached=False)
+    return outcome.errors if isinstance(outcome, CheckView) else outcome
+
+
+def make_edit(text: str, start: int, end: int, new: str) -> Edit:
+    """Return the edit that replaces the characters from `start` to `end` of a text."""
+    places = []
+    for place in (start, end):
+        before = text[:place]
+        places += [before.count("\n") + 1, place - (before.rfind("\n") + 1) + 1]
+    return Edit(Span(Source("f.algo", text), *places), new)
+
+
+# Texts
+@given(
+    st.text("ab\n", max_size=30),
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30), st.text("xy\n", max_size=3)), max_size=5),
+)
+def test_edits_are_replacements_from_right_to_left(text: str, drawn: list[tuple[int, int, str]]) -> None:
+    ranges = [(min(a, b, len(text)), min(max(a, b), len(text)), new) for a, b, new in drawn]
+    edits = [make_edit(text, *entry) for entry in ranges]
+    chosen = [
+        entry for entry, edit in zip(ranges, edits, strict=True) if any(edit is each for each in select_edits(edits))
+    ]
+    expected = text
+    for start, end, new in sorted(chosen, key=lambda entry: entry[:2], reverse=True):
+        expected = expected[:start] + new + expected[end:]
+    assert apply_edits(text, edits) == expected
+    # The first edit is always made, and no two that overlap are.
+    assert not ranges or ranges[0] in chosen
+    spans = sorted(entry[:2] for entry in chosen)
+    assert all(first[1] <= second[0] for first, second in pairwise(spans))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_as_before(end: str) -> None:
+    text = "a\nbc\nd\n"
+    edits = [make_edit(text, 2, 4, "x\ny"), make_edit(text, 5, 6, "z")]
+    assert apply_edits(text.replace("\n", end), edits) == "a\nx\ny\nz\n".replace("\n", end)
+
+
+MISTAKES = [
+    ("        x[i] = 1.0\n", "        x[i] == 1.0\n"),
+    ("        x[i] = 1.0\n", "        x[j] = 1.0\n"),
+    ("        x[i] = 1.0\n", "        x[i] = 2x[i]\n"),
+    ("        x[i] = 1.0\n", "        x[i] = sqtr(x[i])\n"),
+    ("        x[i] = 1.0\n", "        x[i] = .5\n"),
+    ("    for i in 0..n:\n", "    for i in 0...n:\n"),
+    ("    for i in 0..n:\n", "    for (int i = 0; i < n; i++) {\n"),
+    ("    for i in 0..n:\n", "    fro i in 0..n:\n"),
+    ("    for i in 0..n:\n", "    parfor i in 0..n:\n"),
+    ("        k[i] = k[i]//2\n", "        k[i] = k[i]/2\n"),
+    ("        k[i] = k[i]//2\n", "        k[i] /= 2\n"),
+    ("x: inout real[n]", "x: real[n]"),
+    ("k: inout int[n]", "k: int[n] inout"),
+    ("    x[0] = 2.0\n", "    x[-1] = 2.0\n"),
+    ("    x[0] = 2.0\n", "    print(x)\n"),
+    ("    if n > 1:\n", "    if n = 1:\n"),
+]
+PROGRAM = """\
+algorithm f(x: inout real[n], k: inout int[n]):
+    for i in 0..n:
+        x[i] = 1.0
+        k[i] = k[i]//2
+    if n > 1:
+        x[1] = 3.0
+    x[0] = 2.0
+"""
+
+
+@given(st.sets(st.sampled_from(range(len(MISTAKES))), min_size=1, max_size=4))
+def test_a_diagnostic_is_gone_once_its_edits_are_made(chosen: set[int]) -> None:
+    text = PROGRAM
+    for number in sorted(chosen):
+        right, wrong = MISTAKES[number]
+        text = text.replace(right, wrong, 1)
+    for problem in find_problems(text):
+        if problem.edits:
+            left = [(each.code, each.message) for each in find_problems(apply_edits(text, problem.edits))]
+            alike = [(each.code, each.message) for each in find_problems(text)].count((problem.code, problem.message))
+            assert left.count((problem.code, problem.message)) < alike
+
+
+# A text, and what its only proposal makes of it.
+REARRANGED = [
+    (
+        "algorithm f(a: int[n], x: real[n]) -> (int, real):\n    if n > 1:\n        return 0, x[0]\n    return (1, x[1])\n",
+        "algorithm f(a: int[n], x: real[n], result1: out int, result2: out real):\n    if n > 1:\n"
+        "        result1, result2 = 0, x[0]; return\n    result1, result2 = 1, x[1]; return\n",
+    ),
+    (
+        "algorithm f(a: inout int[n], k: int):\n    where n >= 2\n\n    def turn(lo, hi):\n        while lo < hi:\n"
+        "            swap(a[lo], a[hi])\n            lo += 1\n            hi -= 1\n\n    turn(0, n - 1)\n    turn(0, k)\n",
+        "algorithm turn(a: inout int[n], lo: int, hi: int):\n    while lo < hi:\n        swap(a[lo], a[hi])\n        lo += 1\n"
+        "        hi -= 1\n\n\nalgorithm f(a: inout int[n], k: int):\n    where n >= 2\n\n    turn(a, 0, n - 1)\n    turn(a, 0, k)\n",
+    ),
+    (
+        "algorithm f(x: real[n], pi: out real):\n    pi = 4.0*min(x[0], 1.0)\n",
+        "algorithm f(x: real[n], pi_: out real):\n    pi_ = 4.0*min(x[0], 1.0)\n",
+    ),
+    (
+        "algorithm f(x, i, w):\n    x[i] = w*2.0\n",
+        "algorithm f(x: inout real[n], i: int, w: real):\n    x[i] = w*2.0\n",
+    ),
+    (
+        "algorithm f(v: inout int[n]):\n    v[0] &= v[0] - 1\n",
+        "algorithm f(v: inout int[n]):\n    bit = 1\n    while v[0]//bit % 2 == 0:\n        bit *= 2\n    v[0] -= bit\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "rearranged"), REARRANGED)
+def test_what_is_written_in_several_places_is_rearranged(text: str, rearranged: str) -> None:
+    problems = find_problems(text)
+    source = problems[0].edits[0].span.source
+    assert not problems[0].safe
+    assert apply_edits(text, choose_edits(problems, source)) == rearranged
+    assert not find_problems(rearranged)
+
+
+def test_all_edits_of_a_diagnostic_are_made_or_none() -> None:
+    source = Source("f.algo", "abcdef\n")
+    edits = [Edit(Span(source, 1, start, 1, start + 2), "x") for start in (1, 2, 5)]
+    first = Diagnostic(UNEXPECTED, "", hint=Proposal("", edits[:1]))
+    second = Diagnostic(UNEXPECTED, "", hint=Proposal("", edits[1:]))
+    assert choose_edits([first, second], source) == first.edits
+    assert choose_edits([second, first], source) == second.edits
+    assert choose_edits([second, second], source) == second.edits
+
+
+# Files
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (WRONG.encode(), RIGHT.encode()),
+        (WRONG.replace("\n", "\r\n").encode(), RIGHT.replace("\n", "\r\n").encode()),
+        (b"\xef\xbb\xbf" + WRONG.encode(), b"\xef\xbb\xbf" + RIGHT.encode()),
+        (
+            WRONG.replace("zeros\n", "z\u00e9ros\n").rstrip().encode(),
+            RIGHT.replace("zeros\n", "z\u00e9ros\n").rstrip().encode(),
+        ),
+    ],
+    ids=["plain", "CRLF", "byte order mark", "other letters and no last line end"],
+)
+def test_fix_changes_nothing_but_the_mistakes(tmp_path: Path, before: bytes, after: bytes) -> None:
+    path = tmp_path / "f.algo"
+    path.write_bytes(before)
+    path.chmod(0o640)
+    ran = cli("check", "--fix", str(path))
+    assert ran.code == 0
+    assert ran.err == f"fixed {path}: 3 edits (AL101, AL222)\n"
+    assert path.read_bytes() == after
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert list(tmp_path.iterdir()) == [path]
+    again = cli("check", "--fix", str(path))
+    assert (again.code, again.err) == (0, "")
+
+
+def test_diff_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "f.algo"
+    path.write_text(WRONG, encoding="utf-8")
+    ran = cli("check", "--fix", "--diff", str(path))
+    assert ran.code == 1
+    assert "-        if a[i] = 0 then\n" in ran.out
+    assert "+        b[i] = a[i]//2 + a[i]//3\n" in ran.out
+    assert path.read_text(encoding="utf-8") == WRONG
+    path.write_text(RIGHT, encoding="utf-8")
+    same = cli("check", "--fix", "--diff", str(path))
+    assert (same.code, same.out) == (0, "")
+
+
+def test_what_is_not_safe_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "f.algo"
+    text = "algorithm f(x: inout real[n]):\n    for i = 0..n - 1:\n        x[i] = 0.0\n"
+    path.write_text(text, encoding="utf-8")
+    ran = cli("check", "--fix", str(path))
+    assert ran.code == 2
+    assert "`for i in 0..n - 1:` without the last value, or `for i in 0..n:` with it" in ran.err
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_a_folder_and_the_files_that_it_uses_are_fixed(tmp_path: Path) -> None:
+    used = WRONG.replace("zeros(", "count(")
+    (tmp_path / "used.algo").write_text(used, encoding="utf-8")
+    user = (
+        "use used\n\n\nalgorithm g(a: int[n], b: out int[n]) -> int:\n    local c: int = count(a, b)\n    return c/2\n"
+    )
+    (tmp_path / "user.algo").write_text(user, encoding="utf-8")
+    ran = cli("check", "--fix", str(tmp_path))
+    assert ran.code == 0
+    assert "return c//2" in (tmp_path / "user.algo").read_text(encoding="utf-8")
+    # A file that is used and not named is left.
+    (tmp_path / "used.algo").write_text(used, encoding="utf-8")
+    alone = cli("check", "--fix", str(tmp_path / "user.algo"))
+    assert alone.code == 2
+    assert (tmp_path / "used.algo").read_text(encoding="utf-8") == used
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "real.algo").write_text(WRONG, encoding="utf-8")
+    (tmp_path / "link.algo").symlink_to(tmp_path / "real.algo")
+    assert cli("check", "--fix", str(tmp_path / "link.algo")).code == 0
+    assert (tmp_path / "link.algo").is_symlink()
+    assert (tmp_path / "real.algo").read_text(encoding="utf-8") == RIGHT
+
+
+@pytest.mark.parametrize("step", ["replace", "fsync"])
+def test_a_file_is_whole_if_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    path = tmp_path / "f.algo"
+    path.write_text(WRONG, encoding="utf-8")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, step, fail)
+    ran = cli("check", "--fix", str(path))
+    monkeypatch.undo()
+    assert ran.refused("AL413")
+    assert path.read_text(encoding="utf-8") == WRONG
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_changed_since_it_was_read_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "f.algo"
+    path.write_text("new", encoding="utf-8")
+    with pytest.raises(ArchlineError, match="it has changed since it was read"):
+        shared.write_file_atomically(path, "ours", b"old")
+    assert path.read_text(encoding="utf-8") == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_library_is_never_fixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = tmp_path / "stdlib"
+    library.mkdir()
+    (library / "f.algo").write_text(WRONG, encoding="utf-8")
+    monkeypatch.setattr(
+        "archline.api.fixes.find_resource", lambda name: library if name == "stdlib" else find_resource(name)
+    )
+    assert cli("check", "--fix", str(library / "f.algo")).code == 2
+    assert (library / "f.algo").read_text(encoding="utf-8") == WRONG
+
+
+@pytest.mark.parametrize("options", [("--diff",), ("--fix", "-")])
+def test_options_that_clash(tmp_path: Path, options: tuple[str, ...]) -> None:
+    (tmp_path / "f.algo").write_text(RIGHT, encoding="utf-8")
+    assert cli("check", *options, str(tmp_path / "f.algo")).refused("AL411")
+
+
+# Documents
+def test_json_and_sarif_have_the_edits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("f.algo").write_text(WRONG.replace("= 0 then", "== 0 then"), encoding="utf-8")
+    (found, _) = json.loads(cli("check", "--format", "json", "f.algo").out)["findings"]
+    assert found["safe"] is True
+    edits = [
+        {**place, "path": "f.algo", "line": 7, "end_line": 7, "text": "//"}
+        for place in ({"column": 20, "end_column": 21}, {"column": 29, "end_column": 30})
+    ]
+    assert found["edits"] == edits
+    run = json.loads(cli("check", "--format", "sarif", "f.algo").out)["runs"][0]
+    (fix,) = run["results"][0]["fixes"]
+    assert fix["description"]["text"] == "write `//`, which rounds down"
+    (change,) = fix["artifactChanges"]
+    assert change["artifactLocation"]["uri"] == "f.algo"
+    assert change["replacements"][0] == {
+        "deletedRegion": {"startLine": 7, "startColumn": 20, "endLine": 7, "endColumn": 21},
+        "insertedContent": {"text": "//"},
+    }
+
+
+def test_a_warning_has_edits_from_the_cache_too(tmp_path: Path) -> None:
+    text = "algorithm f(x: real[n], y: out real[n]):\n    for i in 1..n:\n        y[i] = x[i]\n"
+    (tmp_path / "f.algo").write_text(text, encoding="utf-8")
+    first, second = (cli("check", "--format", "json", str(tmp_path / "f.algo")).out for _ in range(2))
+    assert first == second
+    (found,) = json.loads(first)["findings"]
+    assert (found["code"], found["safe"], found["edits"][0]["text"]) == ("AL606", False, "0")
+    assert "write `for i in 0..n:`" in found["message"]

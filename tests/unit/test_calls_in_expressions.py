@@ -82,3 +82,15 @@ def test_calls_that_are_refused(line: str) -> None:
     with pytest.raises(ArchlineError) as problem:
         load_text(SQUARE + f"    {line}\n    return s\n")
     assert [diagnostic.rule.code for diagnostic in problem.value.diagnostics] == ["AL253"]
+
+
+def test_an_algorithm_on_a_grid_hands_no_result_back() -> None:
+    text = """algorithm g(x: local real[s]) -> real on grid(r: P):
+    return x[0]
+
+algorithm f(X: real[n]) on grid(r: P):
+    local x: real[1] = 0
+    x[0] = 1 + g(x)
+"""
+    with pytest.raises(ArchlineError, match=r"AL253.*hands no result back"):
+        load_text(text)

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from archline.api.checks import Task, check_tasks
 from archline.cli import options as shared
 from archline.expr.tree import Source, Span
-from archline.language.diagnostics import ArchlineError, Diagnostic, Edit
-from archline.language.edits import apply_edits, select_edits
+from archline.language.diagnostics import ArchlineError, Diagnostic, Edit, Proposal
+from archline.language.edits import apply_edits, choose_edits, select_edits
+from archline.language.syntax_rules import UNEXPECTED
 from archline.report.view import CheckView
 from archline.resources import find_resource
 from cli_support import cli
@@ -116,6 +117,53 @@ def test_a_diagnostic_is_gone_once_its_edits_are_made(chosen: set[int]) -> None:
             left = [(each.code, each.message) for each in find_problems(apply_edits(text, problem.edits))]
             alike = [(each.code, each.message) for each in find_problems(text)].count((problem.code, problem.message))
             assert left.count((problem.code, problem.message)) < alike
+
+
+# A text, and what its only proposal makes of it.
+REARRANGED = [
+    (
+        "algorithm f(a: int[n], x: real[n]) -> (int, real):\n    if n > 1:\n        return 0, x[0]\n    return (1, x[1])\n",
+        "algorithm f(a: int[n], x: real[n], result1: out int, result2: out real):\n    if n > 1:\n"
+        "        result1, result2 = 0, x[0]; return\n    result1, result2 = 1, x[1]; return\n",
+    ),
+    (
+        "algorithm f(a: inout int[n], k: int):\n    where n >= 2\n\n    def turn(lo, hi):\n        while lo < hi:\n"
+        "            swap(a[lo], a[hi])\n            lo += 1\n            hi -= 1\n\n    turn(0, n - 1)\n    turn(0, k)\n",
+        "algorithm turn(a: inout int[n], lo: int, hi: int):\n    while lo < hi:\n        swap(a[lo], a[hi])\n        lo += 1\n"
+        "        hi -= 1\n\n\nalgorithm f(a: inout int[n], k: int):\n    where n >= 2\n\n    turn(a, 0, n - 1)\n    turn(a, 0, k)\n",
+    ),
+    (
+        "algorithm f(x: real[n], pi: out real):\n    pi = 4.0*min(x[0], 1.0)\n",
+        "algorithm f(x: real[n], pi_: out real):\n    pi_ = 4.0*min(x[0], 1.0)\n",
+    ),
+    (
+        "algorithm f(x, i, w):\n    x[i] = w*2.0\n",
+        "algorithm f(x: inout real[n], i: int, w: real):\n    x[i] = w*2.0\n",
+    ),
+    (
+        "algorithm f(v: inout int[n]):\n    v[0] &= v[0] - 1\n",
+        "algorithm f(v: inout int[n]):\n    bit = 1\n    while v[0]//bit % 2 == 0:\n        bit *= 2\n    v[0] -= bit\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "rearranged"), REARRANGED)
+def test_what_is_written_in_several_places_is_rearranged(text: str, rearranged: str) -> None:
+    problems = find_problems(text)
+    source = problems[0].edits[0].span.source
+    assert not problems[0].safe
+    assert apply_edits(text, choose_edits(problems, source)) == rearranged
+    assert not find_problems(rearranged)
+
+
+def test_all_edits_of_a_diagnostic_are_made_or_none() -> None:
+    source = Source("f.algo", "abcdef\n")
+    edits = [Edit(Span(source, 1, start, 1, start + 2), "x") for start in (1, 2, 5)]
+    first = Diagnostic(UNEXPECTED, "", hint=Proposal("", edits[:1]))
+    second = Diagnostic(UNEXPECTED, "", hint=Proposal("", edits[1:]))
+    assert choose_edits([first, second], source) == first.edits
+    assert choose_edits([second, first], source) == second.edits
+    assert choose_edits([second, second], source) == second.edits
 
 
 # Files

@@ -181,14 +181,13 @@ FOREIGN = [
     (ONE + lines("x[0] = pow(x[0], 2)"), "pow(x[0], 2)", "x[0]^2"),
     (ONE + lines("x[0] = float(d)"), "float(", "real_of("),
     (ONE + lines("for i in 0..x.shape[0]:", "    x[i] = 1.0"), "x.shape[0]", "n"),
-    (ONE + lines("local y: real[n] = zeros(n)", "y[0] = x[0]"), "zeros(n)", "0"),
     (ONE + lines("requires n >= 2", "x[0] = 1.0"), "requires", "where"),
-    (ONE + lines("x[0] = true"), "true", "1.0"),
     ("algorithm f(x: in out real[n]):\n    x[0] = 1.0\n", "in out", "inout"),
     ("algorithm f(x: &real[n]):\n    x[0] = 1.0\n", "&", "inout "),
     ("algorithm f(x: inout real[n]) -> void:\n    x[0] = 1.0\n", " -> void", ""),
 ]  # fmt: skip
 ACCEPTED = [
+    (ONE + lines("local y: real[n] = zeros(n)", "y[0] = x[0]"), "zeros(n)", "0"),
     (ONE + lines("for i in range(n):", "    x[i] = 1.0"), "for i in range(n):", "for i in 0..n:"),
     (ONE + lines("for i in range(1, n):", "    x[i] = 1.0"), "for i in range(1, n):", "for i in 1..n:"),
     (ONE + lines("for i in range(1, n, 2):", "    x[i] = 1.0"), "for i in range(1, n, 2):", "for i in 1..n step 2:"),

@@ -254,3 +254,11 @@ def test_generated_reductions(text: str, n: int) -> None:
     arguments = {**DATA, **{name: [*DATA[name], DATA[name][0]][:n] for name in ("x", "y", "k", "A")}}
     module = load_text(text)
     assert_agreement(derive(module, module.algorithms["f"]), run(text, arguments), text)
+
+
+def test_an_unknown_name_in_a_sum_is_one_mistake() -> None:
+    with pytest.raises(ArchlineError) as problem:
+        load_text(HEAD + "    return dot(x, unknown) + sum(unknown)\n")
+    assert [diagnostic.rule.code for diagnostic in problem.value.diagnostics] == ["AL201"]
+    with pytest.raises(ArchlineError, match="it takes arrays"):
+        load_text(HEAD + "    return sum(3.0)\n")

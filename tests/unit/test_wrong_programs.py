@@ -104,7 +104,7 @@ PROGRAMS: list[tuple[str, str, str, str, Mended]] = [
     (SUM, "for i in 0..n:", "for i in 0..n by 1:", "AL101", "edit"),
     (AXPY, "for i in", "parfor i in", "AL101", "edit"),
     (SUM, "    local s", "    // the sum\n    local s", "AL101", "edit"),
-    (SUM, "return s", "return s, n", "AL101", None),
+    (SUM, "return s", "return s, n", "AL101", "edit"),
 ]  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive
 
 from archline.expr.text import format_expression
-from archline.expr.tree import MAX_DEPTH, Source, Span
+from archline.expr.tree import MAX_DEPTH, Source, Span, has_same_structure
 from archline.language import surface
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
@@ -255,9 +255,8 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         as_method = isinstance(name, s.Name)
         if as_method:
             owner, _, method = name.id.rpartition(".")
-            parts = parts or ()
-            if owner not in _NAMESPACES:
-                parts = (s.Name(owner, span=name.span), *parts)
+            as_method = owner not in _NAMESPACES
+            parts = (s.Name(owner, span=name.span), *(parts or ())) if as_method else parts
             name = method
         sizes = tuple((part[0], part[1]) for part in parts or () if isinstance(part, tuple))
         arguments = tuple(part for part in parts or () if not isinstance(part, tuple))
@@ -418,6 +417,12 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         span = self._make_span(meta)
         if isinstance(value, _Choice | _Filled):
             raise error(rules.UNEXPECTED, f"`{op}` takes a single value", span=span, hint="write an `if`")
+        if op == "&=" and isinstance(value, s.Binary) and value.op == "-" and has_same_structure(value.left, target):
+            place, indent = target.span.text, " " * (span.column - 1)
+            lines = ("bit = 1", f"while {place}//bit % 2 == 0:", "    bit *= 2", f"{place} -= bit")
+            words = "take the lowest bit with a loop: `bit = 1`, ..."
+            hint = propose(span, f"\n{indent}".join(lines), words, safe=False)
+            raise error(rules.UNEXPECTED, "`&` is only read in `x & (1 << k)`", span=span, hint=hint)
         value = self._combine(self._duplicate(target), Token(_UPDATES[op], str(op)[:-1]), value, span)
         return s.Assign(target, "=", self._read_bit(value), False, span=span)
 

@@ -80,6 +80,8 @@ _COUNTED = (
     r"\s*(?:\2\s*\+\+|\+\+\s*\2|\2\s*\+=\s*1)\s*\)\s*[:{{]?)\s*$"
 )
 _KIND = r"(real|int|float|double)"
+REDUCTIONS = ("sum", "dot", "norm")
+"""What is known by these names where it is taken of arrays, or of a range."""
 FOREIGN_FUNCTIONS = {
     "len": "an extent is a size that the type names: `n` of `x: real[n]`",
     "pow": "a power is written `^`",
@@ -87,7 +89,7 @@ FOREIGN_FUNCTIONS = {
     "int": "`floor(...)` rounds a real, which stays one; an `int` is made of integers",
     "print": "a sketch has no output",
     **dict.fromkeys(
-        ("sum", "dot", "norm"), "write a loop: `for i in 0..n: s += ...`, with the body on a line of its own"
+        REDUCTIONS, "it takes arrays, as `dot(x, y)` does, or for a sum a range: `sum(x[i] for i in 0..n)`"
     ),
     "swap": "write three lines: `local t: real = a`, `a = b`, `b = t`",
 }
@@ -138,6 +140,7 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
         "the mode stands before the type: `A: inout real[n]`",
     ),
     _Form(r"\s*->\s*(void|None)\b", "", r"leave out `-> \1`"),
+    (r"->\s*\(?\s*\w+\s*,", suggest_results),
     _Form(r"->\s*(?P<at>float|double|number)\b", "real"),
     _Form(r"->\s*(?P<at>integer|long|size_t)\b", "int"),
     _Form(r"\breturns\s+(?=(?:real|int|bool)\b)", "-> "),

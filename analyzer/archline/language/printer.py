@@ -8,7 +8,8 @@ from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import Source
 from archline.language import syntax as s
 from archline.language.format_statements import Bracketed, LogicalLine, iterate_logical_lines
-from archline.language.mistakes import count_brackets, mask_strings_and_comment
+from archline.language.mistakes import count_brackets
+from archline.language.rearranging import mask_strings_and_comment
 from archline.records import record
 
 __all__ = ["format_expression", "format_fact", "format_program"]

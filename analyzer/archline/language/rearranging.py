@@ -55,7 +55,8 @@ def suggest_results(source: Source, number: int) -> str:
     if len({len(parts) for parts in values}) != 1 or len(values[0]) < 2:
         return SEVERAL_RESULTS
     names = [f"result{position + 1}" for position in range(len(values[0]))]
-    reals = {name for name, type_ in map(_split_parameter, whole.parameters) if "real" in type_}
+    given = whole.find_words(r"\b(\w+)\s*:\s*(?:\w+\s+)?real\b|^\s*(\w+)\s*=[^=].*\d\.\d")
+    reals = {found[1] or found[2] for _, found in given}
     edits, declared = [], []
     for position, name in enumerate(names):
         parts = [parts[position] for parts in values]
@@ -63,6 +64,9 @@ def suggest_results(source: Source, number: int) -> str:
         declared.append(f"{name}: out {'real' if real else 'int'}")
     column = whole.closed - "\n".join(whole.code[whole.start : whole.end]).rfind("\n", 0, whole.closed) - 1
     edits.append(Edit(whole.locate(whole.header_end, column, column), f", {', '.join(declared)}"))
+    arrow = re.compile(r"\s*->[^:]*").match(whole.code[whole.header_end], column + 1)
+    if arrow is not None:
+        edits.append(Edit(whole.locate(whole.header_end, *arrow.span()), ""))
     for (at, found), parts in zip(returns, values, strict=True):
         edits.append(Edit(whole.locate(at, *found.span("at")), f"{', '.join(names)} = {', '.join(parts)}; return"))
     return Proposal(SEVERAL_RESULTS, edits, safe=False)
@@ -120,9 +124,10 @@ def guess_type(name: str, below: str) -> str:
 
     It is an array if the text below indexes it, `int` if it indexes, bounds or is compared with an index, else `real`.
     """
-    index = rf"(?:{'|'.join(re.findall(r'[[][^][]*?([A-Za-z_][A-Za-z0-9_]*)', below)) or '0'})"
-    places = (rf"\[[^\]\n]*\b{name}\b", rf"\.\.[^\n]*\b{name}\b", rf"\b{name}\b[^\n]*\.\.", rf"\b{name} *(//|%)")
-    places += (rf"\b{index}\b[^][\n<>=]*[<>=]=? *{name}\b", rf"\b{name}\b[^][\n<>=]*[<>=]=? *{index}\b")
+    indices = "|".join(re.findall(r"\[[^\[\]]*?([A-Za-z_]\w*)", below)) or "0"
+    places = [rf"\[[^\]\n]*\b{name}\b", rf"\.\.[^\n]*\b{name}\b", rf"\b{name}\b[^\n]*\.\.", rf"\b{name} *(//|%)"]
+    places.append(rf"\b({indices})\b[^\[\]\n<>=]*[<>=]=? *{name}\b")
+    places.append(rf"\b{name}\b[^\[\]\n<>=]*[<>=]=? *({indices})\b")
     whole = any(re.search(place, below) for place in places)
     used = re.search(rf"(?<!\w){name}\[([^\[\]]*)\](\[)?", below)
     if not used:

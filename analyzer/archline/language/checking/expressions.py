@@ -12,7 +12,7 @@ from archline.language.checking.extents import build_slice_length, combine_exten
 from archline.language.checking.scopes import Role, SymbolEntry, suggest_static_form
 from archline.language.checking.signatures import parse_element_kind
 from archline.language.diagnostics import find_in_span, format_count, propose
-from archline.language.mistakes import FOREIGN_FUNCTIONS, FOREIGN_METHODS
+from archline.language.mistakes import FOREIGN_FUNCTIONS, FOREIGN_METHODS, REDUCTIONS
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.proposals import find_library_module, propose_definition, propose_expression, propose_operator
 
@@ -241,8 +241,9 @@ def _check_binary(body: BodyContext, expr: s.Binary) -> Kind | None:
         return Kind.BOOL
     if expr.op == "/" and kind is Kind.INT:
         hint = propose_operator(expr.left, "/", "//", "write `{}`, which rounds down")
+        # The kind is that of the corrected operation.
         body.report(rules.INT_DIVISION, "`/` of `int` data may round: write `//`", expr.span, hint)
-        return None
+        return kind
     if expr.op in ("//", "%") and kind is Kind.REAL:
         hint = "write `floor(a / b)`" if expr.op == "//" else "write `a - b*floor(a / b)`"
         body.report(rules.INTEGER_OPERATOR, f"`{expr.op}` on reals", expr.span, hint)
@@ -279,6 +280,11 @@ def _check_call(body: BodyContext, expr: s.Call) -> ExprType | None:
         return result
     if extern is None and algorithm is not None:
         body.check_call(body, expr, algorithm)
+        if algorithm.grid and algorithm.result is not None:
+            message = f"`{algorithm.name}` runs on a grid, and hands no result back"
+            body.report(
+                call_rules.RESULT_PLACE, message, expr.span, "hand it back through a local array of one element"
+            )
         if body.free:
             message = f"{body.free} costs nothing, so it cannot call the algorithm `{expr.function}`"
             body.report(call_rules.RESULT_PLACE, message, expr.span, "store the result in a `local` before it")
@@ -287,9 +293,9 @@ def _check_call(body: BodyContext, expr: s.Call) -> ExprType | None:
     if extern is not None or algorithm is not None:
         body.report(call_rules.NO_RESULT, f"`{expr.function}` has no result", expr.span, "call it as a statement")
         return None
-    report_unknown_function(body, expr)
-    for argument in expr.arguments:
-        infer_type(body, argument)
+    types = [infer_type(body, argument) for argument in expr.arguments]
+    if expr.function not in REDUCTIONS or None not in types:
+        report_unknown_function(body, expr)
     return None
 
 

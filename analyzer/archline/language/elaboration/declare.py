@@ -298,8 +298,14 @@ def _sets_inside(statement: Node, name: str) -> bool:
 
 
 def _list_headers(statement: Node) -> Iterable[Node]:
-    if isinstance(statement, surface.LoopOver):
-        return (statement.over,)
+    match statement:
+        case surface.LoopOver(over=over):
+            return (over,)
+        case s.While(condition=condition):
+            # The test of a `repeat` reads what its body sets.
+            return (condition,)
+        case _:
+            pass
     return s.list_evaluated(statement)  # type: ignore[arg-type]
 
 

@@ -24,6 +24,7 @@ from archline.language.elaboration.records import (
     name_operation,
     spread_records,
 )
+from archline.language.elaboration.reductions import expand_reductions
 from archline.language.elaboration.results import ResultTypes
 from archline.language.elaboration.scalars import Headers, place_scalars
 from archline.language.elaboration.statements import simplify_statements
@@ -101,7 +102,8 @@ def _elaborate_algorithm(
     """
     named, doubled = name_iterations(simplify_statements(algorithm, names.environment), symbols)
     simple, mixed = expand_whole_arrays(named, names.environment)
-    stored, wrong = place_scalars(simple, headers, names.environment.result_of)
+    reduced = expand_reductions(simple, names.environment)
+    stored, wrong = place_scalars(reduced, headers, names.environment.result_of)
     core, misplaced = place_exits(stored, names.environment)
     return core, (*doubled, *mixed, *wrong, *misplaced)
 

@@ -14,19 +14,37 @@ from archline.expr.text import format_expression
 from archline.expr.tree import Comprehension, Node
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.elaboration.environment import SIZE, Environment, NameType, combine_element
-from archline.language.elaboration.rewriting import renew_nodes, rewrite_fields, rewrite_tree
+from archline.language.elaboration.declare import replace_blocks
+from archline.language.elaboration.environment import SIZE, Environment, NameType, combine_element, read_header
+from archline.language.elaboration.rewriting import make_name_maker, place_before_tests, rewrite_fields, rewrite_tree
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import replace
 
 _OPERATORS = {"sum": "+", "dot": "+", "norm": "+", "min": "min", "max": "max"}
 
 
-class ReductionExpander:
+def expand_reductions(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
+    """Return an algorithm in which loops compute its sums, minima and maxima."""
+    environment = environment.with_names(read_header(algorithm, environment.records))
+    expander = _ReductionExpander(make_name_maker(algorithm))
+    return replace(algorithm, body=expander.expand_block(algorithm.body, environment))
+
+
+class _ReductionExpander:
     """Puts the loops of sums, minima and maxima before the statements that use their values."""
 
     def __init__(self, make_name: Callable[[str], str]) -> None:
         self._make_name = make_name
+
+    def expand_block(self, block: tuple[Any, ...], environment: Environment) -> tuple[Any, ...]:
+        """Return the statements of a block with the loops before them."""
+        statements: list[Any] = []
+        for statement in block:
+            inside = environment.inside(statement)
+            changed = replace_blocks(statement, lambda inner, inside=inside: self.expand_block(inner, inside))
+            statements += self.expand(changed, environment)
+            environment = environment.after(statement)
+        return tuple(statements)
 
     def expand(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
         """Return a statement, whose blocks are expanded already, with the loops before it."""
@@ -59,22 +77,7 @@ class ReductionExpander:
     def _expand_while(self, loop: s.While, environment: Environment) -> tuple[Any, ...]:
         """Return a `while`; the loops of its condition stand before each test: before it, and where iterations end."""
         before, condition = self._expand_value(loop.condition, environment)
-        if not before:
-            return (loop,)
-        again = [_set_again(statement) for statement in before]
-
-        def change(node: Node) -> Any:
-            match node:
-                case s.Exit(kind="continue"):
-                    return (*renew_nodes(tuple(again)), node)
-                case s.Loop() | s.While():
-                    return node
-                case _:
-                    return None
-
-        body = (*rewrite_tree(loop.body, change), *again)
-        registers = [_leave_unset(statement) for statement in before if isinstance(statement, s.Local)]
-        return (*(registers if loop.tests_last else before), replace(loop, condition=condition, body=body))
+        return place_before_tests(loop, condition, before)
 
     def _expand_parts(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
         before, change = self._make_change(environment)
@@ -163,18 +166,6 @@ def format_reduction(call: s.Call) -> str:
     """Return the text of a reduction in one line."""
     text = call.span.text
     return text if call.span.line == call.span.end_line else format_expression(call)
-
-
-def _set_again(statement: Any) -> Any:
-    """Return a statement that is executed again in a loop: registers are set, not declared."""
-    if isinstance(statement, s.Local):
-        target = s.Name(statement.name, span=statement.span)
-        return s.Assign(target, "=", renew_nodes(statement.value), False, span=statement.span)
-    return renew_nodes(statement)
-
-
-def _leave_unset(register: s.Local) -> s.Local:
-    return replace(register, value=None)
 
 
 def _join_conditions(first: s.Expr | None, second: s.Expr) -> s.Expr:

@@ -9,7 +9,7 @@ from archline.language import surface
 from archline.language import syntax as s
 from archline.language.elaboration.declare import replace_blocks
 from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
-from archline.language.elaboration.reductions import ReductionExpander, locate_element
+from archline.language.elaboration.reductions import locate_element
 from archline.language.elaboration.rewriting import make_name_maker, rewrite_tree
 from archline.records import replace
 
@@ -24,7 +24,6 @@ def simplify_statements(algorithm: s.Algorithm, environment: Environment) -> s.A
 class _Simplifier:
     def __init__(self, algorithm: s.Algorithm, environment: Environment) -> None:
         self._make_name = make_name_maker(algorithm)
-        self._reductions = ReductionExpander(self._make_name)
 
     def simplify_block(self, block: tuple[Any, ...], environment: Environment) -> tuple[Any, ...]:
         """Return the statements of a block in the core language."""
@@ -32,8 +31,7 @@ class _Simplifier:
         for statement in block:
             inside = environment.inside(statement)
             changed = replace_blocks(statement, lambda inner, inside=inside: self.simplify_block(inner, inside))
-            for core in self._simplify_statement(_replace_words(changed, environment), environment):
-                statements.extend(self._reductions.expand(core, environment))
+            statements.extend(self._simplify_statement(_replace_words(changed, environment), environment))
             environment = environment.after(statement)
         return tuple(statements)
 

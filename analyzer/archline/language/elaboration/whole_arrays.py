@@ -30,6 +30,7 @@ from archline.language.elaboration.views import (
     may_mix,
     select_element,
 )
+from archline.language.proposals import propose_operator
 from archline.records import replace
 
 _OPERATORS = ("+", "-", "*", "/", "//", "%", "^")
@@ -390,11 +391,14 @@ class _NestWriter:
         return self._environment.maps_elements(call)
 
     def _require_same_rank(self, expr: s.Binary) -> None:
+        for part in (expr.left, expr.right):
+            if isinstance(part, s.Binary) and part.op != "@":
+                self._require_same_rank(part)
         ranks = [len(self._infer(part).shape or ()) for part in (expr.left, expr.right)]
         left, right = format_expression(expr.left), format_expression(expr.right)
         if expr.op == "*" and min(ranks) > 0 and max(ranks) > 1:
             message = "`*` is element by element; for the matrix product write `@`"
-            self._refuse(message, expr, f"write `{left} @ {right}`")
+            self._refuse(message, expr, propose_operator(expr.left, "*", " @ ", f"write `{left} @ {right}`"))
         if expr.op == "^" and max(ranks) > 1:
             self._refuse("`^` is the power of a number, not of a matrix", expr, f"write `{left} @ {left}` for a square")
         if min(ranks) > 0 and ranks[0] != ranks[1]:

@@ -54,7 +54,7 @@ class _Maker:
         """Return a loop without a bound, of at most 4 iterations."""
         self._names += 1
         name, counted = f"a{self._names}", self._source.choice(("", f" iterations N{self._names}"))
-        inner = [*self.block(index, depth - 1, callees, parallel), f"{name} -= 1"]
+        inner = [f"{name} -= 1", *self._with_exit(self.block(index, depth - 1, callees, parallel), index)]
         small = self._source.random() < 0.4
         if self._source.random() < 0.1:
             return [f"local {name}: int = k[{index}] % 4", f"while {name} > 0 at most 4 times:", *_indented(inner)]
@@ -67,6 +67,16 @@ class _Maker:
         else:
             loop = [f"while {f'x[{index}] < 20.0 and ' if small else ''}{name} > 0{counted}:", *_indented(inner)]
         return [f"local {name}: int = k[{index}] % {self._source.randint(2, 4)}", *loop]
+
+    def _with_exit(self, body: list[str], index: str) -> list[str]:
+        """Return the body of a loop that data may leave, perhaps: before all else, or after it."""
+        if self._source.random() < 0.7:
+            return body
+        leave = [
+            f"if x[{index}] > {self._source.choice((2, 8))}.0:",
+            f"    {self._source.choice(('break', 'continue'))}",
+        ]
+        return [*leave, *body] if self._source.random() < 0.5 else [*body, *leave]
 
     def _statement(self, index: str, depth: int, callees: tuple[str, ...], parallel: bool) -> list[str]:
         choice = self._source.random()
@@ -86,7 +96,8 @@ class _Maker:
             head = f"{'parallel ' if spread else ''}for {variable} in {low}..n:"
             if parallel:
                 return [head, *_indented(self.block(index, depth - 1, (), True))]
-            return [head, *_indented(self.block(variable, depth - 1, callees, spread))]
+            body = self.block(variable, depth - 1, callees, spread)
+            return [head, *_indented(body if spread else self._with_exit(body, variable))]
         if choice < 0.65:
             condition = self._source.choice(CONDITIONS).format(index=index)
             lines = [f"if {condition}:", *_indented(self.block(index, depth - 1, callees, parallel))]

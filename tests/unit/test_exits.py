@@ -326,6 +326,60 @@ def f(a: int[n, m], b: inout int[n]):
     assert "cannot leave the `parallel for` of line 3" in message(text.replace("continue", "return"), {})
 
 
+REPEATED = """
+def f(a: int[n], x: int) -> int:
+    local i: int = 0
+    local t: int = 0
+    for turn in 0..2:
+        i = 0
+        repeat iterations T:
+            if a[i] > 4:
+                if a[i] > 6:
+                    i += 1
+                    continue
+                elif a[i] == x:
+                    break
+                t += 10
+            elif a[i] == x:
+                return t
+            t += 1
+            i += 1
+        until i == n
+        t += 100
+    return t
+"""
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_test_of_repeat_follows_an_iteration_that_continue_ends(compiled: bool) -> None:
+    for x in (1, 2, 5, 6, 9):
+        ran = al.loads(REPEATED)["f"].run(a=[7, 6, 2, 7], x=x, cache=CACHE, compiled=compiled)
+        assert not ran.outside, x
+        own, i = 0, 0
+        for _ in range(2):
+            i = 0
+            while True:
+                item = [7, 6, 2, 7][i]
+                if item > 6:
+                    i += 1
+                elif item > 4 and item == x:
+                    break
+                elif item == x:
+                    assert ran.value == own
+                    break
+                else:
+                    own += 11 if item > 4 else 1
+                    i += 1
+                if i == 4:
+                    break
+            else:
+                continue
+            if i < 4 and item == x and item <= 4:
+                break
+            own += 100
+        assert ran.value == own
+
+
 MISTAKES = {
     "    for i in 0..n:\n        if n > 2:\n            return 1\n": "the path that ends here returns none",
     "    if n > 2:\n        return\n    return 1\n": "this `return` has none",

@@ -273,7 +273,7 @@ def collect_sizes(plan: RunPlan) -> dict[str, int]:
             case BoundBy.VALUE:
                 sizes[binding.name] = int(plan.bound.scalars[name])
             case BoundBy.EXTENT:
-                sizes[binding.name] = plan.bound.placements[name].shape[binding.dimension]
+                sizes[binding.name] = plan.bound.placements[name].shape[binding.dimension] - binding.offset
             case BoundBy.COUNT:
                 sizes[binding.name] = plan.bound.placements[name].shape[0] - 1
             case BoundBy.TOTAL | BoundBy.LONGEST:

@@ -345,7 +345,7 @@ def _build_data_size_loop(
     """Build a loop of one iteration whose counter is a data-dependent size, with its bounds. Raises UntracedError."""
     signature = outer.module.signatures[target]
     for binding in signature.sizes:
-        if binding.name == name and binding.by is BoundBy.EXTENT:
+        if binding.name == name and binding.by is BoundBy.EXTENT and not binding.offset:
             shape = outer.module.shapes[call.arguments[binding.parameter]]
             interval = bound_extent(shape[binding.dimension], outer)
             if interval is not None:

@@ -62,12 +62,16 @@ class BoundBy(Enum):
 
 @record
 class SizeBinding:
-    """The source of the size `name`: the argument number `parameter`, for EXTENT its extent number `dimension`."""
+    """The source of the size `name`: the argument number `parameter`, for EXTENT its extent number `dimension`.
+
+    That extent is the size plus `offset`, as in `x: real[n + 1]`.
+    """
 
     name: str
     by: BoundBy
     parameter: int
     dimension: int = 0
+    offset: int = 0
 
 
 @record(eq=False)

@@ -125,7 +125,11 @@ class AccessModel(WordModel):
             updates = statement.updates if self._updates > 1 else statement.revisited
             again = sum(isinstance(update, s.Element) for update in updates)
         tests = s.list_evaluated(statement)
-        return self._count_accesses(tests, tests[1:] if isinstance(statement, s.If) else (), again)
+        maybe = tests[1:] if isinstance(statement, s.If) else ()
+        if isinstance(statement, s.While) and statement.limit is None and s.may_be_left(statement):
+            # No test follows an iteration that an exit ends: the tests are those of the iterations, or one more.
+            maybe = tests
+        return self._count_accesses(tests, maybe, again)
 
     def _count_accesses(self, evaluated: object, maybe: object, again: int = 0) -> Tally:
         """Count the accesses in `evaluated` and `again` more; those in `maybe` or right of `and`, `or` are optional."""
@@ -137,8 +141,10 @@ class AccessModel(WordModel):
         return self.tally({METRIC: KnownAmount(Poly.constant(least), Poly.constant(most))})
 
     def iteration(self, loop: s.Loop | s.While) -> Tally:
-        """Count the test of a `while`."""
-        return self._count_accesses(loop.condition, ()) if isinstance(loop, s.While) else FREE
+        """Count the test of a `while`, or of a `repeat`, where an exit may pass it by."""
+        if not isinstance(loop, s.While):
+            return FREE
+        return self._count_accesses(loop.condition, loop.condition if loop.tests_last and s.may_be_left(loop) else ())
 
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         """Count a write of each element, and a read if a view is copied."""

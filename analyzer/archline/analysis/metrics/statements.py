@@ -216,7 +216,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def _find_view_extent(self, call: s.Call, name: str, signature: Signature) -> s.Expr | None:
         """Return the extent, of an argument of a call, that gives the callee's size `name`; None if no extent does."""
         for binding in signature.sizes:
-            if binding.name == name and binding.by is BoundBy.EXTENT:
+            if binding.name == name and binding.by is BoundBy.EXTENT and not binding.offset:
                 return self.module.shapes[call.arguments[binding.parameter]][binding.dimension]
         return None
 

@@ -149,6 +149,8 @@ def _bind_sizes(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
             code = fn.static(binding.name).code
         else:
             code = _write_size(fn, fn.view(parameter.name), binding.by, binding.dimension)
+            if binding.offset:
+                code = fn.assign_name(f"{code} - {binding.offset}", "w")
         fn.define(binding.name, IntegerValue(code, MAX_UNCHECKED_SIZE, max(minimum, 0)))
         message = f"the size `{binding.name}` of `{algorithm.name}` is {{0}}, and must be at least {minimum}"
         _write_contract_check(fn, f"{code} < {minimum}", fn.site(rules.SIZE_TOO_SMALL, parameter.span, message), code)

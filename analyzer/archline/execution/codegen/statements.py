@@ -49,6 +49,7 @@ from archline.execution.codegen.values import Atom, Code, IntegerValue, Register
 from archline.execution.codegen.writer import ITERATIONS, WORK, ExitTarget
 from archline.execution.slots import INT_LIMIT, MAX_UNCHECKED_SIZE, MEM_DECLARED, NO_INT
 from archline.expr.text import format_expression, format_fact
+from archline.expr.tree import Span
 from archline.language import syntax as s
 from archline.language.iterations import name_unbounded_loops
 from archline.language.metrics import DECLARED, ITERATION, METRICS, SEPARATE_METRICS, TEST
@@ -125,7 +126,8 @@ def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: At
         block(fn, node.body)
     if account.straight:
         fn.count_block(account, trips)
-    write_passing_exit(fn, node)
+    if "return" in s.find_exits(node):
+        _write_passing_exit(fn, "return", node.span)
 
 
 def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BlockWriter) -> None:
@@ -205,7 +207,8 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> 
             limit = fn.assign_name(value.text, "m")
     iterations = fn.assign_name("0", "w")
     site = _make_limit_site(fn, node)
-    with fn.loop_body(iterations), fn.looped("while True:", node.span), leavable(fn, "break", "continue"):
+    kinds = ("break",) if node.tests_last else ("break", "continue")
+    with fn.loop_body(iterations), fn.looped("while True:", node.span), leavable(fn, *kinds):
         if not node.tests_last:
             _write_loop_test(fn, node)
         fn.emit(f"{iterations} += 1")
@@ -214,10 +217,13 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> 
         fn.count_event(ITERATION)
         if node.limit is None:
             fn.block.cost[f"{ITERATIONS} {name_unbounded_loops(fn.module)[node]}"] += 1
-        block(fn, node.body)
         if node.tests_last:
+            write_leavable(fn, node.body, "continue", block)
             _write_loop_test(fn, node)
-    write_passing_exit(fn, node)
+        else:
+            block(fn, node.body)
+    if "return" in s.find_exits(node):
+        _write_passing_exit(fn, "return", node.span)
 
 
 def _write_loop_test(fn: AlgorithmWriter, node: s.While) -> None:
@@ -264,12 +270,14 @@ def write_leavable(fn: AlgorithmWriter, body: tuple[s.Stmt, ...], kind: str, blo
         return
     with fn.once(body[0].span), leavable(fn, kind):
         block(fn, body)
+    for other in sorted(s.list_exits(body) - {kind}):
+        _write_passing_exit(fn, other, body[0].span)
 
 
 def write_exit(fn: AlgorithmWriter, kind: str) -> None:
     """Write an exit, which first counts the costs so far and releases the local arrays of the blocks that it leaves.
 
-    One that leaves several loops of the generated code goes on behind each (`write_passing_exit`).
+    One that leaves several loops of the generated code goes on behind each (`_write_passing_exit`).
     """
     target = fn.exits[-1]
     passes = kind not in target.kinds
@@ -282,16 +290,20 @@ def write_exit(fn: AlgorithmWriter, kind: str) -> None:
     fn.flush()
     if passes:
         fn.leaves = True
-        fn.emit("left = 1")
+        fn.emit(f"left = {_PASSING[kind]}")
+    elif kind != "return" and fn.leaves:
+        fn.emit("left = 0")
     fn.emit("continue" if kind == "continue" and "break" in target.kinds else "break")
 
 
-def write_passing_exit(fn: AlgorithmWriter, loop: s.Loop | s.While) -> None:
-    """Write the rest of a `return` that has left a loop."""
-    if "return" in s.find_exits(loop):
-        fn.flush()
-        with fn.counted("if left:", loop.span):
-            write_exit(fn, "return")
+_PASSING = {"return": 1, "break": 2}
+
+
+def _write_passing_exit(fn: AlgorithmWriter, kind: str, span: Span) -> None:
+    """Write the rest of an exit that has left a loop of the generated code, and goes on behind it."""
+    fn.flush()
+    with fn.counted(f"if left == {_PASSING[kind]}:", span):
+        write_exit(fn, kind)
 
 
 def write_block(fn: AlgorithmWriter, statements: tuple[s.Stmt, ...]) -> None:

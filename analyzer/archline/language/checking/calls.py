@@ -311,7 +311,13 @@ def _get_binding_value(body: BodyContext, match: _CallMatch, binding: SizeBindin
     if binding.by is BoundBy.VALUE:
         return argument
     if binding.by is BoundBy.EXTENT:
-        return match.extents[binding.parameter][binding.dimension]
+        extent = match.extents[binding.parameter][binding.dimension]
+        if not binding.offset:
+            return extent
+        op = "-" if binding.offset > 0 else "+"
+        return combine_extents(
+            body.facts, op, extent, make_integer(body.facts, abs(binding.offset), argument.span), argument.span
+        )
     symbol = find_base_symbol(body, argument) if isinstance(argument, s.Name) else None
     offsets = symbol.offsets if symbol is not None else None
     if binding.by is BoundBy.COUNT:

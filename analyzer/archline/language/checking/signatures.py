@@ -83,8 +83,15 @@ def _derive_bindings(algorithm: s.Algorithm) -> dict[str, SizeBinding]:
                 candidates.append(SizeBinding(parameter.name, BoundBy.VALUE, number))
             case s.ArrayType(shape=shape) | s.IndexArrayType(shape=shape):
                 for dimension, entry in enumerate(shape):
-                    if isinstance(entry, s.Name):
-                        candidates.append(SizeBinding(entry.id, BoundBy.EXTENT, number, dimension))
+                    match entry:
+                        case s.Name(id=name):
+                            candidates.append(SizeBinding(name, BoundBy.EXTENT, number, dimension))
+                        case s.Binary(op="+" | "-" as op, left=s.Name(id=name), right=s.Integer(value=value)):
+                            offset = value if op == "+" else -value
+                            candidates.append(SizeBinding(name, BoundBy.EXTENT, number, dimension, offset))
+                        case _:
+                            # Other expressions do not determine a size.
+                            pass
             case s.OffsetsType(count=count, into=into, longest=longest):
                 for by, part in ((BoundBy.COUNT, count), (BoundBy.TOTAL, into), (BoundBy.LONGEST, longest)):
                     if isinstance(part, s.Name):
@@ -92,7 +99,7 @@ def _derive_bindings(algorithm: s.Algorithm) -> dict[str, SizeBinding]:
             case s.IndexType() | s.ScalarType() | s.OperatorType():
                 pass
     best: dict[str, SizeBinding] = {}
-    for binding in sorted(candidates, key=lambda candidate: _PRIORITY.index(candidate.by)):
+    for binding in sorted(candidates, key=lambda candidate: (candidate.offset != 0, _PRIORITY.index(candidate.by))):
         best.setdefault(binding.name, binding)
     return best
 

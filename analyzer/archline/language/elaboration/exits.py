@@ -99,7 +99,7 @@ def _may_end(block: Block) -> bool:
             return False
         case s.If(branches=branches):
             return branches[-1].condition is not None or any(_may_end(branch.body) for branch in branches)
-        case s.While(condition=s.Name(id="true")) as loop:
+        case s.While(condition=s.Integer(value=1), tests_last=False) as loop:
             return "break" in s.list_exits(loop.body)
         case _:
             return True

@@ -66,7 +66,7 @@ class _Names:
 
 def elaborate(program: s.Program, load: Load) -> Elaborated:
     """Return the program in the core language; `load` loads the files that it uses."""
-    program = replace(program, items=(*_list_implied_uses(program, load), *program.items))
+    program = replace(program, items=(*program.items, *_list_implied_uses(program, load)))
     names = _read_program(program, load)
     program = _declare_items(program, names)
     expanded, abbreviations = expand_abbreviations(program.items, names.visible_abbreviations)
@@ -78,6 +78,8 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
         for item in expanded
         if not isinstance(item, surface.RecordDefinition)
     ]
+    # What the checker finds in an algorithm with mistakes may be their consequences.
+    broken = set(program.broken)
     headers = {name: algorithm.header for name, algorithm in names.environment.algorithms.items()}
     headers |= {item.name: item.header for item in spread if isinstance(item, s.Algorithm)}
     for item in spread:
@@ -85,12 +87,15 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
         if isinstance(item, s.Algorithm):
             core, found = _elaborate_algorithm(item, names, headers, symbols)
             mistakes += found
+            if found:
+                broken.add(core.name)
         left = next((node for node in s.nodes(core) if isinstance(node, _SURFACE)), None)
         if left is None:
             items.append(core)
         elif not mistakes:
             mistakes.append(Diagnostic(UNEXPECTED, "this form is not supported", left.span))
-    return Elaborated(replace(program, items=tuple(items)), tuple(mistakes), names.own_records, abbreviations)
+    core_program = replace(program, items=tuple(items), broken=frozenset(broken))
+    return Elaborated(core_program, tuple(mistakes), names.own_records, abbreviations)
 
 
 def _elaborate_algorithm(

@@ -16,7 +16,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.elaboration.declare import replace_blocks
 from archline.language.elaboration.environment import SIZE, Environment, NameType, combine_element, read_header
-from archline.language.elaboration.rewriting import make_name_maker, renew_nodes, rewrite_fields, rewrite_tree
+from archline.language.elaboration.rewriting import make_name_maker, place_before_tests, rewrite_fields, rewrite_tree
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import replace
 
@@ -77,22 +77,7 @@ class _ReductionExpander:
     def _expand_while(self, loop: s.While, environment: Environment) -> tuple[Any, ...]:
         """Return a `while`; the loops of its condition stand before each test: before it, and where iterations end."""
         before, condition = self._expand_value(loop.condition, environment)
-        if not before:
-            return (loop,)
-        again = [_set_again(statement) for statement in before]
-
-        def change(node: Node) -> Any:
-            match node:
-                case s.Exit(kind="continue"):
-                    return (*renew_nodes(tuple(again)), node)
-                case s.Loop() | s.While():
-                    return node
-                case _:
-                    return None
-
-        body = (*rewrite_tree(loop.body, change), *again)
-        registers = [_leave_unset(statement) for statement in before if isinstance(statement, s.Local)]
-        return (*(registers if loop.tests_last else before), replace(loop, condition=condition, body=body))
+        return place_before_tests(loop, condition, before)
 
     def _expand_parts(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
         before, change = self._make_change(environment)
@@ -181,18 +166,6 @@ def format_reduction(call: s.Call) -> str:
     """Return the text of a reduction in one line."""
     text = call.span.text
     return text if call.span.line == call.span.end_line else format_expression(call)
-
-
-def _set_again(statement: Any) -> Any:
-    """Return a statement that is executed again in a loop: registers are set, not declared."""
-    if isinstance(statement, s.Local):
-        target = s.Name(statement.name, span=statement.span)
-        return s.Assign(target, "=", renew_nodes(statement.value), False, span=statement.span)
-    return renew_nodes(statement)
-
-
-def _leave_unset(register: s.Local) -> s.Local:
-    return replace(register, value=None)
 
 
 def _join_conditions(first: s.Expr | None, second: s.Expr) -> s.Expr:

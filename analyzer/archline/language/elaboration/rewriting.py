@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields
 from functools import cache
 from itertools import count
@@ -60,6 +60,36 @@ def renew_nodes(value: Any) -> Any:
         return value
     parts = {name: renew_nodes(getattr(value, name)) for name in _list_fields(type(value))}  # type: ignore[arg-type]
     return replace(value, **parts)
+
+
+def place_before_tests(loop: s.While, condition: s.Expr, before: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a loop with another condition, and the statements that its tests need: before it, and after iterations."""
+    again = tuple(_set_again(statement) for statement in before if not _is_unset(statement))
+
+    def change(node: Node) -> Any:
+        match node:
+            case s.Exit(kind="continue"):
+                return (*renew_nodes(again), node)
+            case s.Loop() | s.While():
+                return node
+            case _:
+                return None
+
+    body = (*rewrite_tree(loop.body, change), *again) if again else loop.body
+    declared = [replace(statement, value=None) for statement in before if isinstance(statement, s.Local)]
+    return (*(declared if loop.tests_last else before), replace(loop, condition=condition, body=body))
+
+
+def _is_unset(statement: Any) -> bool:
+    return isinstance(statement, s.Local) and statement.value is None
+
+
+def _set_again(statement: Any) -> Any:
+    """Return a statement that is executed again in a loop: names are set, not declared."""
+    if isinstance(statement, s.Local):
+        target = s.Name(statement.name, span=statement.span)
+        return s.Assign(target, "=", renew_nodes(statement.value), False, span=statement.span)
+    return renew_nodes(statement)
 
 
 def make_name_maker(algorithm: s.Algorithm) -> Callable[[str], str]:

@@ -18,7 +18,7 @@ from archline.language.call_rules import ARGUMENT_KIND
 from archline.language.diagnostics import Diagnostic
 from archline.language.elaboration.declare import replace_blocks
 from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
-from archline.language.elaboration.rewriting import make_name_maker, renew_nodes, rewrite_fields, rewrite_tree
+from archline.language.elaboration.rewriting import make_name_maker, place_before_tests, rewrite_fields, rewrite_tree
 from archline.language.elaboration.views import (
     Names,
     complete_slices,
@@ -30,6 +30,7 @@ from archline.language.elaboration.views import (
     may_mix,
     select_element,
 )
+from archline.language.proposals import propose_operator
 from archline.records import replace
 
 _OPERATORS = ("+", "-", "*", "/", "//", "%", "^")
@@ -142,25 +143,9 @@ class _NestWriter:
 
     def _emit_while(self, loop: s.While, condition: Any) -> None:
         """Write a loop whose test uses what was written so far: that is done before each test."""
-        first, self._statements = self._statements, []
-        if first and any(isinstance(node, s.Let) for node in first):
+        if any(isinstance(statement, s.Let) for statement in self._statements):
             self._refuse("slices by data cannot stand in the condition of a `while`", loop.condition, None)
-        if first and any(node.kind == "continue" for node in s.find_nodes(loop.body, s.Exit)):
-            message = "an operation on whole arrays cannot stand in the test of a loop with `continue`"
-            self._refuse(message, loop.condition, "put its result into an array before the test")
-        again: list[Any] = []
-        for statement in first:
-            if isinstance(statement, s.Local):
-                # The names are declared once, before the loop.
-                self._emit(replace(statement, value=None))
-                if statement.value is not None:
-                    name = s.Name(statement.name, span=statement.span)
-                    again.append(s.Assign(name, "=", statement.value, False, span=statement.span))
-            else:
-                again.append(statement)
-        if not loop.tests_last:
-            self._statements += again
-        self._emit(replace(loop, condition=condition, body=(*loop.body, *renew_nodes(tuple(again)))))
+        self._statements = list(place_before_tests(loop, condition, self._statements))
 
     def name_unknown(self, statement: Any) -> tuple[Any, ...]:
         """Return a statement with the unknown name that leaves its type open, for the checker to report that alone."""
@@ -406,11 +391,14 @@ class _NestWriter:
         return self._environment.maps_elements(call)
 
     def _require_same_rank(self, expr: s.Binary) -> None:
+        for part in (expr.left, expr.right):
+            if isinstance(part, s.Binary) and part.op != "@":
+                self._require_same_rank(part)
         ranks = [len(self._infer(part).shape or ()) for part in (expr.left, expr.right)]
         left, right = format_expression(expr.left), format_expression(expr.right)
         if expr.op == "*" and min(ranks) > 0 and max(ranks) > 1:
             message = "`*` is element by element; for the matrix product write `@`"
-            self._refuse(message, expr, f"write `{left} @ {right}`")
+            self._refuse(message, expr, propose_operator(expr.left, "*", " @ ", f"write `{left} @ {right}`"))
         if expr.op == "^" and max(ranks) > 1:
             self._refuse("`^` is the power of a number, not of a matrix", expr, f"write `{left} @ {left}` for a square")
         if min(ranks) > 0 and ranks[0] != ranks[1]:

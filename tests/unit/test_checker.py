@@ -171,10 +171,7 @@ algorithm f(x: real[n], o: offsets[k] into m):
     g(v as [n - 1]) #! AL240
     o[0] = 1 #! AL240
 ---
-algorithm f(a: real, i: index, n: size):
-    a = 1 #! AL241
-    i += 1 #! AL241
-    n = 2 #! AL241
+algorithm f(n: size):
     for k in 0..n:
         k = 2 #! AL241
     let h = 2
@@ -184,7 +181,7 @@ algorithm f(n: size):
     local k: size = 3 #! AL242
     local o: offsets[3] into 4 #! AL242
 ---
-algorithm f(a: out real, n: inout size, o: out offsets[k] into m): #! AL243 #! AL243 #! AL243
+algorithm f(a: out real, n: inout size, o: out offsets[k] into m): #! AL243 #! AL243
     pass
 ---
 algorithm f(y: inout real[n]):

@@ -189,6 +189,17 @@ def test_the_register_is_only_updated(body: str, code: str) -> None:
     assert problem.value.diagnostics[0].rule.code == code
 
 
+def test_the_spelling_of_openmp_is_read() -> None:
+    text = (
+        loop("s += x[i]")
+        .replace("with + on s", "reduction(+: s)")
+        .replace("x[i]", "reduction[i]")
+        .replace("x:", "reduction:")
+    )
+    assert agreed(text, {"reduction": [1.0, 2.0], "m": 1}).value == 4.0
+    assert "with + on s" in format_program(load_text(text).program)
+
+
 def test_only_parallel_loops_combine_values() -> None:
     with pytest.raises(ArchlineError, match="parallel"):
         load_text(loop("s += x[i]").replace("parallel ", ""))
@@ -262,3 +273,31 @@ def test_an_unknown_name_in_a_sum_is_one_mistake() -> None:
     assert [diagnostic.rule.code for diagnostic in problem.value.diagnostics] == ["AL201"]
     with pytest.raises(ArchlineError, match="it takes arrays"):
         load_text(HEAD + "    return sum(3.0)\n")
+
+
+def test_sums_in_every_place_of_an_expression() -> None:
+    text = """algorithm g(v: real, x: real[n]) -> real:
+    return v*max(x)
+
+algorithm f(A: real[n, n], y: out real[n], k: int[n]) -> real:
+    i = sum(k[i] for i in 0..n)
+    parallel for r in 0..n:
+        y[r] = sum(A[r, c]*A[c, r] for c in 0..n) + norm(A[r, :])
+    y[sum(k) % n] = g(sum(y), A[0, :])
+    for j in 0..n:
+        if max(A[j, :]) > 8:
+            return sum(y) + i
+    repeat:
+        y[:] = y/2
+    until max(y) < 10
+    while norm(y) > 1:
+        y[:] = y/2
+        if y[0] > 100:
+            continue
+        if sum(y) < 0.1: break
+    return min(y)
+"""
+    for size in (1, 2, 3):
+        for scale in (0.25, 4.0):
+            matrix = [[scale * (i + j) for j in range(size)] for i in range(size)]
+            agreed(text, {"A": matrix, "y": [0.0] * size, "k": [1] * size})

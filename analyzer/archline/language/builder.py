@@ -30,9 +30,9 @@ INTRINSICS = {
 
 CONTEXTUAL_WORDS = frozenset(
     {
-        "all", "any", "below", "bool", "char", "const", "def", "div", "do", "each", "function", "grid", "in", "index",
-        "inout", "iterations", "mod", "most", "of", "offsets", "operator", "out", "power", "procedure", "size",
-        "square", "then", "type", "until",
+        "all", "any", "below", "bool", "char", "const", "counts", "def", "div", "do", "each", "function", "grid",
+        "in", "index", "inout", "iterations", "longest", "mod", "most", "of", "offsets", "operator", "out", "power",
+        "procedure", "reduction", "size", "square", "step", "then", "times", "type", "until", "within",
     }
 )  # fmt: skip
 """Words of the language that can be names too: they are its words only at places where no name can stand."""
@@ -555,7 +555,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return replace(loop, reduction=reduction)
 
     def reduction(self, meta: Meta, children: list[Any]) -> s.Reduction:
-        _, op, register = children
+        op, register = children[-2:]
         return s.Reduction(str(op), register, span=self._make_span(meta))
 
     def _suggest_ranges(self, variable: str, sign: Span, lo: Any, hi: Any) -> Proposal:

@@ -577,8 +577,7 @@ def _write_costs(fn: AlgorithmWriter, node: s.Costs) -> None:
 def _write_branches(fn: AlgorithmWriter, branches: tuple[s.Branch, ...]) -> None:
     """Write an `if` with its branches: a test is executed, and counted, only if the tests before it have failed."""
     first, *rest = branches
-    assert first.condition is not None
-    if isinstance(first.condition, s.Reached):
+    if first.condition is None or isinstance(first.condition, s.Reached):
         write_block(fn, first.body)
         return
     fn.count_event(TEST)

@@ -174,8 +174,8 @@ class FunctionWriter:
 
     def name(self, stem: str) -> str:
         """Return a name that begins with `stem` and is not used before in this function."""
-        # A part of a record, `Q.head`, or the register of a parameter, `changed n`, is no name in Python.
-        stem = stem.replace(".", "_").replace(" ", "_")
+        # A part of a record, `Q.head`, or the register of a parameter, `n'`, is no name in Python.
+        stem = stem.replace(".", "_").replace("'", "_")
         self._names[stem] += 1
         return f"{stem}{self._names[stem]}"
 

@@ -187,9 +187,14 @@ def replace_blocks(statement: Any, change: Any) -> Any:
 
 def find_mentioned_names(value: object) -> frozenset[str]:
     """Return the names that a part of a program mentions, arrays of elements among them."""
-    arrays = frozenset(node.array for node in s.nodes(value) if isinstance(node, s.Element))
-    bound = frozenset(node.variable for node in s.nodes(value) if isinstance(node, Comprehension))
-    return (s.names(value) | arrays) - bound
+    arrays = (node.array for node in s.nodes(value) if isinstance(node, s.Element))
+    bound = {
+        name
+        for over in s.find_nodes(value, Comprehension)
+        for name in s.find_nodes((over.value, over.condition), s.Name)
+        if name.id == over.variable
+    }
+    return frozenset((*arrays, *(name.id for name in s.find_nodes(value, s.Name) if name not in bound)))
 
 
 def _list_declarations(statement: Node) -> tuple[str, ...]:

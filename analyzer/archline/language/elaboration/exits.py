@@ -166,10 +166,9 @@ def _tidy_branches(statement: s.If, branches: tuple[s.Branch, ...], rest: Block,
         branches = (*branches, s.Branch(None, (), span=rest[0].span))
     leading = [number for number, branch in enumerate(branches) if _may_end(branch.body)]
     inner, behind = ends, Block()
-    if rest and len(leading) == 1:
+    if rest and len(leading) == 1 and (joined := _join_blocks(branches[leading[0]].body, rest)) is not None:
         branches = tuple(
-            replace(branch, body=(*branch.body, *rest)) if number == leading[0] else branch
-            for number, branch in enumerate(branches)
+            replace(branch, body=joined) if number == leading[0] else branch for number, branch in enumerate(branches)
         )
     elif rest:
         inner, behind = set(), _tidy(rest, ends)
@@ -178,6 +177,17 @@ def _tidy_branches(statement: s.If, branches: tuple[s.Branch, ...], rest: Block,
         tidied.pop()
     filled = tuple(replace(branch, body=_fill(branch.body, branch)) for branch in tidied)
     return (replace(statement, branches=filled), *behind) if filled else behind
+
+
+def _join_blocks(first: Block, rest: Block) -> Block | None:
+    """Return a block and the code behind it as one block; None if the names of the first would be visible longer."""
+    if not any(isinstance(statement, s.Simple) and statement.defines for statement in first):
+        return (*first, *rest)
+    if s.list_exits(first):
+        return None
+    # An `if` of an `else` alone is a block of its own.
+    alone = s.If((s.Branch(None, first, span=first[0].span),), span=first[0].span)
+    return (alone, *rest)
 
 
 def _fill(body: Block, node: s.Node) -> Block:

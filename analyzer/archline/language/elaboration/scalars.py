@@ -29,7 +29,7 @@ def is_output(parameter: s.Parameter) -> bool:
 
 def name_changed(name: str) -> str:
     """Return the name of the register for a parameter that is assigned; no program can write it, messages show it."""
-    return f"changed {name}"
+    return f"{name}'"
 
 
 def place_scalars(

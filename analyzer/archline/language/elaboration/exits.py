@@ -83,6 +83,7 @@ def _check_block(body: Block, loops: tuple[s.Stmt, ...], returns: list[s.Return]
                 if any(isinstance(around, s.Split) for around in loops):
                     _fail(f"`{word}` cannot stand inside a `split`", statement)
             case _:
+                # Other statements may contain exits.
                 inside = isinstance(statement, s.Loop | s.While | s.Split)
                 for block in s.list_blocks(statement):
                     _check_block(block, (*loops, statement) if inside else loops, returns)
@@ -102,6 +103,7 @@ def _may_end(block: Block) -> bool:
         case s.While(condition=s.Integer(value=1), tests_last=False) as loop:
             return "break" in s.list_exits(loop.body)
         case _:
+            # Other statements come to their ends.
             return True
 
 
@@ -156,6 +158,7 @@ def _tidy(block: Block, ends: set[str]) -> Block:
                 tidied = replace(statement, body=_fill(_tidy(statement.body, {"continue"}), statement))
                 return (*before, tidied, *_tidy(rest, ends))
             case _:
+                # Other statements stay as they are.
                 pass
     return block
 
@@ -216,4 +219,5 @@ def _mark_inside(statement: s.Stmt) -> s.Stmt:
         case s.Loop(body=body) | s.While(body=body) | s.Split(body=body):
             return replace(statement, body=_mark_unsure_code(body))
         case _:
+            # Other statements contain no exit.
             return statement

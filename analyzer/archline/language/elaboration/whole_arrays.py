@@ -135,6 +135,7 @@ class _NestWriter:
             case s.While(condition=condition):
                 self._emit_while(statement, self._lift(condition))
             case _:
+                # Other statements hold no operation on arrays.
                 self._emit(statement)
         return tuple(self._statements)
 
@@ -385,6 +386,8 @@ class _NestWriter:
                 return prepared
             case s.Call() if not self._works_by_elements(expr):
                 raise _UnknownTypeError
+            case _:
+                pass
         return self._change_operands(expr, lambda part: self._prepare(part, element))
 
     def _is_transpose(self, call: s.Call) -> bool:

@@ -54,7 +54,7 @@ class _Maker:
         """Return a loop without a bound, of at most 4 iterations."""
         self._names += 1
         name, counted = f"a{self._names}", self._source.choice(("", f" iterations N{self._names}"))
-        inner = [f"{name} -= 1", *self._with_exit(self.block(index, depth - 1, callees, parallel), index)]
+        inner = [f"{name} -= 1", *self._with_exit(self.block(index, depth - 1, callees, parallel), index, parallel)]
         small = self._source.random() < 0.4
         if self._source.random() < 0.1:
             return [f"local {name}: int = k[{index}] % 4", f"while {name} > 0 at most 4 times:", *_indented(inner)]
@@ -68,7 +68,7 @@ class _Maker:
             loop = [f"while {f'x[{index}] < 20.0 and ' if small else ''}{name} > 0{counted}:", *_indented(inner)]
         return [f"local {name}: int = k[{index}] % {self._source.randint(2, 4)}", *loop]
 
-    def _with_exit(self, body: list[str], index: str) -> list[str]:
+    def _with_exit(self, body: list[str], index: str, parallel: bool = False) -> list[str]:
         """Return the body of a loop that data may leave, perhaps: before all else, or after it."""
         if self._source.random() < 0.7:
             return body

@@ -220,8 +220,11 @@ SHAPES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "message": ({"text": "text"}, {}),
     "result": (
         {"message": "message"},
-        {"ruleId": "text", "ruleIndex": "number", "level": "text", "locations": "location[]", "partialFingerprints": "texts"},
+        {"ruleId": "text", "ruleIndex": "number", "level": "text", "locations": "location[]", "partialFingerprints": "texts", "fixes": "fix[]"},
     ),
+    "fix": ({"artifactChanges": "change[]"}, {"description": "message"}),
+    "change": ({"artifactLocation": "artifact", "replacements": "replacement[]"}, {}),
+    "replacement": ({"deletedRegion": "region"}, {"insertedContent": "message"}),
     "location": ({}, {"physicalLocation": "place"}),
     "place": ({"artifactLocation": "artifact"}, {"region": "region"}),
     "artifact": ({}, {"uri": "text", "uriBaseId": "text"}),

@@ -77,6 +77,10 @@ def test_lines_end_as_before(end: str) -> None:
     assert apply_edits(text.replace("\n", end), edits) == "a\nx\ny\nz\n".replace("\n", end)
 
 
+def test_a_range_may_end_behind_the_last_line() -> None:
+    assert apply_edits("a\nb", [Edit(Span(Source("f.algo", "a\nb"), 2, 1, 3, 1), "")]) == "a\n"
+
+
 MISTAKES = [
     ("        x[i] = 1.0\n", "        x[i] == 1.0\n"),
     ("        x[i] = 1.0\n", "        x[j] = 1.0\n"),

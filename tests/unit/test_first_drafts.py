@@ -10,24 +10,28 @@ import json
 from typing import Any
 
 import pytest
-from cli_support import ROOT
 
 import archline as al
 from archline.api.texts import format_source
 from archline.expr.tree import Source
 from archline.language.edits import apply_edits
+from cli_support import ROOT
 
 DRAFTS: list[dict[str, Any]] = json.loads((ROOT / "tests" / "data" / "drafts" / "first_drafts.json").read_text("utf-8"))
 TEXTS = {draft["id"]: "\n".join(draft["text"]) for draft in DRAFTS}
 ACCEPTED = [draft for draft in DRAFTS if draft["edits"] == 0]
 # The points of these are of inputs that another library, or another size of the second array, belongs to.
 OTHER_SIZES = {"s21", "d45", "s23"}
+# A quotient of sizes in it is no integer at every size, which its author has not said.
+NOT_AT_ALL_SIZES = {"h19"}
 
 
 def edit_once(text: str) -> str | None:
     """Return a text with the edits that its diagnostics propose; None if it is accepted."""
     try:
-        al.loads(text)
+        module = al.loads(text)
+        for name in module:
+            module[name].refuse_certain_failures()
     except al.ArchlineError as problem:
         return apply_edits(text, [edit for diagnostic in problem.diagnostics for edit in diagnostic.edits])
     return None
@@ -61,7 +65,9 @@ def find_main(module: al.Module, names: set[str]) -> al.Algorithm:
 
 
 @pytest.mark.parametrize(
-    "draft", [draft for draft in ACCEPTED if "inputs" in draft], ids=lambda draft: str(draft["id"])
+    "draft",
+    [draft for draft in ACCEPTED if "inputs" in draft and draft["id"] not in NOT_AT_ALL_SIZES],
+    ids=lambda draft: str(draft["id"]),
 )
 def test_runs_of_a_draft_are_within_its_derived_costs(draft: dict[str, Any]) -> None:
     module = al.loads(TEXTS[draft["id"]])

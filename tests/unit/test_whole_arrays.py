@@ -309,14 +309,17 @@ def test_a_product_costs_what_its_loops_cost() -> None:
         ("u = A*x", "AL232", "write `A @ x`"),
         ("C = C*C", "AL232", "write `C @ C`"),
         ("C *= C", "AL232", "write `C @ C`"),
-        ("C = C^2", "AL232", "write `C @ C` for a square"),
+        ("C = C^2", "AL232", "multiply by `@`"),
         ("u = A @ u", "AL232", "`m` on the left and `n` on the right"),
         ("u = u + x", "AL232", "`n` on the left and `m` on the right"),
         ("u = C @ C", "AL232", "an array of 2 dimensions cannot be stored in one of 1"),
-        ("u = A + u", "AL232", "`A` has 2 dimensions, and `u` has 1"),
+        ("u = A + u", "AL232", "`A` has 2 dimensions, and `u` has 1 dimension"),
         ("u = a @ A", "AL232", "`@` multiplies arrays, and `a` is a number"),
         ("u = q + v", "AL201", "unknown name `q`"),
         ("u = Q @ v", "AL201", "unknown name `Q`"),
+        ("u[0] = dot(u, C)", "AL232", "`dot` takes two arrays of one shape"),
+        ("u[0] = dot(u, x)", "AL232", "`n` on the left and `m` on the right"),
+        ("u[0] = sum(u - x)", "AL232", "`n` on the left and `m` on the right"),
         ("C = u.T", "AL232", "only an array of two dimensions is transposed"),
     ],
 )
@@ -336,3 +339,34 @@ def test_arrays_of_no_element_cost_nothing() -> None:
     costs, found = derive_text(text), run(text, {"x": np.zeros(0)})
     assert_agreement(costs, found, text)
     assert (found.counts.work, found.counts.span) == (1, 1)
+
+
+def test_products_with_a_matrix_are_mended_by_one_edit_each() -> None:
+    text = f"{HEADER}    z = u - A*x\n    w = C*z\n    u = z + w\n"
+    with pytest.raises(ArchlineError) as error:
+        load_text(text)
+    edits = [edit for found in error.value.diagnostics for edit in found.edits]
+    assert [edit.text for edit in edits] == [" @ ", " @ "]
+    load_text(text.replace("A*x", "A @ x").replace("C*z", "C @ z"))
+
+
+def test_conditions_use_arrays_before_each_test() -> None:
+    text = """
+algorithm total(x: real[n]) -> real:
+    local s: real = 0
+    for i in 0..n:
+        s += abs(x[i])
+    return s
+
+algorithm f(A: real[n, n], x: inout real[n]):
+    while total(A @ x) > 1.0 at most 3 times:
+        if x[0] > 2.0:
+            x /= 8.0
+            continue
+        x *= 0.5
+"""
+    arguments = {"A": np.eye(3), "x": np.array([4.0, 2.0, 1.0])}
+    found = run(text, arguments)
+    # 7 -> 7/8.
+    assert found.outputs["x"].tolist() == [0.5, 0.25, 0.125]
+    assert_agreement(derive_text(text), found, text)

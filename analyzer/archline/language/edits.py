@@ -31,13 +31,15 @@ def select_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """Return the text with the edits made; lines may end in any way, and new ones end as the first line does."""
     starts, end = [0], "\n"
+    # A range may end behind the last line, at the beginning of one that would follow.
     for at, character in enumerate(text):
         if character == "\n" or (character == "\r" and text[at + 1 : at + 2] != "\n"):
             starts.append(at + 1)
     if len(starts) > 1:
         end = "\r\n" if text[: starts[1]].endswith("\r\n") else text[starts[1] - 1]
     for edit in reversed(select_edits(edits)):
-        first, last = (min(starts[line - 1] + column - 1, len(text)) for line, column in _get_ends(edit))
+        ends = _get_ends(edit)
+        first, last = (starts[line - 1] + column - 1 if line <= len(starts) else len(text) for line, column in ends)
         text = text[:first] + edit.text.replace("\n", end) + text[last:]
     return text
 

@@ -130,7 +130,9 @@ class Environment:
         if expr.op in _COMPARISONS:
             return NameType("bool")
         left, right = self.infer(expr.left), self.infer(expr.right)
-        if expr.op == "@":
+        ranks = {len(type_.shape or ()) for type_ in (left, right) if type_ is not None}
+        if expr.op == "@" or (expr.op == "*" and ranks == {1, 2}):
+            # `A*x` is refused where it stands; that the product is meant keeps further mistakes out.
             return _multiply_types(left, right)
         if left is None or right is None:
             return None
@@ -209,13 +211,13 @@ class Environment:
         called = self.algorithms.get(call.function)
         if called is None or called.result is not None or len(called.parameters) != len(call.arguments) + 1:
             return None
-        *others, last = called.parameters
+        *inputs, last = called.parameters
         if not isinstance(last.type, s.ArrayType) or last.mode != "out":
             return None
-        if any(parameter.mode == "out" and isinstance(parameter.type, s.ArrayType) for parameter in others):
+        if any(parameter.mode == "out" and isinstance(parameter.type, s.ArrayType) for parameter in inputs):
             return None
         sizes: dict[str, s.Expr] = {}
-        for parameter, argument in zip(others, call.arguments, strict=True):
+        for parameter, argument in zip(inputs, call.arguments, strict=True):
             type_, declared = self.infer(argument), read_type(parameter.type)
             if isinstance(parameter.type, s.SizeType):
                 sizes[parameter.name] = argument

@@ -27,7 +27,7 @@ def is_transposed(expr: Node) -> bool:
 
 
 def complete_slices(value: Any, environment: Environment) -> Any:
-    """Write the bound that slices leave out beside another one, and `A.T` in full."""
+    """Write the bound that slices leave out next to another one, and `A.T` in full."""
 
     def change(node: Node) -> Node | None:
         if isinstance(node, s.Name) and node.id.endswith(".T") and node.id not in environment.names:
@@ -47,6 +47,18 @@ def complete_slices(value: Any, environment: Environment) -> Any:
         return replace(inner, subscripts=subscripts)
 
     return rewrite_tree(value, change)
+
+
+def mentions_arrays(value: Any, environment: Environment) -> bool:
+    """Whether a part of a program may have an array, or a view, as a whole."""
+    for node in s.nodes(value):
+        if isinstance(node, s.Slice | s.Reshape):
+            return True
+        if isinstance(node, s.Name | s.Call):
+            type_ = environment.infer(node)
+            if type_ is not None and type_.is_array:
+                return True
+    return False
 
 
 def has_wrong_rank(value: Any, environment: Environment) -> bool:

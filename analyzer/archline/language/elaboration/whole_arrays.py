@@ -15,7 +15,7 @@ from archline.expr.tree import Comprehension, Node, Span
 from archline.language import syntax as s
 from archline.language import type_rules as rules
 from archline.language.call_rules import ARGUMENT_KIND
-from archline.language.diagnostics import Diagnostic
+from archline.language.diagnostics import Diagnostic, propose
 from archline.language.elaboration.declare import replace_blocks
 from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
 from archline.language.elaboration.rewriting import make_name_maker, place_before_tests, rewrite_fields, rewrite_tree
@@ -28,6 +28,7 @@ from archline.language.elaboration.views import (
     is_transposed,
     is_view,
     may_mix,
+    mentions_arrays,
     select_element,
 )
 from archline.language.proposals import propose_operator
@@ -57,7 +58,7 @@ class _MistakeError(Exception):
 
 
 class _UnknownTypeError(Exception):
-    """An expression has no type that can be told; the checker reports it."""
+    """An expression has no known type; the checker reports the reason."""
 
 
 class _Expansion:
@@ -70,19 +71,23 @@ class _Expansion:
         statements: list[Any] = []
         for statement in block:
             inside = environment.inside(statement)
-            bodies = [self.expand_block(inner, inside, names) for inner in s.list_blocks(statement)]
-            header = complete_slices(replace_blocks(statement, lambda inner: ()), environment)
-            remaining = iter(bodies)
-            changed = replace_blocks(header, lambda inner, remaining=remaining: next(remaining))
-            statements += self._expand_statement(changed, environment, names)
+            bodies = iter([self.expand_block(inner, inside, names) for inner in s.list_blocks(statement)])
+            header = replace_blocks(statement, lambda inner: ())
+            uses_arrays = mentions_arrays(header, environment)
+            if uses_arrays:
+                header = complete_slices(header, environment)
+            wrong = uses_arrays and has_wrong_rank(header, environment)
+            changed = replace_blocks(header, lambda inner, bodies=bodies: next(bodies))
+            if uses_arrays and not wrong:
+                statements += self._expand_statement(changed, environment, names)
+            else:
+                statements.append(changed)
             environment = environment.after(changed)
             if isinstance(changed, s.Let) and not any(changed.name in s.names(value) for value in names.values()):
                 names = {**names, changed.name: changed.value}
         return tuple(statements)
 
     def _expand_statement(self, statement: Any, environment: Environment, names: Names) -> tuple[Any, ...]:
-        if has_wrong_rank(statement, environment):
-            return (statement,)
         writer = _NestWriter(self._make_name, environment, names, statement.span)
         try:
             return writer.expand(statement)
@@ -90,7 +95,7 @@ class _Expansion:
             return writer.name_unknown(statement)
         except _MistakeError as mistake:
             self.diagnostics.append(mistake.diagnostic)
-            return (s.Pass(span=statement.span),)
+            return (replace(statement, value=None) if isinstance(statement, s.Local) else s.Pass(span=statement.span),)
 
 
 class _NestWriter:
@@ -181,8 +186,8 @@ class _NestWriter:
         return all(find_difference(one, two, self._names) == 0 for one, two in zip(left, right, strict=True))
 
     def _has_shape(self, view: Any, shape: Shape) -> bool:
-        own = self._get_shape(view)
-        return len(own) == len(shape) and self._equal(own, shape)
+        extents = self._get_shape(view)
+        return len(extents) == len(shape) and self._equal(extents, shape)
 
     # Statements
     def _emit(self, statement: Any) -> None:
@@ -375,7 +380,9 @@ class _NestWriter:
                     self._refuse("only an array of two dimensions is transposed", expr, None)
                 return replace(expr, arguments=(self._materialise(self._prepare(argument)),))
             case s.Binary(op=op) if op in _OPERATORS:
+                prepared = self._change_operands(expr, lambda part: self._prepare(part, element))
                 self._require_same_rank(expr)
+                return prepared
             case s.Call() if not self._works_by_elements(expr):
                 raise _UnknownTypeError
         return self._change_operands(expr, lambda part: self._prepare(part, element))
@@ -391,18 +398,21 @@ class _NestWriter:
         return self._environment.maps_elements(call)
 
     def _require_same_rank(self, expr: s.Binary) -> None:
-        for part in (expr.left, expr.right):
-            if isinstance(part, s.Binary) and part.op != "@":
-                self._require_same_rank(part)
-        ranks = [len(self._infer(part).shape or ()) for part in (expr.left, expr.right)]
-        left, right = format_expression(expr.left), format_expression(expr.right)
-        if expr.op == "*" and min(ranks) > 0 and max(ranks) > 1:
-            message = "`*` is element by element; for the matrix product write `@`"
-            self._refuse(message, expr, propose_operator(expr.left, "*", " @ ", f"write `{left} @ {right}`"))
-        if expr.op == "^" and max(ranks) > 1:
-            self._refuse("`^` is the power of a number, not of a matrix", expr, f"write `{left} @ {left}` for a square")
-        if min(ranks) > 0 and ranks[0] != ranks[1]:
-            self._refuse(f"`{left}` has {ranks[0]} dimensions, and `{right}` has {ranks[1]}", expr, None)
+        left, right = (len(self._infer(part).shape or ()) for part in (expr.left, expr.right))
+        if expr.op == "*" and min(left, right) > 0 and max(left, right) > 1:
+            text = format_expression(replace(expr, op="@"))
+            if left != right:
+                message = "`*` is element by element; for the matrix product write `@`"
+                self._refuse(message, expr, propose_operator(expr.left, "*", " @ ", f"write `{text}`"))
+            message = "`*` of two matrices may mean their product or the products of their elements"
+            hint = propose(expr.span, text, "write `{}`, or multiply row by row in a loop", safe=False)
+            self._refuse(message, expr, hint)
+        if expr.op == "^" and max(left, right) > 1:
+            self._refuse("`^` is the power of a number, not of a matrix", expr, "multiply by `@`")
+        if min(left, right) > 0 and left != right:
+            first, second = format_expression(expr.left), format_expression(expr.right)
+            dimensions = [f"{rank} dimension{'s' * (rank > 1)}" for rank in (left, right)]
+            self._refuse(f"`{first}` has {dimensions[0]}, and `{second}` has {dimensions[1]}", expr, None)
 
     def _hoist(self, expr: Any, element: str) -> Any:
         """Return a number that is evaluated: a name, or a register that is set before the nest."""
@@ -452,7 +462,7 @@ class _NestWriter:
         return self._change_operands(expr, lambda part: self._conform(part, shape, target))
 
     def _change_operands(self, expr: Any, change: Callable[[Any], Any]) -> Any:
-        """Return an operation on arrays with other operands; a number stays as it is."""
+        """Return an operation on arrays with other operands; a number does not change."""
         match expr:
             case _ if not self._is_array(expr):
                 return expr
@@ -467,11 +477,11 @@ class _NestWriter:
 
     def _require_rank(self, view: Any, shape: Shape) -> Shape:
         """Return the shape of a view, which must have as many dimensions as another one."""
-        own = self._get_shape(view)
-        if len(own) != len(shape):
-            message = f"an array of {len(own)} dimensions cannot be stored in one of {len(shape)}"
+        extents = self._get_shape(view)
+        if len(extents) != len(shape):
+            message = f"an array of {len(extents)} dimensions cannot be stored in one of {len(shape)}"
             self._refuse(message, view, None)
-        return own
+        return extents
 
     def _copy(self, view: Any, shape: Shape) -> Any:
         if is_transposed(view):
@@ -525,11 +535,15 @@ class _NestWriter:
         return self._materialise(self._prepare(argument), transposed=False)
 
     def _is_fused(self, call: s.Call) -> bool:
-        """Whether a sum or the like is taken of elements that are computed on the way."""
+        """Whether a sum or the like is taken of elements that are computed on the way, or of arrays to compare."""
         types = [self._environment.infer(part) for part in call.arguments]
-        arrays = all(type_ is not None and len(type_.shape or ()) == 1 for type_ in types)
+        shapes = [type_.shape for type_ in types if type_ is not None and type_.shape is not None]
+        if call.function in self._environment.algorithms or len(shapes) < len(types):
+            return False
+        if len({len(shape) for shape in shapes}) > 1:
+            self._refuse("`dot` takes two arrays of one shape", call, None)
         computed = not all(map(self._is_plain_view, call.arguments))
-        return arrays and computed and call.function not in self._environment.algorithms
+        return len(shapes[0]) == 1 and (computed or not self._equal(shapes[0], shapes[-1]))
 
     def _fuse_reduction(self, call: s.Call) -> s.Call:
         """Return `sum(x - y)` as the sum of the differences of elements, without an array for these."""

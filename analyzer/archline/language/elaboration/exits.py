@@ -169,7 +169,13 @@ def _tidy_branches(statement: s.If, branches: tuple[s.Branch, ...], rest: Block,
         branches = (*branches, s.Branch(None, (), span=rest[0].span))
     leading = [number for number, branch in enumerate(branches) if _may_end(branch.body)]
     inner, behind = ends, Block()
-    if rest and len(leading) == 1 and (joined := _join_blocks(branches[leading[0]].body, rest)) is not None:
+    is_block = branches[0].condition is None
+    if (
+        rest
+        and not is_block
+        and len(leading) == 1
+        and (joined := _join_blocks(branches[leading[0]].body, rest)) is not None
+    ):
         branches = tuple(
             replace(branch, body=joined) if number == leading[0] else branch for number, branch in enumerate(branches)
         )

@@ -78,8 +78,6 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
         for item in expanded
         if not isinstance(item, surface.RecordDefinition)
     ]
-    # What the checker finds in an algorithm with mistakes may be their consequences.
-    broken = set(program.broken)
     headers = {name: algorithm.header for name, algorithm in names.environment.algorithms.items()}
     headers |= {item.name: item.header for item in spread if isinstance(item, s.Algorithm)}
     for item in spread:
@@ -87,15 +85,12 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
         if isinstance(item, s.Algorithm):
             core, found = _elaborate_algorithm(item, names, headers, symbols)
             mistakes += found
-            if found:
-                broken.add(core.name)
         left = next((node for node in s.nodes(core) if isinstance(node, _SURFACE)), None)
         if left is None:
             items.append(core)
         elif not mistakes:
             mistakes.append(Diagnostic(UNEXPECTED, "this form is not supported", left.span))
-    core_program = replace(program, items=tuple(items), broken=frozenset(broken))
-    return Elaborated(core_program, tuple(mistakes), names.own_records, abbreviations)
+    return Elaborated(replace(program, items=tuple(items)), tuple(mistakes), names.own_records, abbreviations)
 
 
 def _elaborate_algorithm(

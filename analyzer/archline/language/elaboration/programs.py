@@ -26,7 +26,7 @@ from archline.language.elaboration.records import (
 )
 from archline.language.elaboration.reductions import expand_reductions
 from archline.language.elaboration.results import ResultTypes
-from archline.language.elaboration.scalars import Headers, place_scalars
+from archline.language.elaboration.scalars import Headers, mark_constant_registers, place_scalars
 from archline.language.elaboration.statements import simplify_statements
 from archline.language.elaboration.whole_arrays import expand_whole_arrays
 from archline.language.model import Module
@@ -104,7 +104,7 @@ def _elaborate_algorithm(
     simple, mixed = expand_whole_arrays(named, names.environment)
     reduced = expand_reductions(simple, names.environment)
     stored, wrong = place_scalars(reduced, headers, names.environment.result_of)
-    core, misplaced = place_exits(stored, names.environment)
+    core, misplaced = place_exits(mark_constant_registers(stored), names.environment)
     return core, (*doubled, *mixed, *wrong, *misplaced)
 
 

@@ -68,6 +68,25 @@ def place_scalars(
     return changed, tuple(pass_.mistakes)
 
 
+def mark_constant_registers(algorithm: s.Algorithm) -> s.Algorithm:
+    """Return an algorithm that tells which integer registers keep the values that they start with."""
+    set_again = {
+        name
+        for statement in s.find_nodes(algorithm.body, s.Simple)
+        if not isinstance(statement, s.Local)
+        for name in statement.sets
+    }
+
+    def change(node: s.Node) -> s.Node | None:
+        match node:
+            case s.Local(name=name, type=s.ScalarType(element="int"), value=s.Node(), when=None):
+                return None if name in set_again else replace(node, constant=True)
+            case _:
+                return None
+
+    return replace(algorithm, body=rewrite_tree(algorithm.body, change))
+
+
 def _list_scalar_names(algorithm: s.Algorithm) -> dict[str, s.ScalarType]:
     """Return the scalars and sizes of a header, and the types of registers for them."""
     integer = s.ScalarType("int", span=algorithm.name_span)

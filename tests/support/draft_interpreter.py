@@ -35,7 +35,12 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "%": operator.mod, "mod": operator.mod, "/": operator.truediv, "^": operator.pow, "**": operator.pow,
     "min": min, "max": max, "<<": lambda left, right: left * 2**right, ">>": lambda left, right: left // 2**right,
 }  # fmt: skip
-REAL_FUNCTIONS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt, "exp": math.exp, "sin": math.sin, "cos": math.cos}
+REAL_FUNCTIONS: dict[str, Callable[[float], float]] = {
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "sin": math.sin,
+    "cos": math.cos,
+}
 REDUCTIONS = {"sum": "+", "dot": "+", "norm": "+", "min": "min", "max": "max"}
 Kind = tuple[Any, int]
 """The element of a name or an expression, and its number of dimensions; the element of a record is its type."""
@@ -200,7 +205,9 @@ class Interpreter:
                     names.setdefault(str(size.children[0]), (KNOWN, 0))
         for number, statement in enumerate(algorithm.body):
             for name in [name for name, kind in names.items() if kind == (KNOWN, 0)]:
-                if name in self._list_set_names(statement) and not any(name in old for old in algorithm.assigned.values()):
+                if name in self._list_set_names(statement) and not any(
+                    name in old for old in algorithm.assigned.values()
+                ):
                     algorithm.assigned.setdefault(number, []).append(name)
         for several in algorithm.assigned.values():
             names |= dict.fromkeys(several, (INT, 0))
@@ -211,7 +218,10 @@ class Interpreter:
             self._collect(algorithm, algorithm.body, dict(names), {}, stored)
             algorithm.lets.clear()
             for (home, name), kinds in stored.items():
-                element, rank = max((kind[0] for kind, _, _ in kinds if isinstance(kind[0], int)), default=kinds[0][0][0]), max(kind[1] for kind, _, _ in kinds)
+                element, rank = (
+                    max((kind[0] for kind, _, _ in kinds if isinstance(kind[0], int)), default=kinds[0][0][0]),
+                    max(kind[1] for kind, _, _ in kinds),
+                )
                 if element == INFINITE:
                     element = max((kind[0] for kind, _, _ in kinds if kind[0] != INFINITE), default=INT)
                 if element == KNOWN and rank == 0:
@@ -234,7 +244,11 @@ class Interpreter:
         found: list[str] = []
         for tree in statement.iter_subtrees_topdown():
             if tree.data in ("assign", "multiple", "increment", "update"):
-                found += [name for target in _trees(tree.children) if target.data == "target" and (name := _target_name(target))]
+                found += [
+                    name
+                    for target in _trees(tree.children)
+                    if target.data == "target" and (name := _target_name(target))
+                ]
             elif tree.data == "call":
                 found += self._list_outputs(tree)
         return found
@@ -250,12 +264,16 @@ class Interpreter:
         return [
             str(part.children[0])
             for parameter, part in pairs
-            if part.data == "name" and str(parameter.children[1]) in ("out", "inout") and parameter.children[-1].data == "scalar_type"
+            if part.data == "name"
+            and str(parameter.children[1]) in ("out", "inout")
+            and parameter.children[-1].data == "scalar_type"
         ]
 
     def _place(self, algorithm: Algorithm, block: list[Tree[Any]], visible: frozenset[str]) -> None:
         """Choose the innermost block that has all uses of a name; blocks that each set it first have one each."""
-        own = {str(part.children[1]) for part in block if part.data == "local"} | {str(part.children[0]) for part in block if part.data == "let"}
+        own = {str(part.children[1]) for part in block if part.data == "local"} | {
+            str(part.children[0]) for part in block if part.data == "let"
+        }
         hidden = visible | own
         for name in dict.fromkeys(name for part in block for name in self._list_set_names(part)):
             declared_inside = any(
@@ -290,7 +308,9 @@ class Interpreter:
             if part.data == "multiple":
                 targets = [target for target in _trees(part.children) if target.data == "target"]
                 values = [value for value in _trees(part.children) if value.data != "target"]
-                return any(_target_name(target) == name for target in targets) and not any(_mentions(value, name) for value in values)
+                return any(_target_name(target) == name for target in targets) and not any(
+                    _mentions(value, name) for value in values
+                )
             rest = [later for later in block if _mentions(later, name)]
             return self._is_split(rest, name)
         return True
@@ -315,7 +335,9 @@ class Interpreter:
                     kind = (KNOWN, 0) if value is None else self._kind(value, names)
                 except _UnknownKindError:
                     return
-                stored.setdefault((homes[name], name), []).append((kind, id(statement), plain and homes[name] == id(block)))
+                stored.setdefault((homes[name], name), []).append(
+                    (kind, id(statement), plain and homes[name] == id(block))
+                )
 
         for part in block:
             children = part.children
@@ -501,8 +523,10 @@ class Interpreter:
     # Calls
     def run(self, name: str, arguments: dict[str, Any]) -> Any:
         """Run an algorithm on arrays and numbers, by the names of its parameters, and return its result."""
-        algorithm = self._algorithms[None, name] if (None, name) in self._algorithms else next(
-            found for (_, called), found in self._algorithms.items() if called == name
+        algorithm = (
+            self._algorithms[None, name]
+            if (None, name) in self._algorithms
+            else next(found for (_, called), found in self._algorithms.items() if called == name)
         )
         values = [self._wrap(parameter, arguments) for parameter in algorithm.parameters]
         return self._call(algorithm, values)
@@ -513,8 +537,13 @@ class Interpreter:
             return KNOWN, int(arguments[name])
         if type_.data == "record_type" and str(type_.children[0]) != "vertex":
             record = self._records[str(type_.children[0])]
-            fields = {str(part.children[0]): part.children[1] for part in _trees(record.children) if part.data == "field"}
-            values = {part: self._wrap(Tree("parameter", [Token("NAME", f"{name}.{part}"), None, None, kind]), arguments) for part, kind in fields.items()}
+            fields = {
+                str(part.children[0]): part.children[1] for part in _trees(record.children) if part.data == "field"
+            }
+            values = {
+                part: self._wrap(Tree("parameter", [Token("NAME", f"{name}.{part}"), None, None, kind]), arguments)
+                for part, kind in fields.items()
+            }
             sizes: dict[str, Any] = {}
             for part, kind in fields.items():
                 self._bind_sizes(kind, values[part], sizes)
@@ -568,7 +597,11 @@ class Interpreter:
         if isinstance(argument, Record):
             declared = [str(size.children[0]) for size in _trees(self._records[argument.type].children[1].children)]
             given = type_.children[1] if len(type_.children) > 1 else None
-            names = [str(size.children[0]) if size.data == "name" else None for size in _trees(given.children)] if given else declared
+            names = (
+                [str(size.children[0]) if size.data == "name" else None for size in _trees(given.children)]
+                if given
+                else declared
+            )
             for name, size in zip(names, declared, strict=True):
                 if name is not None:
                     frame[name] = (KNOWN, argument.sizes[size])
@@ -599,7 +632,9 @@ class Interpreter:
             if part.data == "field":
                 type_ = part.children[1]
                 scalar = type_.data == "scalar_type"
-                fields[str(part.children[0])] = Cell(SCALARS[str(type_.children[0])], 0) if scalar else self._allocate(type_, frame)
+                fields[str(part.children[0])] = (
+                    Cell(SCALARS[str(type_.children[0])], 0) if scalar else self._allocate(type_, frame)
+                )
         record = Record(name, fields, dict(zip(names, sizes, strict=True)))
         if (name, "start") in self._algorithms:
             self._call(self._algorithms[name, "start"], [record])
@@ -670,7 +705,9 @@ class Interpreter:
                 self._update(children[0], str(children[1])[0], (KNOWN, 1), frame)
             case "multiple":
                 targets = [target for target in _trees(children) if target.data == "target"]
-                values = [self._freeze(self._evaluate(value, frame)) for value in _trees(children) if value.data != "target"]
+                values = [
+                    self._freeze(self._evaluate(value, frame)) for value in _trees(children) if value.data != "target"
+                ]
                 places = [self._locate(target.children[0], frame) for target in targets]
                 for (_, put), value in zip(places, values, strict=True):
                     put(value)
@@ -718,6 +755,7 @@ class Interpreter:
             view = self._evaluate(children[3], frame)
             values = self._read_elements(view)
         if children[0] is not None:
+
             def run_body(value: Any) -> None:
                 frame[str(variable)] = value
                 self._run_block(body, frame, algorithm)
@@ -818,7 +856,9 @@ class Interpreter:
                     found += str(inner) == name
                 elif tree.data == "call" and isinstance(tree.children[0], Token) and tree.children[1] is not None:
                     called = self._algorithms.get((None, str(tree.children[0])))
-                    for parameter, part in zip(called.parameters if called else (), _trees(tree.children[1].children), strict=False):
+                    for parameter, part in zip(
+                        called.parameters if called else (), _trees(tree.children[1].children), strict=False
+                    ):
                         found += str(parameter.children[1]) in ("out", "inout") and _mentions(part, name)
         return found
 
@@ -871,7 +911,11 @@ class Interpreter:
         while value.data == "group":
             value = value.children[0]
         product = value.data == "binary" and str(value.children[1]) == "@"
-        made = value.data == "call" and isinstance(value.children[0], Token) and (None, str(value.children[0])) in self._algorithms
+        made = (
+            value.data == "call"
+            and isinstance(value.children[0], Token)
+            and (None, str(value.children[0])) in self._algorithms
+        )
         if made and symbol == "=" and self._kind_in(value, frame)[1] > 0:
             result = self._evaluate(value, frame)
             target.data[...] = result.data
@@ -937,7 +981,9 @@ class Interpreter:
         if rank == 0:
             number = self._freeze(self._evaluate(expr, frame))
             return (lambda at: number), (), kind
-        if expr.data in ("name", "element", "field_of") or (expr.data == "call" and str(expr.children[0]) in ("transpose",)):
+        if expr.data in ("name", "element", "field_of") or (
+            expr.data == "call" and str(expr.children[0]) in ("transpose",)
+        ):
             view = self._evaluate(expr, frame)
 
             def read(at: tuple[int, ...]) -> Any:
@@ -1147,7 +1193,9 @@ class Interpreter:
             record, name = frame[str(function.children[0])], str(function.children[1])
             if name in self._abbreviations:
                 return self._expand(name, [Tree("name", [function.children[0]]), *parts], frame)
-            return self._call(self._algorithms[record.type, name], [record, *(self._pass(part, frame) for part in parts)])
+            return self._call(
+                self._algorithms[record.type, name], [record, *(self._pass(part, frame) for part in parts)]
+            )
         name = str(function)
         if (None, name) in self._algorithms:
             called = self._algorithms[None, name]
@@ -1201,7 +1249,12 @@ class Interpreter:
         def put(tree: Any) -> Any:
             if not isinstance(tree, Tree):
                 # A record's name stands without a tree around it in `G.ptr`.
-                if isinstance(tree, Token) and tree.type == "NAME" and str(tree) in given and given[str(tree)].data == "name":
+                if (
+                    isinstance(tree, Token)
+                    and tree.type == "NAME"
+                    and str(tree) in given
+                    and given[str(tree)].data == "name"
+                ):
                     return given[str(tree)].children[0]
                 return tree
             if tree.data == "name" and str(tree.children[0]) in given:
@@ -1230,14 +1283,18 @@ class Interpreter:
             total = self._reduce_elements(make, shape, symbol, kind, start, ())
         return self._apply("sqrt", total) if name == "norm" else total
 
-    def _reduce_elements(self, make: Any, shape: tuple[int, ...], symbol: str, kind: int, start: Any, at: tuple[int, ...]) -> Any:
+    def _reduce_elements(
+        self, make: Any, shape: tuple[int, ...], symbol: str, kind: int, start: Any, at: tuple[int, ...]
+    ) -> Any:
         if not shape:
             return make(at)
         total: Any = (kind, start)
 
         def body(index: int) -> None:
             nonlocal total
-            total = self._operate(symbol, total, self._reduce_elements(make, shape[1:], symbol, kind, start, (*at, index)))
+            total = self._operate(
+                symbol, total, self._reduce_elements(make, shape[1:], symbol, kind, start, (*at, index))
+            )
 
         self._in_parallel(range(shape[0]), body, 2)
         return total
@@ -1248,7 +1305,11 @@ class Interpreter:
         assert step is None
         indices = range(first, last + (str(direction) == "..="))
         total: Any = (kind, start)
-        counts_conditions = symbol == "+" and self._kind_in(value, {**frame, str(variable): (KNOWN, 0)})[0] == BOOL and value.data != "name"
+        counts_conditions = (
+            symbol == "+"
+            and self._kind_in(value, {**frame, str(variable): (KNOWN, 0)})[0] == BOOL
+            and value.data != "name"
+        )
 
         def body(index: int) -> None:
             nonlocal total

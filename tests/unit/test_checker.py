@@ -371,9 +371,7 @@ def test_every_rule_is_documented_and_tested() -> None:
     assert all(len(rule.explanation.strip()) > 50 for rule in rules.values())
 
 
-@pytest.mark.parametrize(
-    ("kind", "told"), [("bool", []), ("real", [])]
-)
+@pytest.mark.parametrize(("kind", "told"), [("bool", []), ("real", [])])
 def test_a_number_in_a_contract_is_no_size(kind: str, told: list[str]) -> None:
     with pytest.raises(ArchlineError) as error:
         load_text(f"algorithm f(b: {kind}, x: real[n]):\n    ensures work <= b\n    pass\n")

@@ -27,14 +27,18 @@ class _Undeclared:
     def __init__(self, name: str) -> None:
         self.name = name
         self.stored: list[NameType | None] = []
+        self.set_inside = False
+        """Whether a block inside that of its declaration sets it: no `let` can."""
         self.settled: NameType | None = None
 
     def settle(self) -> bool:
         """Settle the type from the values, and forget them; return whether it has changed."""
         before = self.settled
         joined = join_types(self.stored)
-        if joined is not None and (joined.element == "inf" or (joined.element == SIZE and len(self.stored) > 1)):
-            # Several values of a name are data, even if each is a size.
+        if joined is not None and (
+            joined.element == "inf" or (joined.element == SIZE and (len(self.stored) > 1 or self.set_inside))
+        ):
+            # Several values of a name are data, even if each is a size, and so is one that may be set.
             joined = NameType("int", joined.shape)
         self.settled = joined
         return _describe_type(before) != _describe_type(joined)
@@ -99,6 +103,7 @@ class _Declarer:
             for name, type_ in _iterate_stores(statement, environment):
                 if name in undeclared:
                     undeclared[name].stored.append(type_)
+                    undeclared[name].set_inside |= name not in here
             hidden = _list_bound_names(statement)
             inside = {name: item for name, item in undeclared.items() if name not in hidden}
             for inner in list_surface_blocks(statement):

@@ -26,7 +26,13 @@ from archline.language.elaboration.records import (
 )
 from archline.language.elaboration.reductions import expand_reductions
 from archline.language.elaboration.results import ResultTypes
-from archline.language.elaboration.scalars import Headers, mark_constant_registers, place_scalars
+from archline.language.elaboration.scalars import (
+    Headers,
+    mark_constant_registers,
+    place_scalars,
+    restore_assigned,
+    store_assigned,
+)
 from archline.language.elaboration.statements import simplify_statements
 from archline.language.elaboration.whole_arrays import expand_whole_arrays
 from archline.language.model import Module
@@ -112,7 +118,10 @@ def declare_program(program: s.Program, load: Load) -> s.Program:
     """Return a program in which each name has a declaration and each algorithm its result, as `fmt` prints it."""
     implied = _list_implied_uses(program, load)
     names = _read_program(replace(program, items=(*implied, *program.items)), load)
-    return _declare_items(program, names)
+    items = _declare_items(program, names).items
+    return replace(
+        program, items=tuple(restore_assigned(item) if isinstance(item, s.Algorithm) else item for item in items)
+    )
 
 
 def _declare_items(program: s.Program, names: _Names) -> s.Program:
@@ -164,7 +173,8 @@ def _read_program(program: s.Program, load: Load) -> _Names:
 def _declare_item(item: Any, names: _Names) -> Any:
     if not isinstance(item, s.Algorithm):
         return item
-    declared, _ = declare_names(read_sizes(item, names.environment), names.environment)
+    stored = store_assigned(read_sizes(item, names.environment), names.environment)
+    declared, _ = declare_names(stored, names.environment)
     if item.result is not None:
         return declared
     kind = find_operation_type(item, names.own_records)

@@ -13,7 +13,14 @@ from typing import Any
 from archline.expr.tree import Comprehension, Node
 from archline.language import surface
 from archline.language import syntax as s
-from archline.language.elaboration.environment import SIZE, Environment, NameType, join_types, read_header
+from archline.language.elaboration.environment import (
+    SIZE,
+    Environment,
+    NameType,
+    group_parts,
+    join_types,
+    read_header,
+)
 from archline.records import replace
 
 Block = tuple[Any, ...]
@@ -135,7 +142,8 @@ class _Declarer:
     def _make_declaration(self, item: _Undeclared, statement: s.Assign, value: s.Expr) -> s.Let | s.Local:
         assert item.settled is not None
         if item.settled.record is not None:
-            return _make_empty_local(item, statement)
+            made = isinstance(value, s.Call) and value.function in self._environment.records
+            return replace(_make_empty_local(item, statement), value=None if made else value)
         if item.settled.is_array:
             base = _find_viewed_array(value)
             if base is not None and self._writes[item.name] == 1 and self._writes[base] <= (base in self._names):
@@ -222,7 +230,8 @@ def _iterate_free_names(block: Block, environment: Environment) -> Iterator[str]
         inner = list_surface_blocks(statement)
         hidden = own | _list_bound_names(statement)
         names = iterate_written_names((statement,), environment) if not inner else ()
-        yield from (name for name in names if name not in own)
+        # Fields of records come with their record.
+        yield from (name for name in names if name not in own and "." not in name)
         for part in inner:
             yield from (name for name in _iterate_free_names(part, environment) if name not in hidden)
 
@@ -252,8 +261,8 @@ def _list_written_places(statement: s.Simple, environment: Environment) -> tuple
             places += call.arguments
         called = environment.algorithms.get(environment.find_called_name(call))
         if called is not None:
-            pairs = zip(called.header, call.arguments, strict=False)
-            places += [argument for parameter, argument in pairs if parameter.mode != "in"]
+            pairs = zip(group_parts(called.header), call.arguments, strict=False)
+            places += [argument for parts, argument in pairs if any(part.mode != "in" for part in parts)]
     return tuple(places)
 
 
@@ -279,14 +288,15 @@ def _iterate_stores(statement: Node, environment: Environment) -> Iterator[tuple
 
 def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator[tuple[str, NameType | None]]:
     called = environment.algorithms.get(environment.find_called_name(call))
+    header = [] if called is None else group_parts(called.header)
     for number, argument in enumerate(call.arguments):
         if not isinstance(argument, s.Name):
             continue
         if called is None:
             if call.function == "swap":
                 yield argument.id, None
-        elif number < len(called.header) and called.header[number].mode != "in":
-            type_ = called.header[number].type
+        elif number < len(header) and header[number][0].mode != "in":
+            type_ = header[number][0].type
             yield argument.id, NameType(type_.element) if isinstance(type_, s.ScalarType) else None
             yield argument.id, None
 

@@ -6,6 +6,7 @@ What cannot be told has no type (None), and the checker reports it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
 
 from archline.expr.tree import Comprehension, Node, substitute_names
 from archline.language import surface
@@ -314,6 +315,11 @@ def read_names(name: str, type_: Node, records: Mapping[str, surface.RecordDefin
         for part in records[type_.name].fields:
             names |= read_names(f"{name}.{part.name}", part.type, records)
     return names
+
+
+def group_parts(header: Iterable[s.Parameter]) -> list[tuple[s.Parameter, ...]]:
+    """Return the parameters of an algorithm as its callers see them: the parts of a record are one."""
+    return [tuple(parts) for _, parts in groupby(header, key=lambda parameter: parameter.name.partition(".")[0])]
 
 
 def read_header(algorithm: s.Algorithm, records: Mapping[str, surface.RecordDefinition]) -> dict[str, NameType | None]:

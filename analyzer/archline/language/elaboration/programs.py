@@ -17,13 +17,13 @@ from archline.language.elaboration.environment import Environment
 from archline.language.elaboration.exits import place_exits
 from archline.language.elaboration.headers import read_sizes
 from archline.language.elaboration.iterations import name_iterations
-from archline.language.elaboration.records import (
+from archline.language.elaboration.record_rules import (
+    diagnose_definitions,
     diagnose_types,
-    find_operation_type,
     list_record_types,
-    name_operation,
-    spread_records,
+    read_definitions,
 )
+from archline.language.elaboration.records import find_operation_type, name_operation, spread_records
 from archline.language.elaboration.reductions import expand_reductions
 from archline.language.elaboration.results import ResultTypes
 from archline.language.elaboration.scalars import (
@@ -76,27 +76,38 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
     names = _read_program(program, load)
     program = _declare_items(program, names)
     expanded, abbreviations = expand_abbreviations(program.items, names.visible_abbreviations)
-    mistakes = list(diagnose_types(expanded, names.environment.records, _list_library_types()))
+    mistakes = list(diagnose_definitions(_iterate_items(program, surface.RecordDefinition)))
+    # What the checker finds in an algorithm that misuses records may be a consequence of that.
+    broken = set(program.broken)
     items: list[s.Item] = []
     symbols = s.names(tuple(item.costs for item in expanded if isinstance(item, s.Extern)))
-    spread = [
-        spread_records(item, names.environment, names.own_records) if isinstance(item, s.Algorithm) else item
-        for item in expanded
-        if not isinstance(item, surface.RecordDefinition)
-    ]
+    spread: list[Any] = []
+    for item in expanded:
+        found = tuple(diagnose_types((item,), names.environment.records, _list_library_types()))
+        if isinstance(item, s.Algorithm):
+            whole, misused = spread_records(item, names.environment, names.own_records)
+            found += misused
+            spread.append(whole)
+            if found:
+                broken.add(whole.name)
+        elif not isinstance(item, surface.RecordDefinition):
+            spread.append(item)
+        mistakes += found
     headers = {name: algorithm.header for name, algorithm in names.environment.algorithms.items()}
     headers |= {item.name: item.header for item in spread if isinstance(item, s.Algorithm)}
     for item in spread:
         core: s.Item = item
         if isinstance(item, s.Algorithm):
             core, found = _elaborate_algorithm(item, names, headers, symbols)
-            mistakes += found
+            # A record that is misused has consequences, which are not reported.
+            mistakes += () if item.name in broken else found
         left = next((node for node in s.nodes(core) if isinstance(node, _SURFACE)), None)
         if left is None:
             items.append(core)
         elif not mistakes:
             mistakes.append(Diagnostic(UNEXPECTED, "this form is not supported", left.span))
-    return Elaborated(replace(program, items=tuple(items)), tuple(mistakes), names.own_records, abbreviations)
+    core_program = replace(program, items=tuple(items), broken=frozenset(broken))
+    return Elaborated(core_program, tuple(mistakes), names.own_records, abbreviations)
 
 
 def _elaborate_algorithm(
@@ -158,7 +169,7 @@ def _iterate_items(program: s.Program, kind: Any) -> list[Any]:
 def _read_program(program: s.Program, load: Load) -> _Names:
     """Return what the names of a file stand for."""
     modules = [module for use in _iterate_items(program, s.Use) if (module := load(use)) is not None]
-    own = {item.name: item for item in _iterate_items(program, surface.RecordDefinition)}
+    own = read_definitions(_iterate_items(program, surface.RecordDefinition))
     records = {name: item for module in modules for name, item in module.records.items()} | own
     visible = dict(chain.from_iterable(module.abbreviations.items() for module in modules))
     abbreviations = visible | {item.name: item for item in _iterate_items(program, surface.Abbreviation)}

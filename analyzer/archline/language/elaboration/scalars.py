@@ -174,8 +174,8 @@ def _store_assigned(
 
 def _list_declared_names(body: tuple[s.Stmt, ...]) -> frozenset[str]:
     declared = (name for statement in s.find_nodes(body, s.Simple) for name in statement.defines)
-    loops = (*s.find_nodes(body, s.Loop), *s.find_nodes(body, surface.LoopOver))
-    return frozenset((*declared, *(loop.variable for loop in loops)))
+    variables = (node.variable for node in s.nodes(body) if isinstance(node, s.Loop | surface.LoopOver))
+    return frozenset((*declared, *variables))
 
 
 class _ScalarPass:

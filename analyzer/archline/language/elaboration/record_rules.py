@@ -115,10 +115,12 @@ def diagnose_definitions(definitions: Iterable[surface.RecordDefinition]) -> Ite
 
 
 # Types
-def diagnose_types(items: Iterable[Any], records: Records, more: Iterable[str] = ()) -> Iterator[Diagnostic]:
+def diagnose_types(
+    items: Iterable[Any], records: Records, own: Iterable[str] = (), more: Iterable[str] = ()
+) -> Iterator[Diagnostic]:
     """Yield a finding for each type that is none, and for each record with another number of sizes than its type has.
 
-    Types that may be meant are `records`, and `more` of the library.
+    Types that may be meant are `records`, among them the file's `own`, and `more` of the library.
     """
     items = tuple(items)
     for algorithm in s.find_nodes(items, s.Algorithm):
@@ -136,6 +138,12 @@ def diagnose_types(items: Iterable[Any], records: Records, more: Iterable[str] =
             if foreign:
                 hint = f"numbers are `real` or `int`: write `{foreign}`"
             yield Diagnostic(name_rules.UNKNOWN_NAME, f"unknown type `{type_.name}`", type_.span, hint=hint)
+            continue
+        missing = sorted(name for name in _list_contained_types(type_, records) if name not in records)
+        if missing and type_.name not in own:
+            message = f"a `{type_.name}` contains a `{missing[0]}`, which is not known here"
+            hint = f"`use` the file that defines `{missing[0]}` too"
+            yield Diagnostic(name_rules.UNKNOWN_NAME, message, type_.span, hint=hint)
 
 
 def _diagnose_local(algorithm: s.Algorithm, local: s.Local, records: Records) -> Iterator[Diagnostic]:
@@ -263,7 +271,9 @@ def _diagnose_field(name: str, node: Node, environment: Environment) -> Iterator
     if record is None or name in environment.names or record.name not in environment.records:
         return
     fields = [f"{base}.{part.name}" for part in environment.records[record.name].fields]
-    hint = suggest_closest(name, fields, node.span) or _list_fields(base, environment)
+    hint: str = suggest_closest(name, fields, node.span) or _list_fields(base, environment)
+    if f"{record.name}.{last}" in environment.algorithms:
+        hint = propose(node.span, f"{name}()")
     yield Diagnostic(name_rules.UNKNOWN_NAME, f"`{record.name}` has no field `{last}`", node.span, hint=hint)
 
 

@@ -162,6 +162,8 @@ class Interpreter:
     def __init__(self, text: str) -> None:
         self.work = self.flops = self.span = self.accesses = 0
         self.steps_left = 3_000_000
+        self.left: dict[str, Any] = {}
+        """What the parameters hold after a run."""
         self._targets: list[View] = []
         """The views that are being set, the innermost last."""
         self._algorithms: dict[tuple[str | None, str], Algorithm] = {}
@@ -473,6 +475,9 @@ class Interpreter:
             if name in self._records:
                 return name, 0
             kinds = [self._kind(part, names) for part in parts]
+            if name in self._abbreviations:
+                parameters, value = self._abbreviations[name]
+                return self._kind(value, {**names, **dict(zip(parameters, kinds, strict=True))})
             if name in REAL_FUNCTIONS or name in ("real_of", "norm"):
                 return REAL, 0 if name == "norm" else kinds[0][1]
             if name in ("sum", "dot") or (name in ("min", "max") and len(parts) == 1):
@@ -539,7 +544,11 @@ class Interpreter:
             else next(found for (_, called), found in self._algorithms.items() if called == name)
         )
         values = [self._wrap(parameter, arguments) for parameter in algorithm.parameters]
-        return self._call(algorithm, values)
+        result = self._call(algorithm, values)
+        for parameter, value in zip(algorithm.parameters, values, strict=True):
+            if isinstance(value, View | Cell):
+                self.left[str(parameter.children[0])] = value.data if isinstance(value, View) else value.value
+        return None if result is None else self._value(result)
 
     def _wrap(self, parameter: Tree[Any], arguments: dict[str, Any]) -> Any:
         name, type_ = str(parameter.children[0]), parameter.children[-1]
@@ -718,9 +727,8 @@ class Interpreter:
                 values = [
                     self._freeze(self._evaluate(value, frame)) for value in _trees(children) if value.data != "target"
                 ]
-                places = [self._locate(target.children[0], frame) for target in targets]
-                for (_, put), value in zip(places, values, strict=True):
-                    put(value)
+                for target, value in zip(targets, values, strict=True):
+                    self._locate(target.children[0], frame)[1](value)
             case "invoke":
                 self._evaluate_call(children[1], frame)
             case _:
@@ -1244,9 +1252,8 @@ class Interpreter:
         if name == "swap":
             # It is `x, y = y, x`: subscripts count where they are read, and where they are written.
             values = [self._freeze(self._evaluate(part, frame)) for part in reversed(parts)]
-            places = [self._locate(part, frame) for part in parts]
-            for (_, put), value in zip(places, values, strict=True):
-                put(value)
+            for part, value in zip(parts, values, strict=True):
+                self._locate(part, frame)[1](value)
             return None
         if name in ("dot", "norm") or (name in REDUCTIONS and len(parts) == 1):
             return self._reduce(name, parts, frame)

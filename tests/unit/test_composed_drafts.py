@@ -55,3 +55,19 @@ algorithm f(a: real[n]):
     return after*2
 """
     check_text(text, {"a": [1.0, 2.0]})
+
+
+def test_a_name_that_calls_in_expressions_set_is_data() -> None:
+    text = """
+def g(u: inout int) -> int:
+    u += 1
+    return u*2
+
+def f(a: real[n]) -> int:
+    c = 0
+    d = g(c) + g(c)*10
+    if g(c) > 3 and n > 1: d += 1
+    return d + c
+"""
+    check_text(text, {"a": [1.0, 2.0]})
+    assert al.loads(text)["f"].run(a=[1.0, 2.0]).value == 46

@@ -123,7 +123,7 @@ class _Declarer:
         waiting = {name: item for name, item in here.items() if item.settled is not None}
         statements: list[Any] = []
         for statement in block:
-            first = [item for name, item in waiting.items() if name in find_mentioned_names(statement)]
+            first = [item for name, item in waiting.items() if _mentions(statement, name)]
             for item in first:
                 del waiting[item.name]
             inside = environment.inside(statement)
@@ -301,7 +301,8 @@ def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator
         if not isinstance(argument, s.Name):
             continue
         if called is None:
-            if call.function == "swap":
+            if call.function == "swap" and len(call.arguments) == 2:
+                yield argument.id, environment.infer(call.arguments[1 - number])
                 yield argument.id, None
         elif number < len(header) and header[number][0].mode != "in":
             type_ = header[number][0].type
@@ -309,9 +310,16 @@ def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator
             yield argument.id, None
 
 
+def _mentions(statement: Node, name: str) -> bool:
+    """Whether a statement uses a name; the variable of a loop is another name in its body."""
+    if name in _list_bound_names(statement):
+        return name in find_mentioned_names(_list_headers(statement))
+    return name in find_mentioned_names(statement)
+
+
 def _splits_by_blocks(block: Block, name: str) -> bool:
     """Whether each statement of a block that uses a name sets it before, in a block inside: then each has its own."""
-    uses = [statement for statement in block if name in find_mentioned_names(statement)]
+    uses = [statement for statement in block if _mentions(statement, name)]
     return bool(uses) and all(_sets_inside(statement, name) for statement in uses)
 
 
@@ -323,6 +331,23 @@ def _sets_inside(statement: Node, name: str) -> bool:
     if name in _list_bound_names(statement):
         return True
     return all(_sets_first(block, name) for block in blocks)
+
+
+def _sets_in_each_branch(statement: s.If, name: str) -> bool:
+    """Whether every branch sets a name before it reads it, and no condition reads it."""
+    conditions = tuple(branch.condition for branch in statement.branches if branch.condition is not None)
+    if name in find_mentioned_names(conditions):
+        return False
+    for branch in statement.branches:
+        match next((part for part in branch.body if _mentions(part, name)), None):
+            case s.Assign(target=s.Name(id=target), op="=", value=value) if target == name:
+                if name in find_mentioned_names(value):
+                    return False
+            case s.If(branches=(*_, s.Branch(condition=None))) as inner if _sets_in_each_branch(inner, name):
+                pass
+            case _:
+                return False
+    return True
 
 
 def _list_headers(statement: Node) -> Iterable[Node]:
@@ -339,11 +364,13 @@ def _list_headers(statement: Node) -> Iterable[Node]:
 
 def _sets_first(block: Block, name: str) -> bool:
     for statement in block:
-        if name not in find_mentioned_names(statement):
+        if not _mentions(statement, name):
             continue
         match statement:
             case s.Assign(target=s.Name(id=target), op="=", value=value) if target == name:
                 return name not in find_mentioned_names(value)
+            case s.If(branches=(*_, s.Branch(condition=None))) if _sets_in_each_branch(statement, name):
+                return True
             case surface.Multiple(targets=targets, values=values):
                 return name in s.names(targets) and name not in find_mentioned_names(values)
             case s.Let() | s.Local():

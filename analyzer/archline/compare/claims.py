@@ -178,7 +178,7 @@ class ClaimOfCosts:
 
     def _reject_unreached_refutation(self, verdict: OrderVerdict) -> OrderVerdict:
         """Replace `fails` by unknown if it takes iterations of loops that no run need have at its sizes."""
-        named = s.names((*self.facts, *(value for cost in list_costs(self.claim) for _, value in cost.sizes)))
+        named = s.names((self.claim.left, self.claim.right, *self.facts))
         for text, (setting, _) in self.of_amounts.items():
             cost = self.amounts[text].cost
             names = {name for bound in (cost.lower, cost.upper) if bound is not None for name in bound.names}
@@ -209,7 +209,8 @@ class ClaimOfCosts:
         assert isinstance(name, s.Name)
         sizes = dict(cost.sizes)
         subject, limited = self.known.subject(name.id), "K" in sizes or "K" in s.names((*self.facts, cost))
-        named = s.names((self.claim.where, self.claim.at, tuple(value for _, value in cost.sizes)))
+        claim = self.claim
+        named = s.names((claim.left, claim.right, claim.where)) | {name for name, _ in claim.at}
         counted = {item.name for item in list_iterations(*subject.algorithm.executed)}
         several = len({s.names(other.arguments) for other in list_costs(self.claim)}) > 1
         unnarrowed = _ClaimSetting(

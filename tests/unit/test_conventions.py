@@ -85,7 +85,7 @@ def test_the_unions_hold_every_node() -> None:
     unions = {kind for union in (s.Expr, s.Fact, s.Type, s.Stmt, s.Item) for kind in get_args(union)}
     kinds = {kind for kind in vars(s).values() if isinstance(kind, type) and issubclass(kind, s.Node)}
     parts = {s.Node, s.Statement, s.Simple, s.Communication, s.Slice, s.Parameter}
-    parts |= {s.Axis, s.Branch, s.Clause, s.Ensures, s.On}
+    parts |= {s.Axis, s.Branch, s.Clause, s.Ensures, s.On, s.Output, s.Reached, s.Reduction}
     assert kinds == unions | parts
     assert not unions & parts
 

@@ -254,6 +254,9 @@ def f(a: inout int[n]):
         if i < 2:
             local w: int[2] = 1
             t = w[0]
+            for j in 0..n:
+                if j > 1:
+                    break
             a[i] = t
         else:
             continue

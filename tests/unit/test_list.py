@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from archline.language.loader import load_path
 from archline.language.parser import parse_headers, parse_program
 from archline.language.source import read_source
 from archline.resources import find_resource

@@ -317,6 +317,9 @@ def test_a_product_costs_what_its_loops_cost() -> None:
         ("u = a @ A", "AL232", "`@` multiplies arrays, and `a` is a number"),
         ("u = q + v", "AL201", "unknown name `q`"),
         ("u = Q @ v", "AL201", "unknown name `Q`"),
+        ("u[0] = dot(u, C)", "AL232", "`dot` takes two arrays of one shape"),
+        ("u[0] = dot(u, x)", "AL232", "`n` on the left and `m` on the right"),
+        ("u[0] = sum(u - x)", "AL232", "`n` on the left and `m` on the right"),
         ("C = u.T", "AL232", "only an array of two dimensions is transposed"),
     ],
 )

@@ -278,7 +278,7 @@ def leave_early(whole: Tally, first: Tally) -> Tally:
         if path.serial:
             return max_plus.serial_map(bound_amount(path.finish, least.finish))
         joined = None if path.joined is None else widen_to_zero(path.joined)
-        late, kept = widen_to_zero(path.finish), widen_to_zero(path.kept)
+        late, kept = bound_amount(path.finish, least.finish), widen_to_zero(path.kept)
         return MaxPlusMap(widen_to_zero(path.advance), late, joined, kept, certain=joined is None)
 
     return replace(whole._combine(first, bound_amount, bound_path), rounds=whole.rounds)

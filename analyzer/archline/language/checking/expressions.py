@@ -188,6 +188,9 @@ def _infer_type(body: BodyContext, expr: s.Expr) -> ExprType | None:
             return Kind.INT if text == "inf" else Kind.REAL
         case s.Reached():
             return Kind.BOOL
+        case s.Binary(op="@"):
+            body.report(rules.SHAPE, "`@` multiplies arrays in statements that set one", expr.span)
+            return None
         case s.Name(id="pi"):
             return Kind.REAL
         case s.Name():

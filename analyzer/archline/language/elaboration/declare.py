@@ -34,14 +34,18 @@ class _Undeclared:
     def __init__(self, name: str) -> None:
         self.name = name
         self.stored: list[NameType | None] = []
+        self.set_inside = False
+        """Whether a block inside that of its declaration sets it: no `let` can."""
         self.settled: NameType | None = None
 
     def settle(self) -> bool:
         """Settle the type from the values, and forget them; return whether it has changed."""
         before = self.settled
         joined = join_types(self.stored)
-        if joined is not None and (joined.element == "inf" or (joined.element == SIZE and len(self.stored) > 1)):
-            # Several values of a name are data, even if each is a size.
+        if joined is not None and (
+            joined.element == "inf" or (joined.element == SIZE and (len(self.stored) > 1 or self.set_inside))
+        ):
+            # Several values of a name are data, even if each is a size, and so is one that may be set.
             joined = NameType("int", joined.shape)
         self.settled = joined
         return _describe_type(before) != _describe_type(joined)
@@ -106,6 +110,7 @@ class _Declarer:
             for name, type_ in _iterate_stores(statement, environment):
                 if name in undeclared:
                     undeclared[name].stored.append(type_)
+                    undeclared[name].set_inside |= name not in here
             hidden = _list_bound_names(statement)
             inside = {name: item for name, item in undeclared.items() if name not in hidden}
             for inner in list_surface_blocks(statement):
@@ -224,7 +229,7 @@ def _iterate_free_names(block: Block, environment: Environment) -> Iterator[str]
     for statement in block:
         inner = list_surface_blocks(statement)
         hidden = own | _list_bound_names(statement)
-        names = iterate_written_names((statement,), environment) if not inner else ()
+        names = _iterate_own_written_names(statement, environment)
         # Fields of records come with their record.
         yield from (name for name in names if name not in own and "." not in name)
         for part in inner:
@@ -234,24 +239,33 @@ def _iterate_free_names(block: Block, environment: Environment) -> Iterator[str]
 def iterate_written_names(block: Block, environment: Environment, elements: bool = False) -> Iterator[str]:
     """Yield the names that statements set; with `elements`, also the arrays that they write to."""
     for statement in s.nodes(block):
-        if not isinstance(statement, s.Simple):
-            continue
-        for place in _list_written_places(statement, environment):
-            match place:
-                case s.Name(id=name):
-                    yield name
-                case s.Element(array=name) if elements:
-                    yield name
-                case _:
-                    pass
-        if elements and isinstance(statement, s.Communication):
-            yield from find_mentioned_names(statement)
+        if isinstance(statement, s.Statement):
+            yield from _iterate_own_written_names(statement, environment, elements)
 
 
-def _list_written_places(statement: s.Simple, environment: Environment) -> tuple[Node, ...]:
+def _iterate_own_written_names(statement: Node, environment: Environment, elements: bool = False) -> Iterator[str]:
+    """Yield the names that a statement sets, without the blocks inside it."""
+    for place in _list_written_places(statement, environment):
+        match place:
+            case s.Name(id=name):
+                yield name
+            case s.Element(array=name) if elements:
+                yield name
+            case _:
+                pass
+    if elements and isinstance(statement, s.Communication):
+        yield from find_mentioned_names(statement)
+
+
+def _find_own_calls(statement: Node) -> Iterable[s.Call]:
+    """Return the calls in a statement, without those of the blocks inside it."""
+    return s.find_nodes(statement.reads if isinstance(statement, s.Simple) else tuple(_list_headers(statement)), s.Call)
+
+
+def _list_written_places(statement: Node, environment: Environment) -> tuple[Node, ...]:
     """Return the places that a statement writes to, with the arguments that it passes to be written."""
-    places: list[Node] = list(statement.writes)
-    for call in s.find_nodes(statement.reads, s.Call):
+    places: list[Node] = list(statement.writes) if isinstance(statement, s.Simple) else []
+    for call in _find_own_calls(statement):
         if call.function == "swap" and "swap" not in environment.algorithms:
             places += call.arguments
         called = environment.algorithms.get(environment.find_called_name(call))
@@ -274,11 +288,10 @@ def _iterate_stores(statement: Node, environment: Environment) -> Iterator[tuple
                 if isinstance(target, s.Name):
                     yield target.id, environment.infer(value)
                     yield target.id, None
-        case s.Simple():
-            for call in s.find_nodes(statement.reads, s.Call):
-                yield from _iterate_argument_stores(call, environment)
         case _:
             pass
+    for call in _find_own_calls(statement):
+        yield from _iterate_argument_stores(call, environment)
 
 
 def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator[tuple[str, NameType | None]]:

@@ -238,6 +238,7 @@ class Environment:
             case s.Local(name=name, type=type_):
                 return self.with_names({name: read_type(type_)})
             case _:
+                # Other statements declare nothing.
                 return self
 
     def inside(self, statement: Node) -> Environment:

@@ -27,6 +27,9 @@ def place_exits(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Alg
     returns = list(s.find_nodes(algorithm.body, s.Return))
     conditions = [node for node in returns if _is_condition(node.value)]
     early = [node for node in returns if node is not algorithm.body[-1]]
+    if returns and algorithm.result is None:
+        # The checker reports a result that is no number.
+        return algorithm, ()
     if not early and not conditions and not any(s.find_nodes(algorithm.body, s.Exit)):
         return algorithm, ()
     try:
@@ -36,7 +39,7 @@ def place_exits(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Alg
         _check_communication(body, environment)
     except ArchlineError as problem:
         return algorithm, problem.diagnostics
-    if algorithm.result is not None and returns:
+    if returns and algorithm.result is not None:
         span = returns[-1].span
         type_ = s.ScalarType("bool" if conditions else algorithm.result, span=span)
         register = s.Local(name, type_, None, None, span=span)
@@ -83,6 +86,7 @@ def _check_block(body: Block, loops: tuple[s.Stmt, ...], returns: list[s.Return]
                 if any(isinstance(around, s.Split) for around in loops):
                     _fail(f"`{word}` cannot stand inside a `split`", statement)
             case _:
+                # Other statements may contain exits.
                 inside = isinstance(statement, s.Loop | s.While | s.Split)
                 for block in s.list_blocks(statement):
                     _check_block(block, (*loops, statement) if inside else loops, returns)
@@ -102,6 +106,7 @@ def _may_end(block: Block) -> bool:
         case s.While(condition=s.Integer(value=1), tests_last=False) as loop:
             return "break" in s.list_exits(loop.body)
         case _:
+            # Other statements come to their ends.
             return True
 
 
@@ -156,6 +161,7 @@ def _tidy(block: Block, ends: set[str]) -> Block:
                 tidied = replace(statement, body=_fill(_tidy(statement.body, {"continue"}), statement))
                 return (*before, tidied, *_tidy(rest, ends))
             case _:
+                # Other statements stay as they are.
                 pass
     return block
 
@@ -166,7 +172,13 @@ def _tidy_branches(statement: s.If, branches: tuple[s.Branch, ...], rest: Block,
         branches = (*branches, s.Branch(None, (), span=rest[0].span))
     leading = [number for number, branch in enumerate(branches) if _may_end(branch.body)]
     inner, behind = ends, Block()
-    if rest and len(leading) == 1 and (joined := _join_blocks(branches[leading[0]].body, rest)) is not None:
+    is_block = branches[0].condition is None
+    if (
+        rest
+        and not is_block
+        and len(leading) == 1
+        and (joined := _join_blocks(branches[leading[0]].body, rest)) is not None
+    ):
         branches = tuple(
             replace(branch, body=joined) if number == leading[0] else branch for number, branch in enumerate(branches)
         )
@@ -216,4 +228,5 @@ def _mark_inside(statement: s.Stmt) -> s.Stmt:
         case s.Loop(body=body) | s.While(body=body) | s.Split(body=body):
             return replace(statement, body=_mark_unsure_code(body))
         case _:
+            # Other statements contain no exit.
             return statement

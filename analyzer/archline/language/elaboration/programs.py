@@ -26,7 +26,13 @@ from archline.language.elaboration.record_rules import (
 from archline.language.elaboration.records import find_operation_type, name_operation, spread_records
 from archline.language.elaboration.reductions import expand_reductions
 from archline.language.elaboration.results import ResultTypes
-from archline.language.elaboration.scalars import Headers, place_scalars
+from archline.language.elaboration.scalars import (
+    Headers,
+    mark_constant_registers,
+    place_scalars,
+    restore_assigned,
+    store_assigned,
+)
 from archline.language.elaboration.statements import simplify_statements
 from archline.language.elaboration.whole_arrays import expand_whole_arrays
 from archline.language.model import Module
@@ -71,7 +77,7 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
     program = _declare_items(program, names)
     expanded, abbreviations = expand_abbreviations(program.items, names.visible_abbreviations)
     mistakes = list(diagnose_definitions(_iterate_items(program, surface.RecordDefinition)))
-    # What the checker finds in an algorithm with mistakes may be their consequences.
+    # What the checker finds in an algorithm that misuses records may be a consequence of that.
     broken = set(program.broken)
     items: list[s.Item] = []
     symbols = s.names(tuple(item.costs for item in expanded if isinstance(item, s.Extern)))
@@ -94,9 +100,8 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
         core: s.Item = item
         if isinstance(item, s.Algorithm):
             core, found = _elaborate_algorithm(item, names, headers, symbols)
+            # A record that is misused has consequences, which are not reported.
             mistakes += () if item.name in broken else found
-            if found:
-                broken.add(core.name)
         left = next((node for node in s.nodes(core) if isinstance(node, _SURFACE)), None)
         if left is None:
             items.append(core)
@@ -117,7 +122,7 @@ def _elaborate_algorithm(
     simple, mixed = expand_whole_arrays(named, names.environment)
     reduced = expand_reductions(simple, names.environment)
     stored, wrong = place_scalars(reduced, headers, names.environment.result_of)
-    core, misplaced = place_exits(stored, names.environment)
+    core, misplaced = place_exits(mark_constant_registers(stored), names.environment)
     return core, (*doubled, *mixed, *wrong, *misplaced)
 
 
@@ -125,7 +130,10 @@ def declare_program(program: s.Program, load: Load) -> s.Program:
     """Return a program in which each name has a declaration and each algorithm its result, as `fmt` prints it."""
     implied = _list_implied_uses(program, load)
     names = _read_program(replace(program, items=(*implied, *program.items)), load)
-    return _declare_items(program, names)
+    items = _declare_items(program, names).items
+    return replace(
+        program, items=tuple(restore_assigned(item) if isinstance(item, s.Algorithm) else item for item in items)
+    )
 
 
 def _declare_items(program: s.Program, names: _Names) -> s.Program:
@@ -180,7 +188,8 @@ def _read_program(program: s.Program, load: Load) -> _Names:
 def _declare_item(item: Any, names: _Names) -> Any:
     if not isinstance(item, s.Algorithm):
         return item
-    declared, _ = declare_names(read_sizes(item, names.environment), names.environment)
+    stored = store_assigned(read_sizes(item, names.environment), names.environment)
+    declared, _ = declare_names(stored, names.environment)
     if item.result is not None:
         return declared
     kind = find_operation_type(item, names.own_records)

@@ -73,6 +73,7 @@ def _spread_block(block: tuple[Any, ...], environment: Environment) -> tuple[Any
             case s.Local(type=surface.RecordType()):
                 statements += _make_record(changed, environment)
             case _:
+                # Other statements may pass records in calls.
                 statements.append(_spread_calls(changed, environment))
         environment = environment.after(statement)
     return tuple(statements)

@@ -219,6 +219,9 @@ def locate_element(view: Node, *positions: s.Expr) -> s.Element | None:
         case s.Name(id=array):
             return s.Element(array, positions, span=view.span)
         case s.Element(array=array, subscripts=subscripts):
+            if sum(isinstance(part, s.Slice) for part in subscripts) > len(positions):
+                # The checker reports an array with too few subscripts elsewhere.
+                return None
             waiting = iter(positions)
             parts = [
                 _locate_in_slice(part, next(waiting)) if isinstance(part, s.Slice) else part for part in subscripts

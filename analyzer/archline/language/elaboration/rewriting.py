@@ -73,6 +73,7 @@ def place_before_tests(loop: s.While, condition: s.Expr, before: Sequence[Any]) 
             case s.Loop() | s.While():
                 return node
             case _:
+                # Other nodes are rewritten part by part.
                 return None
 
     body = (*rewrite_tree(loop.body, change), *again) if again else loop.body

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from archline.language import call_rules, type_rules
+from archline.language import call_rules, surface, type_rules
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic, Rule, format_count
-from archline.language.elaboration.environment import SIZE, NameType, read_header
+from archline.language.elaboration.declare import iterate_written_names
+from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
 from archline.language.elaboration.rewriting import make_name_maker, rewrite_fields, rewrite_tree
 from archline.records import replace
 
@@ -54,9 +55,6 @@ def place_scalars(
             assert isinstance(parameter.type, s.ScalarType)
             opening.append(s.Local(register, parameter.type, value, None, span=parameter.span))
             body = _rename(body, parameter.name, register)
-    for name, type_ in _list_scalar_names(algorithm).items():
-        if name not in {output.parameter.name for output in outputs}:
-            body = _store_assigned(body, name, type_)
     if not outputs and body is algorithm.body:
         return algorithm, tuple(pass_.mistakes)
     kept = tuple(
@@ -66,6 +64,71 @@ def place_scalars(
     )
     changed = replace(algorithm, parameters=kept, body=(*opening, *body), outputs=tuple(outputs))
     return changed, tuple(pass_.mistakes)
+
+
+def mark_constant_registers(algorithm: s.Algorithm) -> s.Algorithm:
+    """Return an algorithm that tells which integer registers keep the values that they start with."""
+    set_again = {
+        name
+        for statement in s.find_nodes(algorithm.body, s.Simple)
+        if not isinstance(statement, s.Local)
+        for name in statement.sets
+    }
+
+    def change(node: s.Node) -> s.Node | None:
+        match node:
+            case s.Local(name=name, type=s.ScalarType(element="int"), value=s.Node(), when=None):
+                return None if name in set_again else replace(node, constant=True)
+            case _:
+                return None
+
+    return replace(algorithm, body=rewrite_tree(algorithm.body, change))
+
+
+def store_assigned(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
+    """Return an algorithm in which parameters of mode `in`, and sizes, that are assigned are registers from there on.
+
+    This comes before all that infers types, or writes the extents of arrays into the text, which stay the sizes.
+    """
+    environment = environment.with_names(read_header(algorithm, environment.records))
+    outputs = {parameter.name for parameter in algorithm.parameters if is_output(parameter)}
+    body = algorithm.body
+    for name, type_ in _list_scalar_names(algorithm).items():
+        if name not in outputs:
+            body = _store_assigned(body, name, type_, environment)
+    return algorithm if body is algorithm.body else replace(algorithm, body=body)
+
+
+def restore_assigned(algorithm: s.Algorithm) -> s.Algorithm:
+    """Return an algorithm without the registers of assigned parameters, as it is written.
+
+    A local array whose extent is such a size stays undeclared behind the assignment: written there, its name would be
+    that of the register.
+    """
+    body = algorithm.body
+    stored = [statement for statement in body if isinstance(statement, s.Local) and _is_changed(statement.name)]
+    for start in stored:
+        place = body.index(start)
+        assert isinstance(start.value, s.Name)
+        body = (*body[:place], *_rename(_undeclare(body[place + 1 :], start.value.id), start.name, start.value.id))
+    return replace(algorithm, body=body)
+
+
+def _undeclare(body: tuple[s.Stmt, ...], size: str) -> tuple[s.Stmt, ...]:
+    """Return a block without the declarations of arrays that have a size in their extents."""
+
+    def change(node: s.Node) -> s.Node | tuple[s.Node, ...] | None:
+        match node:
+            case s.Local(name=name, type=s.ArrayType(shape=shape), value=value, span=span) if size in s.names(shape):
+                return () if value is None else s.Assign(s.Name(name, span=span), "=", value, False, span=span)
+            case _:
+                return None
+
+    return rewrite_tree(body, change)  # type: ignore[no-any-return]
+
+
+def _is_changed(name: str) -> bool:
+    return name.endswith(name_changed(""))
 
 
 def _list_scalar_names(algorithm: s.Algorithm) -> dict[str, s.ScalarType]:
@@ -94,11 +157,14 @@ def _rename(body: tuple[s.Stmt, ...], name: str, register: str) -> tuple[s.Stmt,
     return rewrite_tree(body, change)  # type: ignore[no-any-return]
 
 
-def _store_assigned(body: tuple[s.Stmt, ...], name: str, type_: s.ScalarType) -> tuple[s.Stmt, ...]:
+def _store_assigned(
+    body: tuple[s.Stmt, ...], name: str, type_: s.ScalarType, environment: Environment
+) -> tuple[s.Stmt, ...]:
     """Put a parameter in a register where the first statement that assigns it begins."""
     if name in _list_declared_names(body):
         return body
-    first = next((place for place, statement in enumerate(body) if _assigns(statement, name)), None)
+    sets = (name in iterate_written_names((statement,), environment) for statement in body)
+    first = next((place for place, assigned in enumerate(sets) if assigned), None)
     if first is None:
         return body
     register, span = name_changed(name), body[first].span
@@ -106,13 +172,10 @@ def _store_assigned(body: tuple[s.Stmt, ...], name: str, type_: s.ScalarType) ->
     return (*body[:first], start, *_rename(body[first:], name, register))
 
 
-def _assigns(part: object, name: str) -> bool:
-    return any(name in statement.sets for statement in s.find_nodes(part, s.Simple))
-
-
 def _list_declared_names(body: tuple[s.Stmt, ...]) -> frozenset[str]:
     declared = (name for statement in s.find_nodes(body, s.Simple) for name in statement.defines)
-    return frozenset((*declared, *(loop.variable for loop in s.find_nodes(body, s.Loop))))
+    variables = (node.variable for node in s.nodes(body) if isinstance(node, s.Loop | surface.LoopOver))
+    return frozenset((*declared, *variables))
 
 
 class _ScalarPass:

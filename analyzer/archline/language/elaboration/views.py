@@ -52,7 +52,7 @@ def complete_slices(value: Any, environment: Environment) -> Any:
 def mentions_arrays(value: Any, environment: Environment) -> bool:
     """Whether a part of a program may have an array, or a view, as a whole."""
     for node in s.nodes(value):
-        if isinstance(node, s.Slice | s.Reshape):
+        if isinstance(node, s.Slice | s.Reshape) or (isinstance(node, s.Binary) and node.op == "@"):
             return True
         if isinstance(node, s.Name | s.Call):
             type_ = environment.infer(node)

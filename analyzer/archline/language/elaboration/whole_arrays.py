@@ -135,6 +135,7 @@ class _NestWriter:
             case s.While(condition=condition):
                 self._emit_while(statement, self._lift(condition))
             case _:
+                # Other statements hold no operation on arrays.
                 self._emit(statement)
         return tuple(self._statements)
 
@@ -385,6 +386,8 @@ class _NestWriter:
                 return prepared
             case s.Call() if not self._works_by_elements(expr):
                 raise _UnknownTypeError
+            case _:
+                pass
         return self._change_operands(expr, lambda part: self._prepare(part, element))
 
     def _is_transpose(self, call: s.Call) -> bool:
@@ -535,11 +538,15 @@ class _NestWriter:
         return self._materialise(self._prepare(argument), transposed=False)
 
     def _is_fused(self, call: s.Call) -> bool:
-        """Whether a sum or the like is taken of elements that are computed on the way."""
+        """Whether a sum or the like is taken of elements that are computed on the way, or of arrays to compare."""
         types = [self._environment.infer(part) for part in call.arguments]
-        arrays = all(type_ is not None and len(type_.shape or ()) == 1 for type_ in types)
+        shapes = [type_.shape for type_ in types if type_ is not None and type_.shape is not None]
+        if call.function in self._environment.algorithms or len(shapes) < len(types):
+            return False
+        if len({len(shape) for shape in shapes}) > 1:
+            self._refuse("`dot` takes two arrays of one shape", call, None)
         computed = not all(map(self._is_plain_view, call.arguments))
-        return arrays and computed and call.function not in self._environment.algorithms
+        return len(shapes[0]) == 1 and (computed or not self._equal(shapes[0], shapes[-1]))
 
     def _fuse_reduction(self, call: s.Call) -> s.Call:
         """Return `sum(x - y)` as the sum of the differences of elements, without an array for these."""

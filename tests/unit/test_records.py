@@ -356,7 +356,7 @@ def test_types_that_contain_each_other() -> None:
             "AL240: `P` is an `in` record",
             "`P: inout point`",
         ),
-        ("def f(Q: queue[n]):\n    Q.push(1)\n", "AL240: `Q.items` is an `in` array", "`Q: inout queue[n]`"),
+        ("def f(Q: queue[n]):\n    Q.push(1)\n", "AL240: `Q` is an `in` record", "`Q: inout queue[n]`"),
         ("def f(Q: queue[n]):\n    Q.head += 1\n", "AL240: `Q` is an `in` record", "`Q: inout queue[n]`"),
     ],
 )

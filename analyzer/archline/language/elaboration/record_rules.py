@@ -182,27 +182,21 @@ def _diagnose_sizes(type_: Node, records: Records, bare: bool = False) -> Iterat
 def diagnose_written_parameters(algorithm: s.Algorithm, environment: Environment) -> Iterator[Diagnostic]:
     """Yield a finding for each record of mode `in` whose numbers an algorithm sets: its caller would keep the old ones.
 
-    The checker reports arrays that are written.
+    The checker reports elements of arrays that are written.
     """
     records: dict[str, Any] = {
         parameter.name: parameter
         for parameter in algorithm.parameters
         if parameter.mode == "in" and _find_record(parameter.name, environment) is not None
     }
-    for name in dict.fromkeys(iterate_written_names(algorithm.body, environment)):
-        base = name.partition(".")[0]
-        if base not in records or (name == base and _has_arrays(base, environment)):
-            continue
-        parameter = records.pop(base)
-        sizes = f"[{format_list(parameter.type.sizes)}]" if parameter.type.sizes else ""
-        hint = f"give it a mode: `{base}: inout {parameter.type.name}{sizes}`"
-        message = f"`{base}` is an `in` record, whose fields cannot be written"
-        yield Diagnostic(type_rules.READ_ONLY, message, parameter.span, hint=hint)
-
-
-def _has_arrays(name: str, environment: Environment) -> bool:
-    """Whether a record has arrays."""
-    return any(part.startswith(f"{name}.") and type_ and type_.is_array for part, type_ in environment.names.items())
+    for statement in s.find_nodes(algorithm.body, s.Simple):
+        for name in iterate_written_names((statement,), environment):
+            parameter = records.pop(name.partition(".")[0], None)
+            if parameter is not None:
+                sizes = f"[{format_list(parameter.type.sizes)}]" if parameter.type.sizes else ""
+                hint = f"give it a mode: `{parameter.name}: inout {parameter.type.name}{sizes}`"
+                message = f"`{parameter.name}` is an `in` record, whose fields cannot be written"
+                yield Diagnostic(type_rules.READ_ONLY, message, statement.span, hint=hint)
 
 
 def diagnose_uses(statement: Any, environment: Environment) -> Iterator[Diagnostic]:

@@ -10,7 +10,6 @@ import math
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -416,7 +415,7 @@ class Interpreter:
                 found |= self._read_type(f"{name}.{part.children[0]}", part.children[1])
         return found
 
-    def _kind(self, expr: Tree[Any], names: dict[str, Kind]) -> Kind:  # noqa: PLR0911, PLR0912
+    def _kind(self, expr: Tree[Any], names: dict[str, Kind]) -> Kind:
         """Return the kind of an expression without running it."""
         children = expr.children
         match expr.data:
@@ -676,7 +675,7 @@ class Interpreter:
         self._tick()
         return bool(value)
 
-    def _run_statement(self, statement: Tree[Any], frame: dict[str, Any], algorithm: Algorithm) -> None:  # noqa: PLR0912, PLR0915
+    def _run_statement(self, statement: Tree[Any], frame: dict[str, Any], algorithm: Algorithm) -> None:
         children = statement.children
         match statement.data:
             case "pass_" | "assume":
@@ -1135,7 +1134,7 @@ class Interpreter:
         self._count(REAL)
         return REAL, REAL_FUNCTIONS[name](number)
 
-    def _evaluate(self, expr: Tree[Any], frame: dict[str, Any], whole: bool = False) -> Any:  # noqa: PLR0911, PLR0912
+    def _evaluate(self, expr: Tree[Any], frame: dict[str, Any], whole: bool = False) -> Any:
         children = expr.children
         match expr.data:
             case "integer":

@@ -16,7 +16,7 @@ from archline.expr.tree import MAX_DEPTH, Source, Span, has_same_structure
 from archline.language import surface
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
-from archline.language.diagnostics import Edit, Proposal, error, propose
+from archline.language.diagnostics import Edit, Proposal, error, propose_text
 from archline.language.rearranging import suggest_renaming
 from archline.records import record, replace
 from archline.resources import find_resource
@@ -74,7 +74,7 @@ class _Choice:
 
 @record
 class _Filled:
-    """`[value] * n`: an array of these extents whose elements have one value."""
+    """`[value] * n`: an array whose elements have one value."""
 
     value: Any
     extents: tuple[Any, ...]
@@ -135,9 +135,9 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     def binary(self, meta: Meta, children: list[Any]) -> Any:
         left, op, right = children
-        return self._combine(left, op, right, self._make_span(meta))
+        return self._combine_operands(left, op, right, self._make_span(meta))
 
-    def _combine(self, left: Any, op: Token, right: Any, span: Span) -> Any:
+    def _combine_operands(self, left: Any, op: Token, right: Any, span: Span) -> Any:
         """Return `left op right`, with the operators of other languages replaced by those of this one."""
         if op.type in ("SHIFT_LEFT", "SHIFT_RIGHT"):
             power = self._make_binary("^", s.Integer(2, span=span), right, span)
@@ -176,7 +176,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def _read_bit(self, operand: Any, tested: bool = False) -> Any:
         """Return the number that `x & (1 << k)` is where no condition stands; only whether it is 0 may be `tested`."""
         bit, power = self._bits.get(operand, (operand, None))
-        return bit if power is None or tested else self._make_binary("*", bit, self._duplicate(power), operand.span)
+        return bit if power is None or tested else self._make_binary("*", bit, self._copy_node(power), operand.span)
 
     @staticmethod
     def _suggest_reversed_bit(left: Any, right: Any, span: Span) -> str:
@@ -184,17 +184,17 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         number, k = left.span.text, shift[1] if shift else "k"
         text = f"{number} + 2^{k} - 2^({k} + 1)*({number}//2^{k} % 2)"
         if shift and re.fullmatch(r"\w+(\[[^\[\]]*\])?", number):
-            return propose(span, text)
+            return propose_text(span, text)
         return "with the bit k of x reversed, x is `x + 2^k - 2^(k + 1)*(x//2^k % 2)`"
 
-    def _duplicate(self, node: Any) -> Any:
+    def _copy_node(self, node: Any) -> Any:
         """Return a copy of an expression, for a second place in the program."""
         if isinstance(node, tuple):
-            return tuple(map(self._duplicate, node))
+            return tuple(map(self._copy_node, node))
         if not isinstance(node, s.Node):
             return node
         names: tuple[str, ...] = type(node).__match_args__
-        parts: dict[str, Any] = {name: self._duplicate(getattr(node, name)) for name in names}
+        parts: dict[str, Any] = {name: self._copy_node(getattr(node, name)) for name in names}
         copy = replace(node, **parts)
         self._depth[copy] = self._depth.get(node, 0)
         return copy
@@ -206,7 +206,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def _is_shift(operand: Any) -> bool:
         return isinstance(operand, s.Binary) and "<<" in operand.span.text and "^" not in operand.span.text
 
-    def chain(self, meta: Meta, children: list[Any]) -> Any:
+    def comparison_chain(self, meta: Meta, children: list[Any]) -> Any:
         """Build `a <= x < b` as `a <= x and x < b`."""
         operands, operators = children[::2], children[1::2]
         span = self._make_span(meta)
@@ -217,7 +217,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
                 raise error(rules.UNEXPECTED, message, span=middle.span, hint=hint)
         whole = None
         for left, operator, right in zip(operands, operators, operands[1:], strict=False):
-            part = self._combine(
+            part = self._combine_operands(
                 left,
                 operator,
                 right,
@@ -232,14 +232,14 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         operand = operand if op == "not" else self._read_bit(operand)
         return self._check_depth(s.Unary(op, operand, span=self._make_span(meta)), operand)  # type: ignore[no-any-return]
 
-    def character(self, meta: Meta, children: list[Token]) -> s.Integer:
+    def character_literal(self, meta: Meta, children: list[Token]) -> s.Integer:
         return s.Integer(ord(str(children[0])[1]), span=self._make_span(meta))
 
     def field_of(self, meta: Meta, children: list[Any]) -> s.Name:
         owner, field = children
         return s.Name(f"{owner.id if isinstance(owner, s.Name) else owner}.{field}", span=self._make_span(meta))
 
-    def comprehension(self, meta: Meta, children: list[Any]) -> surface.Comprehension:
+    def range_comprehension(self, meta: Meta, children: list[Any]) -> surface.Comprehension:
         value, variable, _, lo, direction, hi, step, condition = children
         lo, hi = self._make_range(lo, direction, hi)
         if direction.type == "DOWNTO":
@@ -269,12 +269,12 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
 
     exprs = names = facts = parameters = axes = amounts = settings = parts = arguments
 
-    def statements(self, meta: Meta, children: list[Any]) -> list[Any]:
-        """Return the statements of one line, or those that one of another language stands for."""
+    def statement_line(self, meta: Meta, children: list[Any]) -> list[Any]:
+        """Return the statements of one line."""
         return children
 
-    def block(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
-        return tuple(_flatten(children))
+    def statement_block(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
+        return tuple(_flatten_statements(children))
 
     def element(self, meta: Meta, children: list[Any]) -> s.Element:
         array, *subscripts = children
@@ -341,31 +341,31 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     # Statements
     def local(self, meta: Meta, children: list[Any]) -> Any:
         _, name, type_, value, when = children
-        return self._declare(name, type_, value, self._make_span(meta), when)
+        return self._declare_local(name, type_, value, self._make_span(meta), when)
 
     def typed_name(self, meta: Meta, children: list[Any]) -> Any:
         name, type_, value = children
-        return self._declare(name, type_, value, self._make_span(meta))
+        return self._declare_local(name, type_, value, self._make_span(meta))
 
     def untyped_local(self, meta: Meta, children: list[Any]) -> Any:
         name, value = children[-2:]
-        return self._declare(name, None, value, self._make_span(meta))
+        return self._declare_local(name, None, value, self._make_span(meta))
 
-    def declared(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
+    def declared_name(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
         name, type_, _, value = children
         return name, type_, value, self._make_span(meta)
 
-    def declare(self, meta: Meta, children: list[Any]) -> list[Any]:
+    def typed_declaration(self, meta: Meta, children: list[Any]) -> list[Any]:
         """Build `int lo = 0, hi = n`, or with `var` or `auto` a declaration whose type may be missing."""
         word, *declared = children
-        found = []
+        locals_ = []
         for name, type_, value, span in declared:
             if type_ is None and word not in ("var", "auto"):
                 type_ = s.ScalarType(_FOREIGN_TYPES.get(word, str(word)), span=span)
-            found.append(self._declare(name, type_, value, span))
-        return found
+            locals_.append(self._declare_local(name, type_, value, span))
+        return locals_
 
-    def allotted(self, meta: Meta, children: list[Any]) -> s.Local:
+    def allotted_array(self, meta: Meta, children: list[Any]) -> s.Local:
         """Build `r[0..n]` of `let r[0..n] be a new array`, with both ends, as `local r: real[n + 1]`."""
         name, *subscripts = children
         ends = (self._add_one(part.hi) if isinstance(part, s.Slice) else part for part in subscripts)
@@ -375,27 +375,27 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def new_array(self, meta: Meta, children: list[Any]) -> list[Any]:
         return [child for child in children if isinstance(child, s.Local)]
 
-    def _declare(self, token: Token, type_: Any, value: Any, span: Span, when: Any = None) -> Any:
+    def _declare_local(self, token: Token, type_: Any, value: Any, span: Span, when: Any = None) -> Any:
         """Return the definition of a local, without a type the assignment to a name that may be undeclared."""
         name = self._check_name(token)
         if type_ is None:
             if value is None:
                 hint = f"write `local {name}: int = 0` or `local {name}: real = 0`"
                 raise error(rules.UNEXPECTED, f"`{name}` has no type and no value", span=span, hint=hint)
-            return self._store(s.Name(name, span=self._make_span(token)), "=", value, False, span)
+            return self._store_value(s.Name(name, span=self._make_span(token)), "=", value, False, span)
         if isinstance(value, _Choice):
             target = s.Name(name, span=self._make_span(token))
-            return [s.Local(name, type_, None, when, span=span), self._store(target, "=", value, False, span)]
+            return [s.Local(name, type_, None, when, span=span), self._store_value(target, "=", value, False, span)]
         value = value.value if isinstance(value, _Filled) else self._read_bit(value)
         return s.Local(name, type_, value, when, span=span)
 
-    def choice(self, meta: Meta, children: list[Any]) -> _Choice:
+    def value_choice(self, meta: Meta, children: list[Any]) -> _Choice:
         return _Choice(children[1], children[0], children[2])
 
     def choice_by_mark(self, meta: Meta, children: list[Any]) -> _Choice:
         return _Choice(*children)
 
-    def filled(self, meta: Meta, children: list[Any]) -> _Filled:
+    def filled_array(self, meta: Meta, children: list[Any]) -> _Filled:
         value, _, extent = children
         return _Filled(value, (extent,), self._make_span(meta))
 
@@ -409,7 +409,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def assign(self, meta: Meta, children: list[Any]) -> Any:
         atomic, target, op, value = children
         op = "=" if op.type == "ASSIGN_ARROW" else str(op)
-        return self._store(target, op, value, atomic is not None, self._make_span(meta))
+        return self._store_value(target, op, value, atomic is not None, self._make_span(meta))
 
     def update(self, meta: Meta, children: list[Any]) -> Any:
         """Build `x //= y` as `x = x//y`."""
@@ -421,42 +421,42 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             place, indent = target.span.text, " " * (span.column - 1)
             lines = ("bit = 1", f"while {place}//bit % 2 == 0:", "    bit *= 2", f"{place} -= bit")
             words = "take the lowest bit with a loop: `bit = 1`, ..."
-            hint = propose(span, f"\n{indent}".join(lines), words, safe=False)
+            hint = propose_text(span, f"\n{indent}".join(lines), words, safe=False)
             raise error(rules.UNEXPECTED, "`&` is only read in `x & (1 << k)`", span=span, hint=hint)
-        value = self._combine(self._duplicate(target), Token(_UPDATES[op], str(op)[:-1]), value, span)
+        value = self._combine_operands(self._copy_node(target), Token(_UPDATES[op], str(op)[:-1]), value, span)
         return s.Assign(target, "=", self._read_bit(value), False, span=span)
 
-    def _store(self, target: Any, op: str, value: Any, atomic: bool, span: Span) -> Any:
+    def _store_value(self, target: Any, op: str, value: Any, atomic: bool, span: Span) -> Any:
         if isinstance(value, _Filled):
             if isinstance(target, s.Name) and op == "=":
                 type_ = s.ArrayType("", value.extents, "rowmajor", span=span)
                 return s.Local(target.id, type_, value.value, None, span=span)
             hint = "a list is an array: write `local x: int[n] = 0`"
             raise error(rules.UNEXPECTED, "a list can only be given a name", span=value.span, hint=hint)
-        return self._branch(
-            value, span, lambda chosen: s.Assign(self._duplicate(target), op, chosen, atomic, span=span)
+        return self._branch_choice(
+            value, span, lambda chosen: s.Assign(self._copy_node(target), op, chosen, atomic, span=span)
         )
 
-    def _branch(self, value: Any, span: Span, build: Callable[[Any], Any]) -> Any:
+    def _branch_choice(self, value: Any, span: Span, build: Callable[[Any], Any]) -> Any:
         """Return the statement of a value, or of a choice an `if` with one for each value."""
         if not isinstance(value, _Choice):
             return build(self._read_bit(value))
-        branches = [s.Branch(value.condition, (self._branch(value.first, span, build),), span=span)]
-        other = self._branch(value.second, span, build)
-        branches += other.branches if isinstance(other, s.If) else [s.Branch(None, (other,), span=span)]
+        branches = [s.Branch(value.condition, (self._branch_choice(value.first, span, build),), span=span)]
+        last = self._branch_choice(value.second, span, build)
+        branches += last.branches if isinstance(last, s.If) else [s.Branch(None, (last,), span=span)]
         return s.If(tuple(branches), span=span)
 
-    def swap(self, meta: Meta, children: list[Any]) -> surface.Multiple:
+    def swap_values(self, meta: Meta, children: list[Any]) -> surface.Multiple:
         first, second = (child for child in children if not isinstance(child, Token))
-        values = self._duplicate(second), self._duplicate(first)
+        values = self._copy_node(second), self._copy_node(first)
         return surface.Multiple((first, second), values, span=self._make_span(meta))
 
-    def increment(self, meta: Meta, children: list[Any]) -> s.Assign:
+    def unit_increment(self, meta: Meta, children: list[Any]) -> s.Assign:
         target, op = children
         span = self._make_span(meta)
         return s.Assign(target, "+=" if op.type == "INCREMENT" else "-=", s.Integer(1, span=span), False, span=span)
 
-    def multiple(self, meta: Meta, children: list[Any]) -> surface.Multiple:
+    def multiple_assignment(self, meta: Meta, children: list[Any]) -> surface.Multiple:
         position = next(number for number, child in enumerate(children) if isinstance(child, Token))
         targets, values = tuple(children[:position]), tuple(children[position + 1 :])
         span = self._make_span(meta)
@@ -465,7 +465,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             raise error(rules.UNEXPECTED, message, span=span)
         return surface.Multiple(targets, values, span=span)
 
-    def return_(self, meta: Meta, children: list[Any]) -> Any:
+    def return_exit(self, meta: Meta, children: list[Any]) -> Any:
         (value,) = children
         span = self._make_span(meta)
         if isinstance(value, _Filled):
@@ -473,12 +473,12 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             raise error(rules.UNEXPECTED, "a result is a number", span=value.span, hint=hint)
         if value is None:
             return s.Exit("return", span=span)
-        return self._branch(value, span, lambda chosen: s.Return(chosen, span=span))
+        return self._branch_choice(value, span, lambda chosen: s.Return(chosen, span=span))
 
-    def break_(self, meta: Meta, _: list[Any]) -> s.Exit:
+    def break_exit(self, meta: Meta, _: list[Any]) -> s.Exit:
         return s.Exit("break", span=self._make_span(meta))
 
-    def continue_(self, meta: Meta, _: list[Any]) -> s.Exit:
+    def continue_exit(self, meta: Meta, _: list[Any]) -> s.Exit:
         return s.Exit("continue", span=self._make_span(meta))
 
     def invoke(self, meta: Meta, children: list[Any]) -> s.Invoke:
@@ -497,9 +497,9 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         match operation, buffer, clauses:
             # `exchange x with y` is no message: the processors' exchange has `to` and `from`.
             case "exchange", s.Name() | s.Element(), [s.Clause(keyword="with", values=(other,))]:
-                return self.swap(meta, [buffer, other])
+                return self.swap_values(meta, [buffer, other])
             case "exchange", s.Binary(op="and", left=left, right=right), []:
-                return self.swap(meta, [left, right])
+                return self.swap_values(meta, [left, right])
             case _:
                 pass
         return s.Communicate(str(operation), buffer, tuple(clauses), span=self._make_span(meta))
@@ -554,7 +554,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             raise error(rules.UNEXPECTED, message, span=reduction.span, hint=parallel_loop)
         return replace(loop, reduction=reduction)
 
-    def reduction(self, meta: Meta, children: list[Any]) -> s.Reduction:
+    def loop_reduction(self, meta: Meta, children: list[Any]) -> s.Reduction:
         op, register = children[-2:]
         return s.Reduction(str(op), register, span=self._make_span(meta))
 
@@ -651,7 +651,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         name = None if iterations is None else self._check_name(iterations)
         return s.While(condition, limit, name, False, body, span=self._make_header_span(meta))
 
-    def repeat(self, meta: Meta, children: list[Any]) -> s.While:
+    def repeat_until(self, meta: Meta, children: list[Any]) -> s.While:
         iterations, body, until = children
         name = None if iterations is None else self._check_name(iterations)
         condition = s.Unary("not", until, span=until.span)
@@ -679,7 +679,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return s.Branch(None, children[0], span=self._make_header_span(meta))
 
     # Items
-    def abbreviation(self, meta: Meta, children: list[Any]) -> surface.Abbreviation:
+    def abbreviation_definition(self, meta: Meta, children: list[Any]) -> surface.Abbreviation:
         name, parameters, value = children
         return surface.Abbreviation(self._check_name(name), parameters or (), value, span=self._make_span(meta))
 
@@ -768,7 +768,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         name, parameters, result, grid, doc, *rest = children
         parts: dict[str, list[Any]] = {"where": [], "ensures": [], "decreases": []}
         body = []
-        for child in _flatten(rest):
+        for child in _flatten_statements(rest):
             if isinstance(child, tuple):
                 parts[child[0]].append(child[1])
             else:
@@ -805,10 +805,10 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return kind(*parts, span=self._make_span(meta))
 
 
-def _flatten(statements: Iterable[Any]) -> Iterable[Any]:
+def _flatten_statements(statements: Iterable[Any]) -> Iterable[Any]:
     for statement in statements:
         if isinstance(statement, list):
-            yield from _flatten(statement)
+            yield from _flatten_statements(statement)
         else:
             yield statement
 

@@ -6,7 +6,6 @@ from archline.language import call_rules
 from archline.language import name_rules as names
 from archline.language import syntax as s
 from archline.language import type_rules as rules
-from archline.language.builder import INTRINSICS
 from archline.language.checking.context import BodyContext
 from archline.language.checking.extents import build_slice_length, combine_extents, format_short, require_agreement
 from archline.language.checking.scopes import Role, SymbolEntry, suggest_static_form
@@ -15,6 +14,7 @@ from archline.language.diagnostics import find_in_span, format_count, propose_te
 from archline.language.mistakes import FOREIGN_FUNCTIONS, FOREIGN_METHODS, REDUCTIONS
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.proposals import find_library_module, propose_definition, propose_expression, propose_operator
+from archline.language.words import INTRINSICS
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _INTEGER_HINT = "declare the data as integers: `int`, or `index[n] below m` for an array of subscripts"

@@ -104,8 +104,8 @@ class _Writer:
         return "\n".join(parts)
 
     def _algorithm(
-        self, name: str, parameters: str, result: str | None, names: Names, depth: int, end: Lines = []
-    ) -> str:  # noqa: B006
+        self, name: str, parameters: str, result: str | None, names: Names, depth: int, end: Lines | None = None
+    ) -> str:
         self._result, self._dead, self._loops = result, [], []
         self._budget = 4 + 4 * depth
         body = self._block(names, depth)

@@ -136,7 +136,7 @@ class Module:
     call of an algorithm, the callee's sizes and index parameters as expressions of the caller (None if only the data
     decides; and P if the callee runs on part of the grid). `collectives` has the calls that collective operations mean,
     `agreements` the values that must be the same on the processors of a grid, `shortfalls` for each call the sizes for
-    which data may pass less than their lower limit. `records` and `abbreviations` are those that the file defines.
+    which data may pass less than their lower limit. `records` and `abbreviations` are defined in the file.
     """
 
     program: Program = field(repr=False)
@@ -158,7 +158,7 @@ class Module:
         """Return the algorithm of a name, or the only operation of that name, `queue.push` for `push`; None if none."""
         if name in self.algorithms:
             return self.algorithms[name]
-        operations = [found for found in self.algorithms if found.endswith(f".{name}")]
+        operations = [operation for operation in self.algorithms if operation.endswith(f".{name}")]
         return self.algorithms[operations[0]] if len(operations) == 1 else None
 
     def is_view(self, expr: Expr) -> bool:

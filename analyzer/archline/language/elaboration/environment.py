@@ -232,7 +232,7 @@ class Environment:
         return NameType(last.type.element, tuple(substitute_names(extent, sizes) for extent in last.type.shape))
 
     # Statements
-    def after(self, statement: Node) -> Environment:
+    def add_declared(self, statement: Node) -> Environment:
         """Return the environment behind a declaration."""
         match statement:
             case s.Let(name=name, value=value):
@@ -243,7 +243,7 @@ class Environment:
                 # Other statements declare nothing.
                 return self
 
-    def inside(self, statement: Node) -> Environment:
+    def enter_body(self, statement: Node) -> Environment:
         """Return the environment in the body of a statement."""
         match statement:
             case s.Loop(variable=variable):

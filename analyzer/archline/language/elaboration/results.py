@@ -55,5 +55,5 @@ def _iterate_returned_types(block: tuple[Any, ...], environment: Environment) ->
         if isinstance(statement, s.Return):
             yield environment.infer(statement.value)
         for inner in list_surface_blocks(statement):
-            yield from _iterate_returned_types(inner, environment.inside(statement))
-        environment = environment.after(statement)
+            yield from _iterate_returned_types(inner, environment.enter_body(statement))
+        environment = environment.add_declared(statement)

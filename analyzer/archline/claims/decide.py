@@ -118,7 +118,7 @@ def _reject_vacuous_claim(verdict: Verdict, algorithm: s.Algorithm, costs: Costs
 def _reject_unreached_refutation(verdict: Verdict, costs: Costs, counted: Mapping[str, IterationCount]) -> Verdict:
     """Replace `fails` by unknown if that takes iterations of a loop that the claim does not name, and no run may have.
 
-    With the least number of iterations the point stands for runs, as far as sizes tell.
+    A point with the least number of iterations is one of runs.
     """
     cost = _select_claimed_cost(verdict.ensures, costs)
     if verdict.outcome != "fails" or cost is None or not counted:

@@ -212,7 +212,7 @@ class ClaimOfCosts:
         claim = self.claim
         named = s.names((claim.left, claim.right, claim.where)) | {name for name, _ in claim.at}
         counted = {item.name for item in list_iterations(*subject.algorithm.executed)}
-        several = len({s.names(other.arguments) for other in list_costs(self.claim)}) > 1
+        several = len({s.names(claimed.arguments) for claimed in list_costs(self.claim)}) > 1
         unnarrowed = _ClaimSetting(
             subject, sizes, subject.algorithm.signature.at_least, limited, apart=several and not named & counted
         )

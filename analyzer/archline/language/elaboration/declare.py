@@ -123,7 +123,7 @@ class _Declarer:
         waiting = {name: item for name, item in here.items() if item.settled is not None}
         statements: list[Any] = []
         for statement in block:
-            first = [item for name, item in waiting.items() if _mentions(statement, name)]
+            first = [item for name, item in waiting.items() if _mentions_name(statement, name)]
             for item in first:
                 del waiting[item.name]
             inside = environment.enter_body(statement)
@@ -310,7 +310,7 @@ def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator
             yield argument.id, None
 
 
-def _mentions(statement: Node, name: str) -> bool:
+def _mentions_name(statement: Node, name: str) -> bool:
     """Whether a statement uses a name; the variable of a loop is another name in its body."""
     if name in _list_bound_names(statement):
         return name in find_mentioned_names(_list_headers(statement))
@@ -319,7 +319,7 @@ def _mentions(statement: Node, name: str) -> bool:
 
 def _splits_by_blocks(block: Block, name: str) -> bool:
     """Whether each statement of a block that uses a name sets it before, in a block inside: then each has its own."""
-    uses = [statement for statement in block if _mentions(statement, name)]
+    uses = [statement for statement in block if _mentions_name(statement, name)]
     return bool(uses) and all(_sets_inside(statement, name) for statement in uses)
 
 
@@ -339,7 +339,7 @@ def _sets_in_each_branch(statement: s.If, name: str) -> bool:
     if name in find_mentioned_names(conditions):
         return False
     for branch in statement.branches:
-        match next((part for part in branch.body if _mentions(part, name)), None):
+        match next((part for part in branch.body if _mentions_name(part, name)), None):
             case s.Assign(target=s.Name(id=target), op="=", value=value) if target == name:
                 if name in find_mentioned_names(value):
                     return False
@@ -364,7 +364,7 @@ def _list_headers(statement: Node) -> Iterable[Node]:
 
 def _sets_first(block: Block, name: str) -> bool:
     for statement in block:
-        if not _mentions(statement, name):
+        if not _mentions_name(statement, name):
             continue
         match statement:
             case s.Assign(target=s.Name(id=target), op="=", value=value) if target == name:

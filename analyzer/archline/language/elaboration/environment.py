@@ -137,8 +137,8 @@ class Environment:
             return _multiply_types(left, right)
         if left is None or right is None:
             # What is unknown may be the result that is being inferred; beside a real it makes a real.
-            known = left or right
-            return known if known is not None and known.element == "real" else None
+            side = left or right
+            return side if side is not None and side.element == "real" else None
         element = _join_elements(left.element, right.element)
         return NameType("int" if element in ("bool", "char") else element, left.shape or right.shape)
 

@@ -161,6 +161,10 @@ class Interpreter:
     def __init__(self, text: str) -> None:
         self.work = self.flops = self.span = self.accesses = 0
         self.steps_left = 3_000_000
+        self.left: dict[str, Any] = {}
+        """What the parameters hold after a run."""
+        self._targets: list[View] = []
+        """The views that are being set, the innermost last."""
         self._algorithms: dict[tuple[str | None, str], Algorithm] = {}
         self._records: dict[str, Tree[Any]] = {}
         self._abbreviations: dict[str, tuple[list[str], Tree[Any]]] = {}
@@ -274,18 +278,26 @@ class Interpreter:
             str(part.children[0]) for part in block if part.data == "let"
         }
         hidden = visible | own
-        for name in dict.fromkeys(name for part in block for name in self._list_set_names(part)):
-            declared_inside = any(
-                tree.data in ("local", "let") and str(tree.children[tree.data == "local"]) == name
-                for part in block for tree in part.iter_subtrees()
-            )  # fmt: skip
-            if name not in hidden and not declared_inside and not self._is_split(block, name):
+        for name in self._list_free_names(block):
+            if name not in hidden and not self._is_split(block, name):
                 algorithm.homes.setdefault(id(block), {})[name] = (None, 0)
         hidden |= algorithm.homes.get(id(block), {}).keys()
         for statement in block:
             bound = {str(name) for name in self._read_variable(statement)}
             for inner in _blocks(statement):
                 self._place(algorithm, inner, hidden | bound)
+
+    def _list_free_names(self, block: list[Tree[Any]]) -> list[str]:
+        """Return the names that a block assigns and does not declare."""
+        own = {str(part.children[1]) for part in block if part.data == "local"}
+        own |= {str(part.children[0]) for part in block if part.data == "let"}
+        found: list[str] = []
+        for part in block:
+            inner = _blocks(part)
+            bound = {str(name) for name in self._read_variable(part)}
+            found += [name for one in inner for name in self._list_free_names(one) if name not in bound]
+            found += [] if inner else self._list_set_names(part)
+        return [name for name in dict.fromkeys(found) if name not in own]
 
     def _is_split(self, block: list[Tree[Any]], name: str) -> bool:
         users = [part for part in block if _mentions(part, name)]
@@ -462,8 +474,11 @@ class Interpreter:
             if name in self._records:
                 return name, 0
             kinds = [self._kind(part, names) for part in parts]
+            if name in self._abbreviations:
+                parameters, value = self._abbreviations[name]
+                return self._kind(value, {**names, **dict(zip(parameters, kinds, strict=True))})
             if name in REAL_FUNCTIONS or name in ("real_of", "norm"):
-                return REAL, kinds[0][1]
+                return REAL, 0 if name == "norm" else kinds[0][1]
             if name in ("sum", "dot") or (name in ("min", "max") and len(parts) == 1):
                 return (REAL if max(kind[0] for kind in kinds) == REAL else INT), 0
             if name in ("min", "max", "abs"):
@@ -528,7 +543,11 @@ class Interpreter:
             else next(found for (_, called), found in self._algorithms.items() if called == name)
         )
         values = [self._wrap(parameter, arguments) for parameter in algorithm.parameters]
-        return self._call(algorithm, values)
+        result = self._call(algorithm, values)
+        for parameter, value in zip(algorithm.parameters, values, strict=True):
+            if isinstance(value, View | Cell):
+                self.left[str(parameter.children[0])] = value.data if isinstance(value, View) else value.value
+        return None if result is None else self._value(result)
 
     def _wrap(self, parameter: Tree[Any], arguments: dict[str, Any]) -> Any:
         name, type_ = str(parameter.children[0]), parameter.children[-1]
@@ -707,9 +726,8 @@ class Interpreter:
                 values = [
                     self._freeze(self._evaluate(value, frame)) for value in _trees(children) if value.data != "target"
                 ]
-                places = [self._locate(target.children[0], frame) for target in targets]
-                for (_, put), value in zip(places, values, strict=True):
-                    put(value)
+                for target, value in zip(targets, values, strict=True):
+                    self._locate(target.children[0], frame)[1](value)
             case "invoke":
                 self._evaluate_call(children[1], frame)
             case _:
@@ -919,7 +937,11 @@ class Interpreter:
             result = self._evaluate(value, frame)
             target.data[...] = result.data
             return
-        make, *_ = self._prepare(value, frame)
+        self._targets.append(target)
+        try:
+            make, _, _ = self._prepare(value, frame, alone=symbol == "=")
+        finally:
+            self._targets.pop()
         if product and symbol == "=":
             operands = make.operands  # type: ignore[attr-defined]
             if any(np.shares_memory(target.data, operand.data) for operand in operands):
@@ -928,15 +950,25 @@ class Interpreter:
                 target.data[...] = make.made.data  # type: ignore[attr-defined]
             return
         source = getattr(make, "view", None)
-        if (
-            source is not None
-            and symbol == "="
-            and np.shares_memory(target.data, source.data)
-            and target.data.__array_interface__["data"][0] != source.data.__array_interface__["data"][0]
-        ):
+        if source is not None and symbol == "=" and self._mixes(target, source):
             self._move(target, source)
-        else:
-            self._fill(target, make, symbol)
+            return
+        self._fill(target, make, symbol)
+
+    @staticmethod
+    def _mixes(target: View, source: View) -> bool:
+        """Test whether two views are different parts of one array of one dimension."""
+
+        def find_root(data: Any) -> Any:
+            while data.base is not None:
+                data = data.base
+            return data
+
+        def find_start(view: View) -> Any:
+            return view.data.__array_interface__["data"][0]
+
+        same_array = find_root(target.data) is find_root(source.data)
+        return same_array and target.data.ndim == 1 and find_start(target) != find_start(source)
 
     def _move(self, target: View, source: View) -> None:
         """Copy between parts of an array that overlap, one element after the other."""
@@ -976,7 +1008,7 @@ class Interpreter:
                 names[name] = (value.kind if isinstance(value, Cell) else value[0], 0)
         return self._kind(expr, names)
 
-    def _prepare(self, expr: Tree[Any], frame: dict[str, Any]) -> tuple[Any, tuple[int, ...], int]:
+    def _prepare(self, expr: Tree[Any], frame: dict[str, Any], alone: bool = False) -> tuple[Any, tuple[int, ...], int]:
         """Return what gives the elements of an expression, its shape, and its kind; numbers are evaluated here."""
         kind, rank = self._kind_in(expr, frame)
         if expr.data == "group":
@@ -988,6 +1020,13 @@ class Interpreter:
             expr.data == "call" and str(expr.children[0]) in ("transpose",)
         ):
             view = self._evaluate(expr, frame)
+            if not alone and self._targets and self._mixes(self._targets[-1], view):
+                copy = self._make_array(view.kind, view.data.shape)
+                for at in np.ndindex(view.data.shape):
+                    copy.data[at] = view.data[at]
+                self._nest(view.data.shape, lambda at: None)
+                self.accesses += 2 * view.data.size
+                view = copy
 
             def read(at: tuple[int, ...]) -> Any:
                 self.accesses += 1
@@ -1012,6 +1051,7 @@ class Interpreter:
             return (lambda at: self._operate(symbol, left(at), right(at))), left_shape or right_shape, kind
         if expr.data == "call":
             name = str(expr.children[0])
+            assert name in REAL_FUNCTIONS or name == "abs", name
             make, shape, _ = self._prepare(next(_trees(expr.children[1].children)), frame)
             return (lambda at: self._apply(name, make(at))), shape, kind
         raise NotImplementedError(expr.data)
@@ -1209,10 +1249,10 @@ class Interpreter:
         if name in self._abbreviations:
             return self._expand(name, parts, frame)
         if name == "swap":
-            places = [self._locate(part, frame) for part in parts]
-            values = [get() for get, _ in places]
-            for (_, put), value in zip(places, reversed(values), strict=True):
-                put(value)
+            # It is `x, y = y, x`: subscripts count where they are read, and where they are written.
+            values = [self._freeze(self._evaluate(part, frame)) for part in reversed(parts)]
+            for part, value in zip(parts, values, strict=True):
+                self._locate(part, frame)[1](value)
             return None
         if name in ("dot", "norm") or (name in REDUCTIONS and len(parts) == 1):
             return self._reduce(name, parts, frame)
@@ -1282,9 +1322,10 @@ class Interpreter:
                 product = Tree("binary", [parts[0], Token("TIMES", "*"), parts[0]])
             else:
                 product = parts[0]
+            name = {"norm": "sqrt"}.get(name, "")
             make, shape, _ = self._prepare(product, frame)
             total = self._reduce_elements(make, shape, symbol, kind, start, ())
-        return self._apply("sqrt", total) if name == "norm" else total
+        return self._apply(name, total) if name == "sqrt" else total
 
     def _reduce_elements(
         self, make: Any, shape: tuple[int, ...], symbol: str, kind: int, start: Any, at: tuple[int, ...]

@@ -41,6 +41,10 @@ algorithm f(x: inout real[n]):
     x[0] = squareroot(x[0]) #! AL202
 claim io(h) is O(n) #! AL202
 ---
+algorithm f(x: inout real[n]):
+    local Q: queue[n]
+    x[0] = Q #! AL212
+---
 algorithm f(x: inout real[n], i: index):
     for i in 0..n: #! AL203
         pass

@@ -158,6 +158,28 @@ def test_bounds_of_random_programs_enclose_their_runs(seed: int) -> None:
         check_run(program, data, cache="Z=16,L=2" if n < 6 else None)
 
 
+BESIDE_A_RECURSION = """
+algorithm halve(x: inout real[n]):
+    if n > 1:
+        halve(x[0..n//2])
+    x[0] = 1.0
+
+algorithm f(x: inout real[n], c: int):
+    local a: int = c
+    if n > n:
+        halve(x)
+    while a > 0 iterations T:
+        a -= 1
+        x[a % n] = 1.0
+"""
+
+
+def test_the_lines_of_iterations_beside_a_recursion_count() -> None:
+    """What calls of a recursion divide says nothing of a loop beside them."""
+    for c in (0, 1, 5):
+        check_run(subject(BESIDE_A_RECURSION), {"x": np.ones(8), "c": c}, cache="Z=16,L=2")
+
+
 DOWN = """
 algorithm down(x: int) -> int:
     local a: int = x

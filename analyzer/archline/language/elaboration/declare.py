@@ -123,7 +123,7 @@ class _Declarer:
         waiting = {name: item for name, item in here.items() if item.settled is not None}
         statements: list[Any] = []
         for statement in block:
-            first = [item for name, item in waiting.items() if name in find_mentioned_names(statement)]
+            first = [item for name, item in waiting.items() if _mentions_name(statement, name)]
             for item in first:
                 del waiting[item.name]
             inside = environment.enter_body(statement)
@@ -229,7 +229,7 @@ def _iterate_free_names(block: Block, environment: Environment) -> Iterator[str]
     for statement in block:
         inner = list_surface_blocks(statement)
         hidden = declared | _list_bound_names(statement)
-        names = iterate_written_names((statement,), environment) if not inner else ()
+        names = _iterate_own_written_names(statement, environment)
         # Fields of records come with their record.
         yield from (name for name in names if name not in declared and "." not in name)
         for part in inner:
@@ -239,24 +239,33 @@ def _iterate_free_names(block: Block, environment: Environment) -> Iterator[str]
 def iterate_written_names(block: Block, environment: Environment, elements: bool = False) -> Iterator[str]:
     """Yield the names that statements set; with `elements`, also the arrays that they write to."""
     for statement in s.nodes(block):
-        if not isinstance(statement, s.Simple):
-            continue
-        for place in _list_written_places(statement, environment):
-            match place:
-                case s.Name(id=name):
-                    yield name
-                case s.Element(array=name) if elements:
-                    yield name
-                case _:
-                    pass
-        if elements and isinstance(statement, s.Communication):
-            yield from find_mentioned_names(statement)
+        if isinstance(statement, s.Statement):
+            yield from _iterate_own_written_names(statement, environment, elements)
 
 
-def _list_written_places(statement: s.Simple, environment: Environment) -> tuple[Node, ...]:
+def _iterate_own_written_names(statement: Node, environment: Environment, elements: bool = False) -> Iterator[str]:
+    """Yield the names that a statement sets, without the blocks inside it."""
+    for place in _list_written_places(statement, environment):
+        match place:
+            case s.Name(id=name):
+                yield name
+            case s.Element(array=name) if elements:
+                yield name
+            case _:
+                pass
+    if elements and isinstance(statement, s.Communication):
+        yield from find_mentioned_names(statement)
+
+
+def _find_own_calls(statement: Node) -> Iterable[s.Call]:
+    """Return the calls in a statement, without those of the blocks inside it."""
+    return s.find_nodes(statement.reads if isinstance(statement, s.Simple) else tuple(_list_headers(statement)), s.Call)
+
+
+def _list_written_places(statement: Node, environment: Environment) -> tuple[Node, ...]:
     """Return the places that a statement writes to, with the arguments that it passes to be written."""
-    places: list[Node] = list(statement.writes)
-    for call in s.find_nodes(statement.reads, s.Call):
+    places: list[Node] = list(statement.writes) if isinstance(statement, s.Simple) else []
+    for call in _find_own_calls(statement):
         if call.function == "swap" and "swap" not in environment.algorithms:
             places += call.arguments
         called = environment.algorithms.get(environment.find_called_name(call))
@@ -279,11 +288,10 @@ def _iterate_stores(statement: Node, environment: Environment) -> Iterator[tuple
                 if isinstance(target, s.Name):
                     yield target.id, environment.infer(value)
                     yield target.id, None
-        case s.Simple():
-            for call in s.find_nodes(statement.reads, s.Call):
-                yield from _iterate_argument_stores(call, environment)
         case _:
             pass
+    for call in _find_own_calls(statement):
+        yield from _iterate_argument_stores(call, environment)
 
 
 def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator[tuple[str, NameType | None]]:
@@ -293,7 +301,8 @@ def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator
         if not isinstance(argument, s.Name):
             continue
         if called is None:
-            if call.function == "swap":
+            if call.function == "swap" and len(call.arguments) == 2:
+                yield argument.id, environment.infer(call.arguments[1 - number])
                 yield argument.id, None
         elif number < len(header) and header[number][0].mode != "in":
             type_ = header[number][0].type
@@ -301,9 +310,16 @@ def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator
             yield argument.id, None
 
 
+def _mentions_name(statement: Node, name: str) -> bool:
+    """Whether a statement uses a name; the variable of a loop is another name in its body."""
+    if name in _list_bound_names(statement):
+        return name in find_mentioned_names(_list_headers(statement))
+    return name in find_mentioned_names(statement)
+
+
 def _splits_by_blocks(block: Block, name: str) -> bool:
     """Whether each statement of a block that uses a name sets it before, in a block inside: then each has its own."""
-    uses = [statement for statement in block if name in find_mentioned_names(statement)]
+    uses = [statement for statement in block if _mentions_name(statement, name)]
     return bool(uses) and all(_sets_inside(statement, name) for statement in uses)
 
 
@@ -315,6 +331,24 @@ def _sets_inside(statement: Node, name: str) -> bool:
     if name in _list_bound_names(statement):
         return True
     return all(_sets_first(block, name) for block in blocks)
+
+
+def _sets_in_each_branch(statement: s.If, name: str) -> bool:
+    """Whether every branch sets a name before it reads it, and no condition reads it."""
+    conditions = tuple(branch.condition for branch in statement.branches if branch.condition is not None)
+    if name in find_mentioned_names(conditions):
+        return False
+    for branch in statement.branches:
+        match next((part for part in branch.body if _mentions_name(part, name)), None):
+            case s.Assign(target=s.Name(id=target), op="=", value=value) if target == name:
+                if name in find_mentioned_names(value):
+                    return False
+            case s.If(branches=(*_, s.Branch(condition=None))) as inner if _sets_in_each_branch(inner, name):
+                pass
+            case _:
+                # A loop may run no iteration, and any other statement reads the name.
+                return False
+    return True
 
 
 def _list_headers(statement: Node) -> Iterable[Node]:
@@ -331,11 +365,13 @@ def _list_headers(statement: Node) -> Iterable[Node]:
 
 def _sets_first(block: Block, name: str) -> bool:
     for statement in block:
-        if name not in find_mentioned_names(statement):
+        if not _mentions_name(statement, name):
             continue
         match statement:
             case s.Assign(target=s.Name(id=target), op="=", value=value) if target == name:
                 return name not in find_mentioned_names(value)
+            case s.If(branches=(*_, s.Branch(condition=None))) if _sets_in_each_branch(statement, name):
+                return True
             case surface.Multiple(targets=targets, values=values):
                 return name in s.names(targets) and name not in find_mentioned_names(values)
             case s.Let() | s.Local():

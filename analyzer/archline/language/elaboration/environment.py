@@ -136,7 +136,9 @@ class Environment:
             # `A*x` is refused where it stands; that the product is meant keeps further mistakes out.
             return _multiply_types(left, right)
         if left is None or right is None:
-            return None
+            # What is unknown may be the result that is being inferred; beside a real it makes a real.
+            side = left or right
+            return side if side is not None and side.element == "real" else None
         element = _join_elements(left.element, right.element)
         return NameType("int" if element in ("bool", "char") else element, left.shape or right.shape)
 

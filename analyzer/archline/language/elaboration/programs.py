@@ -83,7 +83,8 @@ def elaborate_program(program: s.Program, load: Load) -> Elaborated:
     symbols = s.names(tuple(item.costs for item in expanded if isinstance(item, s.Extern)))
     spread: list[Any] = []
     for item in expanded:
-        findings = tuple(diagnose_types((item,), names.environment.records, _list_library_types()))
+        records = names.environment.records
+        findings = tuple(diagnose_types((item,), records, names.own_records, _list_library_types()))
         if isinstance(item, s.Algorithm):
             whole, misused = spread_records(item, names.environment, names.own_records)
             findings += misused
@@ -142,10 +143,13 @@ def _declare_items(program: s.Program, names: _Names) -> s.Program:
 def _list_implied_uses(program: s.Program, load: Load) -> list[s.Use]:
     """Return a `use` for each type of records that the file neither defines nor uses, and the library has."""
     defined = {item.name for item in _iterate_items(program, surface.RecordDefinition)}
+    mentioned: dict[str, Node] = {type_.name: type_ for type_ in list_record_types(program.items)}
     for use in _iterate_items(program, s.Use):
         module = load(use)
-        defined |= set() if module is None else module.records.keys()
-    mentioned: dict[str, Node] = {type_.name: type_ for type_ in list_record_types(program.items)}
+        if module is not None:
+            defined |= module.records.keys()
+            # A record of another file may contain some of the library.
+            mentioned |= {type_.name: use for type_ in list_record_types(module.records.values())}
     mentioned |= {call.function: call for call in s.find_nodes(program.items, s.Call)}
     uses = (
         s.Use((_LIBRARY_OF_RECORDS, name), span=node.span)

@@ -113,10 +113,12 @@ def diagnose_definitions(definitions: Iterable[surface.RecordDefinition]) -> Ite
 
 
 # Types
-def diagnose_types(items: Iterable[Any], records: Records, more: Iterable[str] = ()) -> Iterator[Diagnostic]:
+def diagnose_types(
+    items: Iterable[Any], records: Records, own: Iterable[str] = (), more: Iterable[str] = ()
+) -> Iterator[Diagnostic]:
     """Yield a finding for each type that is none, and for each record with another number of sizes than its type has.
 
-    Types that may be meant are `records`, and `more` of the library.
+    Types that may be meant are `records`, among them the file's `own`, and `more` of the library.
     """
     items = tuple(items)
     for algorithm in s.find_nodes(items, s.Algorithm):
@@ -134,6 +136,12 @@ def diagnose_types(items: Iterable[Any], records: Records, more: Iterable[str] =
             if foreign:
                 hint = f"numbers are `real` or `int`: write `{foreign}`"
             yield Diagnostic(name_rules.UNKNOWN_NAME, f"unknown type `{type_.name}`", type_.span, hint=hint)
+            continue
+        missing = sorted(name for name in _list_contained_types(type_, records) if name not in records)
+        if missing and type_.name not in own:
+            message = f"a `{type_.name}` contains a `{missing[0]}`, which is not known here"
+            hint = f"`use` the file that defines `{missing[0]}` too"
+            yield Diagnostic(name_rules.UNKNOWN_NAME, message, type_.span, hint=hint)
 
 
 def _diagnose_local(algorithm: s.Algorithm, local: s.Local, records: Records) -> Iterator[Diagnostic]:
@@ -172,27 +180,21 @@ def _diagnose_sizes(type_: Node, records: Records, bare: bool = False) -> Iterat
 def diagnose_written_parameters(algorithm: s.Algorithm, environment: Environment) -> Iterator[Diagnostic]:
     """Yield a finding for each record of mode `in` whose numbers an algorithm sets: its caller would keep the old ones.
 
-    The checker reports arrays that are written.
+    The checker reports elements of arrays that are written.
     """
     records: dict[str, Any] = {
         parameter.name: parameter
         for parameter in algorithm.parameters
         if parameter.mode == "in" and _find_record(parameter.name, environment) is not None
     }
-    for name in dict.fromkeys(iterate_written_names(algorithm.body, environment)):
-        base = name.partition(".")[0]
-        if base not in records or (name == base and _has_arrays(base, environment)):
-            continue
-        parameter = records.pop(base)
-        sizes = f"[{format_list(parameter.type.sizes)}]" if parameter.type.sizes else ""
-        hint = f"give it a mode: `{base}: inout {parameter.type.name}{sizes}`"
-        message = f"`{base}` is an `in` record, whose fields cannot be written"
-        yield Diagnostic(type_rules.READ_ONLY, message, parameter.span, hint=hint)
-
-
-def _has_arrays(name: str, environment: Environment) -> bool:
-    """Whether a record has arrays."""
-    return any(part.startswith(f"{name}.") and type_ and type_.is_array for part, type_ in environment.names.items())
+    for statement in s.find_nodes(algorithm.body, s.Simple):
+        for name in iterate_written_names((statement,), environment):
+            parameter = records.pop(name.partition(".")[0], None)
+            if parameter is not None:
+                sizes = f"[{format_list(parameter.type.sizes)}]" if parameter.type.sizes else ""
+                hint = f"give it a mode: `{parameter.name}: inout {parameter.type.name}{sizes}`"
+                message = f"`{parameter.name}` is an `in` record, whose fields cannot be written"
+                yield Diagnostic(type_rules.READ_ONLY, message, statement.span, hint=hint)
 
 
 def diagnose_uses(statement: Any, environment: Environment) -> Iterator[Diagnostic]:
@@ -262,7 +264,9 @@ def _diagnose_field(name: str, node: Node, environment: Environment) -> Iterator
     if record is None or name in environment.names or record.name not in environment.records:
         return
     fields = [f"{base}.{part.name}" for part in environment.records[record.name].fields]
-    hint = suggest_closest(name, fields, node.span) or _list_fields(base, environment)
+    hint: str = suggest_closest(name, fields, node.span) or _list_fields(base, environment)
+    if f"{record.name}.{last}" in environment.algorithms:
+        hint = propose_text(node.span, f"{name}()")
     yield Diagnostic(name_rules.UNKNOWN_NAME, f"`{record.name}` has no field `{last}`", node.span, hint=hint)
 
 

@@ -97,7 +97,8 @@ def summarise_caller(module: Module, algorithm: s.Algorithm, model: WordModel) -
     """Summarise an algorithm that does not call itself, under a cost model. Raises UndividedError."""
     collector = _CallSiteCollector(module, model)
     tally, _ = collector.algorithm(algorithm)
-    if tally.gap is not None:
+    if tally.gap is not None or tally.rounds:
+        # The iterations of a loop without a bound are no size of a call.
         raise UndividedError
     cost = _require_upper_bound(tally.sums, METRIC) if METRIC in tally.sums else ZERO
     return NonRecursiveCaller(cost, tuple(context.summary(tally.sums) for context in collector.places.values()))

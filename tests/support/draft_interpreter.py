@@ -119,7 +119,7 @@ def _blocks(statement: Tree[Any]) -> list[list[Tree[Any]]]:
     """Return the statement lists right below a statement."""
     found = []
     for child in _trees(statement.children):
-        if child.data == "block":
+        if child.data == "statement_block":
             found.append(child.children)
         elif child.data in ("elif_", "else_"):
             found += _blocks(child)
@@ -128,7 +128,7 @@ def _blocks(statement: Tree[Any]) -> list[list[Tree[Any]]]:
 
 def _spread(block: list[Any]) -> list[Any]:
     """Put statements that share a line one after the other, in place."""
-    flat = [part for one in block for part in (one.children if one.data == "statements" else [one])]
+    flat = [part for one in block for part in (one.children if one.data == "statement_line" else [one])]
     block[:] = [one.children[0] if one.data == "statement" else one for one in flat]
     for statement in block:
         for inner in _blocks(statement):
@@ -146,7 +146,7 @@ def _without_blocks(statement: Tree[Any]) -> Iterator[Any]:
     for child in statement.children:
         if isinstance(child, Tree) and child.data in ("elif_", "else_"):
             yield from _without_blocks(child)
-        elif not (isinstance(child, Tree) and child.data == "block"):
+        elif not (isinstance(child, Tree) and child.data == "statement_block"):
             yield child
 
 
@@ -179,7 +179,7 @@ class Interpreter:
             children = item.children
             if item.data == "record_definition":
                 self._records[str(children[0])] = item
-            elif item.data == "abbreviation":
+            elif item.data == "abbreviation_definition":
                 names = [str(name.children[0]) for name in _trees(children[1].children)] if children[1] else []
                 self._abbreviations[str(children[0])] = (names, children[2])
             elif item.data == "algorithm":
@@ -246,7 +246,7 @@ class Interpreter:
         """Return the names without subscripts that a statement, or one inside it, assigns."""
         found: list[str] = []
         for tree in statement.iter_subtrees_topdown():
-            if tree.data in ("assign", "multiple", "increment", "update"):
+            if tree.data in ("assign", "multiple_assignment", "unit_increment", "update"):
                 found += [
                     name
                     for target in _trees(tree.children)
@@ -314,9 +314,9 @@ class Interpreter:
                 continue
             if part.data == "assign" and str(part.children[2]) in ("=", ":=", "←", "<-"):
                 return _target_name(part.children[1]) == name and not _mentions(part.children[3], name)
-            if part.data in ("assign", "increment", "invoke", "return_"):
+            if part.data in ("assign", "unit_increment", "invoke", "return_exit"):
                 return False
-            if part.data == "multiple":
+            if part.data == "multiple_assignment":
                 targets = [target for target in _trees(part.children) if target.data == "target"]
                 values = [value for value in _trees(part.children) if value.data != "target"]
                 return any(_target_name(target) == name for target in targets) and not any(
@@ -354,9 +354,9 @@ class Interpreter:
             children = part.children
             if part.data == "assign":
                 store(_target_name(children[1]), children[3], part, str(children[2]) in ("=", ":=", "←", "<-"))
-            elif part.data in ("increment", "update"):
+            elif part.data in ("unit_increment", "update"):
                 store(_target_name(children[0]), None, part, False)
-            elif part.data == "multiple":
+            elif part.data == "multiple_assignment":
                 targets = [target for target in _trees(children) if target.data == "target"]
                 values = [value for value in _trees(children) if value.data != "target"]
                 for target, value in zip(targets, values, strict=True):
@@ -368,7 +368,7 @@ class Interpreter:
                     names[str(children[0])] = (None, 0)
             elif part.data == "local":
                 names |= self._read_type(str(children[1]), children[2])
-            elif part.data == "return_" and children[0] is not None and returned is not None:
+            elif part.data == "return_exit" and children[0] is not None and returned is not None:
                 returned.append(self._kind(children[0], names)[0])
             inside = dict(names)
             for variable in self._read_variable(part):
@@ -436,7 +436,7 @@ class Interpreter:
                 return names[f"{children[0]}.{children[1]}"]
             case "group":
                 return self._kind(children[0], names)
-            case "chain":
+            case "comparison_chain":
                 return BOOL, 0
             case "unary":
                 return (BOOL, 0) if str(children[0]) in ("not", "!") else self._kind(children[-1], names)
@@ -448,13 +448,13 @@ class Interpreter:
                 element = max(left[0], right[0]) if INFINITE not in (left[0], right[0]) else min(left[0], right[0])
                 rank = left[1] + right[1] - 2 if symbol == "@" else max(left[1], right[1])
                 return INT if element == BOOL else element, rank
-            case "choice":
+            case "value_choice":
                 return max(self._kind(children[0], names), self._kind(children[2], names))
             case "element":
                 base = self._kind(children[0] if isinstance(children[0], Tree) else Tree("name", [children[0]]), names)
                 indices = sum(not str(part.data).startswith("slice") for part in children[1:])
                 return base[0], base[1] - indices
-            case "comprehension":
+            case "range_comprehension":
                 return self._kind(children[0], {**names, str(children[1]): (KNOWN, 0)})
             case "call":
                 return self._kind_of_call(expr, names)
@@ -680,11 +680,11 @@ class Interpreter:
         match statement.data:
             case "pass_" | "assume":
                 pass
-            case "break_":
+            case "break_exit":
                 raise _BreakError
-            case "continue_":
+            case "continue_exit":
                 raise _ContinueError
-            case "return_":
+            case "return_exit":
                 raise _ReturnError(None if children[0] is None else self._evaluate(children[0], frame))
             case "if_":
                 for branch in (statement, *(part for part in _trees(children[2:]))):
@@ -699,7 +699,7 @@ class Interpreter:
                     self._tick()
                     if not self._run_round(children[-1].children, frame, algorithm):
                         break
-            case "repeat":
+            case "repeat_until":
                 while True:
                     self._tick()
                     if not self._run_round(children[1].children, frame, algorithm) or self._test(children[2], frame):
@@ -719,9 +719,9 @@ class Interpreter:
                 self._run_assign(statement, frame, algorithm)
             case "update":
                 self._update(children[0], str(children[1]).removesuffix("="), self._evaluate(children[2], frame), frame)
-            case "increment":
+            case "unit_increment":
                 self._update(children[0], str(children[1])[0], (KNOWN, 1), frame)
-            case "multiple":
+            case "multiple_assignment":
                 targets = [target for target in _trees(children) if target.data == "target"]
                 values = [
                     self._freeze(self._evaluate(value, frame)) for value in _trees(children) if value.data != "target"
@@ -1158,7 +1158,7 @@ class Interpreter:
                 if str(children[0]) in ("not", "!"):
                     return BOOL, int(not self._value(value))
                 return self._kind_of(value), -self._value(value)
-            case "chain":
+            case "comparison_chain":
                 left = self._freeze(self._evaluate(children[0], frame))
                 for symbol, part in zip(children[1::2], children[2::2], strict=True):
                     right = self._freeze(self._evaluate(part, frame))
@@ -1175,7 +1175,7 @@ class Interpreter:
                     return BOOL, int(bool(self._value(self._evaluate(children[2], frame))))
                 left = self._freeze(self._evaluate(children[0], frame))
                 return self._operate(symbol, left, self._evaluate(children[2], frame))
-            case "choice":
+            case "value_choice":
                 return self._evaluate(children[0] if self._test(children[1], frame) else children[2], frame)
             case "element":
                 base, subscripts = self._flatten(expr)
@@ -1313,7 +1313,7 @@ class Interpreter:
         kind = self._kind_in(parts[0], frame)[0]
         kind = REAL if REAL in (kind, self._kind_in(parts[-1], frame)[0]) else INT
         start = {"+": 0, "min": math.inf, "max": -math.inf}[symbol]
-        if parts[0].data == "comprehension":
+        if parts[0].data == "range_comprehension":
             total = self._reduce_range(parts[0], symbol, kind, start, frame)
         else:
             if name == "dot":

@@ -46,7 +46,8 @@ class TreeBuilder(SpellingBuilder):
         op, operand = children
         op = "not" if op.type == "NOT" else "-"
         operand = operand if op == "not" else self._read_bit(operand)
-        return self._check_depth(s.Unary(op, operand, span=self._make_span(meta)), operand)  # type: ignore[no-any-return]
+        node = s.Unary(op, operand, span=self._make_span(meta))
+        return self._check_depth(node, operand)  # type: ignore[no-any-return]
 
     def field_of(self, meta: Meta, children: list[Any]) -> s.Name:
         owner, field = children
@@ -121,7 +122,6 @@ class TreeBuilder(SpellingBuilder):
         return s.Slice(s.Integer(0, span=end.span), end, None, False, span=self._make_span(meta))
 
     # Types and parameters
-
     def operator_type(self, meta: Meta, _: list[Any]) -> s.OperatorType:
         return s.OperatorType(span=self._make_span(meta))
 
@@ -240,13 +240,8 @@ class TreeBuilder(SpellingBuilder):
 
     def record_definition(self, meta: Meta, children: list[Any]) -> surface.RecordDefinition:
         name, sizes, doc, *fields = children
-        return surface.RecordDefinition(
-            self._check_name(name),
-            sizes or (),
-            doc[1] if doc else None,
-            tuple(fields),
-            span=self._make_header_span(meta),
-        )
+        text, span = doc[1] if doc else None, self._make_header_span(meta)
+        return surface.RecordDefinition(self._check_name(name), sizes or (), text, tuple(fields), span=span)
 
     def use(self, meta: Meta, children: list[Any]) -> s.Use:
         return s.Use(tuple(str(part) for part in children), span=self._make_span(meta))
@@ -265,13 +260,9 @@ class TreeBuilder(SpellingBuilder):
                 raise error(rules.UNEXPECTED, f"a claim has only one `{name}`", span=span, hint="join them with commas")
             settings[name] = value
         self.sized = None
-        title, where, on, at = (
-            _strip_quotes(title),
-            settings.get("where", ()),
-            settings.get("on"),
-            settings.get("at", ()),
-        )
-        return s.Claim(title, left, str(relation), right, where, on, at, span=self._make_span(meta))
+        where, on, at = settings.get("where", ()), settings.get("on"), settings.get("at", ())
+        span = self._make_span(meta)
+        return s.Claim(_strip_quotes(title), left, str(relation), right, where, on, at, span=span)
 
     def condition(self, meta: Meta, children: list[Any]) -> tuple[str, Any, Span]:
         word, value, *model = children
@@ -312,10 +303,8 @@ class TreeBuilder(SpellingBuilder):
 
     def ensures(self, meta: Meta, children: list[Any]) -> tuple[str, s.Ensures]:
         metric, processors, relation, bound, when = children
-        return (
-            "ensures",
-            s.Ensures(str(metric), processors, str(relation), bound, when or (), span=self._make_span(meta)),
-        )
+        span = self._make_span(meta)
+        return "ensures", s.Ensures(str(metric), processors, str(relation), bound, when or (), span=span)
 
     growth_ensures = ensures
 

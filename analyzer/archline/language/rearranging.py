@@ -80,7 +80,7 @@ def suggest_moving(source: Source, number: int) -> str:
         return NESTED
     indent, name = len(head[1]), head[2]
     last = number
-    while last < whole.end and (not whole.code[last].strip() or len(re.match(r" *", whole.code[last])[0]) > indent):  # type: ignore[index]
+    while last < whole.end and (not (code := whole.code[last]).strip() or len(code) - len(code.lstrip(" ")) > indent):
         last += 1
     block = "\n".join(whole.code[number - 1 : last])
     opened, closed = _find_brackets(block)
@@ -114,9 +114,9 @@ def suggest_moving(source: Source, number: int) -> str:
 
 def suggest_renaming(source: Source, number: int, name: str, new: str, words: str) -> Proposal:
     """Propose another name in the algorithm around a line; calls of a function of this name stay."""
-    found = _Algorithm(source, number).find_words(rf"(?<![\w.]){name}(?!\w|\s*\()")
     whole = _Algorithm(source, number)
-    return Proposal(words, [Edit(whole.make_span(at, *match.span()), new) for at, match in found], safe=False)
+    places = whole.find_words(rf"(?<![\w.]){name}(?!\w|\s*\()")
+    return Proposal(words, [Edit(whole.make_span(at, *match.span()), new) for at, match in places], safe=False)
 
 
 def guess_type(name: str, below: str) -> str:

@@ -1,4 +1,4 @@
-"""What has several spellings, in this language or in others, is built here as the one form that the language has.
+"""Forms with several spellings, in this language or in others, are built as the one form that the language has.
 
 `TreeBuilder` inherits from `SpellingBuilder`, and builds all nodes whose rules have one spelling.
 """
@@ -32,8 +32,9 @@ _OPERATORS = {
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _FOREIGN_TYPES = {"float": "real", "double": "real", "integer": "int", "boolean": "bool"}
 """The types of this language for those of other languages."""
-_UPDATES = {"//=": "FLOOR_DIVIDE", "%=": "MODULO", "<<=": "SHIFT_LEFT", ">>=": "SHIFT_RIGHT", "&=": "BIT_AND"}
-_UPDATES |= {"**=": "POWER"}
+_UPDATES = {
+    "//=": "FLOOR_DIVIDE", "%=": "MODULO", "<<=": "SHIFT_LEFT", ">>=": "SHIFT_RIGHT", "&=": "BIT_AND", "**=": "POWER",
+}  # fmt: skip
 """The operators of updates that are read as `x = x op y`."""
 
 
@@ -185,12 +186,8 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
                 raise error(rules.UNEXPECTED, message, span=middle.span, hint=hint)
         whole = None
         for left, operator, right in zip(operands, operators, operands[1:], strict=False):
-            part = self._combine_operands(
-                left,
-                operator,
-                right,
-                Span(self._source, left.span.line, left.span.column, right.span.end_line, right.span.end_column),
-            )
+            place = Span(self._source, left.span.line, left.span.column, right.span.end_line, right.span.end_column)
+            part = self._combine_operands(left, operator, right, place)
             whole = part if whole is None else self._make_binary("and", whole, part, span)
         return whole
 

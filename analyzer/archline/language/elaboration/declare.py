@@ -346,6 +346,7 @@ def _sets_in_each_branch(statement: s.If, name: str) -> bool:
             case s.If(branches=(*_, s.Branch(condition=None))) as inner if _sets_in_each_branch(inner, name):
                 pass
             case _:
+                # A loop may run no iteration, and any other statement reads the name.
                 return False
     return True
 

@@ -26,13 +26,13 @@ class Module:
 
     def __getitem__(self, name: str) -> Algorithm:
         """Return an algorithm by its name. Raises ArchlineError for an unknown one."""
-        found = self._module.find_algorithm(name)
-        if found is None:
+        algorithm = self._module.find_algorithm(name)
+        if algorithm is None:
             path = self._module.program.source.path
             hint = suggest_closest(name, self) or "it defines " + ", ".join(list(self)[:12])
             message = f"`{path}` has no algorithm `{name}`"
             raise error(name_rules.UNKNOWN_ALGORITHM, message, path=path, hint=hint)
-        return Algorithm(self._module, found)
+        return Algorithm(self._module, algorithm)
 
     def claims(self) -> tuple[Contract, ...]:
         """Decide the claims of the file, in order. Raises ArchlineError for unknown machines and models."""

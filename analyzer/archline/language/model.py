@@ -158,7 +158,7 @@ class Module:
         """Return the algorithm of a name, or the only operation of that name, `queue.push` for `push`; None if none."""
         if name in self.algorithms:
             return self.algorithms[name]
-        operations = [found for found in self.algorithms if found.endswith(f".{name}")]
+        operations = [operation for operation in self.algorithms if operation.endswith(f".{name}")]
         return self.algorithms[operations[0]] if len(operations) == 1 else None
 
     def is_view(self, expr: Expr) -> bool:

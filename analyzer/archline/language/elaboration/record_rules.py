@@ -39,7 +39,7 @@ def list_record_types(items: Iterable[Any]) -> list[surface.RecordType]:
 
 
 def iterate_parts(name: str, type_: Any, records: Records) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a record and their types, or a name and its type if it is no record."""
+    """Yield the parts of a record and their types, or a name and its type if it has another type."""
     if not isinstance(type_, surface.RecordType) or type_.name not in records:
         yield name, type_
         return
@@ -56,11 +56,12 @@ def iterate_parts(name: str, type_: Any, records: Records) -> Iterator[tuple[str
 # Definitions
 def read_definitions(definitions: Iterable[surface.RecordDefinition]) -> dict[str, surface.RecordDefinition]:
     """Return the types that a file defines, without fields whose types lead back to the type; the first of a name."""
-    own: dict[str, surface.RecordDefinition] = {}
+    first_of_name: dict[str, surface.RecordDefinition] = {}
     for definition in definitions:
-        own.setdefault(definition.name, definition)
+        first_of_name.setdefault(definition.name, definition)
     return {
-        name: replace(definition, fields=tuple(_iterate_fields(definition, own))) for name, definition in own.items()
+        name: replace(definition, fields=tuple(_iterate_fields(definition, first_of_name)))
+        for name, definition in first_of_name.items()
     }
 
 
@@ -74,26 +75,26 @@ def _iterate_fields(definition: surface.RecordDefinition, own: Records) -> Itera
 
 def _list_contained_types(type_: Node, own: Records) -> set[str]:
     """Return the names of a field's type and of the types that it contains."""
-    found = set[str]()
+    contained = set[str]()
     waiting: list[Node] = [type_]
     while waiting:
         here = waiting.pop()
-        if isinstance(here, surface.RecordType) and here.name not in found:
-            found.add(here.name)
+        if isinstance(here, surface.RecordType) and here.name not in contained:
+            contained.add(here.name)
             waiting += [part.type for part in own[here.name].fields] if here.name in own else ()
-    return found
+    return contained
 
 
 def diagnose_definitions(definitions: Iterable[surface.RecordDefinition]) -> Iterator[Diagnostic]:
     """Yield the mistakes in definitions of types: names defined twice, unknown sizes, types that contain themselves."""
-    own: dict[str, surface.RecordDefinition] = {}
+    known: dict[str, surface.RecordDefinition] = {}
     definitions = tuple(definitions)
     for definition in definitions:
-        if definition.name in own:
-            line = own[definition.name].span.line
+        if definition.name in known:
+            line = known[definition.name].span.line
             message = f"the type `{definition.name}` is already defined on line {line}"
             yield Diagnostic(name_rules.DUPLICATE, message, definition.span)
-        own.setdefault(definition.name, definition)
+        known.setdefault(definition.name, definition)
     for definition in definitions:
         sizes = {size.id for size in definition.sizes}
         fields = set[str]()
@@ -108,7 +109,7 @@ def diagnose_definitions(definitions: Iterable[surface.RecordDefinition]) -> Ite
                     hint = f"a type names its sizes: `type {definition.name}[{header}]:`"
                     message = f"`{definition.name}` has no size `{name.id}`"
                     yield Diagnostic(name_rules.UNBOUND_SIZE, message, name.span, hint=hint)
-            if definition.name in _list_contained_types(part.type, own):
+            if definition.name in _list_contained_types(part.type, known):
                 message = f"a `{definition.name}` cannot contain a `{definition.name}`"
                 hint = "an array of integers holds the places of other elements: `next: int[n]`"
                 yield Diagnostic(name_rules.RECORD, message, part.span, hint=hint)
@@ -147,30 +148,30 @@ def diagnose_types(
 
 
 def _diagnose_local(algorithm: s.Algorithm, local: s.Local, records: Records) -> Iterator[Diagnostic]:
-    made: Any = local.type
-    if not isinstance(made, surface.RecordType) or made.name not in records:
+    record: Any = local.type
+    if not isinstance(record, surface.RecordType) or record.name not in records:
         return
-    sizes = records[made.name].sizes
-    if len(made.sizes) >= len(sizes):
-        yield from _diagnose_sizes(made, records)
+    sizes = records[record.name].sizes
+    if len(record.sizes) >= len(sizes):
+        yield from _diagnose_sizes(record, records)
         return
     near = next((name for name in read_header(algorithm, records) if "." not in name), "n")
-    text = f"{local.name} = {made.name}({near})"
+    text = f"{local.name} = {record.name}({near})"
     advice = propose(local.span, text, safe=False) if [size.id for size in sizes] == ["cap"] else None
     listed = ", ".join(size.id for size in sizes)
-    yield Diagnostic(name_rules.UNBOUND_SIZE, f"`{made.name}` needs its sizes: {listed}", local.span, hint=advice)
+    yield Diagnostic(name_rules.UNBOUND_SIZE, f"`{record.name}` needs its sizes: {listed}", local.span, hint=advice)
 
 
 def _diagnose_sizes(type_: Node, records: Records, bare: bool = False) -> Iterator[Diagnostic]:
     """Yield a finding if a type has another number of sizes; none at all may be right."""
     if not isinstance(type_, surface.RecordType) or type_.name not in records:
         return
-    expected, given = records[type_.name].sizes, type_.sizes
-    if len(given) == len(expected) or (bare and not given):
+    expected, sizes = records[type_.name].sizes, type_.sizes
+    if len(sizes) == len(expected) or (bare and not sizes):
         return
     if expected:
         listed = ", ".join(size.id for size in expected)
-        message = f"`{type_.name}` has {format_count(len(expected), 'size')}, not {len(given)}"
+        message = f"`{type_.name}` has {format_count(len(expected), 'size')}, not {len(sizes)}"
         hint = f"it is `{type_.name}[{listed}]`"
     else:
         message = f"`{type_.name}` has no sizes, and there are no arrays of records"
@@ -247,8 +248,8 @@ def diagnose_uses(statement: Any, environment: Environment) -> Iterator[Diagnost
 
 def _find_record(name: str, environment: Environment) -> surface.RecordType | None:
     type_ = environment.names.get(name)
-    found = None if type_ is None else type_.record
-    return found if found is not None and found.name in environment.records else None
+    record = None if type_ is None else type_.record
+    return record if record is not None and record.name in environment.records else None
 
 
 def _list_fields(name: str, environment: Environment) -> str:
@@ -289,11 +290,11 @@ def _diagnose_call(call: s.Call, environment: Environment) -> Iterator[Diagnosti
         yield Diagnostic(call_rules.ARGUMENT_COUNT, message, call.span, hint=f"it is `{call.function}({names})`")
         return
     for slot, argument in zip(slots, call.arguments, strict=True):
-        given = environment.find_record(argument)
-        if slot.fields != _list_part_names(given, environment.records):
+        passed = environment.find_record(argument)
+        if slot.fields != _list_part_names(passed, environment.records):
             expected = f"a {slot.kind}" if slot.fields else "no record"
-            found = "no record" if given is None else f"a `{given.name}`"
-            message = f"`{slot.name}` of `{call.function}` is {expected}, and this is {found}"
+            actual = "no record" if passed is None else f"a `{passed.name}`"
+            message = f"`{slot.name}` of `{call.function}` is {expected}, and this is {actual}"
             yield Diagnostic(call_rules.ARGUMENT_KIND, message, argument.span)
     yield from _diagnose_repeated(call, slots)
 
@@ -311,7 +312,7 @@ class _Slot:
 
 
 def _list_part_names(type_: Node | None, records: Records) -> tuple[str, ...]:
-    """Return the names of the parts of a record, `.head` for example; none for what is no record."""
+    """Return the names of the parts of a record, `.head` for example; a type of another kind has none."""
     if not isinstance(type_, surface.RecordType) or type_.name not in records:
         return ()
     return tuple(name for name, _ in iterate_parts("", type_, records))
@@ -337,17 +338,17 @@ def _list_slots(called: s.Algorithm, environment: Environment) -> list[_Slot]:
 
 
 def _diagnose_repeated(call: s.Call, slots: Iterable[_Slot]) -> Iterator[Diagnostic]:
-    """Yield a finding if a record is passed twice, or beside its own field, and the call sets either."""
+    """Yield a finding if a record is passed twice, or together with its own field, and the call sets either."""
     named = [
         (slot, argument)
         for slot, argument in zip(slots, call.arguments, strict=True)
         if isinstance(argument, s.Name) and not slot.is_copied
     ]
-    for (one, left), (other, right) in combinations(named, 2):
+    for (first, left), (second, right) in combinations(named, 2):
         shorter, longer = sorted((f"{left.id}.", f"{right.id}."), key=len)
-        if longer.startswith(shorter) and (one.fields or other.fields) and (one.is_set or other.is_set):
+        if longer.startswith(shorter) and (first.fields or second.fields) and (first.is_set or second.is_set):
             both = f"`{left.id}` is passed twice" if left.id == right.id else f"`{left.id}` and `{right.id}` overlap"
-            name = one.name if one.is_set else other.name
+            name = first.name if first.is_set else second.name
             message = f"{both}, and `{call.function}` sets `{name}`"
             yield Diagnostic(name_rules.RECORD, message, right.span, hint="pass two different records")
 
@@ -355,15 +356,17 @@ def _diagnose_repeated(call: s.Call, slots: Iterable[_Slot]) -> Iterator[Diagnos
 def _diagnose_operation(call: s.Call, kind: str, name: str, environment: Environment) -> Diagnostic:
     """Return the finding about an operation that a type does not have."""
     operations = [
-        found.partition(".")[2] for found in environment.algorithms if found.startswith(f"{kind}.") and "." in found
+        operation.partition(".")[2]
+        for operation in environment.algorithms
+        if operation.startswith(f"{kind}.") and "." in operation
     ]
     fields = [part.name for part in environment.records[kind].fields] if kind in environment.records else []
     at = find_in_span(call.span, call.function)
     hint: str | Proposal | None = None
     groups = [group for group in SAME_OPERATIONS if call.function in group]
-    foreign = next((word for word in operations if any(word in group for group in groups)), None)
-    if foreign is not None and at is not None:
-        hint = propose(at, foreign)
+    synonym = next((word for word in operations if any(word in group for group in groups)), None)
+    if synonym is not None and at is not None:
+        hint = propose(at, synonym)
     elif call.function in fields and len(call.arguments) == 1:
         hint = propose(call.span, f"{name}.{call.function}")
     else:

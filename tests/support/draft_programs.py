@@ -103,10 +103,12 @@ class _Writer:
         parts.append(self._write_main())
         return "\n".join(parts)
 
-    def _algorithm(self, name: str, parameters: str, result: str | None, names: Names, depth: int, end: Lines = []) -> str:  # noqa: B006
+    def _algorithm(
+        self, name: str, parameters: str, result: str | None, names: Names, depth: int, end: Lines | None = None
+    ) -> str:
         self._result, self._dead, self._loops = result, [], []
         self._budget = 4 + 4 * depth
-        body = self._block(names, depth) + end
+        body = self._block(names, depth)
         if result is not None:
             value = self._real(names, 1) if result == "real" else self._integer(names, 1)
             body.append(f"return {value}")
@@ -144,7 +146,9 @@ class _Writer:
 
     def _write_outer(self) -> str:
         self._callees["outer"] = "outer"
-        return "def outer(u: real[n], v: real[m], M: out real[n, m]):\n    for i in range(n):\n        M[i, :] = u[i]*v\n"
+        return (
+            "def outer(u: real[n], v: real[m], M: out real[n, m]):\n    for i in range(n):\n        M[i, :] = u[i]*v\n"
+        )
 
     def _write_recursion(self) -> str:
         self._callees["fib"] = "recursion"
@@ -170,7 +174,11 @@ class _Writer:
         if self._chance(0.35) or "outer" in self._callees:
             parameters += ["A: real[n, m]", "C: inout real[n, m]", "z: real[m]"]
             self._matrices = True
-        for parameter, kind in (("s: real", names.reals), ("key: int", names.integers), ("total: inout real", names.reals)):
+        for parameter, kind in (
+            ("s: real", names.reals),
+            ("key: int", names.integers),
+            ("total: inout real", names.reals),
+        ):
             if self._chance(0.5):
                 parameters.append(parameter)
                 kind.append(parameter.split(":")[0])
@@ -210,7 +218,11 @@ class _Writer:
         return lines
 
     def _put(self, head: str, body: Lines, word: str = "do") -> Lines:
-        if len(body) == 1 and not body[0].startswith((" ", "if ", "for ", "while ", "repeat", "parallel ")) and self._chance(0.4):
+        if (
+            len(body) == 1
+            and not body[0].startswith((" ", "if ", "for ", "while ", "repeat", "parallel "))
+            and self._chance(0.4)
+        ):
             return [f"{head}: {body[0]}"]
         return [f"{head}{self._pick(':', ':', ':', '', f' {word}')}", *self._indent(body)]
 
@@ -273,10 +285,25 @@ class _Writer:
             return self._set_element(names, depth)
         if integers and self._chance(0.5):
             name = self._source.choice(integers)
-            return [self._pick(f"{name}++", f"{name} += {self._integer(names, 0) if not self._loops else 1}", f"{name} = ({name}*3 + 1) mod 7", f"{name} %= 5", f"{name} max= 2")]
+            return [
+                self._pick(
+                    f"{name}++",
+                    f"{name} += {self._integer(names, 0) if not self._loops else 1}",
+                    f"{name} = ({name}*3 + 1) mod 7",
+                    f"{name} %= 5",
+                    f"{name} max= 2",
+                )
+            ]
         if names.reals:
             name = self._source.choice(names.reals)
-            return [self._pick(f"{name} += {self._real(names, 2)}", f"{name} *= 0.5", f"{name} min= {self._real(names, 1)}", f"{name} = {self._real(names, 2)}")]
+            return [
+                self._pick(
+                    f"{name} += {self._real(names, 2)}",
+                    f"{name} *= 0.5",
+                    f"{name} min= {self._real(names, 1)}",
+                    f"{name} = {self._real(names, 2)}",
+                )
+            ]
         return self._set_element(names, depth)
 
     def _set_element(self, names: Names, depth: int) -> Lines:
@@ -288,7 +315,15 @@ class _Writer:
         else:
             return ["pass"]
         value = self._real(names, 2)
-        return [self._pick(f"{vector} = {value}", f"{vector} += {value}", f"{vector} -= 0.25", f"{vector} *= 0.5", f"{vector} max= {self._real(names, 1)}")]
+        return [
+            self._pick(
+                f"{vector} = {value}",
+                f"{vector} += {value}",
+                f"{vector} -= 0.25",
+                f"{vector} *= 0.5",
+                f"{vector} max= {self._real(names, 1)}",
+            )
+        ]
 
     def _exchange(self, names: Names, depth: int) -> Lines:
         if self._parallel:
@@ -314,15 +349,14 @@ class _Writer:
         vector, other = self._source.choice(names.vectors), self._source.choice(names.vectors)
         where = "" if self._chance(0.5) else f" if {vector}[u] > {self._pick('0.5', '1', f'{other}[u]')}"
         values = [
-            f"sum({vector}[u]*0.5 for u in 0..n{where})", f"sum({vector}[u] for u in range_end){''}", f"dot({vector}, {other})",
+            f"sum({vector}[u]*0.5 for u in 0..n{where})", f"dot({vector}, {other})",
             f"max({vector})", f"min({vector})", f"norm({vector})", f"sum({vector})", f"max({vector}[u] + 1.0 for u in 0..n{where})",
         ]  # fmt: skip
-        value = self._source.choice([value for value in values if "range_end" not in value])
+        value = self._source.choice(values)
         if self._chance(0.25):
             name = self._name("q")
-            names_ = f"sum({vector}[u] > 1.0 for u in 0..n)"
             names.integers.append(name)
-            return [f"{name} = {names_}"]
+            return [f"{name} = sum({vector}[u] > 1.0 for u in 0..n)"]
         name = self._name("r")
         names.reals.append(name)
         return [f"{name} = {self._pick(value, f'0.5*{value} + 1', value)}"]
@@ -330,7 +364,11 @@ class _Writer:
     def _whole(self, names: Names, depth: int) -> Lines:
         if not names.written:
             return ["pass"]
-        target, one, two = self._source.choice(names.written), self._source.choice(names.vectors), self._source.choice(names.vectors)
+        target, one, two = (
+            self._source.choice(names.written),
+            self._source.choice(names.vectors),
+            self._source.choice(names.vectors),
+        )
         number = self._real(names, 1)
         lines = [
             f"{target} += {number}*{one}", f"{target} = {one} + {two}*0.5", f"{target} = 0.5*{one}", f"{target}[:] = {number}",
@@ -375,7 +413,9 @@ class _Writer:
                         options.append([f"{two} = 1", f"split_up({self._integer(names, 1)}, {one}, {two})"])
                 case "count" if names.vectors:
                     new = self._name("q")
-                    options.append([f"{new} = {name}({self._source.choice(names.vectors)}, k, {self._integer(names, 1)}) + 1"])
+                    options.append(
+                        [f"{new} = {name}({self._source.choice(names.vectors)}, k, {self._integer(names, 1)}) + 1"]
+                    )
                 case _:
                     pass
         if not options:
@@ -407,7 +447,7 @@ class _Writer:
             f"for {variable} in 0..n", f"for {variable} in range(n)", f"for {variable} = 0 to n-1", f"for {variable} in {inner}..n",
             f"for {variable} in range({inner}, n)", f"for {variable} from 1 to n-1", f"for {variable} in n-1 downto 0",
             f"for {variable} in range(0, n, 2)", f"for {variable} in 0..n step 3", f"foreach {variable} in 0..=n-1",
-            f"for {variable} in {{0, 1}}" if False else f"for {variable} in 0..n//2", f"for {variable} in 0..{inner}",
+            f"for {variable} in 0..n//2", f"for {variable} in 0..{inner}",
         )  # type: ignore[no-any-return]  # fmt: skip
 
     def _for(self, names: Names, depth: int) -> Lines:
@@ -445,7 +485,11 @@ class _Writer:
         inner.integers.append(counter)
         inner.fixed.add(counter)
         named = f" iterations N{counter[1:]}" if self._chance(0.3) else ""
-        start = f"{counter} = {self._source.choice([f'k[{self._place(names)}]', *names.integers])} mod {self._pick(3, 4)}" if self._chance(0.8) else f"{counter} = n"
+        start = (
+            f"{counter} = {self._source.choice([f'k[{self._place(names)}]', *names.integers])} mod {self._pick(3, 4)}"
+            if self._chance(0.8)
+            else f"{counter} = n"
+        )
         step = f"{counter} -= 1" if "mod" in start else f"{counter} = {counter}//2"
         with self._within("loop"):
             body = self._block(inner, depth - 1)
@@ -454,7 +498,12 @@ class _Writer:
                 return [start, f"repeat{named}:", *self._indent([step, *body]), f"until {counter} <= 0"]
             case "flag":
                 flag = self._new_name("b")
-                return [start, f"{flag} = true", f"while {flag}{named}:", *self._indent([step, f"{flag} = {counter} > 0", *body])]
+                return [
+                    start,
+                    f"{flag} = true",
+                    f"while {flag}{named}:",
+                    *self._indent([step, f"{flag} = {counter} > 0", *body]),
+                ]
             case "and":
                 condition = f"{counter} > 0 and ({self._condition(names, 1)})"
                 return [start, f"while {condition}{named}:", *self._indent([step, *body])]
@@ -475,10 +524,8 @@ class _Writer:
             inner.reals.append(variable)
             over = self._source.choice(names.vectors)
             inner.written = [vector for vector in inner.written if vector != over]
-        reals = list(inner.reals)
         with self._within("loop"):
             body = self._block(inner, depth - 1)
-        del reals
         return self._put(f"for {variable} in {over}", body)
 
     def _leave(self, names: Names, depth: int) -> Lines:
@@ -490,12 +537,14 @@ class _Writer:
         return self._put(f"if {self._condition(names, 1)}", [self._source.choice(exits)], "then")
 
     def _return(self, names: Names, depth: int) -> Lines:
-        value = "" if self._result is None else f" {self._real(names, 1) if self._result == 'real' else self._integer(names, 1)}"
+        value = (
+            ""
+            if self._result is None
+            else f" {self._real(names, 1) if self._result == 'real' else self._integer(names, 1)}"
+        )
         return self._put(f"if {self._condition(names, 1)}", [f"return{value}"], "then")
 
     def _structure(self, names: Names, depth: int) -> Lines:
-        if "k" in ("",) or self._result is None and not names.written:
-            return ["pass"]
         stem, index, item = self._new_name("Q"), self._new_name("i"), self._new_name("q")
         inner = Names(names)
         inner.integers.append(item)
@@ -507,7 +556,14 @@ class _Writer:
                     body = self._block(inner, depth - 1)
                 make = self._pick(f"{stem} = {kind}(n)", f"local {stem}: {kind}[n]")
                 push = f"{stem}.push(k[{index}])" if self._chance(0.5) else f"if k[{index}] > 1: {stem}.push({index})"
-                return [make, fill, f"    {push}", f"while not {stem}.empty():", f"    {item} = {stem}.pop()", *self._indent(body)]
+                return [
+                    make,
+                    fill,
+                    f"    {push}",
+                    f"while not {stem}.empty():",
+                    f"    {item} = {stem}.pop()",
+                    *self._indent(body),
+                ]
             case "heap":
                 vector = self._source.choice(names.vectors or ["a"])
                 with self._within("loop"):
@@ -579,7 +635,15 @@ class _Writer:
         if depth <= 0 or self._chance(0.3):
             return self._source.choice(leaves)
         one, two = self._integer(names, depth - 1), self._integer(names, depth - 1)
-        options = [f"({one} + {two}) % 7", f"{one}//2", f"max({one}, {two})", f"abs({one} - {two})", f"min({one}, 5)", f"({one} mod 3)", f"({one} << 1) % 9"]
+        options = [
+            f"({one} + {two}) % 7",
+            f"{one}//2",
+            f"max({one}, {two})",
+            f"abs({one} - {two})",
+            f"min({one}, 5)",
+            f"({one} mod 3)",
+            f"({one} << 1) % 9",
+        ]
         if self._callees.get("h") and names.vectors and self._chance(0.3):
             return f"h({self._source.choice(names.vectors)}, k, {one})"
         if self._callees.get("fib") and names.vectors and self._chance(0.3):
@@ -597,7 +661,7 @@ class _Writer:
         if names.flags:
             flag = self._source.choice(names.flags)
             options += [flag, f"not {flag}"]
-        if names.indices:
+        if names.indices and names.sized:
             index = names.indices[-1]
             options += [f"{index} > 0", f"{index} % 2 == 0", f"{index} < n - 1", f"{index} == n//2"]
         elif names.vectors:

@@ -2,28 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+import pytest
 
 import archline as al
 from archline.api.texts import format_source
 from archline.expr.tree import Source
 from draft_interpreter import Interpreter
+from draft_programs import arguments_of, draft_from_seed
+from effort import long
 
 METRICS = ("flops", "work", "span", "accesses")
 
 
-def check_text(text: str, arguments: dict[str, object]) -> None:
-    """Check that a run of the last algorithm counts what the interpreter counts, as its canonical form does."""
+SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 11, 16)
+
+
+def same(left: Any, right: Any) -> bool:
+    """Test whether two results, numbers or arrays, are equal."""
+    if left is None or right is None:
+        return left is right
+    return np.allclose(np.array(left, dtype=float), np.array(right, dtype=float), rtol=1e-9, equal_nan=True)
+
+
+def check_run(text: str, algorithm: al.Algorithm, arguments: Mapping[str, Any], cache: str | None = None) -> None:
+    """Check that a run lies in its derived bounds, and gives and counts what the interpreter does."""
+    interpreter = Interpreter(text)
+    value = interpreter.run(algorithm.name, arguments)
+    run = algorithm.run(dict(arguments), cache=cache)
+    assert run.outside == (), f"{text}\n{run}"
+    executed = run.view.counts.executed
+    counted = {metric: getattr(interpreter, metric) for metric in METRICS}
+    assert {metric: executed[metric] for metric in METRICS} == counted, text
+    assert same(value, run.value), text
+    for name, output in run.outputs.items():
+        assert same(interpreter.left[name], output), text
+
+
+def check_text(text: str, arguments: dict[str, Any]) -> None:
+    """Check a run of the last algorithm of a text, and of its canonical form."""
     for written in (text, format_source(Source("draft.algo", text))):
         module = al.loads(written)
-        name = list(module)[-1]
-        interpreter = Interpreter(written)
-        interpreter.run(name, arguments)
-        run = module[name].run(dict(arguments))
-        assert run.outside == ()
-        assert {metric: run.view.counts.executed[metric] for metric in METRICS} == {
-            metric: getattr(interpreter, metric) for metric in METRICS
-        }
+        check_run(written, module[list(module)[-1]], arguments)
+
+
+def check_program(seed: int, depth: int | None = None) -> None:
+    """Check a random program at all sizes, with io at the small ones, and the costs of its canonical form."""
+    text = draft_from_seed(seed, depth)
+    module = al.loads(text)
+    canonical = format_source(Source("draft.algo", text))
+    assert format_source(Source("draft.algo", canonical)) == canonical, text
+    formatted = al.loads(canonical)
+    for name in module:
+        before, after = module[name].cost(), formatted[name].cost()
+        for metric in ("flops", "work", "span"):
+            assert before[metric].text == after[metric].text, text
+    for n in SIZES:
+        check_run(text, module["f"], arguments_of(text, seed, n), cache="Z=16,L=2" if n < 6 else None)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_small_draft_costs_what_the_rules_say(seed: int) -> None:
+    check_program(seed, 1 + seed % 2)
+
+
+@long
+@pytest.mark.parametrize("seed", range(1000, 1400))
+def test_a_draft_costs_what_the_rules_say(seed: int) -> None:
+    check_program(seed)
 
 
 def test_a_size_that_is_assigned_stays_the_extent_of_its_arrays() -> None:

@@ -12,10 +12,10 @@ import archline as al
 from archline.analysis.checks.races import find_certain_races
 from archline.energy.models import load_models
 from archline.expr.tree import Source
-from archline.language.builder import CONTEXTUAL_WORDS, INTRINSICS
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 from archline.language.parser import parse
+from archline.language.words import CONTEXTUAL_WORDS, INTRINSICS
 from cli_support import ROOT, cli, process
 from effort import long
 

@@ -95,7 +95,7 @@ def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cos
         return {}
     with suppress(TooComplexError, RecursionError), limit_effort(MAX_TERM_PRODUCTS):
         total = STANDARD.event(CALL).then(
-            Derivation(module, True, STANDARD).total(algorithm)[0],
+            Derivation(module, True, STANDARD).derive_total(algorithm)[0],
             declared_scope(module, algorithm).facts,
         )
         return {
@@ -130,7 +130,7 @@ def _derive_costs(module: Module, algorithm: s.Algorithm, model: CostModel, recu
 
     def derive_body(coarse: bool) -> tuple[Derivation, Result]:
         statements = _shared_derivation(module, coarse, model) if recursive else Derivation(module, coarse, model)
-        return statements, statements.total(algorithm)
+        return statements, statements.derive_total(algorithm)
 
     outcome = _derive_within_budget(derive_body, RECURSION_EFFORT_FACTOR if recursive else 1)
     if isinstance(outcome, str):
@@ -152,7 +152,9 @@ def _derive_costs(module: Module, algorithm: s.Algorithm, model: CostModel, recu
         if name.startswith("flops.")
     }
     if find_recursive_component(module, algorithm):
-        rounds = Tally(rounds=statements.recursions.rounds(algorithm)).total(statements.iteration_symbols(algorithm))
+        rounds = Tally(rounds=statements.recursions.derive_rounds(algorithm)).count_rounds(
+            statements.iteration_symbols(algorithm)
+        )
         metrics = {
             name: _with_recurrence_results(cost, algorithm, statements, rounds) for name, cost in metrics.items()
         }

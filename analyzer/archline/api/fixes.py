@@ -55,19 +55,19 @@ def fix_targets(tasks: Sequence[Task], jobs: int | None = None) -> tuple[FixedFi
                 stack.enter_context(use_snapshot(str(file.path), {str(file.path): file.after}))
             # Other processes do not see these snapshots.
             outcomes = check_tasks(left, 1 if fixed else jobs, cached=not fixed)
-        found = dict(zip(left, map(_list_diagnostics, outcomes), strict=True))
+        diagnostics = dict(zip(left, map(_list_diagnostics, outcomes), strict=True))
         changed = set[str]()
-        for source in dict.fromkeys(_iterate_sources(chain.from_iterable(found.values()))):
+        for source in dict.fromkeys(_iterate_sources(chain.from_iterable(diagnostics.values()))):
             path = Path(source.path).resolve()
             if path in files and not path.is_relative_to(library):
                 before = fixed.get(path) or _read_file(files[path])
-                after = _fix_file(before, source, chain.from_iterable(found.values()))
+                after = _fix_file(before, source, chain.from_iterable(diagnostics.values()))
                 if after is not None:
                     fixed[path] = after
                     changed.add(source.path)
         left = [
             task
-            for task, problems in found.items()
+            for task, problems in diagnostics.items()
             if any(source.path in changed for source in _iterate_sources(problems))
         ]
         if not left:

@@ -64,11 +64,11 @@ class Canonical:
 def rename_text(text: str, names: Mapping[str, str]) -> str:
     """Replace names in a text; in `names`, a called algorithm has its name and an opening bracket."""
 
-    def rename(match: re.Match[str]) -> str:
+    def rename_match(match: re.Match[str]) -> str:
         whole = match[0]
         return names[whole] if whole in names else ".".join(names.get(part, part) for part in whole.split("."))
 
-    return _NAME.sub(rename, text)
+    return _NAME.sub(rename_match, text)
 
 
 def match_sizes(old: s.Algorithm, new: s.Algorithm, olds: Names, news: Names) -> tuple[Names, Names]:
@@ -110,21 +110,21 @@ def match_iterations(old: Program, new: Program) -> Names:
     olds, news = ({counted.name: counted for counted in list_iterations(*program)} for program in (old, new))
     matched = {name: name for name, counted in news.items() if name in olds and not counted.loop.chosen}
 
-    def left(side: Mapping[str, IterationCount], taken: Iterable[str]) -> list[str]:
+    def list_left(side: Mapping[str, IterationCount], taken: Iterable[str]) -> list[str]:
         return [name for name in side if name not in taken]
 
-    for later in left(news, matched):
+    for later in list_left(news, matched):
         alike = (
             name
-            for name in left(olds, matched.values())
+            for name in list_left(olds, matched.values())
             if _describe_loop(olds[name], old) == _describe_loop(news[later], new)
         )
         if (earlier := next(alike, None)) is not None:
             matched[later] = earlier
-    rest = left(news, matched), left(olds, matched.values())
+    rest = list_left(news, matched), list_left(olds, matched.values())
     if len(rest[0]) == len(rest[1]):
         matched |= dict(zip(*rest, strict=True))
-    return (*(matched.get(name, "") for name in news), *left(olds, matched.values()))
+    return (*(matched.get(name, "") for name in news), *list_left(olds, matched.values()))
 
 
 def _describe_loop(counted: IterationCount, program: Program) -> tuple[str, bool, str]:
@@ -166,10 +166,10 @@ def make_canonical(module: Module, algorithm: s.Algorithm, like: Names = (), cou
         names |= {name: new(OTHER_PREFIX) for name in remaining if name not in names}
         for loop in iterate_unbounded_loops(reached):
             assert loop.iterations is not None
-            own = relative_name(qualified_name(reached, loop), algorithm)
-            number = names[loop.iterations] = counted_names[own]
-            owner = "" if own == loop.iterations else calls[f"{reached.name}("].removesuffix("(") + "."
-            iterations[owner + number] = own
+            relative = relative_name(qualified_name(reached, loop), algorithm)
+            number = names[loop.iterations] = counted_names[relative]
+            owner = "" if relative == loop.iterations else calls[f"{reached.name}("].removesuffix("(") + "."
+            iterations[owner + number] = relative
         lines += _iterate_renamed_lines(reached, {**names, **calls}, new)
     lines += (line for extern in externs for line in _iterate_renamed_lines(extern, {}, new))
     return Canonical("".join(f"{line}\n" for line in lines), sizes, iterations)

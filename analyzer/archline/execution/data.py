@@ -291,9 +291,9 @@ def _fill_arguments(
 def _draw_assumed_scalars(
     algorithm: s.Algorithm, values: Mapping[str, Any], source: np.random.Generator
 ) -> dict[str, Any]:
-    """Return new values of scalars, for which the facts that the algorithm assumes at its start hold.
+    """Return scalars that meet the assumptions at the start of the algorithm.
 
-    If no draw satisfies the facts, nothing is new, and the run reports the assumption.
+    They are drawn again until they do; after many draws the last ones stay, and the run reports the assumption.
     """
     facts = _list_opening_facts(algorithm)
     names = {name.removesuffix("'") for fact in facts for name in s.names(fact)}

@@ -95,7 +95,7 @@ class IterationRange:
         """Return the maximum over the iterations; it has no meaning if there are none."""
         return self._accumulate(amount, max_over, bound_nonnegative_maximum, self._nonempty_facts, "maximum")
 
-    def bounds(self, amount: Amount) -> Amount:
+    def bound_amount(self, amount: Amount) -> Amount:
         """Return bounds of an amount in all iterations; they have no meaning if there are none."""
         if isinstance(amount, UnknownAmount) or self.variable not in amount.lower.names | amount.upper.names:
             return amount

@@ -62,7 +62,7 @@ class Edit:
 
 
 class Proposal(str):
-    """A hint with the edits that it proposes; those that overlap are alternatives, the first of which is taken.
+    """A hint with the edits that it proposes; edits that overlap are alternatives, and the first is taken.
 
     It is `safe` if nothing else can be meant, so that `archline check --fix` may apply the edits.
     """
@@ -76,7 +76,7 @@ class Proposal(str):
         return proposal
 
 
-def propose(span: Span, text: str, words: str = "write `{}`", safe: bool = True) -> Proposal:
+def propose_text(span: Span, text: str, words: str = "write `{}`", safe: bool = True) -> Proposal:
     """Return the hint to write a text in place of a span; in the words `{}` is the text."""
     return Proposal(words.replace("{}", text.strip()), (Edit(span, text),), safe)
 
@@ -206,15 +206,15 @@ def suggest_closest(name: str, candidates: Iterable[str], span: Span | None = No
     match = find_closest(name, candidates)
     hint = f"did you mean `{match}`?" if match else None
     at = None if span is None else find_in_span(span, name)
-    return hint if match is None or at is None else propose(at, match, f"{hint}", safe=False)
+    return hint if match is None or at is None else propose_text(at, match, f"{hint}", safe=False)
 
 
 def find_in_span(span: Span, word: str) -> Span | None:
     """Return the span of the first occurrence of a word in the first line of a span; None if there is none."""
-    found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", span.text)
-    if found is None:
+    match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", span.text)
+    if match is None:
         return None
-    start = span.column + found.start()
+    start = span.column + match.start()
     return Span(span.source, span.line, start, span.line, start + len(word))
 
 

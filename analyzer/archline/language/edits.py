@@ -14,16 +14,16 @@ def choose_edits(diagnostics: Iterable[Diagnostic], source: Source) -> tuple[Edi
     for diagnostic in diagnostics:
         edits = select_edits(edit for edit in diagnostic.edits if edit.span.source == source)
         new = [edit for edit in edits if edit not in chosen]
-        if not any(_overlaps(edit, other) for edit in new for other in chosen):
+        if not any(_is_overlapping(edit, other) for edit in new for other in chosen):
             chosen |= dict.fromkeys(new)
     return tuple(sorted(chosen, key=_get_ends))
 
 
 def select_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Return the edits that can be made together: of those that overlap the first, in the order of the text."""
+    """Return the edits that can be made together, the first of any that overlap, in the order of the text."""
     chosen: list[Edit] = []
     for edit in edits:
-        if not any(_overlaps(edit, other) for other in chosen):
+        if not any(_is_overlapping(edit, other) for other in chosen):
             chosen.append(edit)
     return tuple(sorted(chosen, key=_get_ends))
 
@@ -44,7 +44,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     return text
 
 
-def _overlaps(edit: Edit, other: Edit) -> bool:
+def _is_overlapping(edit: Edit, other: Edit) -> bool:
     """Whether two ranges share text, or are one place, where an order of two insertions would be arbitrary."""
     (start, end), (first, last) = _get_ends(edit), _get_ends(other)
     return (start, end) == (first, last) or (start < last and first < end)

@@ -63,7 +63,7 @@ def _map_iterations(module: Module, algorithm: s.Algorithm) -> Mapping[str, Iter
 def find_counted_loops(algorithm: s.Algorithm, visible: Mapping[str, s.Algorithm]) -> dict[str, s.While | s.Loop]:
     """Map the names of iterations in the costs of an algorithm to their loops, before its calls are checked.
 
-    `visible` has the algorithms of the file and of those that it uses.
+    `visible` has the algorithms of the file and of the files that it uses.
     """
     reached = traverse_reachable(
         lambda caller: (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 
 from archline.expr.tree import Source, Span
-from archline.language.diagnostics import Edit, Proposal, propose
+from archline.language.diagnostics import Edit, Proposal, propose_text
 from archline.language.rearranging import (
     HEADERS,
     guess_type,
@@ -29,20 +29,20 @@ class CodeLine:
     number: int
     code: str
 
-    def locate(self, start: int, end: int) -> Span:
+    def make_span(self, start: int, end: int) -> Span:
         """Return the span from a position up to another one, counted from 0."""
         return Span(self.source, self.number, start + 1, self.number, end + 1)
 
-    def propose(self, start: int, end: int, text: str, words: str = "write `{}`", safe: bool = True) -> Proposal:
+    def propose_text(self, start: int, end: int, text: str, words: str = "write `{}`", safe: bool = True) -> Proposal:
         """Return the hint to write a text between two positions; in the words `{}` is the text."""
-        return propose(self.locate(start, end), text, words, safe)
+        return propose_text(self.make_span(start, end), text, words, safe)
 
 
 @record
 class _Form:
-    """What is written in place of what a pattern finds, or of its group `at`: everywhere in the line.
+    """A text to be written for each match of a pattern in a line, or for its group `at`.
 
-    In the words of the hint `{}` is the first text that is written.
+    In the words of the hint `{}` is the first text.
     """
 
     pattern: str
@@ -50,14 +50,14 @@ class _Form:
     words: str = "write `{}`"
     safe: bool = True
 
-    def suggest(self, line: CodeLine) -> str | None:
+    def suggest_form(self, line: CodeLine) -> str | None:
         """Return the hint with its edits; None if the pattern finds nothing."""
-        found = list(re.finditer(self.pattern, line.code))
-        if not found:
+        matches = list(re.finditer(self.pattern, line.code))
+        if not matches:
             return None
-        group = "at" if "at" in found[0].groupdict() else 0
-        edits = [Edit(line.locate(*match.span(group)), match.expand(self.text)) for match in found]
-        words = found[0].expand(self.words).replace("{}", edits[0].text.strip())
+        group = "at" if "at" in matches[0].groupdict() else 0
+        edits = [Edit(line.make_span(*match.span(group)), match.expand(self.text)) for match in matches]
+        words = matches[0].expand(self.words).replace("{}", edits[0].text.strip())
         # The text of strings is not known here.
         return words if any('"' in edit.text for edit in edits) else Proposal(words, edits, self.safe)
 
@@ -326,7 +326,7 @@ def suggest_for_line(line: CodeLine) -> str | None:
     """Return the hint of the first mistake that the line's code shows; None if it shows none."""
     for mistake in _LINES:
         if isinstance(mistake, _Form):
-            hint = mistake.suggest(line)
+            hint = mistake.suggest_form(line)
         else:
             pattern, words = mistake
             match = re.search(pattern, line.code)
@@ -350,19 +350,19 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
     if kind == "ASSIGN_PLAIN" and (
         "EQUAL" in accepted or words[:1] in (["if"], ["elif"], ["while"], ["until"], ["else"])
     ):
-        return line.propose(at, column, "==", "equality is written `{}`")
+        return line.propose_text(at, column, "==", "equality is written `{}`")
     if kind == "ASSIGN_PLAIN" and before.endswith("="):
-        return line.propose(at - 1, column, "=", "assignment is written `{}`")
+        return line.propose_text(at - 1, column, "=", "assignment is written `{}`")
     if kind == "EQUAL" and "ASSIGN_PLAIN" in accepted:
-        return line.propose(at, at + 2, "=", "assignment is written `{}`")
+        return line.propose_text(at, at + 2, "=", "assignment is written `{}`")
     if kind == "LESS" and rest.startswith("<-") and "ASSIGN_PLAIN" in accepted:
         text = f"{before.strip()} = {rest[2:].strip()}"
-        return line.propose(len(before) - len(before.lstrip()), len(code.rstrip()), text)
+        return line.propose_text(len(before) - len(before.lstrip()), len(code.rstrip()), text)
     if kind in _COMPARISON and not _COMPARISON & set(accepted) and not re.search(r":\s*\w+\s*<", code):
         return "comparisons do not chain: write `0 < n and n < 3`"
     if kind in ("LESS", "GREATER") and f"{kind}_EQUAL" in accepted:
         hint = "a bound is written with `<=`, `>=` or `==`"
-        return line.propose(at, column, f"{rest[0]}=", hint, safe=False)
+        return line.propose_text(at, column, f"{rest[0]}=", hint, safe=False)
     if kind == "STRING" and words[:1] != ["use"]:
         if not before.strip():
             return "a docstring stands right below the header, before `where` and `ensures`"
@@ -381,13 +381,13 @@ def _suggest_types(line: CodeLine) -> str:
     """Suggest types for the parameters of a header that have none."""
     hint = "a parameter is written `x: real[n]`; a size that stands in a shape needs none"
     below = "\n".join(line.source.lines[line.number :])
-    found = re.search(rf"^(?:{'|'.join(HEADERS)})\b", below, re.MULTILINE)
-    below = below if found is None else below[: found.start()]
+    header = re.search(rf"^(?:{'|'.join(HEADERS)})\b", below, re.MULTILINE)
+    below = below if header is None else below[: header.start()]
     start, end, edits = line.code.find("("), line.code.rfind(")"), list[Edit]()
     for match in re.finditer(r"(?:(?<=\()|(?<=,))\s*(?P<name>[A-Za-z_]\w*)\s*(?=[,)])", line.code[: end + 1]):
         if match.start() > start:
             name = match["name"]
-            edits.append(Edit(line.locate(*match.span("name")), f"{name}: {guess_type(name, below)}"))
+            edits.append(Edit(line.make_span(*match.span("name")), f"{name}: {guess_type(name, below)}"))
     return Proposal(hint, edits, safe=False)
 
 
@@ -399,7 +399,7 @@ def suggest_growth(line: CodeLine) -> str | None:
         return None
     if claimed[3] and not re.search(r"\w +\w", claimed[3]):
         text = f"{claimed[1]} is {claimed[2]}{claimed[3]}"
-        return line.propose(*claimed.span(), text, "growth is written `{}`")
+        return line.propose_text(*claimed.span(), text, "growth is written `{}`")
     return f"growth is written `{claimed[1]} is {claimed[2]}(...)`"
 
 
@@ -412,16 +412,16 @@ def _suggest_left_out(line: CodeLine, before: str, rest: str) -> str | None:
     number, factor = re.search(r"(?<![\w.])\d+(\.\d+)?$", before), re.match(r"[A-Za-z_]\w*(\([^()]*\))?", rest)
     if number is not None and factor is not None and factor[0] != "e":
         text = f"{number[0]}*{factor[0]}"
-        return line.propose(number.start(), at + factor.end(), text, "a product is written with `*`: `{}`")
+        return line.propose_text(number.start(), at + factor.end(), text, "a product is written with `*`: `{}`")
     left, logarithm = re.search(r"(\w+) +$|\) *$", before), re.match(rf"{_LOGARITHM} *{_ARGUMENT}", rest)
     if left is not None and logarithm is not None:
         of = logarithm[1].strip("()")
         words = f"a product is written with `*`, a logarithm with brackets: `{left[1] or '(...)'}*log2({of})`"
-        return line.propose(len(before.rstrip()), at + logarithm.end(), f"*log2({of})", words)
+        return line.propose_text(len(before.rstrip()), at + logarithm.end(), f"*log2({of})", words)
     argument, name = re.match(_ARGUMENT, rest), re.search(rf"\b{_LOGARITHM} +$", before)
     if name is not None and argument is not None:
         text = f"log2({argument[1].strip('()')})"
-        return line.propose(name.start(), at + argument.end(), text, "a logarithm is written with brackets: `{}`")
+        return line.propose_text(name.start(), at + argument.end(), text, "a logarithm is written with brackets: `{}`")
     return None
 
 

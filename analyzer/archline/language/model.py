@@ -136,7 +136,7 @@ class Module:
     call of an algorithm, the callee's sizes and index parameters as expressions of the caller (None if only the data
     decides; and P if the callee runs on part of the grid). `collectives` has the calls that collective operations mean,
     `agreements` the values that must be the same on the processors of a grid, `shortfalls` for each call the sizes for
-    which data may pass less than their lower limit. `records` and `abbreviations` are those that the file defines.
+    which data may pass less than their lower limit. `records` and `abbreviations` are defined in the file.
     """
 
     program: Program = field(repr=False)

@@ -21,7 +21,7 @@ from archline.expr.tree import Source, Span, iterate_conjuncts
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
-from archline.language.diagnostics import ArchlineError, Diagnostic, propose, suggest_closest
+from archline.language.diagnostics import ArchlineError, Diagnostic, propose_text, suggest_closest
 from archline.language.mistakes import (
     CodeLine,
     count_brackets,
@@ -129,7 +129,7 @@ def _suggest_fix(token: Token, accepted: set[str], line: CodeLine, column: int) 
     if token.type in ("NAME", "_NEWLINE") and first.isidentifier() and first not in STATEMENT_WORDS:
         # Of short words only those with the same letters are meant.
         words = [word for word in STATEMENT_WORDS if len(first) > 3 or sorted(word) == sorted(first)]
-        return suggest_closest(first, words, line.locate(0, len(line.code)))
+        return suggest_closest(first, words, line.make_span(0, len(line.code)))
     return None
 
 
@@ -447,8 +447,8 @@ def _diagnose_token(source: Source, first: int, text: str, problem: UnexpectedTo
         line, column, sign = bracket
         span = Span(source, line + first - 1, column, line + first - 1, column + 1)
         text_of_line = mask_strings_and_comment(lines[line - 1]).rstrip().rstrip(":")
-        end = CodeLine(source, line + first - 1, text_of_line).locate(len(text_of_line), len(text_of_line))
-        hint: str | None = propose(end, _CLOSING[sign], safe=False)
+        end = CodeLine(source, line + first - 1, text_of_line).make_span(len(text_of_line), len(text_of_line))
+        hint: str | None = propose_text(end, _CLOSING[sign], safe=False)
         return Diagnostic(rules.UNEXPECTED, f"this `{sign}` is not closed", span, hint=hint)
     line, column, width = _locate_token(lines, first, token)
     code = CodeLine(source, line, mask_strings_and_comment(lines[line - first]))

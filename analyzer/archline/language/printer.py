@@ -34,10 +34,10 @@ def format_program(program: s.Program) -> str:
     """
     lines = list(_iterate_logical_line_ranges(program.source))
     printed = [unit for item in program.items for unit in iterate_logical_lines(item)]
-    return _LineWriter(program).run(list(_locate(lines, printed)))
+    return _LineWriter(program).run(list(_locate_lines(lines, printed)))
 
 
-def _locate(
+def _locate_lines(
     ranges: Sequence[_LogicalLineRange], printed: Sequence[LogicalLine]
 ) -> Iterator[tuple[_LogicalLineRange, LogicalLine]]:
     """Yield each printed line with the line of the source that it comes from."""

@@ -9,30 +9,30 @@ from functools import cache
 from archline.expr.text import format_expression
 from archline.expr.tree import Span
 from archline.language import syntax as s
-from archline.language.diagnostics import Diagnostic, Edit, Proposal, Rule, propose
+from archline.language.diagnostics import Diagnostic, Edit, Proposal, Rule, propose_text
 from archline.language.rearranging import mask_strings_and_comment
 from archline.records import replace
 from archline.resources import find_resource
 
 
 def propose_operator(left: s.Node, written: str, text: str, words: str = "write `{}`") -> str:
-    """Propose another operator behind an operand; words alone if it does not stand there as it is `written`."""
+    """Propose another operator after an operand; words alone if it is not `written` there."""
     line, start = left.span.source.lines[left.span.end_line - 1 : left.span.end_line], left.span.end_column - 1
     code = mask_strings_and_comment(line[0]) if line else ""
     # Brackets around operands are outside of their spans.
-    found = re.compile(rf"[ )]*(?P<at>{re.escape(written)})(?![/=])").match(code, start)
-    if found is None:
+    match = re.compile(rf"[ )]*(?P<at>{re.escape(written)})(?![/=])").match(code, start)
+    if match is None:
         return words.replace("{}", text)
     number = left.span.end_line
-    span = Span(left.span.source, number, found.start("at") + 1, number, found.end("at") + 1)
-    return propose(span, text, words)
+    span = Span(left.span.source, number, match.start("at") + 1, number, match.end("at") + 1)
+    return propose_text(span, text, words)
 
 
 def propose_expression(expr: s.Expr, text: str, words: str = "write `{}`") -> str:
     """Propose a text in place of an expression; words alone if it is cut, or the expression is not written there."""
     written, meant = (re.sub(r"[\s()]", "", part) for part in (expr.span.text, format_expression(expr)))
     plain = written == meant and not text.endswith("...")
-    return propose(expr.span, text, words) if plain else words.replace("{}", text)
+    return propose_text(expr.span, text, words) if plain else words.replace("{}", text)
 
 
 def join_hints(hints: Iterable[str]) -> str:
@@ -46,12 +46,12 @@ def join_hints(hints: Iterable[str]) -> str:
 def propose_mode(parameter: s.Parameter, mode: str, words: str, safe: bool = True) -> str:
     """Propose another mode of a parameter; in the words `{}` is its new text."""
     span, text = parameter.span, parameter.span.text
-    found = re.match(r"(\w+\s*:\s*)((?:inout|out|in)\s+)?(.*)", text)
-    if found is None:
+    match = re.match(r"(\w+\s*:\s*)((?:inout|out|in)\s+)?(.*)", text)
+    if match is None:
         return words.replace("{}", f"{parameter.name}: {mode} ...")
-    start, end = span.column + found.end(1), span.column + found.start(3)
+    start, end = span.column + match.end(1), span.column + match.start(3)
     edit = Edit(Span(span.source, span.line, start, span.line, end), f"{mode} ")
-    return Proposal(words.replace("{}", f"{found[1]}{mode} {found[3]}"), (edit,), safe)
+    return Proposal(words.replace("{}", f"{match[1]}{mode} {match[3]}"), (edit,), safe)
 
 
 def propose_extents(parameter: s.Parameter | s.Local, axes: Iterable[int], safe: bool) -> Proposal | None:
@@ -65,7 +65,7 @@ def propose_extents(parameter: s.Parameter | s.Local, axes: Iterable[int], safe:
     text = re.sub(r"^(\w+).*", rf"\1[{', '.join(extents)}]", type_.span.text)
     mode = f"{parameter.mode} " if isinstance(parameter, s.Parameter) and parameter.mode != "in" else ""
     words = f"arrays begin at 0: declare `{parameter.name}: {mode}{{}}`"
-    return propose(type_.span, text, words, safe)
+    return propose_text(type_.span, text, words, safe)
 
 
 def _add_one(extent: s.Expr) -> str:
@@ -80,12 +80,12 @@ def _add_one(extent: s.Expr) -> str:
 
 def propose_serial_loop(loop: s.Loop, words: str) -> str:
     """Propose to make a parallel loop sequential; words alone if it is not written as a loop."""
-    found = re.match(r"(parallel\s+for|parfor)\b", loop.span.text)
-    if found is None:
+    match = re.match(r"(parallel\s+for|parfor)\b", loop.span.text)
+    if match is None:
         return words.replace("{}", f"for {loop.variable} in ...")
     span = loop.span
-    edit = Edit(Span(span.source, span.line, span.column, span.line, span.column + found.end()), "for")
-    return Proposal(words.replace("{}", f"for{span.text[found.end() :]}".rstrip()), (edit,))
+    edit = Edit(Span(span.source, span.line, span.column, span.line, span.column + match.end()), "for")
+    return Proposal(words.replace("{}", f"for{span.text[match.end() :]}".rstrip()), (edit,))
 
 
 def propose_definition(program: s.Program, text: str, words: str) -> Proposal:
@@ -93,7 +93,7 @@ def propose_definition(program: s.Program, text: str, words: str) -> Proposal:
     first = program.items[0] if program.items else None
     line = 1 if first is None else first.span.line
     end = "\n" if isinstance(first, s.Use | s.Extern) else "\n\n"
-    return propose(Span(program.source, line, 1, line, 1), text + end, words)
+    return propose_text(Span(program.source, line, 1, line, 1), text + end, words)
 
 
 def propose_starts(loops: Sequence[s.Loop], words: str) -> Proposal:
@@ -123,7 +123,7 @@ def find_library_module(name: str) -> str | None:
 
 
 def share_edits(diagnostics: Sequence[Diagnostic], rule: Rule) -> list[Diagnostic]:
-    """Return the diagnostics with the edits of a rule joined: the mistakes of a file are mended all at once."""
+    """Return the diagnostics with the edits of a rule joined, which mend all such mistakes of a file together."""
     alike = [diagnostic for diagnostic in diagnostics if diagnostic.rule is rule and diagnostic.edits]
     edits = tuple(dict.fromkeys(edit for diagnostic in alike for edit in diagnostic.edits))
     return [

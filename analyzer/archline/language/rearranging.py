@@ -36,7 +36,7 @@ class _Algorithm:
         self.parameters = _split_at_commas(text[self.opened + 1 : self.closed])
         self.header_end = self.start + text.count("\n", 0, self.closed)
 
-    def locate(self, line: int, start: int, end: int) -> Span:
+    def make_span(self, line: int, start: int, end: int) -> Span:
         """Return the span of a part of a line; all are counted from 0."""
         return Span(self.source, line + 1, start + 1, line + 1, end + 1)
 
@@ -50,30 +50,30 @@ class _Algorithm:
 def suggest_results(source: Source, number: int) -> str:
     """Propose parameters for the results of the `return a, b` on a line, and of the other ones of its algorithm."""
     whole = _Algorithm(source, number)
-    returns = [(at, found) for at, found in whole.find_words(r"^\s*(?P<at>return\b\s*(?P<values>.*\S)?)\s*$")]
-    values = [_split_at_commas((found["values"] or "").removeprefix("(").removesuffix(")")) for _, found in returns]
+    returns = [(at, match) for at, match in whole.find_words(r"^\s*(?P<at>return\b\s*(?P<values>.*\S)?)\s*$")]
+    values = [_split_at_commas((match["values"] or "").removeprefix("(").removesuffix(")")) for _, match in returns]
     if len({len(parts) for parts in values}) != 1 or len(values[0]) < 2:
         return SEVERAL_RESULTS
     names = [f"result{position + 1}" for position in range(len(values[0]))]
     given = whole.find_words(r"\b(\w+)\s*:\s*(?:\w+\s+)?real\b|^\s*(\w+)\s*=[^=].*\d\.\d")
-    reals = {found[1] or found[2] for _, found in given}
+    reals = {match[1] or match[2] for _, match in given}
     edits, declared = [], []
     for position, name in enumerate(names):
         parts = [parts[position] for parts in values]
         real = any(re.search(r"\d\.\d|sqrt|/(?!/)", part) or set(re.findall(r"\w+", part)) & reals for part in parts)
         declared.append(f"{name}: out {'real' if real else 'int'}")
     column = whole.closed - "\n".join(whole.code[whole.start : whole.end]).rfind("\n", 0, whole.closed) - 1
-    edits.append(Edit(whole.locate(whole.header_end, column, column), f", {', '.join(declared)}"))
+    edits.append(Edit(whole.make_span(whole.header_end, column, column), f", {', '.join(declared)}"))
     arrow = re.compile(r"\s*->[^:]*").match(whole.code[whole.header_end], column + 1)
     if arrow is not None:
-        edits.append(Edit(whole.locate(whole.header_end, *arrow.span()), ""))
-    for (at, found), parts in zip(returns, values, strict=True):
-        edits.append(Edit(whole.locate(at, *found.span("at")), f"{', '.join(names)} = {', '.join(parts)}; return"))
+        edits.append(Edit(whole.make_span(whole.header_end, *arrow.span()), ""))
+    for (at, match), parts in zip(returns, values, strict=True):
+        edits.append(Edit(whole.make_span(at, *match.span("at")), f"{', '.join(names)} = {', '.join(parts)}; return"))
     return Proposal(SEVERAL_RESULTS, edits, safe=False)
 
 
 def suggest_moving(source: Source, number: int) -> str:
-    """Propose to move the algorithm that begins on a line out of the one around it, with what it uses as parameters."""
+    """Propose to move the algorithm that begins on a line out of the one around it; names it uses become parameters."""
     whole = _Algorithm(source, number)
     head = re.match(r"(\s+)(?:\w+)\s+(\w+)\s*\(", whole.code[number - 1])
     if head is None or whole.start == number - 1:
@@ -84,31 +84,31 @@ def suggest_moving(source: Source, number: int) -> str:
         last += 1
     block = "\n".join(whole.code[number - 1 : last])
     opened, closed = _find_brackets(block)
-    own = _split_at_commas(block[opened + 1 : closed])
+    parameters = _split_at_commas(block[opened + 1 : closed])
     body = block[closed + 1 :]
-    hidden = {_split_parameter(parameter)[0] for parameter in own}
-    taken = {}
+    hidden = {_split_parameter(parameter)[0] for parameter in parameters}
+    added = {}
     for used, type_ in map(_split_parameter, whole.parameters):
         if used not in hidden and re.search(rf"\b{used}\b", body):
             set_here = rf"(?m)^[^=\n]*\b{used}\b[^=\n]*[^=<>!]=(?!=)|\b(swap|exchange)\b"
             plain = re.sub(r"^(inout|out|in)\s+", "", type_)
             mode = "inout " if "[" in plain and re.search(set_here, body) else ""
-            taken[used] = f"{used}: {mode}{plain}"
-    known = " ".join(taken.values())
+            added[used] = f"{used}: {mode}{plain}"
+    known = " ".join(added.values())
     shapes = " ".join(re.findall(r"\[[^\]]*\]", " ".join(whole.parameters)))
     for size in dict.fromkeys(re.findall(r"\b[a-zA-Z_]\w*\b", shapes)):
         if size not in hidden and not re.search(rf"\b{size}\b", known) and re.search(rf"\b{size}\b", body):
-            taken[size] = f"{size}: size"
-    typed = [part if ":" in part else f"{part}: {guess_type(part, body)}" for part in own]
-    moved = f"algorithm {name}({', '.join([*taken.values(), *typed])}){body}"
-    passed = ", ".join(taken)
+            added[size] = f"{size}: size"
+    typed = [part if ":" in part else f"{part}: {guess_type(part, body)}" for part in parameters]
+    moved = f"algorithm {name}({', '.join([*added.values(), *typed])}){body}"
+    passed = ", ".join(added)
     moved = _pass_more(_remove_indent(moved, indent), name, passed)
-    edits = [Edit(whole.locate(whole.start, 0, 0), f"{moved.rstrip()}\n\n\n")]
+    edits = [Edit(whole.make_span(whole.start, 0, 0), f"{moved.rstrip()}\n\n\n")]
     edits.append(Edit(Span(source, number, 1, last + 1, 1), ""))
-    for at, found in whole.find_words(rf"\b{name}\s*\((\s*\))?"):
+    for at, match in whole.find_words(rf"\b{name}\s*\((\s*\))?"):
         if not number - 1 <= at < last and passed:
-            end = found.end() - len(found[1] or "")
-            edits.append(Edit(whole.locate(at, end, end), passed if found[1] else f"{passed}, "))
+            end = match.end() - len(match[1] or "")
+            edits.append(Edit(whole.make_span(at, end, end), passed if match[1] else f"{passed}, "))
     return Proposal(NESTED, edits, safe=False)
 
 
@@ -116,7 +116,7 @@ def suggest_renaming(source: Source, number: int, name: str, new: str, words: st
     """Propose another name in the algorithm around a line; calls of a function of this name stay."""
     found = _Algorithm(source, number).find_words(rf"(?<![\w.]){name}(?!\w|\s*\()")
     whole = _Algorithm(source, number)
-    return Proposal(words, [Edit(whole.locate(at, *match.span()), new) for at, match in found], safe=False)
+    return Proposal(words, [Edit(whole.make_span(at, *match.span()), new) for at, match in found], safe=False)
 
 
 def guess_type(name: str, below: str) -> str:

@@ -53,7 +53,7 @@ class LoopOver(Statement):
 
 @tree
 class Abbreviation(Node):
-    """`let name(parameters) = value` or `const name = value` before the algorithms: read as if written in its place."""
+    """`let name(parameters) = value` or `const name = value` before the algorithms: each use is read as the value."""
 
     name: str
     parameters: tuple[Name, ...]

@@ -308,7 +308,7 @@ class Costs(Simple):
 
 @tree
 class Reduction(Node):
-    """`with op on register`: iterations of a parallel loop update the register by op alone, in any order."""
+    """A reduction `with op on register`: parallel iterations update the register by op alone, in any order."""
 
     op: str
     register: Name
@@ -367,7 +367,7 @@ class Reached(Name):
     """The free condition of the code behind a statement that may leave the block: that it did not.
 
     It is a name that no program can write, for a value that nobody knows and nobody evaluates: elaboration puts the
-    code behind such a statement under this condition, and control does not come to it if the condition is false.
+    code behind such a statement under this condition, and control does not reach it if the condition is false.
     """
 
     id: str = "not left"
@@ -526,8 +526,8 @@ class Output(Node):
 class Algorithm(Node):
     """An algorithm: header, contract, body. `name_span` is the name alone, for diagnostics.
 
-    `outputs` has the scalar parameters by which it hands back numbers; of these `parameters` has, with mode `in`, those
-    that are `inout`.
+    `outputs` has the scalar parameters by which it hands back numbers; `parameters` has the `inout` ones too,
+    with mode `in`.
     """
 
     name: str

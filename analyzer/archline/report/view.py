@@ -62,7 +62,7 @@ class SourcePlace:
 
 @record
 class PlacedEdit:
-    """A proposal to write a text at a place instead of what is there."""
+    """A proposal to write a text at a place instead of the present one."""
 
     place: SourcePlace
     text: str

@@ -26,7 +26,7 @@ from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, find_recursive_component, has_recursion
 from archline.language.call_rules import TOO_MANY_ITERATIONS
-from archline.language.diagnostics import ArchlineError, Diagnostic, Proposal, Rule, propose
+from archline.language.diagnostics import ArchlineError, Diagnostic, Proposal, Rule, propose_text
 from archline.language.extra_facts import with_where_facts
 from archline.language.model import Module
 from archline.language.proposals import propose_expression, propose_extents, propose_starts
@@ -126,7 +126,7 @@ def _suggest_inside(failure: Failure, algorithm: s.Algorithm) -> str | None:
 def _suggest_end(part: s.Node, extent: s.Expr, loops: Iterable[s.Loop]) -> str | None:
     """Propose a subscript or a loop that ends before the extent of an array, where it reaches that."""
     if has_same_structure(part, extent):
-        return propose(part.span, _subtract_one(extent), "the last subscript is `{}`", safe=False)
+        return propose_text(part.span, _subtract_one(extent), "the last subscript is `{}`", safe=False)
     for loop in loops:
         if not loop.down and isinstance(part, s.Name) and part.id == loop.variable:
             match loop.hi:
@@ -134,7 +134,7 @@ def _suggest_end(part: s.Node, extent: s.Expr, loops: Iterable[s.Loop]) -> str |
                     # The end of `a to b` and of `a..=b` is b.
                     taken = "+" not in loop.hi.span.text
                     text = _subtract_one(extent) if taken else format_expression(extent)
-                    return propose(loop.hi.span, text, "the loop goes too far: let it end at `{}`", safe=False)
+                    return propose_text(loop.hi.span, text, "the loop goes too far: let it end at `{}`", safe=False)
                 case _:
                     pass
     return None
@@ -230,7 +230,7 @@ def find_unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diag
 
 
 def _suggest_starts(algorithm: s.Algorithm, array: str) -> Proposal | None:
-    """Propose to let all loops that index an array begin at 0; None if one of them does not begin at 1."""
+    """Propose to let all loops that index an array begin at 0; None if any does not begin at 1."""
     loops = [
         loop
         for loop in s.find_nodes(algorithm.body, s.Loop)

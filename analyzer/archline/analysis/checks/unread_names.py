@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from archline.expr.tree import Span
 from archline.language import syntax as s
 from archline.language.conditions import NEVER_READ
-from archline.language.diagnostics import Diagnostic, find_closest, propose
+from archline.language.diagnostics import Diagnostic, find_closest, propose_text
 
-_CLOSE = 0.75
+_LEAST_SIMILARITY = 0.75
 
 
 def iterate_unread_names(algorithm: s.Algorithm) -> Iterator[tuple[str, Diagnostic]]:
@@ -22,15 +22,16 @@ def iterate_unread_names(algorithm: s.Algorithm) -> Iterator[tuple[str, Diagnost
     ]
     if not declared:
         return
-    read = set(_iterate_read_names(algorithm.body))
+    # The caller reads what is handed back.
+    read = {*_iterate_read_names(algorithm.body), *(output.register for output in algorithm.outputs)}
     known = [*read, *s.names(algorithm.parameters), *(parameter.name for parameter in algorithm.parameters)]
     for node in declared:
         if node.name in read:
             continue
-        match = find_closest(node.name, (name for name in known if name != node.name), _CLOSE)
+        match = find_closest(node.name, (name for name in known if name != node.name), _LEAST_SIMILARITY)
         hint = "read it somewhere, or leave it out"
         if match is not None:
-            hint = propose(_cut_name(node), match, "did you mean `{}`?", safe=False)
+            hint = propose_text(_cut_name(node), match, "did you mean `{}`?", safe=False)
         yield node.name, Diagnostic(NEVER_READ, f"`{node.name}` is set and never read", node.span, hint=hint)
 
 

@@ -57,13 +57,13 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
     """Derive the number of accesses and its steps; if `updates` is 2, as runs count them, with a lower bound too."""
     require_traceable(module, algorithm)
     statements = Derivation(module, coarse=False, model=AccessModel(module, updates))
-    tally, steps = statements.total(algorithm)
+    tally, steps = statements.derive_total(algorithm)
     amount = tally.amount(METRIC)
     both = updates > 1
     if isinstance(amount, UnknownAmount):
         cost = build_cost(METRIC, amount, frozenset(), algorithm)
         if both and find_recursive_component(module, algorithm):
-            rounds = Tally(rounds=statements.recursions.rounds(algorithm)).total(
+            rounds = Tally(rounds=statements.recursions.derive_rounds(algorithm)).count_rounds(
                 statements.iteration_symbols(algorithm)
             )
             closed = statements.recursions.solve_metric(algorithm, METRIC)
@@ -71,7 +71,9 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
         return cost, steps
     cost = build_cost(METRIC, amount, frozenset(), algorithm) if both else Cost(METRIC, "bounded", ZERO, amount.upper)
     if METRIC in tally.names and find_recursive_component(module, algorithm):
-        rounds = Tally(rounds=statements.recursions.rounds(algorithm)).total(statements.iteration_symbols(algorithm))
+        rounds = Tally(rounds=statements.recursions.derive_rounds(algorithm)).count_rounds(
+            statements.iteration_symbols(algorithm)
+        )
         bounds, interval_at = add_iterations(
             statements.recursions.solve_metric(algorithm, METRIC), rounds.amount(METRIC)
         )

@@ -191,7 +191,7 @@ class CaseDerivation(Statements):
         if isinstance(costs, UnknownAmount):
             return Tally(gap=costs)
         applied_costs = self.model.tally(costs)
-        if target is not self._algorithm and (rounds := self._outer.recursions.rounds(target)):
+        if target is not self._algorithm and (rounds := self._outer.recursions.derive_rounds(target)):
 
             def at_call(amount: Amount) -> Amount:
                 return amount_at_sizes(amount, dict(zip(names, arguments, strict=True)), scope.facts, call)

@@ -89,10 +89,10 @@ class RecursionSolver:
         declared = frozenset[str]().union(*(case.tally.declared for case in extracted.cases))
         names = [name for name in extracted.systems if model.metric(name).name in model.asked]
         solved = model.tally({name: self.solve_metric(algorithm, name).amount for name in names}, declared)
-        return replace(solved, rounds=self.rounds(algorithm))
+        return replace(solved, rounds=self.derive_rounds(algorithm))
 
     @memoised
-    def rounds(self, algorithm: s.Algorithm) -> Mapping[str, Tally]:
+    def derive_rounds(self, algorithm: s.Algorithm) -> Mapping[str, Tally]:
         """Return the cost of an iteration of each loop without a bound in any call of a recursion, in its sizes."""
         extracted = self.extract_systems(algorithm)
         total = Tally()

@@ -61,7 +61,7 @@ def bound_in_recursion(amount: Amount, function: SizeFunction, changing: Mapping
     if isinstance(amount, UnknownAmount):
         return amount
 
-    def end(value: Poly, upper: bool) -> Poly | None:
+    def find_end(value: Poly, upper: bool) -> Poly | None:
         total = ZERO
         for monomial, coefficient in value.terms.items():
             small = (coefficient < 0) == upper
@@ -83,16 +83,16 @@ def bound_in_recursion(amount: Amount, function: SizeFunction, changing: Mapping
             total = total + (term.substitute(least) if small else term)
         return total
 
-    own = set(function.parameters)
-    lower, upper = end(amount.lower, False), end(amount.upper, True)
-    if upper is None or not upper.names <= own:
-        names = sorted((amount.upper.names & changing.keys()) | (amount.upper.names - own))
+    sizes = set(function.parameters)
+    lower, upper = find_end(amount.lower, False), find_end(amount.upper, True)
+    if upper is None or not upper.names <= sizes:
+        names = sorted((amount.upper.names & changing.keys()) | (amount.upper.names - sizes))
         what = " and ".join(f"`{name}`" for name in names)
         reason = (
             f"an iteration in the recursion of `{function.algorithm.name}` has costs in {what}, which its calls change"
         )
         return UnknownAmount(reason, function.algorithm.span)
-    if lower is None or not lower.names <= own:
+    if lower is None or not lower.names <= sizes:
         lower = ZERO
     return KnownAmount(lower if lower == amount.lower else function.facts.positive_part(lower), upper)
 

@@ -97,7 +97,7 @@ class RecursionCosts(Protocol):
     def tally(self, algorithm: s.Algorithm) -> Tally:
         """Return the costs of one execution of the body at all sizes, without the 1 of the call."""
 
-    def rounds(self, algorithm: s.Algorithm) -> Mapping[str, Tally]:
+    def derive_rounds(self, algorithm: s.Algorithm) -> Mapping[str, Tally]:
         """Return the cost of an iteration of each loop without a bound in any call, in the sizes of the first call."""
 
     def single_expression_tally(self, algorithm: s.Algorithm) -> Tally:
@@ -151,10 +151,10 @@ class Statements(StatementVisitor[Scope, Outcome]):
         self._done[algorithm] = result
         return result
 
-    def total(self, algorithm: s.Algorithm) -> Result:
+    def derive_total(self, algorithm: s.Algorithm) -> Result:
         """Derive the cost as `algorithm` does, with the iterations of loops without a bound as sizes."""
         tally, steps = self.algorithm(algorithm)
-        return tally.total(self.iteration_symbols(algorithm)), steps
+        return tally.count_rounds(self.iteration_symbols(algorithm)), steps
 
     @staticmethod
     def iteration_symbols(algorithm: s.Algorithm) -> Callable[[str], Poly]:
@@ -367,7 +367,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
         once = test.then(body, inner.facts)
 
         def any_iteration(round_: Tally) -> Tally:
-            return round_.map(iterations.bounds, lambda path: max_plus.serial_map(iterations.bounds(path.finish)))
+            return round_.map(
+                iterations.bound_amount, lambda path: max_plus.serial_map(iterations.bound_amount(path.finish))
+            )
 
         if loop.parallel or once.pending:
             once = once.with_parallel_rounds()

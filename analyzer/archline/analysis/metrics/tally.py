@@ -107,7 +107,7 @@ class Tally:
     ) -> Tally:
         """Apply a function to every additive amount, and another one to every path.
 
-        `of_rounds` is applied to the cost of an iteration of each loop without a bound; without it the others are.
+        `of_rounds` is applied to the cost of an iteration of each loop without a bound; by default both functions are.
         """
         return replace(
             self,
@@ -139,7 +139,7 @@ class Tally:
         """Return this code where its iterations may run in parallel to other code, and so delay nothing."""
         return replace(self, rounds={name: _without_least_delay(once) for name, once in self.rounds.items()})
 
-    def total(self, symbol: Callable[[str], Poly]) -> Tally:
+    def count_rounds(self, symbol: Callable[[str], Poly]) -> Tally:
         """Return the cost at the end of an algorithm: the iterations of each loop times the cost of one.
 
         `symbol` returns the number of iterations by their qualified name.

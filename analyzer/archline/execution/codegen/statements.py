@@ -116,7 +116,7 @@ def _find_lower_limit(fn: AlgorithmWriter, node: s.Loop) -> int | None:
 
 def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BlockWriter) -> None:
     counts_steps = s.may_be_left(node)
-    with fn.looped(header, node.span) as account, leavable(fn, "break", "continue"):
+    with fn.looped(header, node.span) as account, open_leavable(fn, "break", "continue"):
         if counts_steps:
             fn.count_steps("1")
         if not (fn.grid and is_only_transfer(node.body)):
@@ -208,7 +208,7 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> 
     iterations = fn.assign_name("0", "w")
     site = _make_limit_site(fn, node)
     kinds = ("break",) if node.tests_last else ("break", "continue")
-    with fn.loop_body(iterations), fn.looped("while True:", node.span), leavable(fn, *kinds):
+    with fn.loop_body(iterations), fn.looped("while True:", node.span), open_leavable(fn, *kinds):
         if not node.tests_last:
             _write_loop_test(fn, node)
         fn.emit(f"{iterations} += 1")
@@ -248,7 +248,7 @@ def _make_limit_site(fn: AlgorithmWriter, loop: s.While) -> int:
 
 
 @contextmanager
-def leavable(fn: AlgorithmWriter, *kinds: str) -> Iterator[None]:
+def open_leavable(fn: AlgorithmWriter, *kinds: str) -> Iterator[None]:
     """Open a loop in generated code that exits of some kinds end: `break`, `continue` or `return`."""
     fn.exits.append(ExitTarget(kinds, fn.depth, len(fn.open_blocks)))
     yield
@@ -264,11 +264,11 @@ def open_block(fn: AlgorithmWriter, allocations: list[Allocation]) -> Iterator[N
 
 
 def write_leavable(fn: AlgorithmWriter, body: tuple[s.Stmt, ...], kind: str, block: BlockWriter) -> None:
-    """Write a block that exits of a kind may leave, while the code behind it is executed all the same."""
+    """Write a block that exits of a kind may leave; the code after the block is executed all the same."""
     if kind not in s.list_exits(body):
         block(fn, body)
         return
-    with fn.once(body[0].span), leavable(fn, kind):
+    with fn.open_once(body[0].span), open_leavable(fn, kind):
         block(fn, body)
     for other in sorted(s.list_exits(body) - {kind}):
         _write_passing_exit(fn, other, body[0].span)
@@ -300,7 +300,7 @@ _PASSING = {"return": 1, "break": 2}
 
 
 def _write_passing_exit(fn: AlgorithmWriter, kind: str, span: Span) -> None:
-    """Write the rest of an exit that has left a loop of the generated code, and goes on behind it."""
+    """Write the rest of an exit that has left one loop of the generated code and leaves the next."""
     fn.flush()
     with fn.counted(f"if left == {_PASSING[kind]}:", span):
         write_exit(fn, kind)

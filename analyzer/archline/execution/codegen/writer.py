@@ -272,7 +272,7 @@ class FunctionWriter:
                 self.count_block(last)
 
     @contextmanager
-    def once(self, span: Span) -> Iterator[None]:
+    def open_once(self, span: Span) -> Iterator[None]:
         """Open a loop of one iteration, which `break` ends, with costs of its own."""
         self._flush_before_control_flow()
         with self.indented("while True:", span, loop=True):

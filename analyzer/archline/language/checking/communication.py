@@ -66,7 +66,7 @@ def _check_partner(body: BodyContext, clause: s.Clause) -> None:
     for value in clause.values:
         check_static(body, value, "a coordinate")
     if clause.when is not None:
-        with body.uncounted("`when`"):
+        with body.expect_uncounted("`when`"):
             check_condition(body, clause.when)
     axes = len(body.algorithm.grid)
     if body.distributed and len(clause.values) != axes:
@@ -129,7 +129,7 @@ def check_transfer(body: BodyContext, statement: s.Transfer) -> None:
     with body.allow_shared_arrays():
         target, value = infer_type(body, statement.target), infer_type(body, statement.value)
     if statement.when is not None:
-        with body.uncounted("`when`"):
+        with body.expect_uncounted("`when`"):
             check_condition(body, statement.when)
     if not body.distributed or target is None or value is None:
         return

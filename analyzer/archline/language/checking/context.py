@@ -179,7 +179,7 @@ class BodyContext:
             self.integers = before
 
     @contextmanager
-    def uncounted(self, what: str) -> Iterator[None]:
+    def expect_uncounted(self, what: str) -> Iterator[None]:
         """Expect an expression whose evaluation is not counted, so that it calls no algorithm; `what` contains it."""
         before, self.free = self.free, what
         try:

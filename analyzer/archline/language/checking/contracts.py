@@ -14,7 +14,7 @@ from archline.language.checking.context import BodyContext, CheckedFacts, Findin
 from archline.language.checking.expressions import COMPARISONS
 from archline.language.checking.extents import format_short
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
-from archline.language.diagnostics import Rule, format_count, propose
+from archline.language.diagnostics import Rule, format_count, propose_text
 from archline.language.iterations import find_counted_loops, suggest_name
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE, ON_MACHINE
 from archline.language.mistakes import CodeLine, suggest_claim, suggest_growth
@@ -242,7 +242,7 @@ def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While | s.Lo
             is_int = symbol.role is Role.SCALAR and symbol.type is Kind.INT
             parameter = next((item for item in body.algorithm.parameters if item.name == expr.id and is_int), None)
             words = "a size that the caller gives is declared `{}`"
-            advice = None if parameter is None else propose(parameter.span, f"{expr.id}: size", words)
+            advice = None if parameter is None else propose_text(parameter.span, f"{expr.id}: size", words)
             return name_rules.NOT_A_SIZE, message, advice
         if not body.is_first_report(expr.id):
             return None

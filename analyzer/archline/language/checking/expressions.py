@@ -6,15 +6,15 @@ from archline.language import call_rules
 from archline.language import name_rules as names
 from archline.language import syntax as s
 from archline.language import type_rules as rules
-from archline.language.builder import INTRINSICS
 from archline.language.checking.context import BodyContext
 from archline.language.checking.extents import build_slice_length, combine_extents, format_short, require_agreement
 from archline.language.checking.scopes import Role, SymbolEntry, suggest_static_form
 from archline.language.checking.signatures import parse_element_kind
-from archline.language.diagnostics import find_in_span, format_count, propose
+from archline.language.diagnostics import find_in_span, format_count, propose_text
 from archline.language.mistakes import FOREIGN_FUNCTIONS, FOREIGN_METHODS, REDUCTIONS
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.proposals import find_library_module, propose_definition, propose_expression, propose_operator
+from archline.language.words import INTRINSICS
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _INTEGER_HINT = "declare the data as integers: `int`, or `index[n] below m` for an array of subscripts"
@@ -132,23 +132,23 @@ def convert_to_real(body: BodyContext, expr: s.Expr) -> None:
     """Convert an integer where a real is expected, which is free; quotients, roots and logarithms become real."""
     if is_literal(expr):
         record_literal_kind(body, expr, Kind.REAL)
-    elif _divides(expr):
+    elif _has_division(expr):
         body.facts.types[expr] = Kind.REAL
         for part in _list_converted_operands(expr):
             convert_to_real(body, part)
 
 
-def _divides(expr: s.Expr) -> bool:
+def _has_division(expr: s.Expr) -> bool:
     """Whether an integer expression has a quotient, root or logarithm, whose real value need not be an integer."""
     match expr:
         case s.Binary(op="/") | s.Call(function="sqrt" | "log2"):
             return True
         case _:
-            return any(map(_divides, _list_converted_operands(expr)))
+            return any(map(_has_division, _list_converted_operands(expr)))
 
 
 def _list_converted_operands(expr: s.Expr) -> tuple[s.Expr, ...]:
-    """Return the operands that are real if the value is; an exponent is not, nor is what is rounded."""
+    """Return the operands that are real if the value is: neither an exponent nor a rounded number."""
     match expr:
         case s.Unary(operand=operand):
             return (operand,)
@@ -163,7 +163,7 @@ def _list_converted_operands(expr: s.Expr) -> tuple[s.Expr, ...]:
 
 
 def is_literal(expr: s.Expr) -> bool:
-    """Whether an expression takes the kind of what it meets: an integer literal or `inf`, perhaps with a sign."""
+    """Whether an expression takes the kind of the other operand: an integer literal or `inf`, perhaps with a sign."""
     match expr:
         case s.Integer() | s.Real(text="inf"):
             return True
@@ -309,9 +309,9 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
         return
     hint = FOREIGN_FUNCTIONS.get(call.function)
     if call.function == "print" and any(item.call is call for item in s.find_nodes(body.algorithm.body, s.Invoke)):
-        hint = propose(call.span, "pass", f"{hint}: write `{{}}`")
+        hint = propose_text(call.span, "pass", f"{hint}: write `{{}}`")
     if call.function in FOREIGN_METHODS and (at := find_in_span(call.span, call.function)) is not None:
-        hint = propose(at, FOREIGN_METHODS[call.function])
+        hint = propose_text(at, FOREIGN_METHODS[call.function])
     known = [*library.visible, *library.externs, *INTRINSICS]
     hint = hint or body.findings.suggest_closest(call.function, known, call.span)
     if hint is None and body.scope.find(call.function) is not None:

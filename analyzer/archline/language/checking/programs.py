@@ -23,7 +23,7 @@ from archline.language.checking.signatures import define_parameters, list_type_e
 from archline.language.checking.statements import check_body
 from archline.language.checking.zero_sizes import derive_zero_facts, iterate_shortfalls
 from archline.language.diagnostics import ArchlineError, Diagnostic
-from archline.language.elaboration import elaborate
+from archline.language.elaboration import elaborate_program
 from archline.language.model import Kind, Module, Signature
 from archline.language.proposals import share_edits
 from archline.language.substitution import build_processor_count
@@ -42,7 +42,7 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     MAX_FINDINGS. For sizes that recursive calls bring down to 0, facts `n >= 0` are added to the `where`.
     """
     resolve = cache(resolve)
-    elaborated = elaborate(program, lambda use: load_if_right(use, resolve))
+    elaborated = elaborate_program(program, lambda use: load_if_right(use, resolve))
     syntax = (*syntax, *elaborated.mistakes)
     module = check_elaborated(elaborated.program, resolve, syntax, bool(elaborated.records or elaborated.abbreviations))
     return replace(module, records=elaborated.records, abbreviations=elaborated.abbreviations)

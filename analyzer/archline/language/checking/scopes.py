@@ -9,7 +9,7 @@ from enum import Enum
 from archline.expr.text import format_expression
 from archline.expr.tree import Span
 from archline.language import syntax as s
-from archline.language.diagnostics import propose
+from archline.language.diagnostics import propose_text
 from archline.language.model import ExprType, Kind, Signature
 from archline.language.proposals import join_hints
 from archline.records import record
@@ -34,7 +34,7 @@ def suggest_static_form(expr: s.Expr, algorithm: s.Algorithm, types: Mapping[s.E
                 hints += [suggest_static_form(value, algorithm, types), _suggest_let(setter, name.id, value)]
             case []:
                 parameter = next((item for item in algorithm.parameters if item.name == name.id and not setters), None)
-                hints.append(propose(parameter.span, f"{name.id}: size", "declare `{}`") if parameter else None)
+                hints.append(propose_text(parameter.span, f"{name.id}: size", "declare `{}`") if parameter else None)
             case _:
                 hints.append(None)
     return None if None in hints else join_hints(hint for hint in hints if hint)
@@ -44,7 +44,7 @@ def _suggest_let(setter: s.Simple, name: str, value: s.Expr) -> str:
     """Propose a `let` in place of a local; words alone if no declaration is written."""
     text = f"let {name} = {format_expression(value)}"
     written = re.match(rf"(?:local\s+)?{name}\s*:", setter.span.text)
-    return propose(setter.span, text) if written else f"write `{text}`"
+    return propose_text(setter.span, text) if written else f"write `{text}`"
 
 
 class Role(Enum):
@@ -72,7 +72,7 @@ class SymbolEntry:
 
     `writable` is false for `in` parameters and their views, `shared` true for the global arrays of an algorithm on a
     grid. `offsets` is the declared type of an offsets parameter, `value` the expression of a `let` name of an integer,
-    and `origin` the array that a view views. `logical` marks what is declared as `bool`.
+    and `origin` the array that a view views. `logical` is true for names declared as `bool`.
     """
 
     name: str

@@ -34,7 +34,7 @@ from archline.language.checking.extents import format_short, require_agreement
 from archline.language.checking.points import BoundedVariable, LetDefinition
 from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import make_array_type, parse_element_kind
-from archline.language.diagnostics import propose
+from archline.language.diagnostics import propose_text
 from archline.language.metrics import DECLARABLE
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.proposals import propose_operator
@@ -63,7 +63,7 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
             check_invocation(body, statement)
         case s.Assume(facts=facts):
             for fact in facts:
-                with body.uncounted("`assume`"):
+                with body.expect_uncounted("`assume`"):
                     _check_assumption(body, fact)
         case s.Costs(amounts=amounts):
             for amount, metric in amounts:
@@ -150,11 +150,13 @@ def _check_store(body: BodyContext, value: s.Expr, kind: Kind, stored: Kind, wha
 
 def _suggest_local(statement: s.Let, declared: str) -> str:
     """Propose a declaration in place of `let name`; words alone if that is not written."""
-    found, span = re.match(r"let\s+\w+(?=\s*=)", statement.span.text), statement.span
+    match, span = re.match(r"let\s+\w+(?=\s*=)", statement.span.text), statement.span
     words = f"write `{declared} = ...`"
-    if found is None:
+    if match is None:
         return words
-    return propose(Span(span.source, span.line, span.column, span.line, span.column + found.end()), declared, words)
+    return propose_text(
+        Span(span.source, span.line, span.column, span.line, span.column + match.end()), declared, words
+    )
 
 
 def _check_let(body: BodyContext, statement: s.Let) -> None:
@@ -194,7 +196,7 @@ def _check_local(body: BodyContext, statement: s.Local) -> None:
         if not body.distributed:
             message = "`local ... when` belongs to algorithms `on grid`"
             body.report(call_rules.NOT_ON_GRID, message, statement.span)
-        with body.uncounted("`when`"):
+        with body.expect_uncounted("`when`"):
             check_condition(body, statement.when)
     match statement.type:
         case s.ScalarType(element=element):
@@ -260,7 +262,7 @@ def _check_copy(
 
 
 def _check_stored_condition(body: BodyContext, symbol: SymbolEntry, value: s.Expr) -> None:
-    """Check that a condition is stored in what is declared as `bool`."""
+    """Check that only a name declared as `bool` stores a condition."""
     if not symbol.logical:
         hint = f"declare `{symbol.name}` as `bool`, or write 1 and 0 in the branches of an `if`"
         body.report(type_rules.CONDITION, f"`{format_short(value)}` is a condition, not a value", value.span, hint)

@@ -1,4 +1,4 @@
-"""Abbreviations before the algorithms, `let parent(i) = (i - 1)//2`, stand for their values in the whole file."""
+"""An abbreviation above the algorithms, `let parent(i) = (i - 1)//2`, is replaced by its value in the whole file."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def expand_abbreviations(
     `visible` are those of other files. The abbreviations of this file are the second result.
     """
     abbreviations = dict(visible)
-    own: dict[str, surface.Abbreviation] = {}
+    defined: dict[str, surface.Abbreviation] = {}
     expanded: list[Any] = []
     for item in items:
         if isinstance(item, surface.Abbreviation):
             # An abbreviation may use those above it.
             value = _expand(item.value, abbreviations)
-            own[item.name] = surface.Abbreviation(item.name, item.parameters, value, span=item.span)
-            abbreviations |= own
+            defined[item.name] = surface.Abbreviation(item.name, item.parameters, value, span=item.span)
+            abbreviations |= defined
         else:
             expanded.append(item)
     if abbreviations:
         expanded = [_expand(item, _leave_out_declared(item, abbreviations)) for item in expanded]
-    return tuple(expanded), own
+    return tuple(expanded), defined
 
 
 def _leave_out_declared(item: Node, known: dict[str, surface.Abbreviation]) -> dict[str, surface.Abbreviation]:
@@ -42,26 +42,26 @@ def _leave_out_declared(item: Node, known: dict[str, surface.Abbreviation]) -> d
     return {name: abbreviation for name, abbreviation in known.items() if name not in own}
 
 
-def _expand(value: Any, known: dict[str, surface.Abbreviation]) -> Any:
-    def change(node: Node) -> Node | None:
+def _expand(value: Any, abbreviations: dict[str, surface.Abbreviation]) -> Any:
+    def change_node(node: Node) -> Node | None:
         match node:
-            case s.Name(id=name) if name in known and not known[name].parameters:
-                value: Node = renew_nodes(known[name].value)
+            case s.Name(id=name) if name in abbreviations and not abbreviations[name].parameters:
+                value: Node = renew_nodes(abbreviations[name].value)
                 return value
-            case s.Call(function=name, arguments=arguments) if name in known and known[name].parameters:
-                parameters = known[name].parameters
+            case s.Call(function=name, arguments=arguments) if name in abbreviations and abbreviations[name].parameters:
+                parameters = abbreviations[name].parameters
                 if len(parameters) != len(arguments):
                     return None
                 values = {
-                    parameter.id: _expand(argument, known)
+                    parameter.id: _expand(argument, abbreviations)
                     for parameter, argument in zip(parameters, arguments, strict=True)
                 }
-                expanded: Node = renew_nodes(_substitute(known[name].value, values))
+                expanded: Node = renew_nodes(_substitute(abbreviations[name].value, values))
                 return expanded
             case _:
                 return None
 
-    return rewrite_tree(value, change)
+    return rewrite_tree(value, change_node)
 
 
 def _rename_part(name: str, values: Mapping[str, Any]) -> str | None:
@@ -74,7 +74,7 @@ def _rename_part(name: str, values: Mapping[str, Any]) -> str | None:
 def _substitute(value: Any, values: dict[str, Any]) -> Any:
     """Replace parameters in the value of an abbreviation, also in the place of arrays."""
 
-    def change(node: Node) -> Node | None:
+    def change_node(node: Node) -> Node | None:
         match node:
             case s.Name(id=name) if _rename_part(name, values) is not None:
                 return s.Name(str(_rename_part(name, values)), span=node.span)
@@ -82,9 +82,9 @@ def _substitute(value: Any, values: dict[str, Any]) -> Any:
                 value: Node = values[name]
                 return value
             case s.Element(array=array) if (renamed := _rename_part(array, values)) is not None:
-                inner = rewrite_fields(node, change)
+                inner = rewrite_fields(node, change_node)
                 return s.Element(renamed, inner.subscripts, span=node.span)
             case _:
                 return None
 
-    return rewrite_tree(value, change)
+    return rewrite_tree(value, change_node)

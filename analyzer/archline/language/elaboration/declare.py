@@ -38,7 +38,7 @@ class _Undeclared:
         """Whether a block inside that of its declaration sets it: no `let` can."""
         self.settled: NameType | None = None
 
-    def settle(self) -> bool:
+    def settle_type(self) -> bool:
         """Settle the type from the values, and forget them; return whether it has changed."""
         before = self.settled
         joined = join_types(self.stored)
@@ -85,7 +85,7 @@ class _Declarer:
             for name in undeclared:
                 name.stored.clear()
             self._read_block(self._body, self._environment, {})
-            changed = [name for name in undeclared if name.settle()]
+            changed = [name for name in undeclared if name.settle_type()]
             if not changed:
                 break
         return self._declare_in_block(self._body, self._environment)
@@ -114,8 +114,8 @@ class _Declarer:
             hidden = _list_bound_names(statement)
             inside = {name: item for name, item in undeclared.items() if name not in hidden}
             for inner in list_surface_blocks(statement):
-                self._read_block(inner, environment.inside(statement), inside)
-            environment = environment.after(statement)
+                self._read_block(inner, environment.enter_body(statement), inside)
+            environment = environment.add_declared(statement)
 
     def _declare_in_block(self, block: Block, environment: Environment) -> Block:
         here = self._declared.get(id(block), {})
@@ -123,10 +123,10 @@ class _Declarer:
         waiting = {name: item for name, item in here.items() if item.settled is not None}
         statements: list[Any] = []
         for statement in block:
-            first = [item for name, item in waiting.items() if name in find_mentioned_names(statement)]
+            first = [item for name, item in waiting.items() if _mentions(statement, name)]
             for item in first:
                 del waiting[item.name]
-            inside = environment.inside(statement)
+            inside = environment.enter_body(statement)
             changed = replace_blocks(statement, lambda inner, inside=inside: self._declare_in_block(inner, inside))
             match statement, first:
                 case s.Assign(target=s.Name(id=name), op="=", value=value, atomic=False), [item] if (
@@ -136,7 +136,7 @@ class _Declarer:
                 case _:
                     statements += [_make_empty_local(item, statement) for item in first]
                     statements.append(changed)
-            environment = environment.after(statement)
+            environment = environment.add_declared(statement)
         return tuple(statements)
 
     def _make_declaration(self, item: _Undeclared, statement: s.Assign, value: s.Expr) -> s.Let | s.Local:
@@ -168,7 +168,7 @@ def _make_empty_local(item: _Undeclared, statement: s.Statement) -> s.Local:
 
 
 def _find_viewed_array(value: Node) -> str | None:
-    """Return the array of which an expression is a view; None if it is none."""
+    """Return the array that an expression views; None if it is not a view."""
     match value:
         case s.Name(id=name):
             return name
@@ -225,13 +225,13 @@ def _list_bound_names(statement: Node) -> frozenset[str]:
 
 def _iterate_free_names(block: Block, environment: Environment) -> Iterator[str]:
     """Yield the names that a block, or one inside, sets and does not declare."""
-    own = frozenset(name for statement in block for name in _list_declarations(statement))
+    declared = frozenset(name for statement in block for name in _list_declarations(statement))
     for statement in block:
         inner = list_surface_blocks(statement)
-        hidden = own | _list_bound_names(statement)
+        hidden = declared | _list_bound_names(statement)
         names = _iterate_own_written_names(statement, environment)
         # Fields of records come with their record.
-        yield from (name for name in names if name not in own and "." not in name)
+        yield from (name for name in names if name not in declared and "." not in name)
         for part in inner:
             yield from (name for name in _iterate_free_names(part, environment) if name not in hidden)
 
@@ -301,7 +301,8 @@ def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator
         if not isinstance(argument, s.Name):
             continue
         if called is None:
-            if call.function == "swap":
+            if call.function == "swap" and len(call.arguments) == 2:
+                yield argument.id, environment.infer(call.arguments[1 - number])
                 yield argument.id, None
         elif number < len(header) and header[number][0].mode != "in":
             type_ = header[number][0].type
@@ -309,9 +310,16 @@ def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator
             yield argument.id, None
 
 
+def _mentions(statement: Node, name: str) -> bool:
+    """Whether a statement uses a name; the variable of a loop is another name in its body."""
+    if name in _list_bound_names(statement):
+        return name in find_mentioned_names(_list_headers(statement))
+    return name in find_mentioned_names(statement)
+
+
 def _splits_by_blocks(block: Block, name: str) -> bool:
     """Whether each statement of a block that uses a name sets it before, in a block inside: then each has its own."""
-    uses = [statement for statement in block if name in find_mentioned_names(statement)]
+    uses = [statement for statement in block if _mentions(statement, name)]
     return bool(uses) and all(_sets_inside(statement, name) for statement in uses)
 
 
@@ -323,6 +331,23 @@ def _sets_inside(statement: Node, name: str) -> bool:
     if name in _list_bound_names(statement):
         return True
     return all(_sets_first(block, name) for block in blocks)
+
+
+def _sets_in_each_branch(statement: s.If, name: str) -> bool:
+    """Whether every branch sets a name before it reads it, and no condition reads it."""
+    conditions = tuple(branch.condition for branch in statement.branches if branch.condition is not None)
+    if name in find_mentioned_names(conditions):
+        return False
+    for branch in statement.branches:
+        match next((part for part in branch.body if _mentions(part, name)), None):
+            case s.Assign(target=s.Name(id=target), op="=", value=value) if target == name:
+                if name in find_mentioned_names(value):
+                    return False
+            case s.If(branches=(*_, s.Branch(condition=None))) as inner if _sets_in_each_branch(inner, name):
+                pass
+            case _:
+                return False
+    return True
 
 
 def _list_headers(statement: Node) -> Iterable[Node]:
@@ -339,11 +364,13 @@ def _list_headers(statement: Node) -> Iterable[Node]:
 
 def _sets_first(block: Block, name: str) -> bool:
     for statement in block:
-        if name not in find_mentioned_names(statement):
+        if not _mentions(statement, name):
             continue
         match statement:
             case s.Assign(target=s.Name(id=target), op="=", value=value) if target == name:
                 return name not in find_mentioned_names(value)
+            case s.If(branches=(*_, s.Branch(condition=None))) if _sets_in_each_branch(statement, name):
+                return True
             case surface.Multiple(targets=targets, values=values):
                 return name in s.names(targets) and name not in find_mentioned_names(values)
             case s.Let() | s.Local():

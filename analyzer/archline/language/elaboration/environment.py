@@ -136,7 +136,9 @@ class Environment:
             # `A*x` is refused where it stands; that the product is meant keeps further mistakes out.
             return _multiply_types(left, right)
         if left is None or right is None:
-            return None
+            # What is unknown may be the result that is being inferred; beside a real it makes a real.
+            known = left or right
+            return known if known is not None and known.element == "real" else None
         element = _join_elements(left.element, right.element)
         return NameType("int" if element in ("bool", "char") else element, left.shape or right.shape)
 
@@ -230,7 +232,7 @@ class Environment:
         return NameType(last.type.element, tuple(substitute_names(extent, sizes) for extent in last.type.shape))
 
     # Statements
-    def after(self, statement: Node) -> Environment:
+    def add_declared(self, statement: Node) -> Environment:
         """Return the environment behind a declaration."""
         match statement:
             case s.Let(name=name, value=value):
@@ -241,7 +243,7 @@ class Environment:
                 # Other statements declare nothing.
                 return self
 
-    def inside(self, statement: Node) -> Environment:
+    def enter_body(self, statement: Node) -> Environment:
         """Return the environment in the body of a statement."""
         match statement:
             case s.Loop(variable=variable):

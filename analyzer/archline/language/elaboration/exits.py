@@ -22,7 +22,7 @@ Block = tuple[s.Stmt, ...]
 def place_exits(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
     """Return an algorithm whose only `return` is its last statement, and whose exits end their blocks.
 
-    The result has no exit if none was written but that `return`. The algorithm stays as it is if it has mistakes.
+    The result has no exit if none was written but that `return`. An algorithm with mistakes does not change.
     """
     returns = list(s.find_nodes(algorithm.body, s.Return))
     conditions = [node for node in returns if _is_condition(node.value)]
@@ -34,7 +34,7 @@ def place_exits(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Alg
         return algorithm, ()
     try:
         _check_exits(algorithm.body, returns)
-        body = _tidy(_store_results(algorithm.body, (name := make_name_maker(algorithm)("result"))), {"return"})
+        body = _tidy_block(_store_results(algorithm.body, (name := make_name_maker(algorithm)("result"))), {"return"})
         body = _mark_unsure_code(body)
         _check_communication(body, environment)
     except ArchlineError as problem:
@@ -56,7 +56,7 @@ def _is_condition(expr: s.Expr) -> bool:
 
 
 # Mistakes
-def _fail(message: str, at: s.Node, hint: str | None = None) -> NoReturn:
+def _raise_mistake(message: str, at: s.Node, hint: str | None = None) -> NoReturn:
     raise error(RETURN, message, span=at.span, hint=hint)
 
 
@@ -65,37 +65,41 @@ def _check_exits(body: Block, returns: list[s.Return]) -> None:
     _check_block(body, (), returns)
     if returns and (end := _find_open_end(body)) is not None:
         message = f"line {returns[0].span.line} returns a value, and the path that ends here returns none"
-        _fail(message, end, "end it with `return` and a value")
+        _raise_mistake(message, end, "end it with `return` and a value")
 
 
 def _check_block(body: Block, loops: tuple[s.Stmt, ...], returns: list[s.Return]) -> None:
     for statement, following in zip(body, (*body[1:], None), strict=True):
         match statement:
             case s.Exit(kind="break" | "continue") if not loops:
-                _fail(f"`{statement.kind}` is outside of any loop", statement)
+                _raise_mistake(f"`{statement.kind}` is outside of any loop", statement)
             case s.Exit(kind="return") if returns:
                 message = f"line {returns[0].span.line} returns a value, and this `return` has none"
-                _fail(message, statement, "write the value behind it")
+                _raise_mistake(message, statement, "write the value behind it")
             case s.Exit() | s.Return():
                 word = "return" if isinstance(statement, s.Return) else statement.kind
                 left = {"break": loops[-1:], "continue": ()}.get(word, loops)
                 parallel = next((loop for loop in left if isinstance(loop, s.Loop) and loop.parallel), None)
                 if parallel is not None:
                     message = f"`{word}` cannot leave the `parallel for` of line {parallel.span.line}"
-                    _fail(message, statement, "its iterations run side by side: write `for`, or let them all run")
+                    _raise_mistake(
+                        message, statement, "its iterations run side by side: write `for`, or let them all run"
+                    )
                 if any(isinstance(around, s.Split) for around in loops):
-                    _fail(f"`{word}` cannot stand inside a `split`", statement)
+                    _raise_mistake(f"`{word}` cannot stand inside a `split`", statement)
             case _:
                 # Other statements may contain exits.
                 inside = isinstance(statement, s.Loop | s.While | s.Split)
                 for block in s.list_blocks(statement):
                     _check_block(block, (*loops, statement) if inside else loops, returns)
         if following is not None and not _may_end((statement,)):
-            _fail("no run comes to this statement", following, f"it is behind the exit of line {statement.span.line}")
+            _raise_mistake(
+                "no run comes to this statement", following, f"it is behind the exit of line {statement.span.line}"
+            )
 
 
 def _may_end(block: Block) -> bool:
-    """Test whether control may come to the end of a block."""
+    """Test whether control may reach the end of a block."""
     if not block:
         return True
     match block[-1]:
@@ -111,7 +115,7 @@ def _may_end(block: Block) -> bool:
 
 
 def _find_open_end(block: Block) -> s.Stmt | None:
-    """Return a last statement behind which control comes to the end of a block; None if it never does."""
+    """Return a last statement after which control is at the end of a block; None if it never gets there."""
     if not _may_end(block):
         return None
     last = block[-1]
@@ -123,32 +127,32 @@ def _find_open_end(block: Block) -> s.Stmt | None:
 def _check_communication(body: Block, environment: Environment) -> None:
     """Refuse exits that leave a loop, or skip code, in which processors communicate: others would wait for ever."""
 
-    def communicates(part: object) -> bool:
+    def has_communication(part: object) -> bool:
         called = (environment.algorithms.get(call.function) for call in s.find_nodes(part, s.Call))
         return any(s.find_nodes(part, s.Communication)) or any(callee and callee.grid for callee in called)
 
     for node in s.nodes(body):
         skips = isinstance(node, s.Branch) and isinstance(node.condition, s.Reached)
         left = isinstance(node, s.Loop | s.While) and s.may_be_left(node)
-        if (skips or left) and communicates(node):
+        if (skips or left) and has_communication(node):
             message = "processors communicate in code that an exit may skip" if skips else (
                 "processors communicate in this loop, which an exit may leave"
             )  # fmt: skip
-            _fail(message, node, "all processors of a group have to come to it: count its iterations")
+            _raise_mistake(message, node, "all processors of a group have to come to it: count its iterations")
 
 
 # Rewriting
 def _store_results(body: Block, name: str) -> Block:
-    def change(node: s.Node) -> tuple[s.Node, ...] | None:
+    def change_node(node: s.Node) -> tuple[s.Node, ...] | None:
         if not isinstance(node, s.Return):
             return None
         target = s.Name(name, span=node.value.span)
         return s.Assign(target, "=", node.value, False, span=node.span), s.Exit("return", span=node.span)
 
-    return rewrite_tree(body, change)  # type: ignore[no-any-return]
+    return rewrite_tree(body, change_node)  # type: ignore[no-any-return]
 
 
-def _tidy(block: Block, ends: set[str]) -> Block:
+def _tidy_block(block: Block, ends: set[str]) -> Block:
     """Return a block without the exits of the kinds `ends`, which lead to the end of the block, where possible."""
     for number, statement in enumerate(block):
         before, rest = block[:number], block[number + 1 :]
@@ -158,8 +162,8 @@ def _tidy(block: Block, ends: set[str]) -> Block:
             case s.If(branches=branches) if any(s.find_nodes(statement, s.Exit)):
                 return (*before, *_tidy_branches(statement, branches, rest, ends))
             case s.Loop() | s.While() if any(s.find_nodes(statement.body, s.Exit)):
-                tidied = replace(statement, body=_fill(_tidy(statement.body, {"continue"}), statement))
-                return (*before, tidied, *_tidy(rest, ends))
+                tidied = replace(statement, body=_fill_block(_tidy_block(statement.body, {"continue"}), statement))
+                return (*before, tidied, *_tidy_block(rest, ends))
             case _:
                 # Other statements stay as they are.
                 pass
@@ -167,7 +171,7 @@ def _tidy(block: Block, ends: set[str]) -> Block:
 
 
 def _tidy_branches(statement: s.If, branches: tuple[s.Branch, ...], rest: Block, ends: set[str]) -> Block:
-    """Return an `if` and the code behind it; that moves into the branch which alone leads to it."""
+    """Return an `if` and the code after it, which moves into the branch that alone leads there."""
     if branches[-1].condition is not None and rest:
         branches = (*branches, s.Branch(None, (), span=rest[0].span))
     leading = [number for number, branch in enumerate(branches) if _may_end(branch.body)]
@@ -183,16 +187,16 @@ def _tidy_branches(statement: s.If, branches: tuple[s.Branch, ...], rest: Block,
             replace(branch, body=joined) if number == leading[0] else branch for number, branch in enumerate(branches)
         )
     elif rest:
-        inner, behind = set(), _tidy(rest, ends)
-    tidied = [replace(branch, body=_tidy(branch.body, inner)) for branch in branches]
+        inner, behind = set(), _tidy_block(rest, ends)
+    tidied = [replace(branch, body=_tidy_block(branch.body, inner)) for branch in branches]
     if tidied[-1].condition is None and not tidied[-1].body:
         tidied.pop()
-    filled = tuple(replace(branch, body=_fill(branch.body, branch)) for branch in tidied)
+    filled = tuple(replace(branch, body=_fill_block(branch.body, branch)) for branch in tidied)
     return (replace(statement, branches=filled), *behind) if filled else behind
 
 
 def _join_blocks(first: Block, rest: Block) -> Block | None:
-    """Return a block and the code behind it as one block; None if the names of the first would be visible longer."""
+    """Return a block and the code after it as one block; None if the names of the first would be visible longer."""
     if not any(isinstance(statement, s.Simple) and statement.defines for statement in first):
         return (*first, *rest)
     if s.list_exits(first):
@@ -202,7 +206,7 @@ def _join_blocks(first: Block, rest: Block) -> Block | None:
     return (alone, *rest)
 
 
-def _fill(body: Block, node: s.Node) -> Block:
+def _fill_block(body: Block, node: s.Node) -> Block:
     return body or (s.Pass(span=node.span),)
 
 

@@ -1,4 +1,4 @@
-"""Each loop without a bound gets a name for the number of its iterations, if its author gave none."""
+"""Each loop without a bound has a name for the number of its iterations: that of its author, or a new one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _iterate_loops_over_data(algorithm: s.Algorithm) -> Iterator[s.Loop]:
 
 
 def _with_names(body: tuple[s.Stmt, ...], names: dict[s.While | s.Loop, str]) -> tuple[s.Stmt, ...]:
-    def rename(statement: s.Stmt) -> s.Stmt:
+    def name_loop(statement: s.Stmt) -> s.Stmt:
         match statement:
             case s.While(body=inner) | s.Loop(body=inner):
                 name = names.get(statement)
@@ -75,7 +75,7 @@ def _with_names(body: tuple[s.Stmt, ...], names: dict[s.While | s.Loop, str]) ->
 
     if not any(True for _ in s.find_nodes(body, s.While, s.Loop)):
         return body
-    return tuple(map(rename, body))
+    return tuple(map(name_loop, body))
 
 
 def _find_defined_names(algorithm: s.Algorithm) -> set[str]:

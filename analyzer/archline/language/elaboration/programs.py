@@ -1,4 +1,4 @@
-"""The passes of the elaboration run over a whole program."""
+"""A program is elaborated in passes, each of which takes the whole program."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Elaborated:
 
 @record(eq=False)
 class _Names:
-    """What the names of a file stand for: the types of results, and the types of records that it defines."""
+    """The meaning of a file's names: the types of results, and the types of records that the file defines."""
 
     results: ResultTypes
     own_records: Mapping[str, surface.RecordDefinition]
@@ -70,7 +70,7 @@ class _Names:
         return self.results.environment
 
 
-def elaborate(program: s.Program, load: Load) -> Elaborated:
+def elaborate_program(program: s.Program, load: Load) -> Elaborated:
     """Return the program in the core language; `load` loads the files that it uses."""
     program = replace(program, items=(*program.items, *_list_implied_uses(program, load)))
     names = _read_program(program, load)
@@ -84,24 +84,24 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
     spread: list[Any] = []
     for item in expanded:
         records = names.environment.records
-        found = tuple(diagnose_types((item,), records, names.own_records, _list_library_types()))
+        findings = tuple(diagnose_types((item,), records, names.own_records, _list_library_types()))
         if isinstance(item, s.Algorithm):
             whole, misused = spread_records(item, names.environment, names.own_records)
-            found += misused
+            findings += misused
             spread.append(whole)
-            if found:
+            if findings:
                 broken.add(whole.name)
         elif not isinstance(item, surface.RecordDefinition):
             spread.append(item)
-        mistakes += found
+        mistakes += findings
     headers = {name: algorithm.header for name, algorithm in names.environment.algorithms.items()}
     headers |= {item.name: item.header for item in spread if isinstance(item, s.Algorithm)}
     for item in spread:
         core: s.Item = item
         if isinstance(item, s.Algorithm):
-            core, found = _elaborate_algorithm(item, names, headers, symbols)
+            core, findings = _elaborate_algorithm(item, names, headers, symbols)
             # A record that is misused has consequences, which are not reported.
-            mistakes += () if item.name in broken else found
+            mistakes += () if item.name in broken else findings
         left = next((node for node in s.nodes(core) if isinstance(node, _SURFACE)), None)
         if left is None:
             items.append(core)
@@ -142,19 +142,19 @@ def _declare_items(program: s.Program, names: _Names) -> s.Program:
 
 def _list_implied_uses(program: s.Program, load: Load) -> list[s.Use]:
     """Return a `use` for each type of records that the file neither defines nor uses, and the library has."""
-    known = {item.name for item in _iterate_items(program, surface.RecordDefinition)}
+    defined = {item.name for item in _iterate_items(program, surface.RecordDefinition)}
     mentioned: dict[str, Node] = {type_.name: type_ for type_ in list_record_types(program.items)}
     for use in _iterate_items(program, s.Use):
         module = load(use)
         if module is not None:
-            known |= module.records.keys()
+            defined |= module.records.keys()
             # A record of another file may contain some of the library.
             mentioned |= {type_.name: use for type_ in list_record_types(module.records.values())}
     mentioned |= {call.function: call for call in s.find_nodes(program.items, s.Call)}
     uses = (
         s.Use((_LIBRARY_OF_RECORDS, name), span=node.span)
         for name, node in mentioned.items()
-        if name not in known and name in _list_library_types()
+        if name not in defined and name in _list_library_types()
     )
     return [use for use in uses if load(use) is not None]
 
@@ -173,16 +173,16 @@ def _iterate_items(program: s.Program, kind: Any) -> list[Any]:
 def _read_program(program: s.Program, load: Load) -> _Names:
     """Return what the names of a file stand for."""
     modules = [module for use in _iterate_items(program, s.Use) if (module := load(use)) is not None]
-    own = read_definitions(_iterate_items(program, surface.RecordDefinition))
-    records = {name: item for module in modules for name, item in module.records.items()} | own
+    definitions = read_definitions(_iterate_items(program, surface.RecordDefinition))
+    records = {name: item for module in modules for name, item in module.records.items()} | definitions
     visible = dict(chain.from_iterable(module.abbreviations.items() for module in modules))
     abbreviations = visible | {item.name: item for item in _iterate_items(program, surface.Abbreviation)}
     algorithms = {name: algorithm for module in modules for name, algorithm in module.algorithms.items()}
     for algorithm in program.algorithms:
-        kind = find_operation_type(algorithm, own)
+        kind = find_operation_type(algorithm, definitions)
         name = algorithm.name if kind is None else name_operation(kind, algorithm.name)
         algorithms[name] = algorithm
-    return _Names(ResultTypes(algorithms, abbreviations, records), own, visible)
+    return _Names(ResultTypes(algorithms, abbreviations, records), definitions, visible)
 
 
 def _declare_item(item: Any, names: _Names) -> Any:

@@ -15,7 +15,7 @@ from archline.language.diagnostics import (
     Proposal,
     find_in_span,
     format_count,
-    propose,
+    propose_text,
     suggest_closest,
 )
 from archline.language.elaboration.declare import iterate_written_names, replace_blocks
@@ -39,30 +39,27 @@ def list_record_types(items: Iterable[Any]) -> list[surface.RecordType]:
 
 
 def iterate_parts(name: str, type_: Any, records: Records) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a record and their types, or a name and its type if it has another type."""
+    """Yield the parts of a record and their types, or a name and its type if that is not a record."""
     if not isinstance(type_, surface.RecordType) or type_.name not in records:
         yield name, type_
         return
     definition = records[type_.name]
     sizes = {size.id: value for size, value in zip(definition.sizes, type_.sizes, strict=False)}
 
-    def change(node: Node) -> Node | None:
+    def change_node(node: Node) -> Node | None:
         return sizes.get(node.id) if isinstance(node, s.Name) else None
 
     for part in definition.fields:
-        yield from iterate_parts(f"{name}.{part.name}", rewrite_tree(part.type, change), records)
+        yield from iterate_parts(f"{name}.{part.name}", rewrite_tree(part.type, change_node), records)
 
 
 # Definitions
 def read_definitions(definitions: Iterable[surface.RecordDefinition]) -> dict[str, surface.RecordDefinition]:
     """Return the types that a file defines, without fields whose types lead back to the type; the first of a name."""
-    first_of_name: dict[str, surface.RecordDefinition] = {}
+    first: dict[str, surface.RecordDefinition] = {}
     for definition in definitions:
-        first_of_name.setdefault(definition.name, definition)
-    return {
-        name: replace(definition, fields=tuple(_iterate_fields(definition, first_of_name)))
-        for name, definition in first_of_name.items()
-    }
+        first.setdefault(definition.name, definition)
+    return {name: replace(item, fields=tuple(_iterate_fields(item, first))) for name, item in first.items()}
 
 
 def _iterate_fields(definition: surface.RecordDefinition, own: Records) -> Iterator[surface.Field]:
@@ -73,28 +70,28 @@ def _iterate_fields(definition: surface.RecordDefinition, own: Records) -> Itera
         names.add(part.name)
 
 
-def _list_contained_types(type_: Node, own: Records) -> set[str]:
+def _list_contained_types(type_: Node, definitions: Records) -> set[str]:
     """Return the names of a field's type and of the types that it contains."""
-    contained = set[str]()
+    names = set[str]()
     waiting: list[Node] = [type_]
     while waiting:
         here = waiting.pop()
-        if isinstance(here, surface.RecordType) and here.name not in contained:
-            contained.add(here.name)
-            waiting += [part.type for part in own[here.name].fields] if here.name in own else ()
-    return contained
+        if isinstance(here, surface.RecordType) and here.name not in names:
+            names.add(here.name)
+            waiting += [part.type for part in definitions[here.name].fields] if here.name in definitions else ()
+    return names
 
 
 def diagnose_definitions(definitions: Iterable[surface.RecordDefinition]) -> Iterator[Diagnostic]:
     """Yield the mistakes in definitions of types: names defined twice, unknown sizes, types that contain themselves."""
-    known: dict[str, surface.RecordDefinition] = {}
+    first: dict[str, surface.RecordDefinition] = {}
     definitions = tuple(definitions)
     for definition in definitions:
-        if definition.name in known:
-            line = known[definition.name].span.line
+        if definition.name in first:
+            line = first[definition.name].span.line
             message = f"the type `{definition.name}` is already defined on line {line}"
             yield Diagnostic(name_rules.DUPLICATE, message, definition.span)
-        known.setdefault(definition.name, definition)
+        first.setdefault(definition.name, definition)
     for definition in definitions:
         sizes = {size.id for size in definition.sizes}
         fields = set[str]()
@@ -109,7 +106,7 @@ def diagnose_definitions(definitions: Iterable[surface.RecordDefinition]) -> Ite
                     hint = f"a type names its sizes: `type {definition.name}[{header}]:`"
                     message = f"`{definition.name}` has no size `{name.id}`"
                     yield Diagnostic(name_rules.UNBOUND_SIZE, message, name.span, hint=hint)
-            if definition.name in _list_contained_types(part.type, known):
+            if definition.name in _list_contained_types(part.type, first):
                 message = f"a `{definition.name}` cannot contain a `{definition.name}`"
                 hint = "an array of integers holds the places of other elements: `next: int[n]`"
                 yield Diagnostic(name_rules.RECORD, message, part.span, hint=hint)
@@ -148,18 +145,18 @@ def diagnose_types(
 
 
 def _diagnose_local(algorithm: s.Algorithm, local: s.Local, records: Records) -> Iterator[Diagnostic]:
-    record: Any = local.type
-    if not isinstance(record, surface.RecordType) or record.name not in records:
+    type_: Any = local.type
+    if not isinstance(type_, surface.RecordType) or type_.name not in records:
         return
-    sizes = records[record.name].sizes
-    if len(record.sizes) >= len(sizes):
-        yield from _diagnose_sizes(record, records)
+    sizes = records[type_.name].sizes
+    if len(type_.sizes) >= len(sizes):
+        yield from _diagnose_sizes(type_, records)
         return
     near = next((name for name in read_header(algorithm, records) if "." not in name), "n")
-    text = f"{local.name} = {record.name}({near})"
-    advice = propose(local.span, text, safe=False) if [size.id for size in sizes] == ["cap"] else None
+    text = f"{local.name} = {type_.name}({near})"
+    advice = propose_text(local.span, text, safe=False) if [size.id for size in sizes] == ["cap"] else None
     listed = ", ".join(size.id for size in sizes)
-    yield Diagnostic(name_rules.UNBOUND_SIZE, f"`{record.name}` needs its sizes: {listed}", local.span, hint=advice)
+    yield Diagnostic(name_rules.UNBOUND_SIZE, f"`{type_.name}` needs its sizes: {listed}", local.span, hint=advice)
 
 
 def _diagnose_sizes(type_: Node, records: Records, bare: bool = False) -> Iterator[Diagnostic]:
@@ -223,6 +220,7 @@ def diagnose_uses(statement: Any, environment: Environment) -> Iterator[Diagnost
             yield Diagnostic(name_rules.RECORD, message, value.span, hint=hint)
             return
         case _:
+            # No other statement can store a record; a call may pass one.
             pass
     passed = set[int]()
     for node in s.nodes(replace_blocks(statement, lambda _: ())):
@@ -268,7 +266,7 @@ def _diagnose_field(name: str, node: Node, environment: Environment) -> Iterator
     fields = [f"{base}.{part.name}" for part in environment.records[record.name].fields]
     hint: str = suggest_closest(name, fields, node.span) or _list_fields(base, environment)
     if f"{record.name}.{last}" in environment.algorithms:
-        hint = propose(node.span, f"{name}()")
+        hint = propose_text(node.span, f"{name}()")
     yield Diagnostic(name_rules.UNKNOWN_NAME, f"`{record.name}` has no field `{last}`", node.span, hint=hint)
 
 
@@ -293,8 +291,8 @@ def _diagnose_call(call: s.Call, environment: Environment) -> Iterator[Diagnosti
         passed = environment.find_record(argument)
         if slot.fields != _list_part_names(passed, environment.records):
             expected = f"a {slot.kind}" if slot.fields else "no record"
-            actual = "no record" if passed is None else f"a `{passed.name}`"
-            message = f"`{slot.name}` of `{call.function}` is {expected}, and this is {actual}"
+            found = "no record" if passed is None else f"a `{passed.name}`"
+            message = f"`{slot.name}` of `{call.function}` is {expected}, and this is {found}"
             yield Diagnostic(call_rules.ARGUMENT_KIND, message, argument.span)
     yield from _diagnose_repeated(call, slots)
 
@@ -312,7 +310,7 @@ class _Slot:
 
 
 def _list_part_names(type_: Node | None, records: Records) -> tuple[str, ...]:
-    """Return the names of the parts of a record, `.head` for example; a type of another kind has none."""
+    """Return the names of the parts of a record, `.head` for example; none for another type."""
     if not isinstance(type_, surface.RecordType) or type_.name not in records:
         return ()
     return tuple(name for name, _ in iterate_parts("", type_, records))
@@ -338,7 +336,7 @@ def _list_slots(called: s.Algorithm, environment: Environment) -> list[_Slot]:
 
 
 def _diagnose_repeated(call: s.Call, slots: Iterable[_Slot]) -> Iterator[Diagnostic]:
-    """Yield a finding if a record is passed twice, or together with its own field, and the call sets either."""
+    """Yield a finding if a record is passed twice, or with its own field, and the call sets either."""
     named = [
         (slot, argument)
         for slot, argument in zip(slots, call.arguments, strict=True)
@@ -355,20 +353,17 @@ def _diagnose_repeated(call: s.Call, slots: Iterable[_Slot]) -> Iterator[Diagnos
 
 def _diagnose_operation(call: s.Call, kind: str, name: str, environment: Environment) -> Diagnostic:
     """Return the finding about an operation that a type does not have."""
-    operations = [
-        operation.partition(".")[2]
-        for operation in environment.algorithms
-        if operation.startswith(f"{kind}.") and "." in operation
-    ]
+    start = f"{kind}."
+    operations = [full.removeprefix(start) for full in environment.algorithms if full.startswith(start)]
     fields = [part.name for part in environment.records[kind].fields] if kind in environment.records else []
     at = find_in_span(call.span, call.function)
     hint: str | Proposal | None = None
     groups = [group for group in SAME_OPERATIONS if call.function in group]
-    synonym = next((word for word in operations if any(word in group for group in groups)), None)
-    if synonym is not None and at is not None:
-        hint = propose(at, synonym)
+    foreign = next((word for word in operations if any(word in group for group in groups)), None)
+    if foreign is not None and at is not None:
+        hint = propose_text(at, foreign)
     elif call.function in fields and len(call.arguments) == 1:
-        hint = propose(call.span, f"{name}.{call.function}")
+        hint = propose_text(call.span, f"{name}.{call.function}")
     else:
         hint = suggest_closest(call.function, operations, call.span)
     hint = hint or (f"it has {', '.join(operations)}" if operations else None)

@@ -37,7 +37,7 @@ def find_operation_type(algorithm: s.Algorithm, records: Iterable[str]) -> str |
 def spread_records(
     algorithm: s.Algorithm, environment: Environment, own: Iterable[str]
 ) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
-    """Return an algorithm with the parts of records in their places, and the mistakes in what it does with records.
+    """Return an algorithm with the parts of records in their places, and its mistakes with records.
 
     `own` are the types that its file defines.
     """
@@ -55,8 +55,8 @@ def _diagnose_block(block: tuple[Any, ...], environment: Environment) -> Iterato
     for statement in block:
         yield from diagnose_uses(statement, environment)
         for inner in list_surface_blocks(statement):
-            yield from _diagnose_block(inner, environment.inside(statement))
-        environment = environment.after(statement)
+            yield from _diagnose_block(inner, environment.enter_body(statement))
+        environment = environment.add_declared(statement)
 
 
 def _spread_parameter(parameter: s.Parameter, records: Mapping[str, surface.RecordDefinition]) -> Iterator[s.Parameter]:
@@ -67,7 +67,7 @@ def _spread_parameter(parameter: s.Parameter, records: Mapping[str, surface.Reco
 def _spread_block(block: tuple[Any, ...], environment: Environment) -> tuple[Any, ...]:
     statements: list[Any] = []
     for statement in block:
-        inside = environment.inside(statement)
+        inside = environment.enter_body(statement)
         changed = replace_blocks(statement, lambda inner, inside=inside: _spread_block(inner, inside))
         match changed:
             case s.Local(type=surface.RecordType()):
@@ -75,7 +75,7 @@ def _spread_block(block: tuple[Any, ...], environment: Environment) -> tuple[Any
             case _:
                 # Other statements may pass records in calls.
                 statements.append(_spread_calls(changed, environment))
-        environment = environment.after(statement)
+        environment = environment.add_declared(statement)
     return tuple(statements)
 
 
@@ -83,37 +83,37 @@ def _make_record(statement: s.Local, environment: Environment) -> list[Any]:
     """Return the declarations of a record's parts, whose numbers are 0, and the call that starts it."""
     span, records = statement.span, environment.records
     type_: Any = statement.type
-    made: list[Any] = []
+    statements: list[Any] = []
     parts: list[s.Expr] = []
     for name, part in iterate_parts(statement.name, type_, records):
         value: s.Expr | None = None
         if isinstance(part, s.ScalarType):
             value = s.Real("0.0", span=span) if part.element == "real" else s.Integer(0, span=span)
-        made.append(s.Local(name, part, value, None, span=span))
+        statements.append(s.Local(name, part, value, None, span=span))
         parts.append(s.Name(name, span=span))
     start = name_operation(type_.name, _START)
     if start in environment.algorithms:
-        made.append(s.Invoke(s.Call(start, tuple(parts), span=span), False, span=span))
-    return made
+        statements.append(s.Invoke(s.Call(start, tuple(parts), span=span), False, span=span))
+    return statements
 
 
 def _spread_calls(statement: Any, environment: Environment) -> Any:
     """Return a statement whose calls pass the parts of records, to the operations of their types."""
 
-    def change(node: Node) -> Node | None:
+    def change_node(node: Node) -> Node | None:
         if isinstance(node, s.Branch):
             # Its body has been spread already.
-            return replace(node, condition=rewrite_tree(node.condition, change))
+            return replace(node, condition=rewrite_tree(node.condition, change_node))
         if node is not statement and isinstance(node, s.Statement):
             return node
         if not isinstance(node, s.Call):
             return None
-        changed: s.Call = rewrite_fields(node, change)
+        changed: s.Call = rewrite_fields(node, change_node)
         arguments = tuple(part for argument in changed.arguments for part in _spread_argument(argument, environment))
         name = environment.find_called_name(node)
         return replace(changed, function=name, arguments=arguments, as_method=False)
 
-    return rewrite_tree(statement, change)
+    return rewrite_tree(statement, change_node)
 
 
 def _spread_argument(argument: s.Expr, environment: Environment) -> Iterator[s.Expr]:

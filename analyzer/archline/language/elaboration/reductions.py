@@ -40,10 +40,10 @@ class _ReductionExpander:
         """Return the statements of a block with the loops before them."""
         statements: list[Any] = []
         for statement in block:
-            inside = environment.inside(statement)
+            inside = environment.enter_body(statement)
             changed = replace_blocks(statement, lambda inner, inside=inside: self.expand_block(inner, inside))
             statements += self.expand(changed, environment)
-            environment = environment.after(statement)
+            environment = environment.add_declared(statement)
         return tuple(statements)
 
     def expand(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
@@ -54,7 +54,7 @@ class _ReductionExpander:
             case s.While():
                 return self._expand_while(statement, environment)
             case s.Assume() | s.Costs() | s.Communication():
-                self._refuse((statement,), environment, "in a statement whose evaluation is free")
+                self._refuse_reduction((statement,), environment, "in a statement whose evaluation is free")
                 return (statement,)
             case _:
                 return self._expand_parts(statement, environment)
@@ -80,27 +80,27 @@ class _ReductionExpander:
         return place_before_tests(loop, condition, before)
 
     def _expand_parts(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
-        before, change = self._make_change(environment)
+        before, change_node = self._make_change(environment)
 
         def change_outside(node: Node) -> Any:
             # Blocks inside the statement have been expanded.
-            return node if isinstance(node, s.Statement) else change(node)
+            return node if isinstance(node, s.Statement) else change_node(node)
 
         changed = rewrite_fields(statement, change_outside)
         return (*before, changed)
 
     def _expand_value(self, value: Any, environment: Environment) -> tuple[list[Any], Any]:
-        before, change = self._make_change(environment)
-        return before, rewrite_tree(value, change)
+        before, change_node = self._make_change(environment)
+        return before, rewrite_tree(value, change_node)
 
     def _make_change(self, environment: Environment) -> tuple[list[Any], Callable[[Node], Any]]:
         before: list[Any] = []
 
-        def change(node: Node) -> Any:
+        def change_node(node: Node) -> Any:
             match node:
                 case s.Binary(op="and" | "or", left=left, right=right):
-                    self._refuse((right,), environment, f"on the right of `{node.op}`")
-                    return replace(node, left=rewrite_tree(left, change))
+                    self._refuse_reduction((right,), environment, f"on the right of `{node.op}`")
+                    return replace(node, left=rewrite_tree(left, change_node))
                 case s.Call() if (found := _read_reduction(node, environment)) is not None:
                     statements, value = self._build_loop(node, found, environment)
                     before.extend(statements)
@@ -108,13 +108,13 @@ class _ReductionExpander:
                 case _:
                     return None
 
-        return before, change
+        return before, change_node
 
     def _find_reduction(self, value: Any, environment: Environment) -> s.Call | None:
         calls = s.find_nodes(value, s.Call)
         return next((call for call in calls if _read_reduction(call, environment) is not None), None)
 
-    def _refuse(self, parts: tuple[Any, ...], environment: Environment, where: str) -> None:
+    def _refuse_reduction(self, parts: tuple[Any, ...], environment: Environment, where: str) -> None:
         call = self._find_reduction(parts, environment)
         if call is not None:
             message = f"a `{call.function}` over a range or an array cannot stand {where}"
@@ -155,10 +155,10 @@ class _ReductionExpander:
             return over
         name = self._make_name(over.variable)
 
-        def change(node: Node) -> Node | None:
+        def change_node(node: Node) -> Node | None:
             return s.Name(name, span=node.span) if isinstance(node, s.Name) and node.id == over.variable else None
 
-        value, condition = rewrite_tree((over.value, over.condition), change)
+        value, condition = rewrite_tree((over.value, over.condition), change_node)
         return replace(over, variable=name, value=value, condition=condition)
 
 
@@ -173,7 +173,7 @@ def _join_conditions(first: s.Expr | None, second: s.Expr) -> s.Expr:
 
 
 def _read_reduction(call: s.Call, environment: Environment) -> Comprehension | None:
-    """Return the range and the values that a call combines; None if it is no reduction."""
+    """Return the range and the values that a call combines; None if it is not a reduction."""
     if call.function not in _OPERATORS or call.function in environment.algorithms:
         return None
     match call.function, call.arguments:
@@ -199,11 +199,11 @@ def _range_over_elements(call: s.Call, values: s.Expr, environment: Environment)
     free = (name for name in names if name not in environment.names)
     positions = [s.Name(next(free), span=span) for _ in type_.shape]
 
-    def change(node: Node) -> Node | None:
+    def change_node(node: Node) -> Node | None:
         inner = environment.infer(node) if isinstance(node, s.Name | s.Element) else None
         return None if inner is None or inner.shape is None else locate_element(node, *positions)
 
-    value: Any = rewrite_tree(values, change)
+    value: Any = rewrite_tree(values, change_node)
     combined = call.function if call.function in ("min", "max") else "sum"
     for position, extent in reversed(list(zip(positions, type_.shape, strict=True))):
         if isinstance(value, Comprehension):

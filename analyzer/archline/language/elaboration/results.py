@@ -29,6 +29,8 @@ class ResultTypes:
         if name not in self._found:
             self._found[name] = None
             self._found[name] = self._infer(self._algorithms[name])
+            # The second time, the results of recursive calls have the type that the others gave.
+            self._found[name] = self._infer(self._algorithms[name])
         return self._found[name]
 
     def name_result(self, name: str) -> str | None:
@@ -53,5 +55,5 @@ def _iterate_returned_types(block: tuple[Any, ...], environment: Environment) ->
         if isinstance(statement, s.Return):
             yield environment.infer(statement.value)
         for inner in list_surface_blocks(statement):
-            yield from _iterate_returned_types(inner, environment.inside(statement))
-        environment = environment.after(statement)
+            yield from _iterate_returned_types(inner, environment.enter_body(statement))
+        environment = environment.add_declared(statement)

@@ -66,7 +66,7 @@ def place_before_tests(loop: s.While, condition: s.Expr, before: Sequence[Any]) 
     """Return a loop with another condition, and the statements that its tests need: before it, and after iterations."""
     again = tuple(_set_again(statement) for statement in before if not _is_unset(statement))
 
-    def change(node: Node) -> Any:
+    def change_node(node: Node) -> Any:
         match node:
             case s.Exit(kind="continue"):
                 return (*renew_nodes(again), node)
@@ -76,7 +76,7 @@ def place_before_tests(loop: s.While, condition: s.Expr, before: Sequence[Any]) 
                 # Other nodes are rewritten part by part.
                 return None
 
-    body = (*rewrite_tree(loop.body, change), *again) if again else loop.body
+    body = (*rewrite_tree(loop.body, change_node), *again) if again else loop.body
     declared = [replace(statement, value=None) for statement in before if isinstance(statement, s.Local)]
     return (*(declared if loop.tests_last else before), replace(loop, condition=condition, body=body))
 

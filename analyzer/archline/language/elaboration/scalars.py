@@ -54,7 +54,7 @@ def place_scalars(
             value = None if parameter.mode == "out" else s.Name(parameter.name, span=parameter.span)
             assert isinstance(parameter.type, s.ScalarType)
             opening.append(s.Local(register, parameter.type, value, None, span=parameter.span))
-            body = _rename(body, parameter.name, register)
+            body = _rename_scalar(body, parameter.name, register)
     if not outputs and body is algorithm.body:
         return algorithm, tuple(pass_.mistakes)
     kept = tuple(
@@ -75,14 +75,15 @@ def mark_constant_registers(algorithm: s.Algorithm) -> s.Algorithm:
         for name in statement.sets
     }
 
-    def change(node: s.Node) -> s.Node | None:
+    def change_node(node: s.Node) -> s.Node | None:
         match node:
             case s.Local(name=name, type=s.ScalarType(element="int"), value=s.Node(), when=None):
                 return None if name in set_again else replace(node, constant=True)
             case _:
+                # Only a register of an integer that is set once can be a constant.
                 return None
 
-    return replace(algorithm, body=rewrite_tree(algorithm.body, change))
+    return replace(algorithm, body=rewrite_tree(algorithm.body, change_node))
 
 
 def store_assigned(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
@@ -100,7 +101,7 @@ def store_assigned(algorithm: s.Algorithm, environment: Environment) -> s.Algori
 
 
 def restore_assigned(algorithm: s.Algorithm) -> s.Algorithm:
-    """Return an algorithm without the registers of assigned parameters, as it is written.
+    """Return an algorithm as its author wrote it, without the registers of assigned parameters.
 
     A local array whose extent is such a size stays undeclared behind the assignment: written there, its name would be
     that of the register.
@@ -110,21 +111,25 @@ def restore_assigned(algorithm: s.Algorithm) -> s.Algorithm:
     for start in stored:
         place = body.index(start)
         assert isinstance(start.value, s.Name)
-        body = (*body[:place], *_rename(_undeclare(body[place + 1 :], start.value.id), start.name, start.value.id))
+        body = (
+            *body[:place],
+            *_rename_scalar(_undeclare_arrays(body[place + 1 :], start.value.id), start.name, start.value.id),
+        )
     return replace(algorithm, body=body)
 
 
-def _undeclare(body: tuple[s.Stmt, ...], size: str) -> tuple[s.Stmt, ...]:
+def _undeclare_arrays(body: tuple[s.Stmt, ...], size: str) -> tuple[s.Stmt, ...]:
     """Return a block without the declarations of arrays that have a size in their extents."""
 
-    def change(node: s.Node) -> s.Node | tuple[s.Node, ...] | None:
+    def change_node(node: s.Node) -> s.Node | tuple[s.Node, ...] | None:
         match node:
             case s.Local(name=name, type=s.ArrayType(shape=shape), value=value, span=span) if size in s.names(shape):
                 return () if value is None else s.Assign(s.Name(name, span=span), "=", value, False, span=span)
             case _:
+                # Only declarations have extents.
                 return None
 
-    return rewrite_tree(body, change)  # type: ignore[no-any-return]
+    return rewrite_tree(body, change_node)  # type: ignore[no-any-return]
 
 
 def _is_changed(name: str) -> bool:
@@ -140,8 +145,8 @@ def _list_scalar_names(algorithm: s.Algorithm) -> dict[str, s.ScalarType]:
     }
 
 
-def _rename(body: tuple[s.Stmt, ...], name: str, register: str) -> tuple[s.Stmt, ...]:
-    def change(node: s.Node) -> s.Node | None:
+def _rename_scalar(body: tuple[s.Stmt, ...], name: str, register: str) -> tuple[s.Stmt, ...]:
+    def change_node(node: s.Node) -> s.Node | None:
         match node:
             case s.Name(id=found) if found == name:
                 return replace(node, id=register)
@@ -149,12 +154,12 @@ def _rename(body: tuple[s.Stmt, ...], name: str, register: str) -> tuple[s.Stmt,
                 return node
             case s.While(limit=limit):
                 # The bound is a size, that of the parameter.
-                changed: s.While = rewrite_fields(replace(node, limit=None), change)
+                changed: s.While = rewrite_fields(replace(node, limit=None), change_node)
                 return replace(changed, limit=limit)
             case _:
                 return None
 
-    return rewrite_tree(body, change)  # type: ignore[no-any-return]
+    return rewrite_tree(body, change_node)  # type: ignore[no-any-return]
 
 
 def _store_assigned(
@@ -169,7 +174,7 @@ def _store_assigned(
         return body
     register, span = name_changed(name), body[first].span
     start = s.Local(register, type_, s.Name(name, span=span), None, span=span)
-    return (*body[:first], start, *_rename(body[first:], name, register))
+    return (*body[:first], start, *_rename_scalar(body[first:], name, register))
 
 
 def _list_declared_names(body: tuple[s.Stmt, ...]) -> frozenset[str]:

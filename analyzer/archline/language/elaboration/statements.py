@@ -1,4 +1,4 @@
-"""Statements of the surface become statements of the core: several values at once, exchanges, loops over elements."""
+"""Statements of the surface are rewritten in the core: several values at once, exchanges, loops over elements."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class _Simplifier:
         """Return the statements of a block in the core language."""
         statements: list[Any] = []
         for statement in block:
-            inside = environment.inside(statement)
+            inside = environment.enter_body(statement)
             changed = replace_blocks(statement, lambda inner, inside=inside: self.simplify_block(inner, inside))
             statements.extend(self._simplify_statement(_replace_words(changed, environment), environment))
-            environment = environment.after(statement)
+            environment = environment.add_declared(statement)
         return tuple(statements)
 
     def _simplify_statement(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
@@ -102,7 +102,7 @@ def _replace_words(statement: Any, environment: Environment) -> Any:
         type_ = environment.infer(array)
         return type_.shape[0] if type_ is not None and type_.shape is not None and len(type_.shape) == 1 else None
 
-    def change(node: Node) -> Node | None:
+    def change_node(node: Node) -> Node | None:
         match node:
             case s.Call(function="len" | "length", arguments=(array,)) if node.function not in environment.algorithms:
                 return find_length(array)
@@ -117,4 +117,4 @@ def _replace_words(statement: Any, environment: Environment) -> Any:
             case _:
                 return None
 
-    return rewrite_tree(statement, change)
+    return rewrite_tree(statement, change_node)

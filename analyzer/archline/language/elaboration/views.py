@@ -29,7 +29,7 @@ def is_transposed(expr: Node) -> bool:
 def complete_slices(value: Any, environment: Environment) -> Any:
     """Write the bound that slices leave out next to another one, and `A.T` in full."""
 
-    def change(node: Node) -> Node | None:
+    def change_node(node: Node) -> Node | None:
         if isinstance(node, s.Name) and node.id.endswith(".T") and node.id not in environment.names:
             return make_transposed(node) if environment.infer(node) is not None else None
         if not isinstance(node, s.Element):
@@ -37,7 +37,7 @@ def complete_slices(value: Any, environment: Environment) -> Any:
         type_ = environment.names.get(node.array)
         if type_ is None or type_.shape is None:
             return None
-        inner: s.Element = rewrite_fields(node, change)
+        inner: s.Element = rewrite_fields(node, change_node)
         if len(inner.subscripts) != len(type_.shape):
             return inner
         subscripts = tuple(
@@ -46,7 +46,7 @@ def complete_slices(value: Any, environment: Environment) -> Any:
         )
         return replace(inner, subscripts=subscripts)
 
-    return rewrite_tree(value, change)
+    return rewrite_tree(value, change_node)
 
 
 def mentions_arrays(value: Any, environment: Environment) -> bool:
@@ -84,7 +84,9 @@ def select_element(view: Any, indices: tuple[s.Expr, ...]) -> s.Expr:
             return s.Element(name, indices, span=view.span)
         case s.Element(array=array, subscripts=subscripts):
             rest = iter(indices)
-            places = tuple(_locate(part, next(rest)) if isinstance(part, s.Slice) else part for part in subscripts)
+            places = tuple(
+                _locate_entry(part, next(rest)) if isinstance(part, s.Slice) else part for part in subscripts
+            )
             return s.Element(array, places, span=view.span)
         case s.Reshape(base=base, shape=shape):
             place = indices[0]
@@ -98,7 +100,7 @@ def select_element(view: Any, indices: tuple[s.Expr, ...]) -> s.Expr:
             raise AssertionError(f"not a view: {view}")
 
 
-def _locate(part: s.Slice, index: s.Expr) -> s.Expr:
+def _locate_entry(part: s.Slice, index: s.Expr) -> s.Expr:
     """Return the subscript of the entry of a slice with some index."""
     place = index if part.step is None else s.Binary("*", part.step, index, span=part.span)
     if part.lo is None or (isinstance(part.lo, s.Integer) and part.lo.value == 0):
@@ -131,7 +133,7 @@ def may_mix(target: Any, view: Any, names: Names) -> bool:
     if first is None or second is None or first.array != second.array:
         return True
     rank = max(len(first.subscripts), len(second.subscripts))
-    pairs = list(zip(_pad(first, rank), _pad(second, rank), strict=True))
+    pairs = list(zip(_pad_subscripts(first, rank), _pad_subscripts(second, rank), strict=True))
     if any(_are_disjoint(left, right, names) for left, right in pairs):
         return False
     return not all(_are_aligned(left, right, names) for left, right in pairs)
@@ -150,7 +152,7 @@ def _resolve(view: Any, names: Names) -> s.Element | None:
             return None
 
 
-def _pad(view: s.Element, rank: int) -> tuple[s.Expr | s.Slice, ...]:
+def _pad_subscripts(view: s.Element, rank: int) -> tuple[s.Expr | s.Slice, ...]:
     whole = s.Slice(None, None, None, False, span=view.span)
     return (*view.subscripts, *[whole] * (rank - len(view.subscripts)))
 

@@ -15,8 +15,8 @@ from archline.expr.tree import Comprehension, Node, Span
 from archline.language import syntax as s
 from archline.language import type_rules as rules
 from archline.language.call_rules import ARGUMENT_KIND
-from archline.language.diagnostics import Diagnostic, propose
-from archline.language.elaboration.declare import replace_blocks
+from archline.language.diagnostics import Diagnostic, propose_text
+from archline.language.elaboration.declare import list_surface_blocks, replace_blocks
 from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
 from archline.language.elaboration.rewriting import make_name_maker, place_before_tests, rewrite_fields, rewrite_tree
 from archline.language.elaboration.views import (
@@ -70,8 +70,8 @@ class _Expansion:
         """Return the statements of a block; `names` are the values of the names that `let` gives."""
         statements: list[Any] = []
         for statement in block:
-            inside = environment.inside(statement)
-            bodies = iter([self.expand_block(inner, inside, names) for inner in s.list_blocks(statement)])
+            inside = environment.enter_body(statement)
+            bodies = iter([self.expand_block(inner, inside, names) for inner in list_surface_blocks(statement)])
             header = replace_blocks(statement, lambda inner: ())
             uses_arrays = mentions_arrays(header, environment)
             if uses_arrays:
@@ -82,7 +82,7 @@ class _Expansion:
                 statements += self._expand_statement(changed, environment, names)
             else:
                 statements.append(changed)
-            environment = environment.after(changed)
+            environment = environment.add_declared(changed)
             if isinstance(changed, s.Let) and not any(changed.name in s.names(value) for value in names.values()):
                 names = {**names, changed.name: changed.value}
         return tuple(statements)
@@ -112,28 +112,28 @@ class _NestWriter:
         """Return the statements that a statement stands for; blocks inside it are expanded already."""
         match statement:
             case s.Assign(target=target, op=op, value=value, atomic=False) if self._is_array(target):
-                self._store(target, op, value, statement)
+                self._store_elements(target, op, value, statement)
             case s.Let(name=name, value=value) if is_transposed(value) and self._is_array(value):
                 # The core language has no transposed views.
                 type_ = self._infer(value)
                 self._emit(self._declare_array(name, type_.element, self._get_shape(value), None))
-                self._store(s.Name(name, span=statement.span), "=", value, statement)
+                self._store_elements(s.Name(name, span=statement.span), "=", value, statement)
             case s.Local(type=s.ArrayType(), value=value, when=None) if (
                 value is not None and self._is_array(value) and not self._is_plain_view(value)
             ):
                 self._emit(replace(statement, value=None))
-                self._store(s.Name(statement.name, span=statement.span), "=", value, statement)
+                self._store_elements(s.Name(statement.name, span=statement.span), "=", value, statement)
             case s.Local() | s.Assign() | s.Invoke() | s.Return() | s.Loop():
-                header = self._lift(replace_blocks(statement, lambda inner: ()))
+                header = self._lift_arrays(replace_blocks(statement, lambda inner: ()))
                 bodies = iter(s.list_blocks(statement))
                 self._emit(replace_blocks(header, lambda inner: next(bodies)))
             case s.If(branches=(first, *rest)):
-                condition = self._lift(first.condition)
+                condition = self._lift_arrays(first.condition)
                 if rest and rest[0].condition is not None:
                     rest = self._expand_elif(replace(statement, branches=tuple(rest)))
                 self._emit(replace(statement, branches=(replace(first, condition=condition), *rest)))
             case s.While(condition=condition):
-                self._emit_while(statement, self._lift(condition))
+                self._emit_while(statement, self._lift_arrays(condition))
             case _:
                 # Other statements hold no operation on arrays.
                 self._emit(statement)
@@ -150,7 +150,7 @@ class _NestWriter:
     def _emit_while(self, loop: s.While, condition: Any) -> None:
         """Write a loop whose test uses what was written so far: that is done before each test."""
         if any(isinstance(statement, s.Let) for statement in self._statements):
-            self._refuse("slices by data cannot stand in the condition of a `while`", loop.condition, None)
+            self._refuse_shape("slices by data cannot stand in the condition of a `while`", loop.condition, None)
         self._statements = list(place_before_tests(loop, condition, self._statements))
 
     def name_unknown(self, statement: Any) -> tuple[Any, ...]:
@@ -193,7 +193,7 @@ class _NestWriter:
     # Statements
     def _emit(self, statement: Any) -> None:
         self._statements.append(statement)
-        self._environment = self._environment.after(statement)
+        self._environment = self._environment.add_declared(statement)
 
     def _make_array(self, element: str, shape: Shape, value: s.Expr | None = None) -> s.Name:
         """Declare a local array, and return its name."""
@@ -223,31 +223,31 @@ class _NestWriter:
         zero = s.Integer(0, span=self._span)
         return s.Loop(index.id, zero, extent, None, False, parallel, body, span=self._span)
 
-    def _store(self, target: s.Name | s.Element, op: str, value: Any, statement: Any) -> None:
+    def _store_elements(self, target: s.Name | s.Element, op: str, value: Any, statement: Any) -> None:
         """Write what sets, or updates, each element of a view."""
         shape = self._get_shape(target)
         if self._environment.infer(value) is None:
-            self._lift(value)
+            self._lift_arrays(value)
             raise _UnknownTypeError
         if op == "=" and not self._is_array(value):
-            self._emit(replace(statement, value=self._lift(value)))
+            self._emit(replace(statement, value=self._lift_arrays(value)))
             return
         if op == "=" and self._store_whole(target, value):
             return
         if op == "=" and self._is_plain_view(value):
             # The elements of a copy within an array are set one after the other.
             if may_mix(target, value, self._names) and self._equal(shape, self._require_rank(value, shape)):
-                self._emit_updates(target, op, self._prepare(value), parallel=False)
+                self._emit_updates(target, op, self._prepare_value(value), parallel=False)
             else:
                 self._emit(statement)
             return
         if op in ("*=", "/=") and self._is_array(value):
             self._require_same_rank(s.Binary(op[0], target, value, span=statement.span))
-        expr = self._prepare(value, self._infer(target).element)
+        expr = self._prepare_value(value, self._infer(target).element)
         if op == "=" and self._is_plain_view(expr):
             self._emit(s.Assign(target, op, expr, False, span=self._span))
             return
-        self._emit_updates(target, op, self._conform(expr, shape, target))
+        self._emit_updates(target, op, self._conform_views(expr, shape, target))
 
     def _emit_updates(self, target: Any, op: str, expr: Any, parallel: bool = True) -> None:
         """Write the nest that sets, or updates, each element of a view."""
@@ -256,7 +256,7 @@ class _NestWriter:
 
         def make_body(at: Indices) -> tuple[Any, ...]:
             place: Any = select_element(target, at)
-            return (s.Assign(place, op, self._select(expr, at), False, span=self._span),)
+            return (s.Assign(place, op, self._select_element(expr, at), False, span=self._span),)
 
         self._emit_nest(self._get_shape(target), make_body, parallel)
 
@@ -291,9 +291,9 @@ class _NestWriter:
             return self._multiply(operands[0], operands[1], expr, target)
         if self._environment.infer_output(expr) is not None:
             return self._call(replace(expr, arguments=tuple(operands)), target)
-        return self._fill(expr, target)
+        return self._fill_array(expr, target)
 
-    def _fill(self, call: s.Call, target: Any) -> Any:
+    def _fill_array(self, call: s.Call, target: Any) -> Any:
         """Write `zeros(n, m)`, `ones(n)` or `eye(n)`."""
         shape = self._get_shape(call)
         if target is None or not self._has_shape(target, shape):
@@ -322,12 +322,12 @@ class _NestWriter:
     def _prepare_operand(self, expr: Any) -> Any:
         """Return a view of an operand of a product."""
         self._require_array(expr)
-        return self._materialise(self._prepare(expr))
+        return self._materialise_view(self._prepare_value(expr))
 
     def _require_array(self, expr: Any) -> Shape:
         shape = self._infer(expr).shape
         if shape is None:
-            self._refuse(f"`@` multiplies arrays, and `{format_expression(expr)}` is a number", expr, "write `*`")
+            self._refuse_shape(f"`@` multiplies arrays, and `{format_expression(expr)}` is a number", expr, "write `*`")
         return shape
 
     def _multiply(self, left: Any, right: Any, product: s.Binary, target: Any) -> Any:
@@ -335,7 +335,7 @@ class _NestWriter:
         first, second = self._get_shape(left), self._get_shape(right)
         if not (len(first) <= 2 and len(second) <= 2 and len(first) + len(second) > 2):
             ranks = f"arrays of {len(first)} and {len(second)} dimensions"
-            self._refuse(f"`@` multiplies matrices and vectors, not {ranks}", product, None)
+            self._refuse_shape(f"`@` multiplies matrices and vectors, not {ranks}", product, None)
         if not self._equal(first[-1:], second[:1]):
             # The copy makes the checker and the run compare the extents.
             right = self._copy(right, (*first[-1:], *second[1:]))
@@ -363,11 +363,11 @@ class _NestWriter:
         return place
 
     # Operations element by element
-    def _prepare(self, expr: Any, element: str = "real") -> Any:
+    def _prepare_value(self, expr: Any, element: str = "real") -> Any:
         """Return an expression of views and of numbers that are evaluated, to be stored as `element`."""
         type_ = self._infer(expr)
         if not type_.is_array:
-            return self._hoist(expr, element)
+            return self._hoist_number(expr, element)
         operands = self._find_operands(expr)
         if operands is not None:
             return self._make_whole(expr, operands, None)
@@ -378,17 +378,17 @@ class _NestWriter:
                 return expr
             case s.Call(arguments=(argument,)) if self._is_transpose(expr):
                 if len(type_.shape or ()) != 2:
-                    self._refuse("only an array of two dimensions is transposed", expr, None)
-                return replace(expr, arguments=(self._materialise(self._prepare(argument)),))
+                    self._refuse_shape("only an array of two dimensions is transposed", expr, None)
+                return replace(expr, arguments=(self._materialise_view(self._prepare_value(argument)),))
             case s.Binary(op=op) if op in _OPERATORS:
-                prepared = self._change_operands(expr, lambda part: self._prepare(part, element))
+                prepared = self._change_operands(expr, lambda part: self._prepare_value(part, element))
                 self._require_same_rank(expr)
                 return prepared
             case s.Call() if not self._works_by_elements(expr):
                 raise _UnknownTypeError
             case _:
                 pass
-        return self._change_operands(expr, lambda part: self._prepare(part, element))
+        return self._change_operands(expr, lambda part: self._prepare_value(part, element))
 
     def _is_transpose(self, call: s.Call) -> bool:
         return is_transposed(call) and self._environment.infer_output(call) is None
@@ -406,20 +406,20 @@ class _NestWriter:
             text = format_expression(replace(expr, op="@"))
             if left != right:
                 message = "`*` is element by element; for the matrix product write `@`"
-                self._refuse(message, expr, propose_operator(expr.left, "*", " @ ", f"write `{text}`"))
+                self._refuse_shape(message, expr, propose_operator(expr.left, "*", " @ ", f"write `{text}`"))
             message = "`*` of two matrices may mean their product or the products of their elements"
-            hint = propose(expr.span, text, "write `{}`, or multiply row by row in a loop", safe=False)
-            self._refuse(message, expr, hint)
+            hint = propose_text(expr.span, text, "write `{}`, or multiply row by row in a loop", safe=False)
+            self._refuse_shape(message, expr, hint)
         if expr.op == "^" and max(left, right) > 1:
-            self._refuse("`^` is the power of a number, not of a matrix", expr, "multiply by `@`")
+            self._refuse_shape("`^` is the power of a number, not of a matrix", expr, "multiply by `@`")
         if min(left, right) > 0 and left != right:
             first, second = format_expression(expr.left), format_expression(expr.right)
             dimensions = [f"{rank} dimension{'s' * (rank > 1)}" for rank in (left, right)]
-            self._refuse(f"`{first}` has {dimensions[0]}, and `{second}` has {dimensions[1]}", expr, None)
+            self._refuse_shape(f"`{first}` has {dimensions[0]}, and `{second}` has {dimensions[1]}", expr, None)
 
-    def _hoist(self, expr: Any, element: str) -> Any:
+    def _hoist_number(self, expr: Any, element: str) -> Any:
         """Return a number that is evaluated: a name, or a register that is set before the nest."""
-        expr = self._lift(expr)
+        expr = self._lift_arrays(expr)
         type_ = self._infer(expr)
         free = all(
             isinstance(node, s.Name | s.Integer | s.Real | s.Unary)
@@ -443,7 +443,7 @@ class _NestWriter:
         self._names = {**self._names, name: view}
         return s.Name(name, span=view.span)
 
-    def _materialise(self, expr: Any, transposed: bool = True) -> Any:
+    def _materialise_view(self, expr: Any, transposed: bool = True) -> Any:
         """Return a view of a prepared expression, which is put into a local array if it has operations.
 
         With `transposed` it may be a transposed view.
@@ -451,10 +451,10 @@ class _NestWriter:
         if is_view(expr) and (transposed or not is_transposed(expr)):
             return expr
         place = self._make_array(self._infer(expr).element, self._get_shape(expr))
-        self._emit_updates(place, "=", self._conform(expr, self._get_shape(expr), place))
+        self._emit_updates(place, "=", self._conform_views(expr, self._get_shape(expr), place))
         return place
 
-    def _conform(self, expr: Any, shape: Shape, target: Any) -> Any:
+    def _conform_views(self, expr: Any, shape: Shape, target: Any) -> Any:
         """Return a prepared expression whose views have the shape of the target, and whose elements stay as they were.
 
         Others are copied first, to an array of that shape: the checker and the run compare the extents of the copy.
@@ -462,7 +462,7 @@ class _NestWriter:
         if is_view(expr) and self._is_array(expr):
             equal = self._equal(shape, self._require_rank(expr, shape))
             return expr if equal and not may_mix(target, expr, self._names) else self._copy(expr, shape)
-        return self._change_operands(expr, lambda part: self._conform(part, shape, target))
+        return self._change_operands(expr, lambda part: self._conform_views(part, shape, target))
 
     def _change_operands(self, expr: Any, change: Callable[[Any], Any]) -> Any:
         """Return an operation on arrays with other operands; a number does not change."""
@@ -483,7 +483,7 @@ class _NestWriter:
         extents = self._get_shape(view)
         if len(extents) != len(shape):
             message = f"an array of {len(extents)} dimensions cannot be stored in one of {len(shape)}"
-            self._refuse(message, view, None)
+            self._refuse_shape(message, view, None)
         return extents
 
     def _copy(self, view: Any, shape: Shape) -> Any:
@@ -491,33 +491,33 @@ class _NestWriter:
             return replace(view, arguments=(self._copy(view.arguments[0], shape[::-1]),))
         return self._make_array(self._infer(view).element, shape, view)
 
-    def _select(self, expr: Any, at: Indices) -> Any:
+    def _select_element(self, expr: Any, at: Indices) -> Any:
         """Return the element of a prepared expression at some indices."""
         if is_view(expr) and self._is_array(expr):
             return select_element(expr, at)
-        return self._change_operands(expr, lambda part: self._select(part, at))
+        return self._change_operands(expr, lambda part: self._select_element(part, at))
 
     # Arrays in expressions of numbers
-    def _lift(self, value: Any) -> Any:
+    def _lift_arrays(self, value: Any) -> Any:
         """Return a statement or an expression of numbers in which each array is a view."""
 
-        def change(node: Node) -> Any:
+        def change_node(node: Node) -> Any:
             match node:
                 case Comprehension():
                     return node
                 case s.Binary(op="@", left=left, right=right):
                     ranks = [len(self._require_array(part)) for part in (left, right)]
-                    return self._lift(s.Call("dot", (left, right), span=node.span)) if ranks == [1, 1] else None
+                    return self._lift_arrays(s.Call("dot", (left, right), span=node.span)) if ranks == [1, 1] else None
                 case s.Call(arguments=arguments):
                     if _REDUCTIONS.get(node.function) == len(arguments) and self._is_fused(node):
                         return self._fuse_reduction(node)
                     self._require_places(node)
-                    lifted = rewrite_fields(replace(node, arguments=()), change)
+                    lifted = rewrite_fields(replace(node, arguments=()), change_node)
                     return replace(lifted, arguments=tuple(self._lift_argument(part) for part in arguments))
                 case _:
                     return None
 
-        return rewrite_tree(value, change)
+        return rewrite_tree(value, change_node)
 
     def _require_places(self, call: s.Call) -> None:
         """Refuse an operation on arrays where an algorithm writes to its argument."""
@@ -532,10 +532,10 @@ class _NestWriter:
     def _lift_argument(self, argument: Any) -> Any:
         """Return an argument of a call: a view, or a number."""
         if not self._is_array(argument):
-            return self._lift(argument)
+            return self._lift_arrays(argument)
         if self._is_plain_view(argument):
             return argument
-        return self._materialise(self._prepare(argument), transposed=False)
+        return self._materialise_view(self._prepare_value(argument), transposed=False)
 
     def _is_fused(self, call: s.Call) -> bool:
         """Whether a sum or the like is taken of elements that are computed on the way, or of arrays to compare."""
@@ -544,21 +544,21 @@ class _NestWriter:
         if call.function in self._environment.algorithms or len(shapes) < len(types):
             return False
         if len({len(shape) for shape in shapes}) > 1:
-            self._refuse("`dot` takes two arrays of one shape", call, None)
+            self._refuse_shape("`dot` takes two arrays of one shape", call, None)
         computed = not all(map(self._is_plain_view, call.arguments))
         return len(shapes[0]) == 1 and (computed or not self._equal(shapes[0], shapes[-1]))
 
     def _fuse_reduction(self, call: s.Call) -> s.Call:
         """Return `sum(x - y)` as the sum of the differences of elements, without an array for these."""
-        views = [self._prepare(part) for part in call.arguments]
+        views = [self._prepare_value(part) for part in call.arguments]
         expr = views[0] if len(views) == 1 else s.Binary("*", views[0], views[1], span=call.span)
         shape = self._get_shape(views[0])
         index = s.Name(self._make_name("at"), span=call.span)
         unset = s.Name("", span=call.span)
-        value = self._select(self._conform(expr, shape, unset), (index,))
+        value = self._select_element(self._conform_views(expr, shape, unset), (index,))
         zero = s.Integer(0, span=call.span)
         elements = Comprehension(value, index.id, zero, shape[0], None, None, span=call.span)
         return s.Call("sum" if call.function == "dot" else call.function, (elements,), span=call.span)  # type: ignore[arg-type]
 
-    def _refuse(self, message: str, at: Any, hint: str | None) -> NoReturn:
+    def _refuse_shape(self, message: str, at: Any, hint: str | None) -> NoReturn:
         raise _MistakeError(Diagnostic(rules.SHAPE, message, at.span, hint=hint))

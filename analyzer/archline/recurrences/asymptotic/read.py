@@ -10,9 +10,9 @@ from typing import TypeVar
 from archline.expr.build import join_conditions
 from archline.expr.tree import Source, Span, make_structural_key
 from archline.language import syntax as s
-from archline.language.builder import INTRINSICS, RESERVED
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, error, suggest_closest
 from archline.language.parser import parse_expression, parse_facts
+from archline.language.words import INTRINSICS, RESERVED
 from archline.records import record
 from archline.recurrences.asymptotic.problem import BaseValue, EquationCase, RealDefinition, RealRecurrence
 

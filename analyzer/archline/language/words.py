@@ -1,0 +1,34 @@
+"""The words that the language reserves, and its intrinsic functions, are names that a program cannot give."""
+
+from __future__ import annotations
+
+import re
+
+from archline.resources import find_resource
+
+INTRINSICS = {
+    "sqrt": 1, "rsqrt": 1, "exp": 1, "log": 1, "log2": 1, "sin": 1, "cos": 1, "abs": 1, "floor": 1, "ceil": 1,
+    "real_of": 1, "min": None, "max": None,
+}  # fmt: skip
+"""The intrinsic functions and the number of arguments of each; None: two or more."""
+
+CONTEXTUAL_WORDS = frozenset(
+    {
+        "all", "any", "below", "bool", "char", "const", "counts", "def", "div", "do", "each", "function", "grid",
+        "in", "index", "inout", "iterations", "longest", "mod", "most", "of", "offsets", "operator", "out", "power",
+        "procedure", "reduction", "size", "square", "step", "then", "times", "type", "until", "within",
+    }
+)  # fmt: skip
+"""Words of the language that can be names too: they are its words only at places where no name can stand."""
+
+
+def _collect_reserved() -> frozenset[str]:
+    """Return what cannot be a name: literals of the grammar and choices in its patterns, intrinsics, and pi."""
+    text = re.sub(
+        r"^//.*", "", (find_resource("grammar") / "archline.lark").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    choices = "|".join(re.findall(r"\(([a-z_|]+)\)\\b", text)).split("|")
+    return frozenset([*choices, *re.findall(r'"([a-z_]+)"', text), *INTRINSICS, "pi"]) - CONTEXTUAL_WORDS
+
+
+RESERVED = _collect_reserved()

@@ -29,7 +29,7 @@ def render(report: CheckReport, width: int) -> str:
                 continue
             shown = list(_iterate_group_lines(report, claims, width)) or ([] if short else ["  ensures nothing"])
             if group.assumptions:
-                shown += wrap(f"  assuming {', '.join(group.assumptions)}", width, "    ")
+                shown += [f"  {line}" for line in wrap(f"assuming {', '.join(group.assumptions)}", width - 2)]
             if group.messages:
                 shown.append(f"  messages: {group.messages}")
             lines += [group.name, *shown, *stop, ""]

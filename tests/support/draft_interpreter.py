@@ -433,7 +433,9 @@ class Interpreter:
                     return self._kind(self._abbreviations[name][1], names)
                 return (REAL if name == "pi" else WORDS[name][0]), 0
             case "field_of":
-                return names[f"{children[0]}.{children[1]}"]
+                record = self._kind(Tree("name", [children[0]]), names)[0]
+                definition = Tree("record_type", [record])
+                return self._read_type("", definition)[f".{children[1]}"]
             case "group":
                 return self._kind(children[0], names)
             case "chain":
@@ -853,7 +855,9 @@ class Interpreter:
         if value.data == "call" and (None, str(value.children[0])) in self._algorithms:
             frame[name] = self._evaluate(value, frame)
             return
+        self._targets.append(View(self._kind_in(value, frame)[0], np.empty(0)))
         make, shape, kind = self._prepare(value, frame)
+        self._targets.pop()
         array = self._make_array(kind, shape)
         frame[name] = array
         if value.data == "binary" and str(value.children[1]) == "@":
@@ -967,7 +971,10 @@ class Interpreter:
         def find_start(view: View) -> Any:
             return view.data.__array_interface__["data"][0]
 
-        same_array = find_root(target.data) is find_root(source.data)
+        root = find_root(target.data)
+        if root.ndim > 1 and not np.shares_memory(target.data, source.data):
+            return False
+        same_array = root is find_root(source.data)
         return same_array and target.data.ndim == 1 and find_start(target) != find_start(source)
 
     def _move(self, target: View, source: View) -> None:
@@ -1015,6 +1022,10 @@ class Interpreter:
             return self._prepare(expr.children[0], frame)
         if rank == 0:
             number = self._freeze(self._evaluate(expr, frame))
+            if len(number) == 3 and self._targets and self._targets[-1].kind == REAL:
+                # A number is evaluated once, a quotient of sizes too.
+                self._meet(number)
+                number = (REAL, number[1])
             return (lambda at: number), (), kind
         if expr.data in ("name", "element", "field_of") or (
             expr.data == "call" and str(expr.children[0]) in ("transpose",)

@@ -103,9 +103,7 @@ class _Writer:
         parts.append(self._write_main())
         return "\n".join(parts)
 
-    def _algorithm(
-        self, name: str, parameters: str, result: str | None, names: Names, depth: int, end: Lines = []
-    ) -> str:  # noqa: B006
+    def _algorithm(self, name: str, parameters: str, result: str | None, names: Names, depth: int) -> str:
         self._result, self._dead, self._loops = result, [], []
         self._budget = 4 + 4 * depth
         body = self._block(names, depth)
@@ -214,7 +212,7 @@ class _Writer:
             if number == count - 1:
                 break
         for kind in ("reals", "integers", "flags") if not self._parallel else ():
-            self._dead += [name for name in getattr(names, kind) if name not in getattr(outer, kind)]
+            self._dead += [name for name in getattr(names, kind) if name not in getattr(outer, kind) and name[0] != "w"]
         return lines
 
     def _put(self, head: str, body: Lines, word: str = "do") -> Lines:

@@ -120,3 +120,18 @@ def f(a: real[n]) -> int:
 """
     check_text(text, {"a": [1.0, 2.0]})
     assert al.loads(text)["f"].run(a=[1.0, 2.0]).value == 46
+
+
+def test_a_place_that_a_call_sets_is_found_before_the_call() -> None:
+    """Its subscripts are evaluated once, whatever else the call sets."""
+    text = """
+def h(u: inout int, v: inout int)
+    u += 1
+    v = 9
+
+def f(c: inout int[n], q: int):
+    h(c[0], c[c[0]])
+    h(q, c[(c[2] + q) % n])
+"""
+    check_text(text, {"c": [1, 2, 3], "q": 2})
+    assert al.loads(text)["f"].run(c=[1, 2, 3], q=2).outputs["c"].tolist() == [2, 9, 9]

@@ -21,6 +21,7 @@ from effort import drawn
 from recursive_programs.agreement import disagreements, executed
 from stdlib_cases import CASES, Ran, derived, execute_case, load
 from stdlib_recursive_cases import HELPERS, RECURSIVE
+from stdlib_structures_cases import STRUCTURES
 from stdlib_targets import ALL, BOUNDED
 
 METRICS = ("flops", "work", "span")
@@ -115,7 +116,7 @@ def test_every_algorithm_has_a_case() -> None:
     # What runs on grids has its cases in test_distributed_algorithms and test_collectives.
     names = [name for name in list_stdlib_modules() if not name.startswith("distributed.")]
     modules = {name: load_target(name)[0] for name in names}
-    assert {*ALL} == {f"{name}::{each}" for name, module in modules.items() for each in module.algorithms}
+    assert {*ALL, *STRUCTURES} == {f"{name}::{each}" for name, module in modules.items() for each in module.algorithms}
     assert {each for each in ALL if has_recursion(*load(each))} == RECURSIVE.keys() - HELPERS
 
 

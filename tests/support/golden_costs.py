@@ -81,6 +81,9 @@ def taken(module: str, name: str, before: Entry | None) -> Entry:
     metrics = ON_GRID if grid else METRICS
     entry: Entry = {each: _form(cost[each]) for each in metrics}
     known = None if before is None else before["at"]
+    if known is not None and any(set(cost.parameters) - _point(text).keys() for text in known):
+        # The costs have sizes that they had not before, such as the iterations of a loop.
+        known = None
     if known is None:
         known = {_point_text(each): None for each in _points(cost, grid)}
     values = _values_on_grid if grid else _values

@@ -307,7 +307,7 @@ add("nbody.fmm_u::fmm_u", leaves, near_field, nl=SIZE)
 
 @dataclass(frozen=True)
 class Ran:
-    """What a run left in the outputs (and returned, under `RETURNED`), its counts, and its sizes."""
+    """What a run left in the outputs (and returned, under `RETURNED`), its counts, and its sizes, also of iterations."""
 
     results: Results
     counts: RunCounts
@@ -335,7 +335,11 @@ def derived(target: str) -> Costs:
 def execute_case(target: str, arguments: Arguments, expected: Results, *, compiled: bool | None = None) -> Ran:
     """Run an algorithm; the expected results only tell the shapes of its `out` arrays."""
     module, algorithm = load(target)
-    unset = {each.name: np.empty(np.shape(expected[each.name])) for each in algorithm.parameters if each.mode == "out"}
+    out = {each.name: each.type for each in algorithm.parameters if each.mode == "out"}
+    types = {
+        name: np.int64 if getattr(type_, "element", "real") == "int" else np.float64 for name, type_ in out.items()
+    }
+    unset = {name: np.empty(np.shape(expected[name]), types[name]) for name in out}
     run = execute(module, algorithm, {**arguments, **unset}, compiled=compiled, progress=False)
     returned = {} if run.value is None else {RETURNED: run.value}
-    return Ran({**run.outputs, **returned}, run.counts, run.sizes)
+    return Ran({**run.outputs, **returned}, run.counts, {**run.sizes, **run.iterations})

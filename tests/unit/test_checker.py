@@ -41,6 +41,10 @@ algorithm f(x: inout real[n]):
     x[0] = squareroot(x[0]) #! AL202
 claim io(h) is O(n) #! AL202
 ---
+algorithm f(x: inout real[n]):
+    local Q: queue[n]
+    x[0] = Q #! AL212
+---
 algorithm f(x: inout real[n], i: index):
     for i in 0..n: #! AL203
         pass
@@ -107,16 +111,16 @@ algorithm f(x: inout real[n]):
     x[0] = n == 2 #! AL225
     let b = not n == 2 and n #! AL225 #! AL226
 ---
-algorithm f(x: inout real[n], k: int, A: real[n, n]):
-    let t = k #! AL226
+algorithm f(x: inout real[n], c: int[1], A: real[n, n]):
+    let t = c[0] #! AL226
     x[x[0]] = 1 #! AL226
-    for i in 0..n step k: #! AL226
+    for i in 0..n step c[0]: #! AL226
         pass
-    local w: real[k] #! AL226
-    for i in 0..k:
+    local w: real[c[0]] #! AL226
+    for i in 0..c[0]:
         pass
     local j: int = x[0] #! AL226
-    while k > 0 at most k times: #! AL226
+    while c[0] > 0 at most c[0] times: #! AL226
         pass
 ---
 algorithm f(x: inout real[n], k: int):

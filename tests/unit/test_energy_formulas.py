@@ -355,7 +355,7 @@ def test_formulas_of_numbers_alone_have_a_value() -> None:
         ("ice:work=n;span=1,io=1", "AL10", None),
         ("ice:work=__import__('os').system('echo'),span=1,io=1", "AL10", None),
         ("ice:work=open,span=1,io=1", "AL40", None),
-        ("ice:work=n.real,span=1,io=1", "AL10", None),
+        ("ice:work=n.real,span=1,io=1", "AL401", None),
         ("ice:work=lambda,span=1,io=1", "AL40", None),
     ],
 )

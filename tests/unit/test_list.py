@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from archline.language.loader import load_path
 from archline.language.parser import parse_headers, parse_program
 from archline.language.source import read_source
 from archline.resources import find_resource
@@ -34,9 +35,9 @@ def test_headers_are_those_of_the_whole_file(file: Path) -> None:
 
 def test_the_library_is_listed_once_and_grouped() -> None:
     expected = [
-        f"{'.'.join(file.relative_to(find_resource('stdlib')).with_suffix('').parts)}::{each.name}"
+        f"{'.'.join(file.relative_to(find_resource('stdlib')).with_suffix('').parts)}::{name}"
         for file in FILES
-        for each in parse_program(read_source(file)).algorithms
+        for name in load_path(file).algorithms
     ]
     found = targets()
     assert sorted(found) == sorted(expected)

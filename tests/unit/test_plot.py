@@ -24,8 +24,8 @@ SIZES = {"n": 12, "m": 10, "p": 9}
 UNKNOWN = """
 algorithm main(x: int[n], y: inout real[n]):
     for i in 0..n:
-        for k in 0..x[i]:
-            y[i] += 1.0
+        parallel for k in 0..x[i]:
+            atomic y[i] += 1.0
 """
 CASES = [
     (MATMUL, SIZES, 4),

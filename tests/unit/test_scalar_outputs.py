@@ -102,7 +102,7 @@ def test_an_assigned_parameter_is_data_from_then_on() -> None:
         assert not ran.outside
     assert run(ASSIGNED, {"x": 9, "y": 1.0}, "steps").value == 3
     found = message("def f(n: size):\n    n = n + 1\n    local w: int[n] = 0\n", {"n": 2})
-    assert "`n'` is int data" in found
+    assert "`n` is int data" in found
 
 
 EXPRESSIONS = """

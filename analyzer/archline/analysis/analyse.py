@@ -175,7 +175,8 @@ def derive_longest_message_costs(module: Module, algorithm: s.Algorithm) -> Cost
 
 def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> Costs:
     """Derive the costs of the longest paths through the processors of a grid."""
-    counted = next(iter(list_iterations(module, algorithm)), None)
+    # A counted loop may have a bound that is derived; that of a `while` is never.
+    counted = next((item for item in list_iterations(module, algorithm) if isinstance(item.loop, s.While)), None)
     metrics = (
         _derive_within_budget(
             lambda coarse: grid.derive_paths(module, algorithm, coarse, longest), RECURSION_EFFORT_FACTOR

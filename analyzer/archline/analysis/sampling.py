@@ -167,7 +167,9 @@ def _sizes_at_scale(starts: list[int], scale: int) -> Iterator[tuple[int, ...]]:
 
 def list_assumed_facts(algorithm: s.Algorithm) -> list[s.Fact]:
     """List the facts of each `assume` outside of branches and loops, which every run satisfies."""
-    return [fact for statement in algorithm.body if isinstance(statement, s.Assume) for fact in statement.facts]
+    assumed = (fact for statement in algorithm.body if isinstance(statement, s.Assume) for fact in statement.facts)
+    # Elements of arrays are no sizes.
+    return [fact for fact in assumed if not any(s.find_nodes(fact, s.Element))]
 
 
 def _is_nonnegative_cost(amount: s.Expr, point: Point) -> bool:

@@ -26,19 +26,20 @@ class Module:
 
     def __getitem__(self, name: str) -> Algorithm:
         """Return an algorithm by its name. Raises ArchlineError for an unknown one."""
-        if name not in self._module.algorithms:
+        found = self._module.find_algorithm(name)
+        if found is None:
             path = self._module.program.source.path
             hint = suggest_closest(name, self) or "it defines " + ", ".join(list(self)[:12])
             message = f"`{path}` has no algorithm `{name}`"
             raise error(name_rules.UNKNOWN_ALGORITHM, message, path=path, hint=hint)
-        return Algorithm(self._module, self._module.algorithms[name])
+        return Algorithm(self._module, found)
 
     def claims(self) -> tuple[Contract, ...]:
         """Decide the claims of the file, in order. Raises ArchlineError for unknown machines and models."""
         return decide_file_claims(self._module)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._module.algorithms
+        return isinstance(name, str) and self._module.find_algorithm(name) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._module.algorithms)

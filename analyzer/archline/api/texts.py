@@ -9,13 +9,15 @@ from pathlib import Path
 
 from archline.costs import rules
 from archline.expr.tree import Source, make_structural_key
-from archline.language import name_rules, syntax_rules
+from archline.language import name_rules, surface, syntax_rules
+from archline.language import syntax as s
 from archline.language.diagnostics import Rule, error, get_rules_by_code, suggest_closest
 from archline.language.loader import declare_in_folder, list_stdlib_modules
-from archline.language.parser import parse_headers, parse_program
+from archline.language.parser import list_type_names, parse_headers, parse_program
 from archline.language.printer import format_program
 from archline.language.source import is_path, read_source
 from archline.lazy_modules import load_module
+from archline.records import replace
 from archline.report.library import LibraryEntry
 from archline.resources import find_resource
 
@@ -87,7 +89,7 @@ def _select_entries(target: str) -> list[LibraryEntry]:
     entries = list(_iterate_entries(place))
     if not separator:
         return entries
-    chosen = [entry for entry in entries if entry.name == name]
+    chosen = [entry for entry in entries if entry.name == name or entry.name.endswith(f".{name}")]
     if not chosen:
         hint = suggest_closest(name, [entry.name for entry in entries])
         raise error(name_rules.UNKNOWN_ALGORITHM, f"`{place}` has no algorithm `{name}`", path=place, hint=hint)
@@ -116,4 +118,11 @@ def _iterate_module_entries(module: str) -> Iterator[LibraryEntry]:
 
 
 def _iterate_file_entries(module: str, file: Path) -> Iterator[LibraryEntry]:
-    return (LibraryEntry(module, algorithm) for algorithm in parse_headers(read_source(file)))
+    source = read_source(file)
+    types = list_type_names(source)
+    for algorithm in parse_headers(source):
+        match algorithm.parameters[:1]:
+            case (s.Parameter(type=surface.RecordType(name=kind)),) if kind in types:
+                yield LibraryEntry(module, replace(algorithm, name=f"{kind}.{algorithm.name}"))
+            case _:
+                yield LibraryEntry(module, algorithm)

@@ -47,6 +47,7 @@ from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.checking.contracts import find_cost_symbols
 from archline.language.diagnostics import ArchlineError
+from archline.language.iterations import IterationCount, list_iterations
 from archline.language.model import Module
 from archline.language.substitution import build_processor_count
 from archline.numbers import format_nine_digits, format_readable
@@ -80,7 +81,11 @@ def decide_claims(
             by_cases.decide_by_cases(claim, verdict) if verdict.outcome == "unknown" else verdict
             for claim, verdict in zip(written, verdicts, strict=True)
         ]
-    verdicts = [_reject_vacuous_claim(verdict, algorithm, costs, scope) for verdict in verdicts]
+    counted = {item.name: item for item in list_iterations(module, algorithm)}
+    verdicts = [
+        _reject_unreached_refutation(_reject_vacuous_claim(verdict, algorithm, costs, scope), costs, counted)
+        for verdict in verdicts
+    ]
     verdicts = [
         replace(verdict, reason=_add_failures_to_reason(verdict.reason)) if verdict.outcome == "unknown" else verdict
         for verdict in verdicts
@@ -108,6 +113,25 @@ def _reject_vacuous_claim(verdict: Verdict, algorithm: s.Algorithm, costs: Costs
         if not asked.is_comparison:
             return asked.make_unknown("no sizes >= 1 satisfy the facts")
     return verdict
+
+
+def _reject_unreached_refutation(verdict: Verdict, costs: Costs, counted: Mapping[str, IterationCount]) -> Verdict:
+    """Replace `fails` by unknown if that takes iterations of a loop that the claim does not name, and no run may have.
+
+    With the least number of iterations the point stands for runs, as far as sizes tell.
+    """
+    cost = _select_claimed_cost(verdict.ensures, costs)
+    if verdict.outcome != "fails" or cost is None or not counted:
+        return verdict
+    bounds = [bound for bound in (cost.lower, cost.upper) if bound is not None]
+    named = s.names((verdict.ensures.bound, verdict.ensures.when))
+    free = [name for bound in bounds for name in sorted(bound.names) if name in counted and name not in named]
+    if not free or (verdict.point is not None and all(verdict.point.get(name) == counted[name].least for name in free)):
+        return verdict
+    item = counted[free[0]]
+    reason = f"the cost depends on {item.name}, {item.described}, which nothing bounds in the sizes"
+    hint = "bound the loop, `while ... at most e times`, or name its iterations in the claim"
+    return Verdict(verdict.ensures, "unknown", f"{reason}: {hint}", derived=verdict.derived)
 
 
 def _substitute_processors(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensures:

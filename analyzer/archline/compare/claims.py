@@ -41,6 +41,7 @@ from archline.language.call_graph import find_reachable
 from archline.language.checking.contracts import list_costs
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.iterations import list_iterations
 from archline.language.loader import load_path
 from archline.language.metrics import OF_CACHE, ON_MACHINE
 from archline.language.model import Module
@@ -81,6 +82,8 @@ class _ClaimSetting:
     sizes: Mapping[str, s.Expr]
     least: Mapping[str, int]
     limited: bool
+    apart: bool = False
+    """Whether the iterations of loops are sizes of the algorithm's own: other algorithms in the claim have theirs."""
 
     @property
     def program(self) -> tuple[Module, s.Algorithm]:
@@ -103,7 +106,9 @@ class _ClaimSetting:
         """The expressions that the claim gives to the algorithm's names, and the P of its grid."""
         processors = build_processor_count(self.program[1])
         product = {} if processors is None else {"P": substitute_names(processors, self.sizes)}
-        return {**product, **self.sizes}
+        counted = [item.name for item in list_iterations(*self.program)] if self.apart else []
+        own = {name: b.name(f"{self.subject.name}.{name}") for name in counted}
+        return {**own, **product, **self.sizes}
 
     def has_runs(self, point: Point) -> bool:
         """Test whether some run may end at these values of the algorithm's sizes."""
@@ -168,7 +173,24 @@ class ClaimOfCosts:
             return OrderVerdict("unknown", problem.diagnostics[0].message)
         values = {**parts, **self.constants}
         order = CostOrder(left, self.claim.relation, right, self.amounts, values, sizes, self._derive_units())
-        return self._decide_growth(order, parts) if self.claim.relation in GROWTHS else order.decide()
+        verdict = self._decide_growth(order, parts) if self.claim.relation in GROWTHS else order.decide()
+        return self._reject_unreached_refutation(verdict)
+
+    def _reject_unreached_refutation(self, verdict: OrderVerdict) -> OrderVerdict:
+        """Replace `fails` by unknown if it takes iterations of loops that no run need have at its sizes."""
+        named = s.names((self.claim.left, self.claim.right, *self.facts))
+        for text, (setting, _) in self.of_amounts.items():
+            cost = self.amounts[text].cost
+            names = {name for bound in (cost.lower, cost.upper) if bound is not None for name in bound.names}
+            for item in list_iterations(*setting.program):
+                if (
+                    verdict.outcome == "fails"
+                    and item.name in names
+                    and not {item.name} & (named | setting.sizes.keys())
+                ):
+                    reason = f"{text} depends on {item.name}, {item.described}, which nothing bounds in the sizes"
+                    return OrderVerdict("unknown", reason, bounds=verdict.bounds)
+        return verdict
 
     @cached_property
     def facts(self) -> tuple[s.Fact, ...]:
@@ -187,7 +209,13 @@ class ClaimOfCosts:
         assert isinstance(name, s.Name)
         sizes = dict(cost.sizes)
         subject, limited = self.known.subject(name.id), "K" in sizes or "K" in s.names((*self.facts, cost))
-        unnarrowed = _ClaimSetting(subject, sizes, subject.algorithm.signature.at_least, limited)
+        claim = self.claim
+        named = s.names((claim.left, claim.right, claim.where)) | {name for name, _ in claim.at}
+        counted = {item.name for item in list_iterations(*subject.algorithm.executed)}
+        several = len({s.names(other.arguments) for other in list_costs(self.claim)}) > 1
+        unnarrowed = _ClaimSetting(
+            subject, sizes, subject.algorithm.signature.at_least, limited, apart=several and not named & counted
+        )
         names = {*unnarrowed.names, *MACHINE_SYMBOLS} - sizes.keys()
         facts = [fact for fact in self.claim.where if s.names(fact) <= names]
         with suppress(ArchlineError):
@@ -363,7 +391,8 @@ class ClaimOfCosts:
         for amount in self.amounts.values():
             bounds = (bound for bound in (amount.cost.lower, amount.cost.upper) if bound is not None)
             free = frozenset(("Z", "L") if amount.cost.metric in OF_CACHE else ()).union(*(x.names for x in bounds))
-            symbols = free - amount.sizes.keys() - held
+            own = {name for name in free & amount.sizes.keys() for name in s.names(amount.sizes[name]) if "." in name}
+            symbols = (free - amount.sizes.keys() | own) - held
             facts += b.lower_bound_facts(sorted(symbols - {*MACHINE_SYMBOLS}), 0)
             held |= symbols
         if "P" in held:

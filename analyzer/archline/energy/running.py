@@ -68,7 +68,9 @@ class ExecutedRun:
 
     @property
     def at(self) -> Mapping[str, Number]:
-        return {**self.sizes, **self.execution.iterations, **self.given}
+        counted = self.execution.iterations
+        used = self.algorithm.cost().parameters if counted else ()
+        return {**self.sizes, **{name: counted[name] for name in counted if name in used}, **self.given}
 
 
 R = TypeVar("R", bound=ExecutedRun)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,7 @@ def _find_blocks_per_side(count: s.Expr) -> s.Expr:
 
 Arguments = dict[str, Any]
 
+_MAX_DRAWS = 1000
 _INTEGER_DATA_BOUNDS = {"int": 10, "char": 128, "bool": 2}
 
 
@@ -166,8 +168,8 @@ def generate_arguments(module: Module, algorithm: s.Algorithm, sizes: Mapping[st
     """Generate random arguments of an algorithm for values of all its sizes and indices.
 
     Reals are uniform in [0.5, 1.5), `int` data in 0..10, indices uniform below their bound; offsets have the given
-    total and no gap above their longest, with one gap of that length if `longest` is a size of its own. `out` arrays
-    are zero.
+    total and no gap above their longest, with one gap of that length if `longest` is a size of its own. Scalars are
+    drawn until what an algorithm assumes about them at its start holds. `out` arrays are zero.
 
     Raises ArchlineError: AL524 for sizes that are missing, extra, fractional or too small, AL506 if a `where` is false,
     AL526 if offsets or indices of such sizes do not exist, AL519 if the arrays would not fit memory.
@@ -281,7 +283,48 @@ def _fill_arguments(
             arguments[name] = _generate_value(parameter, point, source, name in exact, zero_results)
     if algorithm.grid:
         arguments["P"] = point["P"]
+    else:
+        arguments |= _draw_assumed_scalars(algorithm, {**point, **arguments}, source)
     return arguments
+
+
+def _draw_assumed_scalars(
+    algorithm: s.Algorithm, values: Mapping[str, Any], source: np.random.Generator
+) -> dict[str, Any]:
+    """Return scalars for which holds what the algorithm assumes about them at its start.
+
+    They are drawn again until it does; after many draws they stay what they are, and the run reports the assumption.
+    """
+    facts = _list_opening_facts(algorithm)
+    names = {name.removesuffix("'") for fact in facts for name in s.names(fact)}
+    scalars = [part for part in algorithm.parameters if isinstance(part.type, s.ScalarType) and part.name in names]
+    drawn: dict[str, Any] = {}
+    for _ in range(_MAX_DRAWS if scalars else 0):
+        if all(_may_hold(fact, {**values, **drawn}) for fact in facts):
+            return drawn
+        drawn = {part.name: _make_random_value(part, {}, source, exact=False) for part in scalars}
+    return {}
+
+
+def _list_opening_facts(algorithm: s.Algorithm) -> list[s.Fact]:
+    """Return what an algorithm assumes at its start about its numbers; the register of one that is set has a prime."""
+    facts: list[s.Fact] = []
+    for statement in algorithm.body:
+        match statement:
+            case s.Assume(facts=assumed):
+                facts += [fact for fact in assumed if not any(s.find_nodes(fact, s.Element))]
+            case s.Local(name=name, value=s.Name(id=parameter)) if name == f"{parameter}'":
+                pass
+            case _:
+                # What follows may change data.
+                break
+    return facts
+
+
+def _may_hold(fact: s.Fact, values: Mapping[str, Any]) -> bool:
+    numbers = {name: value for name, value in values.items() if isinstance(value, int | float)}
+    exact = {name: value if isinstance(value, int) else Fraction(value) for name, value in numbers.items()}
+    return evaluate_fact(fact, exact | {f"{name}'": value for name, value in exact.items()}) is not False
 
 
 def _generate_value(

@@ -187,7 +187,8 @@ def _format_atom(expr: s.Expr | s.Comprehension, *, tight: bool) -> str:
         case s.Real(text=text):
             return text
         case s.Name(id=name):
-            return name
+            # The register of a parameter that is assigned has the parameter's name and a prime.
+            return name.removesuffix("'")
         case s.Call(function=function, arguments=(first, *rest), as_method=True):
             return f"{_format_at_level(first, _ATOM, tight=False)}.{function}({format_list(rest)})"
         case s.Call(function=function, arguments=arguments, sizes=sizes):

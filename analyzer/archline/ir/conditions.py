@@ -142,11 +142,17 @@ def assume_facts(scope: Names, *facts: s.Fact) -> Names:
 
 
 def scope_after(statement: s.Stmt, scope: Names) -> Names:
-    """Return the scope after a statement: a `let` binds a name to a value, an `assume` adds facts."""
+    """Return the scope after a statement: a `let` binds a name to a value, an `assume` adds facts.
+
+    So does a register that nothing sets again.
+    """
     if statement.named and not scope.module.is_view(statement.named[1]):
         name, value = statement.named
         number = known_value(value, scope)
         return scope.without_value(name) if number is None else scope.with_value(name, scope.facts.simplify(number))
+    if isinstance(statement, s.Local) and statement.constant and statement.value is not None:
+        number = known_value(statement.value, scope)
+        return scope if number is None else scope.with_value(statement.name, scope.facts.simplify(number))
     return assume_facts(scope, *statement.assumed) if statement.assumed else scope
 
 

@@ -181,7 +181,11 @@ class Lowering:
                 context = replace(context, scope=context.scope.without_value(name))
                 unconditional = value is not None and when is None and statement.integer
                 first = static_value_or_none(value, before.known_scope) if value is not None and unconditional else None
-                return context if first is None else replace(context, integers={**context.integers, name: first})
+                if first is None:
+                    return context
+                if statement.constant:
+                    context = replace(context, scope=context.scope.with_value(name, first))
+                return replace(context, integers={**context.integers, name: first})
             case s.Assume() if not context.is_unconditional:
                 return context
             case s.Simple() | s.Loop() | s.While() | s.If() | s.Split():

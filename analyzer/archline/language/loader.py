@@ -47,11 +47,12 @@ def load_target(target: str) -> tuple[Module, s.Algorithm | None]:
     module = _Loader().load_file(_find_path(place))
     if not separator:
         return module, None
-    if name not in module.algorithms:
+    algorithm = module.find_algorithm(name)
+    if algorithm is None:
         names = list(module.algorithms)
         hint = suggest_closest(name, names) or "it defines " + ", ".join(names[:12])
         raise error(name_rules.UNKNOWN_ALGORITHM, f"`{place}` has no algorithm `{name}`", path=place, hint=hint)
-    return module, module.algorithms[name]
+    return module, algorithm
 
 
 def list_stdlib_modules() -> list[str]:

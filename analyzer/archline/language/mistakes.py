@@ -101,6 +101,22 @@ FOREIGN_METHODS = {
     "top": "peek",
 }
 """The names that the library's records have for operations of other languages."""
+SAME_OPERATIONS = tuple(
+    frozenset(group.split())
+    for group in (
+        "push append push_back enqueue add add_last put_back insert addLast offer",
+        "pop pop_front popleft pop_back dequeue poll remove extract_min delete_min pop_min extractMin",
+        "peek top front first min find_min minimum head",
+        "length size count len",
+        "empty is_empty isEmpty",
+        "has contains contains_key containsKey includes member",
+        "put set insert add",
+        "find find_set root",
+        "union unite join merge",
+        "decrease_key decrease update change_key",
+    )
+)
+"""Names that libraries and textbooks give to the same operation."""
 
 # Patterns are searched in the line without its comment; the first that matches gives the hint, with its groups.
 _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
@@ -143,6 +159,11 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     (r"->\s*\(?\s*\w+\s*,", suggest_results),
     _Form(r"->\s*(?P<at>float|double|number)\b", "real"),
     _Form(r"->\s*(?P<at>integer|long|size_t)\b", "int"),
+    (
+        r"->\s*(?!(?:real|int|bool)\b)[A-Za-z_]\w*\s*(?:\[[^\]]*\])?\s*:?\s*$",
+        "a result is a number: an array or a record is a parameter that is `out`, such as `Q: out queue[n]`",
+    ),
+    (r"\]\.[A-Za-z_]", "there are no arrays of records: a record has arrays as its fields, as in `P.x[i]`"),
     _Form(r"\breturns\s+(?=(?:real|int|bool)\b)", "-> "),
     _Form(r"^\s*algorithm\b.*\)(?P<at>\s*:\s*(real|int|bool)\s*:?)\s*$", r" -> \2:"),
     _Form(

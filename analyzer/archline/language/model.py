@@ -154,6 +154,13 @@ class Module:
     records: Mapping[str, RecordDefinition] = field(default_factory=dict, repr=False)
     abbreviations: Mapping[str, Abbreviation] = field(default_factory=dict, repr=False)
 
+    def find_algorithm(self, name: str) -> Algorithm | None:
+        """Return the algorithm of a name, or the only operation of that name, `queue.push` for `push`; None if none."""
+        if name in self.algorithms:
+            return self.algorithms[name]
+        operations = [found for found in self.algorithms if found.endswith(f".{name}")]
+        return self.algorithms[operations[0]] if len(operations) == 1 else None
+
     def is_view(self, expr: Expr) -> bool:
         return isinstance(self.types.get(expr), ViewType)
 

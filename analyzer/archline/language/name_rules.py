@@ -128,3 +128,16 @@ UNKNOWN_ALGORITHM = Rule(
     "no such algorithm in the file",
     "A target `file.algo::name` or `dense.matmul::name` names an algorithm that the file itself defines.",
 )
+RECORD = Rule(
+    "AL212",
+    "record out of place",
+    """
+    A record is passed on as a whole, as the argument of a call whose parameter has its type; elsewhere its fields
+    stand, which are numbers and arrays. It cannot be assigned, compared, computed with or returned, and no type
+    contains itself.
+
+    ```
+    return Q                 # write: a parameter `Q: out queue[n]`
+    ```
+    """,
+)

@@ -498,6 +498,12 @@ def parse_headers(source: Source) -> tuple[s.Algorithm, ...]:
     return parse_program(Source(source.path, "\n".join(lines) + "\n")).algorithms
 
 
+def list_type_names(source: Source) -> list[str]:
+    """Return the names of the types of records that a file defines."""
+    found = (re.match(r"type\s+(\w+)", chunk[0]) for _, chunk in split_items(source))
+    return [match[1] for match in found if match]
+
+
 def collect_sizes(algorithms: Sequence[s.Algorithm]) -> set[str]:
     """Collect the names of the sizes and indices of headers, with P and K if an algorithm runs on a grid."""
     parameters = [parameter for algorithm in algorithms for parameter in algorithm.parameters]

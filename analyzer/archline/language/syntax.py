@@ -185,12 +185,17 @@ class Let(Simple):
 
 @tree
 class Local(Simple):
-    """`local name: type = value when condition`: a register or an array that lives to the end of its block."""
+    """`local name: type = value when condition`: a register or an array that lives to the end of its block.
+
+    An integer register is `constant` if nothing sets it again: then its value may be known, though operations on it
+    count.
+    """
 
     name: str
     type: ScalarType | ArrayType
     value: Expr | None
     when: Expr | None
+    constant: bool = False
 
     @property
     def defines(self) -> tuple[str, ...]:

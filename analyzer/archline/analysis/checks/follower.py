@@ -141,9 +141,18 @@ class StatementFollower(StatementVisitor[B, None]):
 
     def _follow_outputs(self, statement: s.Invoke | s.Assign, block: B) -> None:
         """Follow the places in which a call stores numbers, if the callee sets them."""
-        for place in statement.outputs:
+        if not statement.outputs:
+            return
+        call = statement.call if isinstance(statement, s.Invoke) else statement.value
+        callee = self.module.targets.get(call) if isinstance(call, s.Call) else None
+        assert isinstance(callee, s.Algorithm)
+        stored = {name for part in callee.body if isinstance(part, s.Assign) for name in part.sets}
+        for place, output in zip(statement.outputs, callee.outputs, strict=True):
             if isinstance(place, s.Element):
                 self._follow_subscripts(place, block)
+            if output.register in stored:
+                # The callee sets it in every run.
+                self.write(place, block)
             self.forget(place, block)
 
     def simple(self, statement: s.SimpleStmt, block: B) -> None:

@@ -22,7 +22,8 @@ def iterate_unread_names(algorithm: s.Algorithm) -> Iterator[tuple[str, Diagnost
     ]
     if not declared:
         return
-    read = set(_iterate_read_names(algorithm.body))
+    # The caller reads what is handed back.
+    read = {*_iterate_read_names(algorithm.body), *(output.register for output in algorithm.outputs)}
     known = [*read, *s.names(algorithm.parameters), *(parameter.name for parameter in algorithm.parameters)]
     for node in declared:
         if node.name in read:

@@ -54,6 +54,8 @@ class StretchCosts(Derivation):
     `free` are the statements that only distribute data, which cost nothing.
     """
 
+    _counts_iterations = False
+
     def __init__(self, module: Module, coarse: bool) -> None:
         super().__init__(module, coarse, STANDARD)
         self.free: set[s.Stmt] = set()

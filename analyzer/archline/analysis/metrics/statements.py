@@ -124,6 +124,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     _solves = True
     """False in a derivation of recurrences, where costs of recursive calls stay unknown functions."""
+    _counts_iterations = True
+    """False on a grid, whose processors may disagree on the iterations of a loop over data."""
 
     @property
     def recursions(self) -> RecursionCosts:
@@ -457,7 +459,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def _derive_data_loop(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """Derive a loop over a segment of an offsets array, or up to a declared bound of data."""
         range_ = bound_data_range(loop, scope)
-        if loop.iterations is not None and not loop.parallel and (range_ is None or not bounds_each_row(loop, scope)):
+        counted = self._counts_iterations and loop.iterations is not None and not loop.parallel
+        if counted and (range_ is None or not bounds_each_row(loop, scope)):
             body, children = self.block(loop.body, scope.without_value(loop.variable))
             once = self._iteration_cost(loop, scope).then(body, scope.facts)
             return repeat_unbounded(once, name_unbounded_loops(self.module)[loop], scope.facts), children

@@ -13,7 +13,14 @@ from typing import Any
 from archline.expr.tree import Comprehension, Node
 from archline.language import surface
 from archline.language import syntax as s
-from archline.language.elaboration.environment import SIZE, Environment, NameType, join_types, read_header
+from archline.language.elaboration.environment import (
+    SIZE,
+    Environment,
+    NameType,
+    group_parts,
+    join_types,
+    read_header,
+)
 from archline.records import replace
 
 Block = tuple[Any, ...]
@@ -116,7 +123,7 @@ class _Declarer:
         waiting = {name: item for name, item in here.items() if item.settled is not None}
         statements: list[Any] = []
         for statement in block:
-            first = [item for name, item in waiting.items() if name in find_mentioned_names(statement)]
+            first = [item for name, item in waiting.items() if _mentions(statement, name)]
             for item in first:
                 del waiting[item.name]
             inside = environment.inside(statement)
@@ -135,7 +142,8 @@ class _Declarer:
     def _make_declaration(self, item: _Undeclared, statement: s.Assign, value: s.Expr) -> s.Let | s.Local:
         assert item.settled is not None
         if item.settled.record is not None:
-            return _make_empty_local(item, statement)
+            made = isinstance(value, s.Call) and value.function in self._environment.records
+            return replace(_make_empty_local(item, statement), value=None if made else value)
         if item.settled.is_array:
             base = _find_viewed_array(value)
             if base is not None and self._writes[item.name] == 1 and self._writes[base] <= (base in self._names):
@@ -221,7 +229,9 @@ def _iterate_free_names(block: Block, environment: Environment) -> Iterator[str]
     for statement in block:
         inner = list_surface_blocks(statement)
         hidden = own | _list_bound_names(statement)
-        yield from (name for name in _iterate_own_written_names(statement, environment) if name not in own)
+        names = _iterate_own_written_names(statement, environment)
+        # Fields of records come with their record.
+        yield from (name for name in names if name not in own and "." not in name)
         for part in inner:
             yield from (name for name in _iterate_free_names(part, environment) if name not in hidden)
 
@@ -260,8 +270,8 @@ def _list_written_places(statement: Node, environment: Environment) -> tuple[Nod
             places += call.arguments
         called = environment.algorithms.get(environment.find_called_name(call))
         if called is not None:
-            pairs = zip(called.header, call.arguments, strict=False)
-            places += [argument for parameter, argument in pairs if parameter.mode != "in"]
+            pairs = zip(group_parts(called.header), call.arguments, strict=False)
+            places += [argument for parts, argument in pairs if any(part.mode != "in" for part in parts)]
     return tuple(places)
 
 
@@ -286,21 +296,30 @@ def _iterate_stores(statement: Node, environment: Environment) -> Iterator[tuple
 
 def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator[tuple[str, NameType | None]]:
     called = environment.algorithms.get(environment.find_called_name(call))
+    header = [] if called is None else group_parts(called.header)
     for number, argument in enumerate(call.arguments):
         if not isinstance(argument, s.Name):
             continue
         if called is None:
-            if call.function == "swap":
+            if call.function == "swap" and len(call.arguments) == 2:
+                yield argument.id, environment.infer(call.arguments[1 - number])
                 yield argument.id, None
-        elif number < len(called.header) and called.header[number].mode != "in":
-            type_ = called.header[number].type
+        elif number < len(header) and header[number][0].mode != "in":
+            type_ = header[number][0].type
             yield argument.id, NameType(type_.element) if isinstance(type_, s.ScalarType) else None
             yield argument.id, None
 
 
+def _mentions(statement: Node, name: str) -> bool:
+    """Whether a statement uses a name; the variable of a loop is another name in its body."""
+    if name in _list_bound_names(statement):
+        return name in find_mentioned_names(_list_headers(statement))
+    return name in find_mentioned_names(statement)
+
+
 def _splits_by_blocks(block: Block, name: str) -> bool:
     """Whether each statement of a block that uses a name sets it before, in a block inside: then each has its own."""
-    uses = [statement for statement in block if name in find_mentioned_names(statement)]
+    uses = [statement for statement in block if _mentions(statement, name)]
     return bool(uses) and all(_sets_inside(statement, name) for statement in uses)
 
 
@@ -312,6 +331,23 @@ def _sets_inside(statement: Node, name: str) -> bool:
     if name in _list_bound_names(statement):
         return True
     return all(_sets_first(block, name) for block in blocks)
+
+
+def _sets_in_each_branch(statement: s.If, name: str) -> bool:
+    """Whether every branch sets a name before it reads it, and no condition reads it."""
+    conditions = tuple(branch.condition for branch in statement.branches if branch.condition is not None)
+    if name in find_mentioned_names(conditions):
+        return False
+    for branch in statement.branches:
+        match next((part for part in branch.body if _mentions(part, name)), None):
+            case s.Assign(target=s.Name(id=target), op="=", value=value) if target == name:
+                if name in find_mentioned_names(value):
+                    return False
+            case s.If(branches=(*_, s.Branch(condition=None))) as inner if _sets_in_each_branch(inner, name):
+                pass
+            case _:
+                return False
+    return True
 
 
 def _list_headers(statement: Node) -> Iterable[Node]:
@@ -328,11 +364,13 @@ def _list_headers(statement: Node) -> Iterable[Node]:
 
 def _sets_first(block: Block, name: str) -> bool:
     for statement in block:
-        if name not in find_mentioned_names(statement):
+        if not _mentions(statement, name):
             continue
         match statement:
             case s.Assign(target=s.Name(id=target), op="=", value=value) if target == name:
                 return name not in find_mentioned_names(value)
+            case s.If(branches=(*_, s.Branch(condition=None))) if _sets_in_each_branch(statement, name):
+                return True
             case surface.Multiple(targets=targets, values=values):
                 return name in s.names(targets) and name not in find_mentioned_names(values)
             case s.Let() | s.Local():

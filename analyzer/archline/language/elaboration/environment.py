@@ -6,6 +6,7 @@ What cannot be told has no type (None), and the checker reports it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
 
 from archline.expr.tree import Comprehension, Node, substitute_names
 from archline.language import surface
@@ -135,7 +136,9 @@ class Environment:
             # `A*x` is refused where it stands; that the product is meant keeps further mistakes out.
             return _multiply_types(left, right)
         if left is None or right is None:
-            return None
+            # What is unknown may be the result that is being inferred; beside a real it makes a real.
+            known = left or right
+            return known if known is not None and known.element == "real" else None
         element = _join_elements(left.element, right.element)
         return NameType("int" if element in ("bool", "char") else element, left.shape or right.shape)
 
@@ -314,6 +317,11 @@ def read_names(name: str, type_: Node, records: Mapping[str, surface.RecordDefin
         for part in records[type_.name].fields:
             names |= read_names(f"{name}.{part.name}", part.type, records)
     return names
+
+
+def group_parts(header: Iterable[s.Parameter]) -> list[tuple[s.Parameter, ...]]:
+    """Return the parameters of an algorithm as its callers see them: the parts of a record are one."""
+    return [tuple(parts) for _, parts in groupby(header, key=lambda parameter: parameter.name.partition(".")[0])]
 
 
 def read_header(algorithm: s.Algorithm, records: Mapping[str, surface.RecordDefinition]) -> dict[str, NameType | None]:

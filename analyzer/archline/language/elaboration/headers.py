@@ -16,7 +16,7 @@ def read_sizes(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
     A parameter that the body sets stays data.
     """
     extents = tuple(type_.shape for type_ in s.find_nodes(algorithm.body, s.ArrayType))
-    algorithm = replace(algorithm, parameters=tuple(map(_read_vertex, algorithm.parameters)))
+    algorithm = _read_vertices(algorithm, environment)
     types = tuple(parameter.type for parameter in algorithm.parameters)
     contract = (algorithm.where, algorithm.ensures, algorithm.decreases, algorithm.grid)
     used = find_mentioned_names((types, extents, contract)) - set(iterate_written_names(algorithm.body, environment))
@@ -29,12 +29,37 @@ def read_sizes(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
     return _assume_facts_about_data(replace(algorithm, parameters=parameters))
 
 
-def _read_vertex(parameter: s.Parameter) -> s.Parameter:
-    """Return a parameter whose type `vertex`, of graphs, is the integer that it is."""
-    type_: Node = parameter.type
-    if isinstance(type_, surface.RecordType) and type_.name == "vertex":
-        return replace(parameter, type=s.ScalarType("int", span=type_.span))
-    return parameter
+def _read_vertices(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
+    """Return an algorithm whose parameters of type `vertex` are integers, assumed to be vertices of its graph."""
+    facts: list[s.Fact] = []
+    parameters: list[s.Parameter] = []
+    count = _find_vertex_count(algorithm, environment)
+    for parameter in algorithm.parameters:
+        type_: Node = parameter.type
+        if not isinstance(type_, surface.RecordType) or type_.name != "vertex" or "vertex" in environment.records:
+            parameters.append(parameter)
+            continue
+        span = type_.span
+        parameters.append(replace(parameter, type=s.ScalarType("int", span=span)))
+        if count is not None and parameter.mode == "in":
+            name = s.Name(parameter.name, span=span)
+            facts.append(s.Binary("<=", s.Integer(0, span=span), name, span=span))
+            facts.append(s.Binary("<", replace(name), count, span=span))
+    if not facts:
+        return replace(algorithm, parameters=tuple(parameters))
+    assumed = s.Assume(tuple(facts), span=facts[0].span)
+    return replace(algorithm, parameters=tuple(parameters), body=(assumed, *algorithm.body))
+
+
+def _find_vertex_count(algorithm: s.Algorithm, environment: Environment) -> s.Expr | None:
+    """Return the number of vertices of the first graph in a header."""
+    for parameter in algorithm.parameters:
+        type_: Node = parameter.type
+        if isinstance(type_, surface.RecordType) and type_.name == "graph":
+            definition = environment.records.get("graph")
+            sizes = type_.sizes or (() if definition is None else definition.sizes)
+            return sizes[0] if sizes else None
+    return None
 
 
 def _is_integer(type_: s.Type) -> bool:

@@ -46,7 +46,8 @@ def _iterate_loops_over_data(algorithm: s.Algorithm) -> Iterator[s.Loop]:
         return
     data = {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.ScalarType)}
     data |= {local.name for local in s.find_nodes(algorithm.body, s.Local)}
-    data |= {name for statement in s.find_nodes(algorithm.body, s.Simple) for name in statement.sets}
+    stores = (statement for statement in s.find_nodes(algorithm.body, s.Simple) if not isinstance(statement, s.Let))
+    data |= {name for statement in stores for name in statement.sets}
     arrays = {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.ArrayType)} | data
     for loop in s.find_nodes(algorithm.body, s.Loop):
         bounds = (loop.lo, loop.hi, loop.step)

@@ -17,16 +17,22 @@ from archline.language.elaboration.environment import Environment
 from archline.language.elaboration.exits import place_exits
 from archline.language.elaboration.headers import read_sizes
 from archline.language.elaboration.iterations import name_iterations
-from archline.language.elaboration.records import (
+from archline.language.elaboration.record_rules import (
+    diagnose_definitions,
     diagnose_types,
-    find_operation_type,
     list_record_types,
-    name_operation,
-    spread_records,
+    read_definitions,
 )
+from archline.language.elaboration.records import find_operation_type, name_operation, spread_records
 from archline.language.elaboration.reductions import expand_reductions
 from archline.language.elaboration.results import ResultTypes
-from archline.language.elaboration.scalars import Headers, place_scalars, restore_assigned, store_assigned
+from archline.language.elaboration.scalars import (
+    Headers,
+    mark_constant_registers,
+    place_scalars,
+    restore_assigned,
+    store_assigned,
+)
 from archline.language.elaboration.statements import simplify_statements
 from archline.language.elaboration.whole_arrays import expand_whole_arrays
 from archline.language.model import Module
@@ -70,25 +76,32 @@ def elaborate(program: s.Program, load: Load) -> Elaborated:
     names = _read_program(program, load)
     program = _declare_items(program, names)
     expanded, abbreviations = expand_abbreviations(program.items, names.visible_abbreviations)
-    mistakes = list(diagnose_types(expanded, names.environment.records, _list_library_types()))
+    mistakes = list(diagnose_definitions(_iterate_items(program, surface.RecordDefinition)))
+    # What the checker finds in an algorithm that misuses records may be a consequence of that.
+    broken = set(program.broken)
     items: list[s.Item] = []
     symbols = s.names(tuple(item.costs for item in expanded if isinstance(item, s.Extern)))
-    spread = [
-        spread_records(item, names.environment, names.own_records) if isinstance(item, s.Algorithm) else item
-        for item in expanded
-        if not isinstance(item, surface.RecordDefinition)
-    ]
-    # What the checker finds in an algorithm with mistakes may be their consequences.
-    broken = set(program.broken)
+    spread: list[Any] = []
+    for item in expanded:
+        records = names.environment.records
+        found = tuple(diagnose_types((item,), records, names.own_records, _list_library_types()))
+        if isinstance(item, s.Algorithm):
+            whole, misused = spread_records(item, names.environment, names.own_records)
+            found += misused
+            spread.append(whole)
+            if found:
+                broken.add(whole.name)
+        elif not isinstance(item, surface.RecordDefinition):
+            spread.append(item)
+        mistakes += found
     headers = {name: algorithm.header for name, algorithm in names.environment.algorithms.items()}
     headers |= {item.name: item.header for item in spread if isinstance(item, s.Algorithm)}
     for item in spread:
         core: s.Item = item
         if isinstance(item, s.Algorithm):
             core, found = _elaborate_algorithm(item, names, headers, symbols)
-            mistakes += found
-            if found:
-                broken.add(core.name)
+            # A record that is misused has consequences, which are not reported.
+            mistakes += () if item.name in broken else found
         left = next((node for node in s.nodes(core) if isinstance(node, _SURFACE)), None)
         if left is None:
             items.append(core)
@@ -109,7 +122,7 @@ def _elaborate_algorithm(
     simple, mixed = expand_whole_arrays(named, names.environment)
     reduced = expand_reductions(simple, names.environment)
     stored, wrong = place_scalars(reduced, headers, names.environment.result_of)
-    core, misplaced = place_exits(stored, names.environment)
+    core, misplaced = place_exits(mark_constant_registers(stored), names.environment)
     return core, (*doubled, *mixed, *wrong, *misplaced)
 
 
@@ -130,10 +143,13 @@ def _declare_items(program: s.Program, names: _Names) -> s.Program:
 def _list_implied_uses(program: s.Program, load: Load) -> list[s.Use]:
     """Return a `use` for each type of records that the file neither defines nor uses, and the library has."""
     known = {item.name for item in _iterate_items(program, surface.RecordDefinition)}
+    mentioned: dict[str, Node] = {type_.name: type_ for type_ in list_record_types(program.items)}
     for use in _iterate_items(program, s.Use):
         module = load(use)
-        known |= set() if module is None else module.records.keys()
-    mentioned: dict[str, Node] = {type_.name: type_ for type_ in list_record_types(program.items)}
+        if module is not None:
+            known |= module.records.keys()
+            # A record of another file may contain some of the library.
+            mentioned |= {type_.name: use for type_ in list_record_types(module.records.values())}
     mentioned |= {call.function: call for call in s.find_nodes(program.items, s.Call)}
     uses = (
         s.Use((_LIBRARY_OF_RECORDS, name), span=node.span)
@@ -157,7 +173,7 @@ def _iterate_items(program: s.Program, kind: Any) -> list[Any]:
 def _read_program(program: s.Program, load: Load) -> _Names:
     """Return what the names of a file stand for."""
     modules = [module for use in _iterate_items(program, s.Use) if (module := load(use)) is not None]
-    own = {item.name: item for item in _iterate_items(program, surface.RecordDefinition)}
+    own = read_definitions(_iterate_items(program, surface.RecordDefinition))
     records = {name: item for module in modules for name, item in module.records.items()} | own
     visible = dict(chain.from_iterable(module.abbreviations.items() for module in modules))
     abbreviations = visible | {item.name: item for item in _iterate_items(program, surface.Abbreviation)}

@@ -10,19 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from archline.expr.tree import Node
-from archline.language import name_rules, surface
+from archline.language import surface
 from archline.language import syntax as s
-from archline.language.diagnostics import Diagnostic, propose, suggest_closest
-from archline.language.elaboration.declare import replace_blocks
+from archline.language.diagnostics import Diagnostic
+from archline.language.elaboration.declare import list_surface_blocks, replace_blocks
 from archline.language.elaboration.environment import Environment, read_header
+from archline.language.elaboration.record_rules import diagnose_uses, diagnose_written_parameters, iterate_parts
 from archline.language.elaboration.rewriting import rewrite_fields, rewrite_tree
 from archline.records import replace
 
-_FOREIGN_TYPES = {
-    **dict.fromkeys(("float", "double", "float32", "float64", "number", "complex"), "real"),
-    **dict.fromkeys(("integer", "int32", "int64", "long", "unsigned"), "int"),
-    **dict.fromkeys(("boolean",), "bool"),
-}
 _START = "start"
 """The operation of a type that sets a new record."""
 
@@ -38,73 +34,29 @@ def find_operation_type(algorithm: s.Algorithm, records: Iterable[str]) -> str |
     return first.name if isinstance(first, surface.RecordType) and first.name in records else None
 
 
-def list_record_types(items: Iterable[Any]) -> list[surface.RecordType]:
-    """Return the types of records that a file mentions, the calls that make new records among them."""
-    return [node for item in items for node in s.nodes(item) if isinstance(node, surface.RecordType)]
+def spread_records(
+    algorithm: s.Algorithm, environment: Environment, own: Iterable[str]
+) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
+    """Return an algorithm with the parts of records in their places, and the mistakes in what it does with records.
 
-
-_PLAIN_TYPES = ("real", "int", "bool", "char", "size", "index")
-
-
-def diagnose_types(
-    items: Iterable[Any], records: Mapping[str, surface.RecordDefinition], more: Iterable[str] = ()
-) -> Iterator[Diagnostic]:
-    """Yield a finding for each type that is none, and for each new record without its sizes.
-
-    Types that may be meant are `records`, and `more` of the library.
+    `own` are the types that its file defines.
     """
-    items = tuple(items)
-    for algorithm in s.find_nodes(items, s.Algorithm):
-        for local in s.find_nodes(algorithm.body, s.Local):
-            made: Any = local.type
-            if isinstance(made, surface.RecordType) and len(made.sizes) < len(_list_sizes(made, records)):
-                near = next((name for name in read_header(algorithm, records) if "." not in name), "n")
-                sizes = ", ".join(size.id for size in _list_sizes(made, records))
-                text = f"{local.name} = {made.name}({near})"
-                advice = propose(local.span, text, safe=False) if sizes == "cap" else None
-                message = f"`{made.name}` needs its sizes: {sizes}"
-                yield Diagnostic(name_rules.UNBOUND_SIZE, message, local.span, hint=advice)
-    for type_ in list_record_types(items):
-        if type_.name not in records:
-            foreign = _FOREIGN_TYPES.get(type_.name)
-            hint = (
-                f"numbers are `real` or `int`: write `{foreign}`"
-                if foreign
-                else suggest_closest(
-                    type_.name, ["real", "int", "bool", "char", "size", "index", *records, *more], type_.span
-                )
-            )
-            yield Diagnostic(name_rules.UNKNOWN_NAME, f"unknown type `{type_.name}`", type_.span, hint=hint)
-
-
-def _list_sizes(type_: surface.RecordType, records: Mapping[str, surface.RecordDefinition]) -> tuple[s.Name, ...]:
-    return records[type_.name].sizes if type_.name in records else ()
-
-
-def spread_records(algorithm: s.Algorithm, environment: Environment, own: Iterable[str]) -> s.Algorithm:
-    """Return an algorithm with the parts of records in their places; `own` are the types that its file defines."""
     records = environment.records
     parameters = tuple(part for parameter in algorithm.parameters for part in _spread_parameter(parameter, records))
     inner = environment.with_names(read_header(algorithm, records))
-    body = _spread_block(algorithm.body, inner)
+    mistakes = (*diagnose_written_parameters(algorithm, inner), *_diagnose_block(algorithm.body, inner))
+    body = algorithm.body if mistakes else _spread_block(algorithm.body, inner)
     kind = find_operation_type(algorithm, own)
     name = algorithm.name if kind is None else name_operation(kind, algorithm.name)
-    return replace(algorithm, name=name, parameters=parameters, body=body)
+    return replace(algorithm, name=name, parameters=parameters, body=body), mistakes
 
 
-def iterate_parts(name: str, type_: Any, records: Mapping[str, surface.RecordDefinition]) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a record and their types, or a name and its type if it is no record."""
-    if not isinstance(type_, surface.RecordType) or type_.name not in records:
-        yield name, type_
-        return
-    definition = records[type_.name]
-    sizes = {size.id: value for size, value in zip(definition.sizes, type_.sizes, strict=False)}
-
-    def change(node: Node) -> Node | None:
-        return sizes.get(node.id) if isinstance(node, s.Name) else None
-
-    for part in definition.fields:
-        yield from iterate_parts(f"{name}.{part.name}", rewrite_tree(part.type, change), records)
+def _diagnose_block(block: tuple[Any, ...], environment: Environment) -> Iterator[Diagnostic]:
+    for statement in block:
+        yield from diagnose_uses(statement, environment)
+        for inner in list_surface_blocks(statement):
+            yield from _diagnose_block(inner, environment.inside(statement))
+        environment = environment.after(statement)
 
 
 def _spread_parameter(parameter: s.Parameter, records: Mapping[str, surface.RecordDefinition]) -> Iterator[s.Parameter]:

@@ -29,6 +29,8 @@ class ResultTypes:
         if name not in self._found:
             self._found[name] = None
             self._found[name] = self._infer(self._algorithms[name])
+            # The second time, the results of recursive calls have the type that the others gave.
+            self._found[name] = self._infer(self._algorithms[name])
         return self._found[name]
 
     def name_result(self, name: str) -> str | None:

@@ -66,6 +66,25 @@ def place_scalars(
     return changed, tuple(pass_.mistakes)
 
 
+def mark_constant_registers(algorithm: s.Algorithm) -> s.Algorithm:
+    """Return an algorithm that tells which integer registers keep the values that they start with."""
+    set_again = {
+        name
+        for statement in s.find_nodes(algorithm.body, s.Simple)
+        if not isinstance(statement, s.Local)
+        for name in statement.sets
+    }
+
+    def change(node: s.Node) -> s.Node | None:
+        match node:
+            case s.Local(name=name, type=s.ScalarType(element="int"), value=s.Node(), when=None):
+                return None if name in set_again else replace(node, constant=True)
+            case _:
+                return None
+
+    return replace(algorithm, body=rewrite_tree(algorithm.body, change))
+
+
 def store_assigned(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
     """Return an algorithm in which parameters of mode `in`, and sizes, that are assigned are registers from there on.
 
@@ -155,8 +174,8 @@ def _store_assigned(
 
 def _list_declared_names(body: tuple[s.Stmt, ...]) -> frozenset[str]:
     declared = (name for statement in s.find_nodes(body, s.Simple) for name in statement.defines)
-    loops = (*s.find_nodes(body, s.Loop), *s.find_nodes(body, surface.LoopOver))
-    return frozenset((*declared, *(loop.variable for loop in loops)))
+    variables = (node.variable for node in s.nodes(body) if isinstance(node, s.Loop | surface.LoopOver))
+    return frozenset((*declared, *variables))
 
 
 class _ScalarPass:

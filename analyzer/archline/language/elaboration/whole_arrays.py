@@ -16,7 +16,7 @@ from archline.language import syntax as s
 from archline.language import type_rules as rules
 from archline.language.call_rules import ARGUMENT_KIND
 from archline.language.diagnostics import Diagnostic, propose
-from archline.language.elaboration.declare import replace_blocks
+from archline.language.elaboration.declare import list_surface_blocks, replace_blocks
 from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
 from archline.language.elaboration.rewriting import make_name_maker, place_before_tests, rewrite_fields, rewrite_tree
 from archline.language.elaboration.views import (
@@ -71,7 +71,7 @@ class _Expansion:
         statements: list[Any] = []
         for statement in block:
             inside = environment.inside(statement)
-            bodies = iter([self.expand_block(inner, inside, names) for inner in s.list_blocks(statement)])
+            bodies = iter([self.expand_block(inner, inside, names) for inner in list_surface_blocks(statement)])
             header = replace_blocks(statement, lambda inner: ())
             uses_arrays = mentions_arrays(header, environment)
             if uses_arrays:

@@ -456,7 +456,7 @@ class Interpreter:
                 base = self._kind(children[0] if isinstance(children[0], Tree) else Tree("name", [children[0]]), names)
                 indices = sum(not str(part.data).startswith("slice") for part in children[1:])
                 return base[0], base[1] - indices
-            case "comprehension":
+            case "comprehension" | "comprehension_over":
                 return self._kind(children[0], {**names, str(children[1]): (KNOWN, 0)})
             case "call":
                 return self._kind_of_call(expr, names)
@@ -767,8 +767,10 @@ class Interpreter:
                     values = range(low, high, by)
             values = [(KNOWN, value) for value in values]
         elif children[3].data == "exprs":
+            reduction = children[4]
             values = [(KNOWN, number(part)) for part in _trees(children[3].children)]
         elif self._is_range(children[3]):
+            reduction = children[4]
             values = [(KNOWN, value) for value in range(*map(number, _trees(children[3].children[1].children)))]
         else:
             view = self._evaluate(children[3], frame)
@@ -1324,7 +1326,7 @@ class Interpreter:
         kind = self._kind_in(parts[0], frame)[0]
         kind = REAL if REAL in (kind, self._kind_in(parts[-1], frame)[0]) else INT
         start = {"+": 0, "min": math.inf, "max": -math.inf}[symbol]
-        if parts[0].data == "comprehension":
+        if parts[0].data.startswith("comprehension"):
             total = self._reduce_range(parts[0], symbol, kind, start, frame)
         else:
             if name == "dot":
@@ -1355,7 +1357,12 @@ class Interpreter:
         return total
 
     def _reduce_range(self, over: Tree[Any], symbol: str, kind: int, start: Any, frame: dict[str, Any]) -> Any:
-        value, variable, _, low, direction, high, step, condition = over.children
+        if over.data == "comprehension_over":
+            value, variable, _, range_, condition = over.children
+            *starts, high = _trees(range_.children[1].children)
+            low, direction, step = starts[0] if starts else Tree("integer", ["0"]), "..", None
+        else:
+            value, variable, _, low, direction, high, step, condition = over.children
         first, last = (int(self._value(self._evaluate(part, frame))) for part in (low, high))
         assert step is None
         indices = range(first, last + (str(direction) == "..="))

@@ -135,3 +135,15 @@ def f(c: inout int[n], q: int):
 """
     check_text(text, {"c": [1, 2, 3], "q": 2})
     assert al.loads(text)["f"].run(c=[1, 2, 3], q=2).outputs["c"].tolist() == [2, 9, 9]
+
+
+def test_a_sum_and_a_reduction_go_over_a_range_of_python() -> None:
+    text = """
+def f(a: real[n]) -> real:
+    s = 0
+    parallel for i in range(1, n) with + on s: s += a[i]*a[i]
+    return s + sum(a[i]*2 for i in range(n) if a[i] > 1)
+"""
+    check_text(text, {"a": [1.0, 2.0, 3.0]})
+    with pytest.raises(al.ArchlineError, match="a sum goes over a range"):
+        al.loads("def f(a: real[n]) -> real:\n    return sum(v*v for v in a)\n")

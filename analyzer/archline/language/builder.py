@@ -249,6 +249,23 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         node = surface.Comprehension(value, name, lo, hi, step, condition, span=self._make_span(meta))
         return self._check_depth(node, value, lo, hi, *filter(None, (step, condition)))  # type: ignore[no-any-return]
 
+    def comprehension_over(self, meta: Meta, children: list[Any]) -> surface.Comprehension:
+        value, variable, _, over, condition = children
+        match over:
+            case s.Call(function="range", arguments=(hi,)):
+                lo, step = s.Integer(0, span=hi.span), None
+            case s.Call(function="range", arguments=(lo, hi)):
+                step = None
+            case s.Call(function="range", arguments=(lo, hi, step)) if not isinstance(step, s.Unary):
+                pass
+            case _:
+                hint = "write `for i in 0..n`, and `x[i]` for an element"
+                raise error(rules.UNEXPECTED, "a sum goes over a range", span=over.span, hint=hint)
+        node = surface.Comprehension(
+            value, self._check_name(variable), lo, hi, step, condition, span=self._make_span(meta)
+        )
+        return self._check_depth(node, value, lo, hi, *filter(None, (step, condition)))  # type: ignore[no-any-return]
+
     def call(self, meta: Meta, children: list[Any]) -> s.Call:
         name: Any
         name, parts = children
@@ -546,6 +563,9 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             return self._make_falling_loop(meta, parallel, names, lo, hi, step.operand, body)
         lo, hi = self._make_range(lo, direction, hi)
         loop = self._make_loop(meta, parallel, names, lo, hi, step, body, direction.type == "DOWNTO")
+        return self._combine_values(meta, loop, parallel, reduction)
+
+    def _combine_values(self, meta: Meta, loop: s.Loop, parallel: Token | None, reduction: Any) -> s.Loop:
         if reduction is None:
             return loop
         if parallel is None:
@@ -611,8 +631,14 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
                 return self._make_binary("+", expr, one, expr.span)
 
     def loop_over(self, meta: Meta, children: list[Any]) -> s.Loop | surface.LoopOver:
-        parallel, names, _, over, iterations, body = children
+        parallel, names, _, over, reduction, iterations, body = children
         loop = self._make_loop_over(meta, parallel, names, over, body)
+        if isinstance(loop, s.Loop):
+            loop = self._combine_values(meta, loop, parallel, reduction)
+        elif reduction is not None:
+            hint = "write a loop over a range, `parallel for i in 0..n`, and `x[i]` for an element"
+            message = "the values of a loop over elements are not combined"
+            raise error(rules.UNEXPECTED, message, span=reduction.span, hint=hint)
         return loop if iterations is None else replace(loop, iterations=self._check_name(iterations))
 
     def _make_loop_over(

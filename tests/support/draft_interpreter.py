@@ -963,7 +963,7 @@ class Interpreter:
 
     @staticmethod
     def _mixes(target: View, source: View) -> bool:
-        """Test whether two views are different parts of one array of one dimension."""
+        """Test whether two views are different parts of one array; those with two dimensions must overlap."""
 
         def find_root(data: Any) -> Any:
             while data.base is not None:
@@ -977,7 +977,7 @@ class Interpreter:
         if root.ndim > 1 and not np.shares_memory(target.data, source.data):
             return False
         same_array = root is find_root(source.data)
-        return same_array and target.data.ndim == 1 and find_start(target) != find_start(source)
+        return same_array and find_start(target) != find_start(source)
 
     def _move(self, target: View, source: View) -> None:
         """Copy between parts of an array that overlap, one element after the other."""
@@ -1332,6 +1332,10 @@ class Interpreter:
             if name == "dot":
                 product: Any = Tree("binary", [parts[0], Token("TIMES", "*"), parts[1]])
             elif name == "norm":
+                if parts[0].data not in ("name", "element", "field_of"):
+                    # Its argument is put into an array first; those of the others are used as they are computed.
+                    frame = {**frame, "argument of norm": self._materialise(parts[0], frame)}
+                    parts = [Tree("name", ["argument of norm"])]
                 product = Tree("binary", [parts[0], Token("TIMES", "*"), parts[0]])
             else:
                 product = parts[0]

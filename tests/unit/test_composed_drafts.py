@@ -147,3 +147,35 @@ def f(a: real[n]) -> real:
     check_text(text, {"a": [1.0, 2.0, 3.0]})
     with pytest.raises(al.ArchlineError, match="a sum goes over a range"):
         al.loads("def f(a: real[n]) -> real:\n    return sum(v*v for v in a)\n")
+
+
+def test_increments_may_share_a_line() -> None:
+    text = """
+def f(k: inout int[n]) -> int:
+    i, j = 0, 0
+    while i < n:
+        k[i]++; i++; j--;
+    return i + j
+"""
+    check_text(text, {"k": [1, 2, 3]})
+
+
+def test_overlapping_rows_and_outputs_in_loops_count_as_the_rules_say() -> None:
+    text = """
+def g(x: real, y: out real, z: out int):
+    y = x
+    z = 0
+    while y > 1.0 and z < 5:
+        y /= 2; z += 1
+    if z > 2: y, z = y*2, z - 1
+
+def f(A: inout real[n, m], c: real[m]) -> real:
+    for j in range(m): A[:, j] -= c[j]
+    A[1:, :] = A[0..n-1, :]*0.5
+    t = 0
+    for v in c:
+        g(v*4, p, q)
+        t += p*q
+    return t + max(A) + norm(A[:, 0]*2)
+"""
+    check_text(text, {"A": np.arange(6.0).reshape(3, 2), "c": [1.0, 2.5]})

@@ -184,7 +184,7 @@ class _ScalarPass:
         self._make_name = make_name_maker(algorithm)
         self._headers = headers
         self._result_of = result_of
-        scalars = (*s.find_nodes(algorithm.body, s.Local), *algorithm.parameters)
+        scalars: list[s.Local | s.Parameter] = [*s.find_nodes(algorithm.body, s.Local), *algorithm.parameters]
         self._registers = {scalar.name for scalar in scalars if isinstance(scalar.type, s.ScalarType)}
 
     def rewrite_calls(self, body: tuple[s.Stmt, ...]) -> tuple[s.Stmt, ...]:

@@ -122,6 +122,7 @@ def _undeclare(body: tuple[s.Stmt, ...], size: str) -> tuple[s.Stmt, ...]:
             case s.Local(name=name, type=s.ArrayType(shape=shape), value=value, span=span) if size in s.names(shape):
                 return () if value is None else s.Assign(s.Name(name, span=span), "=", value, False, span=span)
             case _:
+                # Other declarations stay.
                 return None
 
     return rewrite_tree(body, change)  # type: ignore[no-any-return]

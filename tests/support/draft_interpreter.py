@@ -29,9 +29,19 @@ COMPARISONS = {
     "≤": operator.le, "≥": operator.ge, "≠": operator.ne,
 }  # fmt: skip
 LOGICAL = {"and": True, "&&": True, "or": False, "||": False}
+
+
+def _raise_to_power(base: Any, exponent: Any) -> Any:
+    """Return a power, which is infinite where it is too large for a real."""
+    if not isinstance(base, float):
+        return base**exponent
+    with np.errstate(over="ignore"):
+        return float(np.float64(base) ** exponent)
+
+
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "div": operator.floordiv,
-    "%": operator.mod, "mod": operator.mod, "/": operator.truediv, "^": operator.pow, "**": operator.pow,
+    "%": operator.mod, "mod": operator.mod, "/": operator.truediv, "^": _raise_to_power, "**": _raise_to_power,
     "min": min, "max": max, "<<": lambda left, right: left * 2**right, ">>": lambda left, right: left // 2**right,
 }  # fmt: skip
 REAL_FUNCTIONS: dict[str, Callable[[float], float]] = {
@@ -433,7 +443,9 @@ class Interpreter:
                     return self._kind(self._abbreviations[name][1], names)
                 return (REAL if name == "pi" else WORDS[name][0]), 0
             case "field_of":
-                return names[f"{children[0]}.{children[1]}"]
+                record = self._kind(Tree("name", [children[0]]), names)[0]
+                definition = Tree("record_type", [record])
+                return self._read_type("", definition)[f".{children[1]}"]
             case "group":
                 return self._kind(children[0], names)
             case "comparison_chain":
@@ -454,7 +466,7 @@ class Interpreter:
                 base = self._kind(children[0] if isinstance(children[0], Tree) else Tree("name", [children[0]]), names)
                 indices = sum(not str(part.data).startswith("slice") for part in children[1:])
                 return base[0], base[1] - indices
-            case "range_comprehension":
+            case "range_comprehension" | "comprehension_over":
                 return self._kind(children[0], {**names, str(children[1]): (KNOWN, 0)})
             case "call":
                 return self._kind_of_call(expr, names)
@@ -765,8 +777,10 @@ class Interpreter:
                     values = range(low, high, by)
             values = [(KNOWN, value) for value in values]
         elif children[3].data == "exprs":
+            reduction = children[4]
             values = [(KNOWN, number(part)) for part in _trees(children[3].children)]
         elif self._is_range(children[3]):
+            reduction = children[4]
             values = [(KNOWN, value) for value in range(*map(number, _trees(children[3].children[1].children)))]
         else:
             view = self._evaluate(children[3], frame)
@@ -853,7 +867,9 @@ class Interpreter:
         if value.data == "call" and (None, str(value.children[0])) in self._algorithms:
             frame[name] = self._evaluate(value, frame)
             return
+        self._targets.append(View(self._kind_in(value, frame)[0], np.empty(0)))
         make, shape, kind = self._prepare(value, frame)
+        self._targets.pop()
         array = self._make_array(kind, shape)
         frame[name] = array
         if value.data == "binary" and str(value.children[1]) == "@":
@@ -957,7 +973,7 @@ class Interpreter:
 
     @staticmethod
     def _mixes(target: View, source: View) -> bool:
-        """Test whether two views are different parts of one array of one dimension."""
+        """Test whether two views are different parts of one array; those with two dimensions must overlap."""
 
         def find_root(data: Any) -> Any:
             while data.base is not None:
@@ -967,8 +983,11 @@ class Interpreter:
         def find_start(view: View) -> Any:
             return view.data.__array_interface__["data"][0]
 
-        same_array = find_root(target.data) is find_root(source.data)
-        return same_array and target.data.ndim == 1 and find_start(target) != find_start(source)
+        root = find_root(target.data)
+        if root.ndim > 1 and not np.shares_memory(target.data, source.data):
+            return False
+        same_array = root is find_root(source.data)
+        return same_array and find_start(target) != find_start(source)
 
     def _move(self, target: View, source: View) -> None:
         """Copy between parts of an array that overlap, one element after the other."""
@@ -1015,6 +1034,10 @@ class Interpreter:
             return self._prepare(expr.children[0], frame)
         if rank == 0:
             number = self._freeze(self._evaluate(expr, frame))
+            if len(number) == 3 and self._targets and self._targets[-1].kind == REAL:
+                # A number is evaluated once, a quotient of sizes too.
+                self._meet(number)
+                number = (REAL, number[1])
             return (lambda at: number), (), kind
         if expr.data in ("name", "element", "field_of") or (
             expr.data == "call" and str(expr.children[0]) in ("transpose",)
@@ -1313,12 +1336,16 @@ class Interpreter:
         kind = self._kind_in(parts[0], frame)[0]
         kind = REAL if REAL in (kind, self._kind_in(parts[-1], frame)[0]) else INT
         start = {"+": 0, "min": math.inf, "max": -math.inf}[symbol]
-        if parts[0].data == "range_comprehension":
+        if parts[0].data in ("range_comprehension", "comprehension_over"):
             total = self._reduce_range(parts[0], symbol, kind, start, frame)
         else:
             if name == "dot":
                 product: Any = Tree("binary", [parts[0], Token("TIMES", "*"), parts[1]])
             elif name == "norm":
+                if parts[0].data not in ("name", "element", "field_of"):
+                    # Its argument is put into an array first; those of the others are used as they are computed.
+                    frame = {**frame, "argument of norm": self._materialise(parts[0], frame)}
+                    parts = [Tree("name", ["argument of norm"])]
                 product = Tree("binary", [parts[0], Token("TIMES", "*"), parts[0]])
             else:
                 product = parts[0]
@@ -1344,7 +1371,12 @@ class Interpreter:
         return total
 
     def _reduce_range(self, over: Tree[Any], symbol: str, kind: int, start: Any, frame: dict[str, Any]) -> Any:
-        value, variable, _, low, direction, high, step, condition = over.children
+        if over.data == "comprehension_over":
+            value, variable, _, range_, condition = over.children
+            *starts, high = _trees(range_.children[1].children)
+            low, direction, step = starts[0] if starts else Tree("integer", ["0"]), "..", None
+        else:
+            value, variable, _, low, direction, high, step, condition = over.children
         first, last = (int(self._value(self._evaluate(part, frame))) for part in (low, high))
         assert step is None
         indices = range(first, last + (str(direction) == "..="))

@@ -103,9 +103,7 @@ class _Writer:
         parts.append(self._write_main())
         return "\n".join(parts)
 
-    def _algorithm(
-        self, name: str, parameters: str, result: str | None, names: Names, depth: int, end: Lines | None = None
-    ) -> str:
+    def _algorithm(self, name: str, parameters: str, result: str | None, names: Names, depth: int) -> str:
         self._result, self._dead, self._loops = result, [], []
         self._budget = 4 + 4 * depth
         body = self._block(names, depth)
@@ -214,7 +212,7 @@ class _Writer:
             if number == count - 1:
                 break
         for kind in ("reals", "integers", "flags") if not self._parallel else ():
-            self._dead += [name for name in getattr(names, kind) if name not in getattr(outer, kind)]
+            self._dead += [name for name in getattr(names, kind) if name not in getattr(outer, kind) and name[0] != "w"]
         return lines
 
     def _put(self, head: str, body: Lines, word: str = "do") -> Lines:
@@ -349,7 +347,7 @@ class _Writer:
         vector, other = self._source.choice(names.vectors), self._source.choice(names.vectors)
         where = "" if self._chance(0.5) else f" if {vector}[u] > {self._pick('0.5', '1', f'{other}[u]')}"
         values = [
-            f"sum({vector}[u]*0.5 for u in 0..n{where})", f"dot({vector}, {other})",
+            f"sum({vector}[u]*0.5 for u in {self._pick('0..n', 'range(n)')}{where})", f"dot({vector}, {other})",
             f"max({vector})", f"min({vector})", f"norm({vector})", f"sum({vector})", f"max({vector}[u] + 1.0 for u in 0..n{where})",
         ]  # fmt: skip
         value = self._source.choice(values)
@@ -472,7 +470,11 @@ class _Writer:
             if self._chance(0.5):
                 body = [f"if x[{variable}] > 1: {total} += {value}"]
             names.reals.append(total)
-            return [f"{total} = 0.0", f"parallel for {variable} in 0..n with + on {total}:", *self._indent(body)]
+            return [
+                f"{total} = 0.0",
+                f"parallel for {variable} in {self._pick('0..n', 'range(n)')} with + on {total}:",
+                *self._indent(body),
+            ]
         inner.vectors = [vector for vector in names.vectors if vector != "x"] if "a" in names.vectors else []
         inner.written, inner.reals = [], [name for name in names.reals if name not in ("total", "w")]
         with self._within("parallel"):
@@ -581,7 +583,7 @@ class _Writer:
             case _:
                 names.integers.append(item)
                 return [
-                    f"{stem} = map(n + 1)", f"{item} = 0", fill, f"    if {stem}.has(k[{index}]): {item} += {stem}.get(k[{index}])",
+                    f"{stem} = map(n + 1)", f"{item} = 0", fill, f"    if {stem}.contains(k[{index}]): {item} += {stem}.get(k[{index}])",
                     f"    else: {stem}.put(k[{index}], {index})",
                 ]  # fmt: skip
 

@@ -120,3 +120,62 @@ def f(a: real[n]) -> int:
 """
     check_text(text, {"a": [1.0, 2.0]})
     assert al.loads(text)["f"].run(a=[1.0, 2.0]).value == 46
+
+
+def test_a_place_that_a_call_sets_is_found_before_the_call() -> None:
+    """Its subscripts are evaluated once, whatever else the call sets."""
+    text = """
+def h(u: inout int, v: inout int)
+    u += 1
+    v = 9
+
+def f(c: inout int[n], q: int):
+    h(c[0], c[c[0]])
+    h(q, c[(c[2] + q) % n])
+"""
+    check_text(text, {"c": [1, 2, 3], "q": 2})
+    assert al.loads(text)["f"].run(c=[1, 2, 3], q=2).outputs["c"].tolist() == [2, 9, 9]
+
+
+def test_a_sum_and_a_reduction_go_over_a_range_of_python() -> None:
+    text = """
+def f(a: real[n]) -> real:
+    s = 0
+    parallel for i in range(1, n) with + on s: s += a[i]*a[i]
+    return s + sum(a[i]*2 for i in range(n) if a[i] > 1)
+"""
+    check_text(text, {"a": [1.0, 2.0, 3.0]})
+    with pytest.raises(al.ArchlineError, match="a sum goes over a range"):
+        al.loads("def f(a: real[n]) -> real:\n    return sum(v*v for v in a)\n")
+
+
+def test_increments_may_share_a_line() -> None:
+    text = """
+def f(k: inout int[n]) -> int:
+    i, j = 0, 0
+    while i < n:
+        k[i]++; i++; j--;
+    return i + j
+"""
+    check_text(text, {"k": [1, 2, 3]})
+
+
+def test_overlapping_rows_and_outputs_in_loops_count_as_the_rules_say() -> None:
+    text = """
+def g(x: real, y: out real, z: out int):
+    y = x
+    z = 0
+    while y > 1.0 and z < 5:
+        y /= 2; z += 1
+    if z > 2: y, z = y*2, z - 1
+
+def f(A: inout real[n, m], c: real[m]) -> real:
+    for j in range(m): A[:, j] -= c[j]
+    A[1:, :] = A[0..n-1, :]*0.5
+    t = 0
+    for v in c:
+        g(v*4, p, q)
+        t += p*q
+    return t + max(A) + norm(A[:, 0]*2)
+"""
+    check_text(text, {"A": np.arange(6.0).reshape(3, 2), "c": [1.0, 2.5]})

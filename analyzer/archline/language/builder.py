@@ -63,6 +63,23 @@ class TreeBuilder(SpellingBuilder):
         node = surface.Comprehension(value, name, lo, hi, step, condition, span=self._make_span(meta))
         return self._check_depth(node, value, lo, hi, *filter(None, (step, condition)))  # type: ignore[no-any-return]
 
+    def comprehension_over(self, meta: Meta, children: list[Any]) -> surface.Comprehension:
+        value, variable, _, over, condition = children
+        match over:
+            case s.Call(function="range", arguments=(hi,)):
+                lo, step = s.Integer(0, span=hi.span), None
+            case s.Call(function="range", arguments=(lo, hi)):
+                step = None
+            case s.Call(function="range", arguments=(lo, hi, step)) if not isinstance(step, s.Unary):
+                pass
+            case _:
+                hint = "write `for i in 0..n`, and `x[i]` for an element"
+                raise error(rules.UNEXPECTED, "a sum goes over a range", span=over.span, hint=hint)
+        node = surface.Comprehension(
+            value, self._check_name(variable), lo, hi, step, condition, span=self._make_span(meta)
+        )
+        return self._check_depth(node, value, lo, hi, *filter(None, (step, condition)))  # type: ignore[no-any-return]
+
     def call(self, meta: Meta, children: list[Any]) -> s.Call:
         name: Any
         name, parts = children

@@ -366,6 +366,9 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             return self._make_falling_loop(meta, parallel, names, lo, hi, step.operand, body)
         lo, hi = self._make_range(lo, direction, hi)
         loop = self._make_loop(meta, parallel, names, lo, hi, step, body, direction.type == "DOWNTO")
+        return self._combine_values(meta, loop, parallel, reduction)
+
+    def _combine_values(self, meta: Meta, loop: s.Loop, parallel: Token | None, reduction: Any) -> s.Loop:
         if reduction is None:
             return loop
         if parallel is None:
@@ -386,8 +389,14 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return Proposal(hint, [Edit(whole, f"in {text}") for text in ranges], safe=False)
 
     def loop_over(self, meta: Meta, children: list[Any]) -> s.Loop | surface.LoopOver:
-        parallel, names, _, over, iterations, body = children
+        parallel, names, _, over, reduction, iterations, body = children
         loop = self._make_loop_over(meta, parallel, names, over, body)
+        if isinstance(loop, s.Loop):
+            loop = self._combine_values(meta, loop, parallel, reduction)
+        elif reduction is not None:
+            hint = "write a loop over a range, `parallel for i in 0..n`, and `x[i]` for an element"
+            message = "the values of a loop over elements are not combined"
+            raise error(rules.UNEXPECTED, message, span=reduction.span, hint=hint)
         return loop if iterations is None else replace(loop, iterations=self._check_name(iterations))
 
     def _make_loop_over(

@@ -189,6 +189,8 @@ class _ScalarPass:
         self._make_name = make_name_maker(algorithm)
         self._headers = headers
         self._result_of = result_of
+        scalars: list[s.Local | s.Parameter] = [*s.find_nodes(algorithm.body, s.Local), *algorithm.parameters]
+        self._registers = {scalar.name for scalar in scalars if isinstance(scalar.type, s.ScalarType)}
 
     def rewrite_calls(self, body: tuple[s.Stmt, ...]) -> tuple[s.Stmt, ...]:
         """Return a block whose calls have their outputs in the statement."""
@@ -222,7 +224,7 @@ class _ScalarPass:
                     message = f"`{call.function}` hands a number back, so it cannot be spawned"
                     self.report(call_rules.RESULT_PLACE, message, node)
                 arguments = self._move_calls(call.arguments, before)
-                call, outputs = self._split_arguments(replace(call, arguments=arguments))
+                call, outputs = self._split_arguments(replace(call, arguments=arguments), before)
                 return (*before, replace(node, call=call, outputs=outputs))
             case s.Simple() if self._find_call(node) is not None:
                 moved = rewrite_fields(node, lambda part: self._move_call(part, before))
@@ -248,7 +250,7 @@ class _ScalarPass:
                     self.report(call_rules.NO_RESULT, message, part, "call it as a statement")
                 type_ = s.ScalarType("int" if result is None or result.element == SIZE else result.element, span=span)
                 arguments = self._move_calls(part.arguments, before)
-                call, outputs = self._split_arguments(replace(part, arguments=arguments))
+                call, outputs = self._split_arguments(replace(part, arguments=arguments), before)
                 register = self._make_name("value")
                 before.append(s.Local(register, type_, None, None, span=span))
                 before.append(s.Assign(s.Name(register, span=span), "=", call, False, outputs, span=span))
@@ -262,7 +264,7 @@ class _ScalarPass:
             message = f"`{call.function}` sets its arguments, and cannot be called here: {reason}"
             self.report(call_rules.RESULT_PLACE, message, call, "store its result in a register before")
 
-    def _split_arguments(self, call: s.Call) -> tuple[s.Call, tuple[s.Name | s.Element, ...]]:
+    def _split_arguments(self, call: s.Call, before: list[s.Stmt]) -> tuple[s.Call, tuple[s.Name | s.Element, ...]]:
         """Return a call with the arguments that are read alone, and the places of its outputs."""
         header = self._headers[call.function]
         arguments: list[s.Expr] = []
@@ -273,6 +275,8 @@ class _ScalarPass:
             self.report(call_rules.ARGUMENT_COUNT, message, call, f"it is `{call.function}({names})`")
             return call, ()
         for parameter, argument in zip(header, call.arguments, strict=True):
+            if is_output(parameter) and isinstance(argument, s.Element):
+                argument = self._fix_place(argument, before)
             if not is_output(parameter) or parameter.mode == "inout":
                 arguments.append(argument)
             if is_output(parameter):
@@ -287,6 +291,19 @@ class _ScalarPass:
                 message = f"the call sets `{min(set_names & s.names(place))}`, on which this place depends"
                 self.report(type_rules.NOT_ASSIGNABLE, message, place, "pass a register, and store it then")
         return replace(call, arguments=tuple(arguments)), tuple(outputs)
+
+    def _fix_place(self, place: s.Element, before: list[s.Stmt]) -> s.Element:
+        """Return an element whose subscripts are evaluated once, before the call: what it sets may change them."""
+
+        def fix(part: Any) -> Any:
+            data = any(s.find_nodes(part, s.Element)) or bool(self._registers & s.names(part))
+            if isinstance(part, s.Name | s.Slice) or not data:
+                return part
+            register = self._make_name("place")
+            before.append(s.Local(register, s.ScalarType("int", span=part.span), part, None, span=part.span))
+            return s.Name(register, span=part.span)
+
+        return replace(place, subscripts=tuple(map(fix, place.subscripts)))
 
     def report(self, rule: Rule, message: str, at: s.Node, hint: str | None = None) -> None:
         self.mistakes.append(Diagnostic(rule, message, at.span, hint=hint))

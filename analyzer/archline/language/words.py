@@ -12,11 +12,16 @@ INTRINSICS = {
 }  # fmt: skip
 """The intrinsic functions and the number of arguments of each; None: two or more."""
 
+REAL_FUNCTIONS = frozenset({"sqrt", "rsqrt", "exp", "log", "sin", "cos", "real_of"})
+"""The intrinsic functions whose values are real for integers too."""
+
 CONTEXTUAL_WORDS = frozenset(
     {
         "all", "any", "below", "bool", "char", "const", "counts", "def", "div", "do", "each", "function", "grid",
         "in", "index", "inout", "iterations", "longest", "mod", "most", "of", "offsets", "operator", "out", "power",
-        "procedure", "reduction", "size", "square", "step", "then", "times", "type", "until", "within",
+        "procedure", "reduction", "size", "square", "step", "then", "times", "type", "until", "use", "within",
+        "barrier", "broadcast", "exchange", "gather", "input", "output", "receive", "reduce", "scan", "scatter", "send",
+        "shift",
     }
 )  # fmt: skip
 """Words of the language that can be names too: they are its words only at places where no name can stand."""

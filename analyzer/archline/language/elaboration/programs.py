@@ -102,7 +102,7 @@ def elaborate_program(program: s.Program, load: Load) -> Elaborated:
             core, findings = _elaborate_algorithm(item, names, headers, symbols)
             # A record that is misused has consequences, which are not reported.
             mistakes += () if item.name in broken else findings
-        left = next((node for node in s.nodes(core) if isinstance(node, _SURFACE)), None)
+        left = next(s.find_nodes(core, *_SURFACE), None)
         if left is None:
             items.append(core)
         elif not mistakes:
@@ -118,7 +118,12 @@ def _elaborate_algorithm(
 
     `headers` are those of the algorithms in scope, `symbols` are names in costs of externs.
     """
-    named, doubled = name_iterations(simplify_statements(algorithm, names.environment), symbols)
+    simplified = simplify_statements(algorithm, names.environment)
+    for loop in s.find_nodes(simplified, surface.LoopOver):
+        message = f"`{loop.over.span.text}` is neither a range nor an array of one dimension here"
+        hint = "a loop goes over a range, `0..n`, or over the elements of an array"
+        return algorithm, (Diagnostic(UNEXPECTED, message, loop.over.span, hint=hint),)
+    named, doubled = name_iterations(simplified, symbols)
     simple, mixed = expand_whole_arrays(named, names.environment)
     reduced = expand_reductions(simple, names.environment)
     stored, wrong = place_scalars(reduced, headers, names.environment.result_of)

@@ -375,11 +375,10 @@ def test_every_rule_is_documented_and_tested() -> None:
     assert all(len(rule.explanation.strip()) > 50 for rule in rules.values())
 
 
-@pytest.mark.parametrize(("kind", "told"), [("bool", []), ("real", [])])
-def test_a_number_in_a_contract_is_no_size(kind: str, told: list[str]) -> None:
+def test_a_real_in_a_contract_is_no_size() -> None:
     with pytest.raises(ArchlineError) as error:
-        load_text(f"algorithm f(b: {kind}, x: real[n]):\n    ensures work <= b\n    pass\n")
-    assert [each.hint for each in error.value.diagnostics if each.hint] == told
+        load_text("algorithm f(b: real, x: real[n]):\n    ensures work <= b\n    pass\n")
+    assert not any(finding.hint for finding in error.value.diagnostics)
     assert [each.rule.code for each in error.value.diagnostics] == ["AL207"]
 
 

@@ -1,6 +1,6 @@
 """Comments, braces, brackets around conditions and ends of blocks of other languages are masked line by line.
 
-A masked text has the lines and the columns of what was written, so that places in it are places in the file.
+A masked text has the lines of what was written, and its code the columns: places in it are places in the file.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def _mask_comments(lines: Sequence[str]) -> list[str]:
     for number, line in enumerate(lines):
         if inside:
             inside = "*/" not in line
-            body = line.replace("*/", "  ")
-            indent = len(body) - len(body.lstrip())
-            masked.append(f"{body[:indent]}#{body[indent + 1 :]}" if body.strip() else body)
+            indent = len(line) - len(line.lstrip())
+            body = line.replace("*/", "").strip().removeprefix("*").strip()
+            masked.append(f"{' ' * indent}# {body}" if body else "")
             continue
         if (sign := _LINE_COMMENT.match(line)) and not line.lstrip().startswith("#"):
             masked.append(_write_comment(line, sign.start(1), sign.end(1)))

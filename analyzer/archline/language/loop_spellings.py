@@ -22,7 +22,7 @@ from archline.records import record, replace
 
 @record
 class _Counting:
-    """What `for (start; condition; step)` has between its brackets."""
+    """The three parts of `for (start; condition; step)`."""
 
     starts: tuple[Any, ...]
     condition: Any
@@ -100,10 +100,6 @@ class LoopBuilder(SpellingBuilder):
                     raise error(rules.UNEXPECTED, message, span=span, hint="put the values into an array")
                 end = s.Integer(values[0] + len(values), span=over[-1].span)
                 return self._make_loop(meta, parallel, names, over[0], end, None, body)
-            case s.Call(function="reversed", arguments=(s.Call(function="range", arguments=(hi,)),)):
-                return self._make_reversed_loop(meta, parallel, names, s.Integer(0, span=hi.span), hi, body)
-            case s.Call(function="reversed", arguments=(s.Call(function="range", arguments=(lo, hi)),)):
-                return self._make_reversed_loop(meta, parallel, names, lo, hi, body)
             case s.Call(function="range", arguments=(hi,)):
                 return self._make_loop(meta, parallel, names, s.Integer(0, span=hi.span), hi, None, body)
             case s.Call(function="range", arguments=(lo, hi)):
@@ -169,6 +165,17 @@ class LoopBuilder(SpellingBuilder):
         parallel, names, _, lo, direction, hi, body = children
         return self._make_reversed_loop(meta, parallel, names, *self._make_range(lo, direction, hi), body)
 
+    def reversed_range(self, meta: Meta, children: list[Any]) -> s.Loop:
+        parallel, names, _, call, body = children
+        match call:
+            case s.Call(function="range", arguments=(hi,)):
+                return self._make_reversed_loop(meta, parallel, names, s.Integer(0, span=hi.span), hi, body)
+            case s.Call(function="range", arguments=(lo, hi)):
+                return self._make_reversed_loop(meta, parallel, names, lo, hi, body)
+            case _:
+                hint = "write `for i in n-1 downto 0:`"
+                raise error(rules.UNEXPECTED, "a loop is reversed over a range", span=call.span, hint=hint)
+
     def _make_reversed_loop(
         self, meta: Meta, parallel: Token | None, names: Any, lo: Any, hi: Any, body: Any
     ) -> s.Loop:
@@ -191,9 +198,21 @@ class LoopBuilder(SpellingBuilder):
 
     # Loops that count in three parts
     def start_of_loop(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
-        return tuple(chain.from_iterable(child if isinstance(child, list) else [child] for child in children))
+        statements: list[Any] = []
+        for child in children:
+            # `int i = 0` declares the counter for this loop alone.
+            for statement in child if isinstance(child, list) else ():
+                match statement:
+                    case s.Assign(target=s.Name(id=name), value=value, span=span):
+                        statement = s.Local(name, s.ScalarType("int", span=span), value, None, span=span)
+                    case _:
+                        pass
+                statements.append(statement)
+            statements += [] if isinstance(child, list) else [child]
+        return tuple(statements)
 
-    step_of_loop = start_of_loop
+    def step_of_loop(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
+        return tuple(children)
 
     def counted_loop(self, meta: Meta, children: list[Any]) -> Any:
         """Build `for (i = a; i < b; i++)`: a loop over a range if the loop counts, else a `while`."""
@@ -246,7 +265,7 @@ class LoopBuilder(SpellingBuilder):
         return [*counting.starts, s.While(counting.condition, None, None, False, whole, span=span)]
 
     def _step_before_continue(self, body: tuple[Any, ...], steps: tuple[Any, ...]) -> tuple[Any, ...]:
-        def rebuild(statement: Any) -> Iterator[Any]:
+        def rebuild_statement(statement: Any) -> Iterator[Any]:
             match statement:
                 case s.Exit(kind="continue"):
                     yield from self._copy_node(steps)
@@ -259,7 +278,7 @@ class LoopBuilder(SpellingBuilder):
                 case _:
                     yield statement
 
-        return tuple(chain.from_iterable(map(rebuild, body)))
+        return tuple(chain.from_iterable(map(rebuild_statement, body)))
 
     def _resolve_counted_loops(self, body: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return an algorithm's body in which a counted loop is a `while` if its variable is read outside of it."""

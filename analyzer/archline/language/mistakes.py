@@ -11,6 +11,7 @@ from archline.language.rearranging import (
     HEADERS,
     guess_type,
     mask_strings_and_comment,
+    suggest_definition,
     suggest_moving,
     suggest_results,
 )
@@ -226,6 +227,7 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     (r"=\s*\[|\(\s*\[|\bin\s*\[", "a list is an array: `local x: int[n] = 0`, or a `stack` of the library if it grows"),
     (r"\(\s*\([^()]*,[^()]*\)", "a pair is two numbers: keep them in two arrays, or as one number, `row*n + column`"),
     _Form(r"^\s*(?P<at>\(([^()]*,[^()]*)\))\s*=(?!=)", r"\2"),
+    (r"^\s+(?:let\s+)?\w+\s*\(\s*\w+\s*(?:,\s*\w+\s*)*\)\s*=(?!=)", suggest_definition),
     (r"\blambda\b|=>", "a short function is written before the algorithms: `let f(x) = x + 1`"),
     (r"^\s*return\b.*,", suggest_results),
     (r"^\s*(class|struct|record)\b", "a record is written `type point:`, with a field such as `x: real` on each line"),

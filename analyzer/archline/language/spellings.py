@@ -271,11 +271,11 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         span = self._make_span(meta)
         return name, s.ArrayType("", tuple(chain.from_iterable(shapes)), "rowmajor", span=span), value, span
 
-    def constants(self, meta: Meta, children: list[Any]) -> list[Any]:
+    def constant_declarations(self, meta: Meta, children: list[Any]) -> list[Any]:
         """Build `const a = 1, b = 2`."""
         return children
 
-    def constant(self, meta: Meta, children: list[Any]) -> Any:
+    def constant_declaration(self, meta: Meta, children: list[Any]) -> Any:
         name, type_, value = children
         return self._declare_local(name, type_, value, self._make_span(meta))
 
@@ -288,14 +288,17 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return name, type_, value, self._make_span(meta)
 
     def typed_declaration(self, meta: Meta, children: list[Any]) -> list[Any]:
-        """Build `int lo = 0, hi = n`, or with `var` or `auto` a declaration whose type may be missing."""
+        """Build `int lo = 0, hi = n`, or with `var` or `auto` a declaration whose type may be missing.
+
+        An `int` with a value is like a name without a declaration: it may be a size.
+        """
         word, *declared = children
         locals_ = []
         for name, type_, value, span in declared:
             element = _FOREIGN_TYPES.get(word, str(word))
             if isinstance(type_, s.ArrayType) and not type_.element:
                 type_ = replace(type_, element="" if word in ("var", "auto") else element)
-            elif type_ is None and word not in ("var", "auto"):
+            elif type_ is None and word not in ("var", "auto") and (element != "int" or value is None):
                 type_ = s.ScalarType(element, span=span)
             locals_.append(self._declare_local(name, type_, value, span))
         return locals_
@@ -378,7 +381,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         if place is not None and slices != dimensions:
             raise error(rules.UNEXPECTED, "an array cannot be stored in an element", span=value.span)
 
-        def locate(*indices: Any) -> Any:
+        def locate_target(*indices: Any) -> Any:
             if place is None:
                 return s.Element(array, indices, span=target.span)
             rest, parts = iter(indices), list[Any]()
@@ -389,10 +392,15 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
                 parts.append(part)
             return s.Element(array, tuple(parts), span=target.span)
 
-        def number(position: int) -> s.Integer:
+        def make_number(position: int) -> s.Integer:
             return s.Integer(position, span=span)
 
+        parts = value.comprehension if isinstance(value, ArrayByRange) else value.rows
+        read = array in {element.array for element in s.find_nodes(parts, s.Element)} | s.names(parts)
         if isinstance(value, ArrayByRange):
+            if read:
+                hint = "copy it first, into an array with another name"
+                raise error(rules.UNEXPECTED, f"`{array}` is set from itself", span=span, hint=hint)
             items = value.comprehension
             extent = items.hi
             if not (isinstance(items.lo, s.Integer) and items.lo.value == 0):
@@ -400,17 +408,17 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             index: Any = s.Name(items.variable, span=span)
             if extent is not items.hi:
                 index = self._make_binary("-", index, self._copy_node(items.lo), span)
-            store = self._store_value(locate(index), "=", items.value, False, span)
+            store = self._store_value(locate_target(index), "=", items.value, False, span)
             body = tuple(store) if isinstance(store, list) else (store,)
             loop = s.Loop(items.variable, items.lo, self._copy_node(items.hi), None, False, True, body, span=span)
             extents, stores = [extent], [loop]
         else:
             rows = value.rows
-            numbers: list[Any] = [number(len(rows)), number(len(rows[0]))]
+            numbers: list[Any] = [make_number(len(rows)), make_number(len(rows[0]))]
             extents = numbers if value.two_dimensional else numbers[1:]
             stores = [
                 s.Assign(
-                    locate(*([number(i), number(j)] if value.two_dimensional else [number(j)])),
+                    locate_target(*([make_number(i), make_number(j)] if value.two_dimensional else [make_number(j)])),
                     "=",
                     self._read_bit(element),
                     False,
@@ -419,6 +427,10 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
                 for i, row in enumerate(rows)
                 for j, element in enumerate(row)
             ]
+        if read:
+            # All elements are read before any is set.
+            targets, values = zip(*((store.target, store.value) for store in stores), strict=True)
+            stores = [surface.Multiple(targets, values, span=span)]
         if place is None:
             declared.append(
                 s.Local(array, s.ArrayType("", tuple(extents), "rowmajor", span=span), None, None, span=span)
@@ -485,7 +497,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             if node not in self._increments:
                 continue
             op, first = self._increments.pop(node)
-            if sum(other.id == node.id for other in nodes) > 1:
+            if sum(name.id == node.id for name in nodes) > 1:
                 hint = f"write `{node.id} {op} 1` on a line of its own"
                 message = f"`{node.id}` is used and changed in one statement"
                 raise error(rules.UNEXPECTED, message, span=node.span, hint=hint)

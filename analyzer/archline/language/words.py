@@ -17,11 +17,11 @@ REAL_FUNCTIONS = frozenset({"sqrt", "rsqrt", "exp", "log", "sin", "cos", "real_o
 
 CONTEXTUAL_WORDS = frozenset(
     {
-        "all", "any", "below", "bool", "char", "const", "counts", "def", "div", "do", "each", "function", "grid",
-        "in", "index", "inout", "iterations", "longest", "mod", "most", "of", "offsets", "operator", "out", "power",
-        "procedure", "reduction", "size", "square", "step", "then", "times", "type", "until", "use", "within",
-        "barrier", "broadcast", "exchange", "gather", "input", "output", "receive", "reduce", "scan", "scatter", "send",
-        "shift",
+        "all", "any", "barrier", "below", "bool", "broadcast", "char", "const", "counts", "def", "div", "do",
+        "each", "every", "exchange", "function", "gather", "grid", "in", "index", "inout", "input",
+        "iterations", "longest", "mod", "most", "of", "offsets", "operator", "out", "output", "power",
+        "procedure", "receive", "reduce", "scan", "scatter", "send", "shift", "size", "square", "step", "then",
+        "times", "until", "use", "within",
     }
 )  # fmt: skip
 """Words of the language that can be names too: they are its words only at places where no name can stand."""

@@ -24,6 +24,7 @@ from archline.language.elaboration.environment import (
 from archline.records import replace
 
 Block = tuple[Any, ...]
+_DATA = ("real", "int", "bool", "char")
 MAX_ROUNDS = 5
 """Types of names that are set from each other settle in few rounds."""
 
@@ -79,7 +80,7 @@ class _Declarer:
         self._place_names(self._body, frozenset(self._environment.names))
         undeclared = [name for names in self._declared.values() for name in names.values()]
         self._names = {name.name for name in undeclared}
-        if not undeclared:
+        if not undeclared and not any(s.find_nodes(self._body, s.Let)):
             return self._body
         for _ in range(MAX_ROUNDS):
             for name in undeclared:
@@ -133,6 +134,15 @@ class _Declarer:
                     item.name == name and name not in find_mentioned_names(value)
                 ):
                     statements.append(self._make_declaration(item, statement, value))
+                case s.Let(name=name, value=value), [] if (type_ := environment.infer(value)) is not None and (
+                    type_.shape is None and type_.element in _DATA
+                ):
+                    # Other languages name data by `let` too.
+                    statements.append(
+                        s.Local(
+                            name, s.ScalarType(type_.element, span=statement.span), value, None, span=statement.span
+                        )
+                    )
                 case _:
                     statements += [_make_empty_local(item, statement) for item in first]
                     statements.append(changed)

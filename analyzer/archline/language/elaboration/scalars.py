@@ -293,9 +293,9 @@ class _ScalarPass:
         return replace(call, arguments=tuple(arguments)), tuple(outputs)
 
     def _fix_place(self, place: s.Element, before: list[s.Stmt]) -> s.Element:
-        """Return an element whose subscripts are evaluated once, before the call: what it sets may change them."""
+        """Return an element whose subscripts are evaluated once, before the call, which may change them."""
 
-        def fix(part: Any) -> Any:
+        def fix_part(part: Any) -> Any:
             data = any(s.find_nodes(part, s.Element)) or bool(self._registers & s.names(part))
             if isinstance(part, s.Name | s.Slice) or not data:
                 return part
@@ -303,7 +303,7 @@ class _ScalarPass:
             before.append(s.Local(register, s.ScalarType("int", span=part.span), part, None, span=part.span))
             return s.Name(register, span=part.span)
 
-        return replace(place, subscripts=tuple(map(fix, place.subscripts)))
+        return replace(place, subscripts=tuple(map(fix_part, place.subscripts)))
 
     def report(self, rule: Rule, message: str, at: s.Node, hint: str | None = None) -> None:
         self.mistakes.append(Diagnostic(rule, message, at.span, hint=hint))

@@ -109,10 +109,10 @@ algorithm f(x: inout real[n]):
     if n%2: #! AL225
         pass
     x[0] = n == 2 #! AL225
-    let b = not n == 2 and n #! AL225 #! AL226
+    let b = not n == 2 and n #! AL225
 ---
 algorithm f(x: inout real[n], c: int[1], A: real[n, n]):
-    let t = c[0] #! AL226
+    let t = c[0]
     x[x[0]] = 1 #! AL226
     for i in 0..n step c[0]: #! AL226
         pass

@@ -206,6 +206,7 @@ class LoopBuilder(SpellingBuilder):
                     case s.Assign(target=s.Name(id=name), value=value, span=span):
                         statement = s.Local(name, s.ScalarType("int", span=span), value, None, span=span)
                     case _:
+                        # A declaration has its type already.
                         pass
                 statements.append(statement)
             statements += [] if isinstance(child, list) else [child]
@@ -276,6 +277,7 @@ class LoopBuilder(SpellingBuilder):
                     )
                     yield replace(statement, branches=tuple(parts))
                 case _:
+                    # In an inner loop a `continue` is of that loop.
                     yield statement
 
         return tuple(chain.from_iterable(map(rebuild_statement, body)))
@@ -302,6 +304,7 @@ def _read_stride(step: Any, variable: str) -> tuple[str, Any] | None:
         ) if name == same == variable:
             return f"{op}=", stride
         case _:
+            # Anything else does not count by equal steps.
             return None
 
 

@@ -76,10 +76,6 @@ _AMOUNT, _UNIT = re.compile(r"^\s*claim\b.*[\d)]\s*$"), re.compile(r"([kMGTPmuµ
 
 _LET = "`let` names a size or a view, without a type; data is `local t: real = 0`"
 
-_COUNTED = (
-    r"^\s*(?P<at>for\s*\(\s*(?:\w+\s+)?(\w+)\s*=\s*([^;]*[^;\s])\s*;\s*\2\s*{}\s*([^;=]*[^;=\s])\s*;"
-    r"\s*(?:\2\s*\+\+|\+\+\s*\2|\2\s*\+=\s*1)\s*\)\s*[:{{]?)\s*$"
-)
 _KIND = r"(real|int|float|double)"
 REDUCTIONS = ("sum", "dot", "norm")
 """What is known by these names where it is taken of arrays, or of a range."""
@@ -121,13 +117,9 @@ SAME_OPERATIONS = tuple(
 
 # Patterns are searched in the line without its comment; the first that matches gives the hint, with its groups.
 _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
-    _Form(_COUNTED.format("<"), r"for \2 in \3..\4:"),
-    _Form(_COUNTED.format("<="), r"for \2 in \3..\4 + 1:"),
     _Form(r"\(\s*([^()]+?)\s*\.\.=\s*([^()]+?)\s*\)\.rev\(\)", r"\2 downto \1"),
     _Form(r"\(\s*([^()]+?)\s*\.\.\s*([^()]+?)\s*\)\.rev\(\)", r"\2 - 1 downto \1"),
-    _Form(r"\breduction\s*\(\s*([+*]|min|max)\s*:\s*(\w+)\s*\)", r"with \1 on \2"),
     _Form(r"^\s*(?P<at>(?:for|forall)\s+(.*?)\s+(?:do\s+)?in\s+parallel\b(?:\s+do\b)?)", r"parallel for \2"),
-    _Form(r"^\s*(?:parallel\s+)?(?P<at>for\s*\(\s*(\w+\s+(?:in|from|=)\s.*)\)\s*:?)\s*$", r"for \2:"),
     _Form(r"^\s*(?:parallel\s+)?for\b.*\s(?P<at>by)\s", "step", _LOOP),
     _Form(
         r"^\s*(?:parallel\s+)?for\s+\w+\s*(?P<at>(?:in|=)\s*(\w+)\s*:\s*(\w+))\s*(?::|do\b|$)",
@@ -178,17 +170,8 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"^use\s+(?P<at>(\w+)/(\w+)(?:\.algo)?)\s*$", r"\2.\3", r"write `use {}`"),
     (r"^\s*(import|from|include)\b|^\s*use\b.*[/\"]", "write `use dense.matmul`"),
     # Blocks and comments
-    _Form(r"^\s*(?P<at>//|--)", "#", "a comment starts with `#`"),
-    _Form(r"^\s*(?P<at>/\*(.*)\*/)", r"#\2", "a comment starts with `#`"),
-    (r"^\s*/?\*", "a comment starts with `#`"),
+    (r"\s//\s+[A-Za-z]", "a comment starts with `#`"),
     _Form(r"^\s*(?P<at>(?:end\w*|begin|fi|od|done)(?:\s+\w+)?)\s*$", "", "indentation marks a block: leave this out"),
-    _Form(r"^\s*(?P<at>\}+)\s*$", "", "indentation marks a block: leave out `}`"),
-    _Form(r"^\s*(?P<at>\}\s*else\s*\{)\s*$", "else:", "indentation marks a block: write `{}`"),
-    _Form(
-        r"^\s*(?:(?:parallel\s+)?for|if|while|elif|else|algorithm)\b.*?(?P<at>\s*\{)\s*$",
-        ":",
-        "indentation marks a block: write `{}`",
-    ),
     (r"[{}]", "indentation marks a block"),
     _Form(r"^\s*(?P<at>assert)\b", "assume", "a fact to be checked is written `assume n > 1`"),
     _Form(
@@ -238,8 +221,6 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"^\s*(?P<at>(?:decrement|--)\s*(\w+(?:\[[^\]]*\])?))\s*$", r"\2 -= 1"),
     _Form(r"^\s*(?P<at>(\w+)\s*=\s*(\w+)\s*=\s*(-?[\d.]+|inf|true|false))\s*$", r"\2, \3 = \4, \4"),
     (r"^\s*(break|continue|return\b.*)\s+(if|when|unless)\b", "the `if` stands before it: `if x > 0: break`"),
-    _Form(r"^\s*(?P<at>next|cycle)\s*$", "continue"),
-    _Form(r"^\s*(?P<at>last|leave)\s*$", "break"),
     (r"\bthen\b|\bdo\b", "a block header ends with `:` alone"),
     (
         r"=.*\bif\b.*\belse\b|\?|\bif\b.*\belse\b",
@@ -286,18 +267,6 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
         r"\2*\3",
         "a product is written with `*`: `3*x`",
     ),
-    _Form(
-        r"^\s*(?P<at>(?:let|const|val)\s+(?:mut\s+)?(\w+)\s*:\s*(?:real|float|double|f32|f64))\s*=",
-        r"local \2: real",
-        _LET,
-    ),
-    _Form(
-        r"^\s*(?P<at>(?:let|const|val)\s+(?:mut\s+)?(\w+)\s*:\s*(?:int|integer|i32|i64|u32|u64|usize))\s*=",
-        r"local \2: int",
-        _LET,
-    ),
-    _Form(r"^\s*(?P<at>let\s+(\w+)\s*:\s*(?:size|index))\s*=", r"let \2", _LET),
-    (r"^\s*let\s+\w+\s*:", _LET),
     _Form(
         r"^\s*(?P<at>(?:long\s+long|long|short|unsigned(?:\s+int)?|size_t|u?int\d+(?:_t)?|usize)\s+(\w+)\s*=)",
         r"local \2: int =",

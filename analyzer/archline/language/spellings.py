@@ -29,7 +29,29 @@ _OPERATORS = {
 }  # fmt: skip
 """The operator of this language for terminals that have several spellings."""
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-_FOREIGN_TYPES = {"float": "real", "double": "real", "integer": "int", "boolean": "bool"}
+_FOREIGN_TYPES = {
+    **dict.fromkeys(["float", "double", "f32", "f64", "float32", "float64", "Float", "Double"], "real"),
+    **dict.fromkeys(
+        [
+            "integer",
+            "long",
+            "short",
+            "unsigned",
+            "size_t",
+            "usize",
+            "i32",
+            "i64",
+            "u32",
+            "u64",
+            "int32",
+            "int64",
+            "Int",
+            "Integer",
+        ],
+        "int",
+    ),
+    **dict.fromkeys(["boolean", "Bool"], "bool"),
+}
 """The types of this language for those of other languages."""
 _UPDATES = {
     "//=": "FLOOR_DIVIDE", "%=": "MODULO", "<<=": "SHIFT_LEFT", ">>=": "SHIFT_RIGHT", "&=": "BIT_AND", "**=": "POWER",
@@ -262,6 +284,8 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
 
     def typed_name(self, meta: Meta, children: list[Any]) -> Any:
         name, type_, value = children
+        if value is not None and isinstance(type_, s.SizeType | s.IndexType):
+            return s.Let(self._check_name(name), value, span=self._make_span(meta))
         return self._declare_local(name, type_, value, self._make_span(meta))
 
     def declared_array(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
@@ -590,6 +614,7 @@ def _iterate_repeated(body: tuple[Any, ...], visible: set[str]) -> Iterator[s.Lo
                 for branch in branches:
                     yield from _iterate_repeated(branch.body, visible)
             case _:
+                # Loops hold blocks, and simple statements none.
                 yield from _iterate_repeated(getattr(statement, "body", ()), visible)
 
 

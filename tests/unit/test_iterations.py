@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 
 import numpy as np
 import pytest
@@ -330,8 +331,41 @@ def test_a_run_stops_a_loop_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(slots, "MAX_ITERATIONS", 1000)
     endless = subject("algorithm f(k: int):\n    while k > 0:\n        pass\n")
     check_run(endless, {"k": 0})
-    with pytest.raises(ArchlineError, match="AL508: the loop has more than 1,000 iterations"):
+    with pytest.raises(ArchlineError, match=r"AL508: the run stops in this loop, .* after 1,001 iterations"):
         endless.run({"k": 1})
+
+
+NESTED_ENDLESS = """algorithm f(n: size) -> int:
+    local i: int = 1
+    local z: int = 0
+    while i > 0:
+        local j: int = 5
+        while j > 0:
+            j -= 1
+            for k in 0..1000:
+                z = (z*7 + k + j) % 1000003
+        i = i % 5 + 1
+    return z
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--plain",), ("--cache", "Z=64,L=8")])
+def test_a_run_stops_an_endless_loop_after_some_seconds(tmp_path, options: tuple[str, ...]) -> None:
+    file = tmp_path / "endless.algo"
+    file.write_text(NESTED_ENDLESS)
+    started = time.perf_counter()
+    done = cli("run", str(file), "--at", "n=1", "--time-limit", "1", *options)
+    assert done.refused("AL508")
+    # The loop around the short one is named, and how to give it more time.
+    assert f"{file}:4:5" in done.err
+    assert "--time-limit 60" in done.err
+    assert time.perf_counter() - started < 60
+
+
+def test_the_variable_of_the_time_limit_stops_runs_from_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARCHLINE_TIME_LIMIT", "1")
+    with pytest.raises(ArchlineError, match="AL508"):
+        subject(NESTED_ENDLESS).run({"n": 1}, compiled=False)
 
 
 def test_commands_ask_for_iterations_and_runs_count_them(tmp_path) -> None:

@@ -142,7 +142,8 @@ def run_on_arguments(
     prices = _compute_seconds_per_unit(node, machine) if machine and priced else ()
     execution = execute(module, node, arguments, cache=None if events else cache, line=_get_line_words(cache),
                         events=events, compiled=compiled, engine=settings.engine, timeout=settings.timeout,
-                        trace=bool(levels), prices=prices, path=settings.path)  # fmt: skip
+                        trace=bool(levels), prices=prices, path=settings.path,
+                        seconds=settings.seconds)  # fmt: skip
     broken = diagnose_broken_facts(execution.sizes, algorithm.of_first_call)
     if broken:
         raise ArchlineError(broken)
@@ -155,7 +156,16 @@ def run_on_arguments(
     traces = {_get_line_words(cache): execution.trace}
     for name, level_cache in levels:
         if level_cache.L not in traces:
-            again = execute(module, node, arguments, line=level_cache.L, trace=True, races=False, compiled=compiled)
+            again = execute(
+                module,
+                node,
+                arguments,
+                line=level_cache.L,
+                trace=True,
+                races=False,
+                compiled=compiled,
+                seconds=settings.seconds,
+            )
             traces[level_cache.L] = again.trace
         trace = traces[level_cache.L]
         assert trace is not None

@@ -17,6 +17,7 @@ from archline.language.elaboration.environment import Environment
 from archline.language.elaboration.exits import place_exits
 from archline.language.elaboration.headers import read_sizes
 from archline.language.elaboration.iterations import name_iterations
+from archline.language.elaboration.loop_names import separate_loop_variables
 from archline.language.elaboration.record_rules import (
     diagnose_definitions,
     diagnose_types,
@@ -118,7 +119,8 @@ def _elaborate_algorithm(
 
     `headers` are those of the algorithms in scope, `symbols` are names in costs of externs.
     """
-    named, doubled = name_iterations(simplify_statements(algorithm, names.environment), symbols)
+    separate = separate_loop_variables(algorithm)
+    named, doubled = name_iterations(simplify_statements(separate, names.environment), symbols)
     simple, mixed = expand_whole_arrays(named, names.environment)
     reduced = expand_reductions(simple, names.environment)
     stored, wrong = place_scalars(reduced, headers, names.environment.result_of)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from archline.api.algorithms import algorithm
 from cli_support import ROOT, cli, process
 from effort import long
 from stdlib_targets import MODULES
@@ -420,3 +421,48 @@ def test_a_mistyped_command() -> None:
     assert (result.code, result.out) == (2, "")
     assert "there is no command `cots` (did you mean `cost`?)" in result.err
     assert "commands are list, cost" in cli("frobnicate").err
+
+
+NUMBERS = """
+algorithm gcd(a: int, b: int) -> int:
+    x = a
+    y = b
+    while y != 0:
+        x, y = y, x % y
+    return x
+
+algorithm newton(a: real, tol: real) -> real:
+    x = a
+    while abs(x*x - a) > tol:
+        x = (x + a/x)/2
+    return x
+
+algorithm place(x: real[n], key: real) -> int:
+    for i in 0..n:
+        if x[i] == key:
+            return i
+    return n
+"""
+
+
+def test_a_run_takes_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "numbers.algo"
+    file.write_text(NUMBERS)
+    done = cli("run", f"{file}::gcd", "--at", "a=48,b=18")
+    assert done.code == 0, done.err
+    assert "T1 = 3" in done.out
+    assert "a = 48, b = 18; the other data was generated" in done.out
+    assert "tol = 0.001" in cli("run", f"{file}::newton", "--at", "a=2,tol=0.001").out
+    for at, code, text in (
+        ("a=48/5,b=18", "AL405", "`a` is 9.6, and its type is `int`"),
+        ("c=3", "AL401", "a run takes `a`, `b`"),
+    ):
+        refused = cli("run", f"{file}::gcd", "--at", at)
+        assert refused.refused(code)
+        assert text in refused.err
+    # No cost depends on data.
+    derived = cli("cost", f"{file}::gcd", "--at", "a=48")
+    assert derived.refused("AL401")
+    assert "`archline run --at` takes it" in derived.err
+    ran = algorithm(f"{file}::place").run(n=5, key=7)
+    assert (ran.value, ran.sizes) == (5, {"n": 5})

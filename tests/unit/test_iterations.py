@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import textwrap
+import time
 
 import numpy as np
 import pytest
@@ -330,8 +332,41 @@ def test_a_run_stops_a_loop_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(slots, "MAX_ITERATIONS", 1000)
     endless = subject("algorithm f(k: int):\n    while k > 0:\n        pass\n")
     check_run(endless, {"k": 0})
-    with pytest.raises(ArchlineError, match="AL508: the loop has more than 1,000 iterations"):
+    with pytest.raises(ArchlineError, match=r"AL508: the run stops in this loop, .* after 1,001 iterations"):
         endless.run({"k": 1})
+
+
+NESTED_ENDLESS = """algorithm f(n: size) -> int:
+    local i: int = 1
+    local z: int = 0
+    while i > 0:
+        local j: int = 5
+        while j > 0:
+            j -= 1
+            for k in 0..1000:
+                z = (z*7 + k + j) % 1000003
+        i = i % 5 + 1
+    return z
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--plain",), ("--cache", "Z=64,L=8")])
+def test_a_run_stops_an_endless_loop_after_some_seconds(tmp_path, options: tuple[str, ...]) -> None:
+    file = tmp_path / "endless.algo"
+    file.write_text(NESTED_ENDLESS)
+    started = time.perf_counter()
+    done = cli("run", str(file), "--at", "n=1", "--time-limit", "1", *options)
+    assert done.refused("AL508")
+    # The loop around the short one is named, and how to give it more time.
+    assert f"{file}:4:5" in done.err
+    assert "--time-limit 60" in done.err
+    assert time.perf_counter() - started < 60
+
+
+def test_the_variable_of_the_time_limit_stops_runs_from_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARCHLINE_TIME_LIMIT", "1")
+    with pytest.raises(ArchlineError, match="AL508"):
+        subject(NESTED_ENDLESS).run({"n": 1}, compiled=False)
 
 
 def test_commands_ask_for_iterations_and_runs_count_them(tmp_path) -> None:
@@ -415,3 +450,49 @@ algorithm f(k: local int[1], y: out local int[1]) on grid(r: P):
     assert "a loop needs a bound" in str(cost.reason)
     run = on_grid.run({"k": [[5], [2]], "y": [[0], [0]], "P": 2})
     assert run.value is None
+
+
+LOOP_NAMES = (
+    # A register, then a loop.
+    "i = 0\nwhile i < n:\n    x[i] = 1\n    i += 1\nfor i in 0..n:\n    x[i] += 1",
+    "local i: int = 2\nx[i % n] = 1\nfor i in 0..n:\n    x[i] += 1\n    x[0] = sum(x[i] for i in 0..n)\ni = 1\nx[i % n] = 5",
+    # A `let`, and a parameter.
+    "h = n - 1\nx[h] = 2\nfor h in 0..n:\n    x[h] += 1",
+    "for k in 0..n:\n    x[k] += k",
+    # Loops over elements, and inside of loops that set the register again.
+    "v = x[0] + 1\nx[0] = v\nfor v in x:\n    x[0] += v",
+    "i = n\nwhile i > 0:\n    j = 0\n    while j < i:\n        j += 1\n    for j in 0..n:\n        x[j] += i\n    i -= 1",
+    "i = 0\nwhile i < n:\n    x[i] = 0\n    i += 1\n    for k in 0..n:\n        if x[k] == 7:\n            break\n        x[k] += 1",
+)
+
+
+@pytest.mark.parametrize("body", LOOP_NAMES)
+def test_the_variable_of_a_loop_may_have_the_name_of_a_register(body: str) -> None:
+    of = subject("algorithm f(x: inout int[n], k: int):\n" + textwrap.indent(body, "    ") + "\n")
+    for n in (1, 2, 5):
+        check_run(of, {"x": [3] * n, "k": 1})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "i = 0\nfor i in 0..n:\n    x[i] = 1\nx[0] = i",
+        "i = 0\nwhile i < n:\n    for i in 0..n:\n        x[i] = 1",
+        "i = 0\nfor i in 0..n:\n    if x[i] == 0:\n        break\nx[0] = i",
+        "i = 0\nwhile x[0] < n:\n    for i in 0..n:\n        x[i] += 1\n    if x[0] == 3:\n        i = 1\n    x[0] += i",
+    ],
+)
+def test_a_register_that_is_read_behind_a_loop_keeps_its_name(body: str) -> None:
+    with pytest.raises(ArchlineError) as caught:
+        subject("algorithm f(x: inout int[n]):\n" + textwrap.indent(body, "    ") + "\n")
+    (found,) = caught.value.diagnostics
+    assert found.rule.code == "AL203"
+    assert "statements behind it read `i`" in str(found.hint)
+
+
+def test_a_loop_with_a_name_of_its_own_gives_the_values_of_the_renamed_program() -> None:
+    text = "algorithm f(x: inout int[n]) -> int:\n    i = 3\n    s = i\n    for {0} in 0..n:\n        s += {0}*x[{0}]\n    return s\n"
+    same, apart = (subject(text.format(name)) for name in "ij")
+    runs = [check_run(of, {"x": [4, 5, 6]}) for of in (same, apart)]
+    assert runs[0].value == runs[1].value == 3 + 5 + 12
+    assert runs[0].counts == runs[1].counts

@@ -177,7 +177,14 @@ def test_what_other_languages_write_has_the_tree_of_the_canonical_form(written: 
         ("algorithm f()\n    pass\n", "algorithm f():\n    pass\n"),
         ("algorithm f(A: double[n]):\n    pass\n", "algorithm f(A: real[n]):\n    pass\n"),
         ("algorithm f(A: real[n][m]):\n    pass\n", "algorithm f(A: real[n, m]):\n    pass\n"),
-        ("algorithm f(s: index below n):\n    pass\n", "algorithm f(s: int):\n    pass\n"),
+        (
+            "algorithm f(x: real[n], s: index below n, t: out index below n):\n    t = s\n",
+            "algorithm f(x: real[n], s: int, t: out int):\n    assume 0 <= s, s < n\n    t = s\n",
+        ),
+        (
+            "algorithm f(n: size):\n    local s: index below n = 0\n    s = n - 1\n",
+            "algorithm f(n: size):\n    local s: int = 0\n    assume 0 <= s, s < n\n    s = n - 1\n",
+        ),
     ],
 )
 def test_headers_of_other_languages_have_the_tree_of_the_canonical_form(written: str, canonical: str) -> None:

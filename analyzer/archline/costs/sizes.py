@@ -47,7 +47,7 @@ class SizeNames:
     """The names that may have values: sizes with their minimum values, indices (any sign), cost symbols (>= 0).
 
     A point must have the `needed` names; machine symbols are always allowed. `iterations` are the sizes that a run
-    counts, with their minimum values.
+    counts, with their minimum values; `numbers` are scalar parameters, which a run alone takes.
     """
 
     sizes: Mapping[str, int]
@@ -55,6 +55,7 @@ class SizeNames:
     amounts: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()
     iterations: Mapping[str, int] = field(default_factory=dict)
+    numbers: tuple[str, ...] = ()
 
     @staticmethod
     def of(module: Module, algorithm: s.Algorithm, free: Iterable[str] = ()) -> SizeNames:
@@ -65,7 +66,12 @@ class SizeNames:
         held = set(free)
         iterations = {counted.name: counted.least for counted in list_iterations(module, algorithm)}
         further = [name for name in (*iterations, *signature.indices, *amounts) if name in held]
-        return SizeNames(sizes, signature.indices, amounts, (*sizes, *further), iterations)
+        return SizeNames(sizes, signature.indices, amounts, (*sizes, *further), iterations, _list_numbers(algorithm))
+
+    @property
+    def taken_by_run(self) -> tuple[str, ...]:
+        """The names of the values that a run takes."""
+        return (*self.for_a_run, *self.numbers)
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -91,6 +97,12 @@ class SizeNames:
         if name in self.indices:
             return None
         return 0 if name in self.amounts else 1
+
+
+def _list_numbers(algorithm: s.Algorithm) -> tuple[str, ...]:
+    """Return the scalar parameters whose values are data."""
+    scalars = (part for part in algorithm.parameters if isinstance(part.type, s.ScalarType))
+    return tuple(part.name for part in scalars if part.mode != "out" and not part.local)
 
 
 def read_settings(text: str, option: str) -> dict[str, tuple[Number, Span]]:
@@ -179,8 +191,11 @@ def _list_accepted_names(given: Given, needed: Iterable[str], known: Iterable[st
     return list(dict.fromkeys((*needed, *(name for name in given if name in known))))
 
 
-def _diagnose_unknown_name(name: str, known: Iterable[str], needed: Iterable[str], span: Span | None) -> Diagnostic:
-    hint = suggest_closest(name, known) or _format_names("values are given for", needed)
+def _diagnose_unknown_name(name: str, names: SizeNames, needed: Iterable[str], span: Span | None) -> Diagnostic:
+    if name in names.numbers:
+        hint = f"`{name}` is a number of the data, which no cost depends on; `archline run --at` takes it"
+        return Diagnostic(rules.UNKNOWN_SIZE, f"`{name}` is not a size", span, hint=hint)
+    hint = suggest_closest(name, names.all) or _format_names("values are given for", needed)
     return Diagnostic(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span, hint=hint)
 
 
@@ -204,7 +219,7 @@ def check_point(
         value = int(raw_value) if isinstance(raw_value, Integral) and not isinstance(raw_value, bool) else raw_value
         if name not in names.all:
             problems.append(
-                _diagnose_unknown_name(name, names.all, _list_accepted_names(values, names.needed, names.all), span)
+                _diagnose_unknown_name(name, names, _list_accepted_names(values, names.needed, names.all), span)
             )
             continue
         finding = diagnose_wrong_value(name, value, names, span)

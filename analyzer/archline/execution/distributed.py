@@ -33,7 +33,7 @@ from archline.execution.launch import (
 )
 from archline.execution.memory import Memory, Room, compiled_memory, fetch_array, plain_memory
 from archline.execution.paths import METRICS, NO_UNIT_TIMES, CriticalPath, Links, UnitTimes
-from archline.execution.progress import run_in_large_stack
+from archline.execution.progress import limit_endless_loops, run_in_large_stack
 from archline.execution.results import Run, RunCounts
 from archline.execution.simulated import Locations, RunningProcessor, Stop, simulate
 from archline.execution.slots import PEAK, SITE_FULL
@@ -119,7 +119,7 @@ def make_simulated_attempt(shape: tuple[int, ...]) -> Callable[[RunPlan, Room | 
     def attempt(plan: RunPlan, room: Room | None, fuel: int | None) -> Run | Room | None:
         ready = prepare_processors(plan, shape, room, fuel, range(math.prod(shape)))
         started = time.perf_counter()
-        stops = run_with_large_stack(ready, lambda: simulate(ready.running, ready.links, ready.places))
+        stops = run_with_large_stack(plan, ready, lambda: simulate(ready.running, ready.links, ready.places))
         if stops:
             return plan_restart(stops, room)
         seconds = time.perf_counter() - started
@@ -267,9 +267,10 @@ def _make_memory(plan: RunPlan, built: Engine, room: Room | None, fuel: int | No
     return compiled_memory(plan.algorithm, plan.bound, built.program, replace(room, words=words), rank)
 
 
-def run_with_large_stack(ready: PreparedGrid, work: Callable[[], Result]) -> Result:
+def run_with_large_stack(plan: RunPlan, ready: PreparedGrid, work: Callable[[], Result]) -> Result:
     """Run `work` with a stack for deep recursion. Raises ArchlineError (AL519) if memory runs out."""
-    with allow_deep_recursion():
+    states = [running.memory.state for running in ready.running]
+    with allow_deep_recursion(), limit_endless_loops(states, plan.seconds):
         first = ready.running[0]
         return run_in_large_stack(work, first.memory.state, recursive=bool(first.code.layout.measures))
 

@@ -27,7 +27,7 @@ from archline.execution.memory import (
     plain_memory,
     require_free_memory,
 )
-from archline.execution.progress import run_in_large_stack, show_progress
+from archline.execution.progress import limit_endless_loops, run_in_large_stack, show_progress
 from archline.execution.results import Cache, RunCounts
 from archline.execution.slots import (
     EVENTS,
@@ -76,6 +76,8 @@ class RunPlan:
     options: Options
     progress: bool | None
     prices: tuple[Fraction, ...] = ()
+    seconds: float = 0.0
+    """The time that loops without a bound may take; 0 for no limit."""
     traced: str | None = None
     """On a grid, the metric (or "time") whose longest path is recorded; None for no recording."""
 
@@ -165,7 +167,11 @@ def _try_plain(plan: RunPlan, fuel: int | None) -> FinishedRun | None:
     arguments = _prepare_call_arguments(plan, memory, values)
     started = time.perf_counter()
     try:
-        with allow_deep_recursion(), show_progress(plan.algorithm.name, memory.state, plan.progress):
+        with (
+            allow_deep_recursion(),
+            limit_endless_loops([memory.state], plan.seconds),
+            show_progress(plan.algorithm.name, memory.state, plan.progress),
+        ):
             value = built.call(arguments)
     except StoppedError:
         if memory.state[SITE] == SITE_FUEL:
@@ -199,7 +205,10 @@ def _try_compiled(plan: RunPlan, room: Room) -> FinishedRun | Room | None:
     started = time.perf_counter()
     recursive = bool(built.program.layout.measures)
     try:
-        with show_progress(plan.algorithm.name, memory.state, plan.progress):
+        with (
+            limit_endless_loops([memory.state], plan.seconds),
+            show_progress(plan.algorithm.name, memory.state, plan.progress),
+        ):
             value = run_in_large_stack(lambda: built.call(arguments), memory.state, recursive)
     except StoppedError:
         state = memory.state

@@ -282,7 +282,7 @@ def _run_processor(ready: PreparedGrid, here: Mailbox, plan: RunPlan, timeout: f
     running = ready.running[0]
     started = time.perf_counter()
     try:
-        run_with_large_stack(ready, lambda: _advance_processor(running, ready, here, timeout))
+        run_with_large_stack(plan, ready, lambda: _advance_processor(running, ready, here, timeout))
     except (StoppedError, ArchlineError) as problem:
         return make_stop(running, problem, ready.places)
     written = np.flatnonzero(ready.written)

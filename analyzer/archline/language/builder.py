@@ -370,7 +370,7 @@ class TreeBuilder(LoopBuilder):
     def algorithm(self, meta: Meta, children: list[Any]) -> s.Algorithm:
         name, parameters, result, grid, doc, *rest = children
         parts: dict[str, list[Any]] = {"where": [], "ensures": [], "decreases": []}
-        body = []
+        body: list[Any] = self.assume_bounds(parameter for parameter in parameters or () if parameter.mode != "out")
         for child in _flatten_statements(rest):
             if isinstance(child, tuple):
                 parts[child[0]].append(child[1])

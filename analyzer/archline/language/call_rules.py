@@ -217,7 +217,8 @@ TOO_MANY_ITERATIONS = Rule(
     "AL508",
     "too many iterations of a `while`",
     """
-    A loop without a bound had 10^9 iterations, after which a run stops it; or a `while` loop began more iterations
+    A loop without a bound did not end in the time that a run gives it (10 seconds, or `--time-limit`), or in 10^9
+    iterations; or a `while` loop began more iterations
     than its `at most` allows. That bound is evaluated once, on entry. It is a declared fact: where the data decides the
     number of iterations, a run that exceeds it stops. Where the sizes alone decide that number, `check` and `cost`
     refuse a bound that it exceeds at some small sizes.

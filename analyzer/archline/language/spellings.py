@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -116,6 +116,8 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         """For names in subscripts `i++` and `--i` the update, and whether it is before the use."""
         self._counted: dict[s.Loop, Any] = {}
         """For loops that were written in three parts what these are."""
+        self._bounds: dict[s.ScalarType, s.Expr] = {}
+        """The bounds of numbers that are declared as `index below bound`."""
         self.sized: Span | None = None
         """The place of a cost with sizes, such as `work(f, n = 2*n)`, outside of claims, where it is a mistake."""
 
@@ -278,9 +280,22 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         """Build `stack of int`, a record of the library without a size, as `stack`."""
         return surface.RecordType(str(children[0]), (), span=self._make_span(meta))
 
-    def bounded_integer(self, meta: Meta, _: list[Any]) -> s.ScalarType:
-        """Build `index below n` of a single number as `int`: the range of data is left to runs."""
-        return s.ScalarType("int", span=self._make_span(meta))
+    def bounded_integer(self, meta: Meta, children: list[Any]) -> s.ScalarType:
+        """Build `index below n` of a single number as `int`, with an `assume` where the number has its first value."""
+        type_ = s.ScalarType("int", span=self._make_span(meta))
+        self._bounds[type_] = children[-1]
+        return type_
+
+    def assume_bounds(self, declared: Iterable[s.Parameter | s.Local]) -> list[s.Assume]:
+        """Return what the types of numbers say about their values."""
+        statements = []
+        for name, type_ in ((item.name, item.type) for item in declared):
+            if isinstance(type_, s.ScalarType) and type_ in self._bounds:
+                value, zero = s.Name(name, span=type_.span), s.Integer(0, span=type_.span)
+                least = s.Binary("<=", zero, value, span=type_.span)
+                below = s.Binary("<", value, self._bounds[type_], span=type_.span)
+                statements.append(s.Assume((least, below), span=type_.span))
+        return statements
 
     def typed_name(self, meta: Meta, children: list[Any]) -> Any:
         name, type_, value = children
@@ -352,7 +367,9 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             target = s.Name(name, span=self._make_span(token))
             return [s.Local(name, type_, None, when, span=span), self._store_value(target, "=", value, False, span)]
         value = value.value if isinstance(value, FilledArray) else self._read_bit(value)
-        return s.Local(name, type_, value, when, span=span)
+        local = s.Local(name, type_, value, when, span=span)
+        assumed = [] if value is None else self.assume_bounds([local])
+        return [local, *assumed] if assumed else local
 
     # Values and assignments
     def value_choice(self, meta: Meta, children: list[Any]) -> Choice:

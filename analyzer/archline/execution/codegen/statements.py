@@ -200,7 +200,7 @@ def _share_registers(fn: AlgorithmWriter, body: tuple[s.Stmt, ...], reduction: s
 
 def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> None:
     """Write a `while` or `repeat` loop. Its bound is evaluated once, on entry, at no cost; every test is counted."""
-    limit = str(slots.MAX_ITERATIONS)
+    limit = f"read_now(K, {slots.ITERATION_LIMIT})"
     if node.limit is not None:
         with fn.uncounted():
             value, _ = write_quantity(fn, node.limit)
@@ -235,13 +235,19 @@ def _write_loop_test(fn: AlgorithmWriter, node: s.While) -> None:
     fn.emit(" break")
 
 
+_ENDLESS_HINT = (
+    "its body has to make its condition false; `--time-limit 60`, or ARCHLINE_TIME_LIMIT=60, gives a long loop "
+    "60 seconds"
+)
+
+
 def _make_limit_site(fn: AlgorithmWriter, loop: s.While) -> int:
     if loop.limit is None:
         return fn.site(
             rules.TOO_MANY_ITERATIONS,
             loop.span,
-            f"the loop has more than {slots.MAX_ITERATIONS:,} iterations: a run stops here",
-            hint="a loop that ends has a condition that its body makes false",
+            "the run stops in this loop, which has not ended after {0:,} iterations",
+            hint=_ENDLESS_HINT,
         )
     message = f"iteration {{0}} begins, but `at most {format_expression(loop.limit)}` allows fewer"
     return fn.site(rules.TOO_MANY_ITERATIONS, loop.span, message)

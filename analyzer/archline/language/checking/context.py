@@ -10,7 +10,7 @@ from archline.expr.tree import Span
 from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking.points import Frame, OpaqueFrame, Path, Requirement, Sampler
-from archline.language.checking.scopes import MACHINE_SYMBOLS, SymbolEntry, SymbolTable
+from archline.language.checking.scopes import MACHINE_SYMBOLS, Role, SymbolEntry, SymbolTable
 from archline.language.diagnostics import Diagnostic, Rule, suggest_closest
 from archline.language.model import Agreement, Collective, ExprType, Kind, Signature
 from archline.records import record
@@ -231,7 +231,10 @@ def check_definition(body: BodyContext, symbol: SymbolEntry) -> None:
         body.report(rules.MACHINE_SYMBOL, message, span, hint)
     elif before is not None:
         message = f"`{name}` is already {before.role.described} here (line {before.span.line})"
-        body.report(rules.SHADOWING, message, span)
+        hint = None
+        if symbol.role is Role.LOOP and before.role in (Role.REGISTER, Role.LET, Role.SCALAR):
+            hint = f"the loop leaves that value as it is, and statements behind it read `{name}`: choose another name"
+        body.report(rules.SHADOWING, message, span, hint)
     elif name in body.library.cost_symbols:
         line = body.library.cost_symbols[name].line
         message = f"`{name}` is already a cost symbol of an extern (line {line})"

@@ -17,6 +17,7 @@ from archline.language.elaboration.environment import Environment
 from archline.language.elaboration.exits import place_exits
 from archline.language.elaboration.headers import read_sizes
 from archline.language.elaboration.iterations import name_iterations
+from archline.language.elaboration.loop_names import separate_loop_variables
 from archline.language.elaboration.record_rules import (
     diagnose_definitions,
     diagnose_types,
@@ -118,7 +119,7 @@ def _elaborate_algorithm(
 
     `headers` are those of the algorithms in scope, `symbols` are names in costs of externs.
     """
-    simplified = simplify_statements(algorithm, names.environment)
+    simplified = simplify_statements(separate_loop_variables(algorithm), names.environment)
     for loop in s.find_nodes(simplified, surface.LoopOver):
         message = f"`{loop.over.span.text}` is neither a range nor an array of one dimension here"
         hint = "a loop goes over a range, `0..n`, or over the elements of an array"

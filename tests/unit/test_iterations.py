@@ -393,8 +393,7 @@ def test_commands_ask_for_iterations_and_runs_count_them(tmp_path) -> None:
     assert ran["checked"]
 
 
-def test_diff_matches_loops_by_name_then_by_text(tmp_path) -> None:
-    old = """
+COUNTDOWN = """
 algorithm f(x: inout real[n], k: int):
     local a: int = k
     while a > 0:
@@ -402,17 +401,84 @@ algorithm f(x: inout real[n], k: int):
             x[i] += 1.0
         a -= 1
 """
+
+
+def diff_texts(tmp_path, old: str, new: str, *options: str):
     before, after = tmp_path / "old.algo", tmp_path / "new.algo"
     before.write_text(old)
+    after.write_text(new)
+    return cli("diff", str(before), str(after), *options)
+
+
+def test_diff_matches_loops_of_the_same_text_under_an_assumption(tmp_path) -> None:
     first = "    local b: int = k\n    while b > 0:\n        b = b // 2\n    local a"
-    after.write_text(old.replace("    local a", first))
-    done = cli("diff", str(before), str(after))
+    done = diff_texts(tmp_path, COUNTDOWN, COUNTDOWN.replace("    local a", first))
+    # T1 is the loop in front of the one that both versions have.
     assert "2*n*T2 + 4*T2 + 3 -> 2*n*T2 + 4*T1 + 4*T2 + 5" in done.out
+    assert "work    grew at all sizes" in done.out
     assert "flops" not in done.out
-    after.write_text(old.replace("while a > 0:", "while a > 0 iterations T:"))
-    assert "4 costs are the same" in cli("diff", str(before), str(after)).out
-    after.write_text(old.replace("a:", "z:").replace("a ", "z ").replace("z > 0", "z != 0"))
-    assert "4 costs are the same" in cli("diff", str(before), str(after)).out
+    assert "\nassuming that loops of the same text have as many iterations as before:\n" in done.out
+    shown = json.loads(diff_texts(tmp_path, COUNTDOWN, COUNTDOWN.replace("    local a", first), "--format", "json").out)
+    (work,) = [change for change in shown["changes"] if change["metric"] == "work"]
+    assert work["assumptions"] == [f"T2 of the loop in {tmp_path}/new.algo:7"]
+    loops = {loop["name"]: (loop["place"], loop["version"]) for loop in work["iterations"]}
+    assert loops == {"T1": (f"{tmp_path}/new.algo:4", "new"), "T2": (f"{tmp_path}/new.algo:7", "new")}
+
+
+def test_diff_of_versions_that_differ_in_names_needs_no_assumption(tmp_path) -> None:
+    for new in (COUNTDOWN.replace("a > 0:", "a > 0 iterations T:"), COUNTDOWN.replace("a:", "z:").replace("a ", "z ")):
+        done = diff_texts(tmp_path, COUNTDOWN, new)
+        assert "4 costs are the same" in done.out
+        assert "assuming" not in done.out
+
+
+@pytest.mark.parametrize("name", ["", " iterations T"])
+def test_iterations_of_loops_that_differ_are_not_comparable(tmp_path, name: str) -> None:
+    bisection = f"""
+algorithm search(A: real[n], key: real) -> int:
+    local lo: int = 0
+    local hi: int = n
+    local mid: int = 0
+    while lo < hi{name}:
+        mid = (lo + hi)//2
+        if A[mid] < key:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+"""
+    linear = f"""
+algorithm search(A: real[n], key: real) -> int:
+    local i: int = 0
+    while i < n and A[i] < key{name}:
+        i += 1
+    return i
+"""
+    done = diff_texts(tmp_path, bisection, linear)
+    assert done.code == 1
+    assert done.out.startswith("4 costs are not decided\n")
+    assert " count iterations of different loops" in " ".join(done.out.split())
+    assert "same" not in done.out
+    growth = json.loads(diff_texts(tmp_path, bisection, linear, "--only", "growth", "--format", "json").out)
+    assert growth["summary"] == {"not decided": 4}
+    ignored = linear.replace("-> int:", "-> int:  # archline: ignore AL604")
+    assert diff_texts(tmp_path, bisection, ignored).code == 0
+
+
+def test_a_changed_loop_is_compared_iteration_by_iteration_in_the_reason(tmp_path) -> None:
+    done = diff_texts(tmp_path, COUNTDOWN, COUNTDOWN.replace("x[i] += 1.0", "x[i] += 2.0*x[i]"))
+    assert "3 costs are not decided" in done.out or "4 costs are not decided" in done.out
+    assert "with as many iterations as before it grew" in " ".join(done.out.split())
+
+
+def test_a_change_that_holds_for_any_iterations_is_decided(tmp_path) -> None:
+    loop = COUNTDOWN[COUNTDOWN.index("    while") :]
+    done = diff_texts(tmp_path, COUNTDOWN, COUNTDOWN.replace(loop, "    x[0] = 0.0\n"))
+    assert done.out.startswith("1 cost is not decided, 3 shrank\n")  # io, of which only bounds are known
+    assert "span    shrank at all sizes: 8451 -> 1 at n=64,T1=64" in done.out
+    done = diff_texts(tmp_path, COUNTDOWN.replace(loop, "    x[0] = 0.0\n"), COUNTDOWN)
+    assert "span    grew at all sizes: 1 -> 8451 at n=64,T1=64" in done.out
+    assert done.code == 1
 
 
 def test_a_baseline_keeps_unnamed_iterations_by_the_text_of_their_loop(tmp_path, monkeypatch) -> None:

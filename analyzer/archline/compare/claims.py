@@ -145,13 +145,15 @@ class _ClaimSetting:
 class ClaimOfCosts:
     """A claim that compares costs; `amounts` are the costs in its formulas, `constants` the numbers of a machine.
 
-    `known` are the algorithms, `more` are further facts. `assumed` are assumptions of the verdict that are neither
+    `known` are the algorithms, `more` are further facts. With `joint`, iterations of the same name count the same loop
+    in all algorithms. `assumed` are assumptions of the verdict that are neither
     facts of the claim nor of the algorithms, `proofs` are those of a growth claim.
     """
 
     claim: s.Claim
     known: ClaimedAlgorithms
     more: tuple[s.Fact, ...] = ()
+    joint: bool = False
     amounts: dict[str, SizedCost] = field(default_factory=dict)
     constants: dict[str, Fraction] = field(default_factory=dict)
     of_amounts: dict[str, tuple[_ClaimSetting, str]] = field(default_factory=dict)
@@ -214,7 +216,11 @@ class ClaimOfCosts:
         counted = {item.name for item in list_iterations(*subject.algorithm.executed)}
         several = len({s.names(claimed.arguments) for claimed in list_costs(self.claim)}) > 1
         unnarrowed = _ClaimSetting(
-            subject, sizes, subject.algorithm.signature.at_least, limited, apart=several and not named & counted
+            subject,
+            sizes,
+            subject.algorithm.signature.at_least,
+            limited,
+            apart=several and not named & counted and not self.joint,
         )
         names = {*unnarrowed.names, *MACHINE_SYMBOLS} - sizes.keys()
         facts = [fact for fact in self.claim.where if s.names(fact) <= names]

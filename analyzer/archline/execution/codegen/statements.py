@@ -39,6 +39,7 @@ from archline.execution.codegen.expressions import (
 from archline.execution.codegen.messages import (
     copy_buffer,
     is_only_transfer,
+    write_followed_loop,
     write_message,
     write_split,
     write_transfer,
@@ -116,7 +117,10 @@ def _find_lower_limit(fn: AlgorithmWriter, node: s.Loop) -> int | None:
 
 def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BlockWriter) -> None:
     counts_steps = s.may_be_left(node)
+    begun = write_followed_loop(fn, node)
     with fn.looped(header, node.span) as account, open_leavable(fn, "break", "continue"):
+        if begun:
+            fn.emit(f"{begun}[0] += 1")
         if counts_steps:
             fn.count_steps("1")
         if not (fn.grid and is_only_transfer(node.body)):
@@ -126,6 +130,8 @@ def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: At
         block(fn, node.body)
     if account.straight:
         fn.count_block(account, trips)
+    if begun:
+        fn.emit(f"{begun}[1] = 1")
     if "return" in s.find_exits(node):
         _write_passing_exit(fn, "return", node.span)
 
@@ -208,10 +214,13 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> 
     iterations = fn.assign_name("0", "w")
     site = _make_limit_site(fn, node)
     kinds = ("break",) if node.tests_last else ("break", "continue")
+    begun = write_followed_loop(fn, node)
     with fn.loop_body(iterations), fn.looped("while True:", node.span), open_leavable(fn, *kinds):
         if not node.tests_last:
             _write_loop_test(fn, node)
         fn.emit(f"{iterations} += 1")
+        if begun:
+            fn.emit(f"{begun}[0] += 1")
         fn.check(f"not {iterations} <= {limit}", site, iterations)
         fn.count_steps("1")
         fn.count_event(ITERATION)
@@ -222,6 +231,8 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> 
             _write_loop_test(fn, node)
         else:
             block(fn, node.body)
+    if begun:
+        fn.emit(f"{begun}[1] = 1")
     if "return" in s.find_exits(node):
         _write_passing_exit(fn, "return", node.span)
 

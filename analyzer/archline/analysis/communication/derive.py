@@ -17,7 +17,7 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.expand import expand_logarithms
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.reduce import reduce_in_sizes
 from archline.analysis.communication.floors import (
     fold_ceilings,
@@ -27,8 +27,9 @@ from archline.analysis.communication.floors import (
 )
 from archline.analysis.communication.memory import LocalMemory
 from archline.analysis.communication.path_steps import PathStep
-from archline.analysis.communication.place import Position, ReachingProcessors, position_at_start
+from archline.analysis.communication.place import Position, ReachingProcessors, position_at_start, processor_counts
 from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, StretchCosts
+from archline.analysis.communication.rounds import Iterations
 from archline.analysis.communication.walk import (
     FREE,
     METRICS,
@@ -74,8 +75,19 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
         _express_in_sizes(spent, facts, algorithm)
         for spent in extend_paths_by_disseminations(corners, upper, facts, METRICS)
     ]
-    means = [_express_in_sizes(spent, facts, algorithm) for spent in _derive_mean_costs(module, algorithm, recursions)]
+    means = [] if upper.rounds else [_express_in_sizes(spent, facts, algorithm) for spent in _derive_mean_costs(module, algorithm, recursions)]
     upper = _express_in_sizes(upper, facts, algorithm)
+
+    @cache
+    def any_processor() -> PathCosts:
+        coordinates = {axis.name: Poly.symbol(axis.name) for axis in algorithm.grid}
+        spent, known = _derive_processor_costs(algorithm, coordinates, recursions, scope, memory=False)
+        return _express_in_sizes(spent, known, algorithm)
+
+    own = [_express_in_sizes(spent, facts, algorithm) for spent in corners.values()]
+    iterations = Iterations(
+        module, algorithm, facts, upper, own, any_processor, processor_counts(module, algorithm)["P"].upper or ONE
+    )
     costs = {}
 
     @cache
@@ -94,11 +106,11 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
         if not _is_huge(upper.of(metric)):
             most = add_amounts(upper.of(metric), exact_amount(call))
             amount = _combine_bounds(most, corner_sums, call, facts)
-            if isinstance(amount, KnownAmount) and not amount.exact and metric != "memory":
+            if isinstance(amount, KnownAmount) and not amount.exact and metric != "memory" and not upper.rounds:
                 inner = [(add_amounts(spent.of(metric), exact_amount(call)), needs) for spent, needs in inner_costs()]
                 inner_sums = [_drop_bound_if_missing(bound, needs, corner_sums, facts) for bound, needs in inner]
                 amount = _combine_bounds(most, [*corner_sums, *inner_sums], call, facts)
-        cost = build_cost(metric, amount, upper.declared, algorithm)
+        cost = build_cost(metric, iterations.add_to(metric, amount), upper.declared, algorithm)
         for mean in means:
             cost = _increase_lower_bound_to_mean(cost, add_amounts(mean.of(metric), exact_amount(call)), facts)
         if find_recursive_component(module, algorithm):
@@ -235,8 +247,11 @@ def _increase_lower_bound_to_mean(cost: Cost, mean: Amount, facts: Facts) -> Cos
 
 
 def _express_in_sizes(spent: PathCosts, facts: Facts, algorithm: s.Algorithm) -> PathCosts:
-    amounts = {name: _express_amount_in_sizes(amount, facts, algorithm) for name, amount in spent.amounts.items()}
-    return PathCosts(amounts, spent.declared)
+    def express(amounts: Mapping[str, Amount]) -> dict[str, Amount]:
+        return {name: _express_amount_in_sizes(amount, facts, algorithm) for name, amount in amounts.items()}
+
+    rounds = tuple(replace(part, amounts=express(part.amounts)) for part in spent.rounds)
+    return PathCosts(express(spent.amounts), spent.declared, rounds=rounds)
 
 
 def _express_amount_in_sizes(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
@@ -251,6 +266,8 @@ def build_grid_recurrences(module: Module, stretches: StretchCosts, longest: Pol
         memory = LocalMemory(module, recursions, level).body(level.algorithm, place)
         grid = level.algorithm.grid
         spent = GridWalk(module, recursions, level).algorithm(level.algorithm, place) if grid else FREE
+        if spent.rounds:
+            spent = unknown_path_costs("a loop without a bound in a recursion on a grid is not counted", level.algorithm)
         return Tally({**spent.amounts, "memory": memory}, declared=spent.declared)
 
     recursions = GridRecursions(module, stretches, (*METRICS, "memory"), level_costs, longest)

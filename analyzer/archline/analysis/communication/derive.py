@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import islice, product
 
 from archline.algebra.effort import TooComplexError
@@ -42,6 +42,7 @@ from archline.analysis.cost import Cost, build_cost
 from archline.analysis.metrics.data import express_in_sizes
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError
+from archline.expr.tree import Span
 from archline.ir.amounts import ZERO_AMOUNT, Amount, KnownAmount, UnknownAmount, add_amounts, exact_amount, map_bounds
 from archline.ir.conditions import NEGATED_OPERATORS, subtract_sides
 from archline.ir.declarations import declared_scope
@@ -82,6 +83,9 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
     def any_processor() -> PathCosts:
         coordinates = {axis.name: Poly.symbol(axis.name) for axis in algorithm.grid}
         spent, known = _derive_processor_costs(algorithm, coordinates, recursions, scope, memory=False)
+        place = position_at_start(module, algorithm, None, scope)
+        if place is not None:
+            spent = spent.map(partial(_bound_on_all_processors_below, place=place, span=algorithm.span))
         return _express_in_sizes(spent, known, algorithm)
 
     own = [_express_in_sizes(spent, facts, algorithm) for spent in corners.values()]
@@ -244,6 +248,14 @@ def _increase_lower_bound_to_mean(cost: Cost, mean: Amount, facts: Facts) -> Cos
         return cost
     first = first if is_nonnegative(first, facts) else facts.positive_part(first)
     return replace(cost, lower=first, at_least=(Cost(cost.metric, "bounded", second, cost.upper),))
+
+
+def _bound_on_all_processors_below(amount: Amount, place: Position, span: Span) -> Amount:
+    """Return the lower bound of an amount of one processor over all of them, as an exact amount."""
+    if isinstance(amount, UnknownAmount):
+        return ZERO_AMOUNT
+    opposite = place.find_upper_bound(-amount.lower, span)
+    return ZERO_AMOUNT if opposite is None else exact_amount(place.facts.positive_part(-opposite))
 
 
 def _express_in_sizes(spent: PathCosts, facts: Facts, algorithm: s.Algorithm) -> PathCosts:

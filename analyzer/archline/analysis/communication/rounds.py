@@ -34,8 +34,8 @@ from archline.records import record
 class Iterations:
     """The costs of the iterations of loops without a bound, to be added to those of all else.
 
-    `upper` has the costs of any path, `corners` those of single processors, and `anyone` those of a processor of which
-    only the names of its `coordinates` are known. `processors` is the size of the grid.
+    `upper` has the costs of any path, `corners` those of single processors, and `anyone` what any processor costs at
+    least. `processors` is the size of the grid.
     """
 
     module: Module
@@ -45,10 +45,6 @@ class Iterations:
     corners: Sequence[PathCosts]
     anyone: Callable[[], PathCosts]
     processors: Poly
-
-    @property
-    def coordinates(self) -> frozenset[str]:
-        return frozenset(axis.name for axis in self.algorithm.grid)
 
     def add_to(self, metric: str, rest: Amount) -> Amount:
         """Return bounds of a metric, given those of all code outside of the iterations."""
@@ -102,10 +98,8 @@ class Iterations:
         return KnownAmount(count * once.lower, count * once.upper)
 
     def _find_least(self, amount: Amount) -> KnownAmount:
-        """Return the lower bound of an amount, if it is the same on all processors; else 0."""
-        if isinstance(amount, UnknownAmount) or amount.lower.names & self.coordinates:
-            return KnownAmount(ZERO, ZERO)
-        return KnownAmount(amount.lower, amount.lower)
+        """Return the lower bound of an amount, or 0, as an exact one."""
+        return KnownAmount(ZERO, ZERO) if isinstance(amount, UnknownAmount) else exact_amount(amount.lower)
 
     def _join(self, spent: PathCosts, name: str, metric: str) -> Amount:
         """Bound the costs of an iteration, over all ways to come to the loop."""

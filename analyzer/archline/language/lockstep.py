@@ -149,6 +149,12 @@ class _Divergence:
         self.parts[part] = self.parts[part].join(progress) if part in self.parts else progress
 
 
+def _has_one_element(type_: s.Type) -> bool:
+    return isinstance(type_, s.ArrayType) and all(
+        isinstance(extent, s.Integer) and extent.value == 1 for extent in type_.shape
+    )
+
+
 class _Body(StatementVisitor[None, None]):
     """Follows the body of one algorithm.
 
@@ -178,6 +184,10 @@ class _Body(StatementVisitor[None, None]):
         self._exits: list[Axes] = [EQUAL]
         self.values = values
         self._assigned: set[str] = set()
+        declared = [*algorithm.parameters, *s.find_nodes(algorithm.body, s.Local)]
+        self._single = {item.name for item in declared}.difference(
+            item.name for item in declared if not _has_one_element(item.type)
+        )
         self.speaks: Axes = EQUAL
         # Processors may output different elements at different times.
         shared = (item for item in algorithm.parameters if not item.local and algorithm.grid and item.mode != "in")
@@ -219,7 +229,8 @@ class _Body(StatementVisitor[None, None]):
             return
         name = place.id if isinstance(place, s.Name) else place.array
         base = self._bases.get(name, name)
-        if not whole or isinstance(place, s.Element) or base != name:
+        part = isinstance(place, s.Element) and name not in self._single
+        if not whole or part or base != name:
             axes |= self.vary(place) | self.values.get(base, EQUAL)
         self.values[base] = axes
         self._assigned.add(base)
@@ -317,7 +328,9 @@ class _Body(StatementVisitor[None, None]):
         collective = self._program.collectives.get(statement)
         if collective is None:
             for keyword in ("to", "from"):
-                for axis, at in zip(self._declared, clauses[keyword].values if keyword in clauses else (), strict=False):
+                for axis, at in zip(
+                    self._declared, clauses[keyword].values if keyword in clauses else (), strict=False
+                ):
                     if not isinstance(at, s.Name) or at.id != axis:
                         self.speaks |= self._axes[axis]
             if statement.received is not None:

@@ -76,17 +76,16 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
         _express_in_sizes(spent, facts, algorithm)
         for spent in extend_paths_by_disseminations(corners, upper, facts, METRICS)
     ]
-    means = [] if upper.rounds else [_express_in_sizes(spent, facts, algorithm) for spent in _derive_mean_costs(module, algorithm, recursions)]
+    means = (
+        []
+        if upper.rounds
+        else [_express_in_sizes(spent, facts, algorithm) for spent in _derive_mean_costs(module, algorithm, recursions)]
+    )
     upper = _express_in_sizes(upper, facts, algorithm)
 
     @cache
     def any_processor() -> PathCosts:
-        coordinates = {axis.name: Poly.symbol(axis.name) for axis in algorithm.grid}
-        spent, known = _derive_processor_costs(algorithm, coordinates, recursions, scope, memory=False)
-        place = position_at_start(module, algorithm, None, scope)
-        if place is not None:
-            spent = spent.map(partial(_bound_on_all_processors_below, place=place, span=algorithm.span))
-        return _express_in_sizes(spent, known, algorithm)
+        return _derive_least_costs(algorithm, recursions, scope)
 
     own = [_express_in_sizes(spent, facts, algorithm) for spent in corners.values()]
     iterations = Iterations(
@@ -250,12 +249,33 @@ def _increase_lower_bound_to_mean(cost: Cost, mean: Amount, facts: Facts) -> Cos
     return replace(cost, lower=first, at_least=(Cost(cost.metric, "bounded", second, cost.upper),))
 
 
+def _derive_least_costs(algorithm: s.Algorithm, recursions: GridRecursions, scope: Scope) -> PathCosts:
+    """Derive what each processor costs at least, as exact amounts; 0 where no bound holds for all of them."""
+    coordinates = {axis.name: Poly.symbol(axis.name) for axis in algorithm.grid}
+    place = position_at_start(scope.module, algorithm, coordinates, scope)
+    ranged = position_at_start(scope.module, algorithm, None, scope)
+    if place is None or ranged is None:
+        return FREE
+    walk = GridWalk(scope.module, recursions)
+    least = partial(_bound_on_all_processors_below, place=ranged, span=algorithm.span)
+    spent = walk.algorithm(algorithm, place).map(least)
+    rough = walk.without_guard_counts.algorithm(algorithm, replace(place, counts_guards=False)).map(least)
+    # A bound of 0 is none; counted guards give the sharper one where it is free of coordinates.
+    spent = replace(
+        spent,
+        amounts={
+            name: rough.of(name) if amount == exact_amount(ZERO) else amount for name, amount in spent.amounts.items()
+        },
+    )
+    return _express_in_sizes(spent, place.facts, algorithm)
+
+
 def _bound_on_all_processors_below(amount: Amount, place: Position, span: Span) -> Amount:
     """Return the lower bound of an amount of one processor over all of them, as an exact amount."""
     if isinstance(amount, UnknownAmount):
-        return ZERO_AMOUNT
+        return exact_amount(ZERO)
     opposite = place.find_upper_bound(-amount.lower, span)
-    return ZERO_AMOUNT if opposite is None else exact_amount(place.facts.positive_part(-opposite))
+    return exact_amount(ZERO if opposite is None else place.facts.positive_part(-opposite))
 
 
 def _express_in_sizes(spent: PathCosts, facts: Facts, algorithm: s.Algorithm) -> PathCosts:
@@ -279,7 +299,9 @@ def build_grid_recurrences(module: Module, stretches: StretchCosts, longest: Pol
         grid = level.algorithm.grid
         spent = GridWalk(module, recursions, level).algorithm(level.algorithm, place) if grid else FREE
         if spent.rounds:
-            spent = unknown_path_costs("a loop without a bound in a recursion on a grid is not counted", level.algorithm)
+            spent = unknown_path_costs(
+                "a loop without a bound in a recursion on a grid is not counted", level.algorithm
+            )
         return Tally({**spent.amounts, "memory": memory}, declared=spent.declared)
 
     recursions = GridRecursions(module, stretches, (*METRICS, "memory"), level_costs, longest)

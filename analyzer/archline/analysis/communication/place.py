@@ -336,7 +336,8 @@ def position_at_start(
 
     `given` maps axes to coordinates: "first", "last", or an index of the algorithm. If a processor with these may not
     exist, the result is None. A coordinate may also be an expression in sizes; costs are then valid only where the
-    processor exists. That of the name of its axis is the coordinate of any processor. `scope` is that of the declarations, so that several processors share its proofs.
+    processor exists. The symbol of an axis' name stands for the coordinate of any processor. `scope` is that of the
+    declarations, so that several processors share its proofs.
     """
     scope = declared_scope(module, algorithm) if scope is None else scope
     facts = scope.facts

@@ -64,7 +64,9 @@ class Iterations:
         )
         for name in names:
             if name in aligned:
-                anyone = add_amounts(anyone, self._scale(name, self._find_least(self._join(self.anyone(), name, metric))))
+                anyone = add_amounts(
+                    anyone, self._scale(name, self._find_least(self._join(self.anyone(), name, metric)))
+                )
         assert isinstance(anyone, KnownAmount)
         return KnownAmount(anyone.lower + reduce(self.facts.maximum, largest), total.upper)
 

@@ -271,6 +271,13 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         self._stepwise = stepwise
         self._uneven = False
 
+    @property
+    def without_guard_counts(self) -> GridWalk:
+        """A follower that counts no guards: guarded code is bounded as never or always executed."""
+        unguarded = copy(self)
+        unguarded._stretches = self._stretches.without_guard_counts
+        return unguarded
+
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> PathCosts:
         """Derive the costs of the body of an algorithm on a grid."""
         self._stretches.free.update(find_free_statements(self._module, algorithm))
@@ -311,9 +318,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
     def _stretch_costs(self, statements: tuple[s.Stmt, ...], place: Position) -> PathCosts:
         """Derive the costs of a stretch, which are statements without communication."""
         tally, parts = self._stretches.block(statements, place)
-        rounds = tuple(
-            PathRound(name, self._stretch_amounts(once, statements)) for name, once in tally.rounds.items()
-        )
+        rounds = tuple(PathRound(name, self._stretch_amounts(once, statements)) for name, once in tally.rounds.items())
         spent = self._max_over_processors(
             PathCosts(self._stretch_amounts(tally, statements), tally.declared, rounds=rounds), statements[0], place
         )
@@ -472,9 +477,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         # A lower bound whose sum has no closed form became 0; without guards it may be larger.
         unsummed = [name for name in METRICS if spent.of(name) == ZERO_AMOUNT != body.of(name)]
         if not mean and place.counts_guards and (long or unsummed or not all(is_summable(end, inside) for end in ends)):
-            unguarded = copy(self)
-            unguarded._stretches = self._stretches.without_guard_counts
-            rough = unguarded.loop(loop, replace(place, counts_guards=False))
+            rough = self.without_guard_counts.loop(loop, replace(place, counts_guards=False))
             spent = spent.tighten(rough, place.facts)
             improved = {name: rough.of(name) for name in unsummed if isinstance(rough.of(name), KnownAmount)}
             spent = replace(spent, amounts={**spent.amounts, **improved})

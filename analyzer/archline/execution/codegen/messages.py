@@ -166,7 +166,7 @@ def write_followed_loop(fn: AlgorithmWriter, loop: s.Loop | s.While) -> str:
     Return the name of its record, in which iterations are counted; empty if processors may leave the loop apart.
     """
     progress = fn.progress.get(loop)
-    if progress is None or not (progress.speaks or isinstance(loop, s.While) and loop.limit is None):
+    if progress is None or not (progress.speaks or (isinstance(loop, s.While) and loop.limit is None)):
         return ""
     axes = [fn.axes[axis] for axis in fn.algorithm_axes if axis not in progress.differs]
     if not axes:

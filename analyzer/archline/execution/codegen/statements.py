@@ -83,12 +83,13 @@ def write_loop(fn: AlgorithmWriter, node: s.Loop, block: BlockWriter) -> None:
     index = IntegerValue(
         variable, _bound_variable_from_above(lo_code, hi_code), _find_lower_limit(fn, node), None if node.down else hi
     )
+    begun = write_followed_loop(fn, node)
     with fn.scope(), fn.loop_body(variable):
         fn.define(node.variable, index)
         if node.parallel:
             _write_parallel_loop(fn, node, header, trips, block)
         else:
-            _write_serial_loop(fn, node, header, trips, block)
+            _write_serial_loop(fn, node, header, trips, begun, block)
 
 
 def _write_trip_count(fn: AlgorithmWriter, down: bool, lo: Atom, hi: Atom, step: Atom) -> Atom:
@@ -115,9 +116,11 @@ def _find_lower_limit(fn: AlgorithmWriter, node: s.Loop) -> int | None:
             return None
 
 
-def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BlockWriter) -> None:
+def _write_serial_loop(
+    fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, begun: str, block: BlockWriter
+) -> None:
+    """Write a serial loop; `begun` is the name of its record of `write_followed_loop`, or empty."""
     counts_steps = s.may_be_left(node)
-    begun = write_followed_loop(fn, node)
     with fn.looped(header, node.span) as account, open_leavable(fn, "break", "continue"):
         if begun:
             fn.emit(f"{begun}[0] += 1")

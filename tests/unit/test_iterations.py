@@ -402,5 +402,5 @@ algorithm f(k: local int[1], y: out local int[1]) on grid(r: P):
     on_grid = subject(text)
     assert formulas(on_grid, "work") == ["4*down.T1 + 4"]
     run = on_grid.run({"k": [[5], [2]], "y": [[0], [0]], "P": 2})
-    assert run.execution.iterations == {"down.T1": 5}
-    assert run.view.counts.executed["work"] == 24
+    assert run.execution.iterations == {"down.T1": 3}
+    assert run.view.counts.executed["work"] == 16

@@ -165,7 +165,7 @@ algorithm f(y: inout local int[1], n: size) on grid(r: P):
     module = load_text(text)
     (progress,) = find_progress(module, module.algorithms["f"]).values()
     assert progress.aligned
-    assert costs(text, "f")["work"] == ["4*n + 3*n*ceil(log2(P)) + 4*T + 1"]
+    assert costs(text, "f")["work"] == ["3*n*ceil(log2(P)) + 6*n + 4*T + 1"]
 
 
 LINE = "algorithm f(x: inout local real[m], y: inout local real[m], k: size) on grid(r: P):\n"

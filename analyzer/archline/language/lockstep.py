@@ -184,7 +184,7 @@ class _Body(StatementVisitor[None, None]):
         self._exits: list[Axes] = [EQUAL]
         self.values = values
         self._assigned: set[str] = set()
-        declared = [*algorithm.parameters, *s.find_nodes(algorithm.body, s.Local)]
+        declared: list[s.Parameter | s.Local] = [*algorithm.parameters, *s.find_nodes(algorithm.body, s.Local)]
         self._single = {item.name for item in declared}.difference(
             item.name for item in declared if not _has_one_element(item.type)
         )

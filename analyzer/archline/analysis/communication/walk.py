@@ -495,9 +495,9 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             amount, one = spent.of(name), body.of(name)
             if isinstance(amount, UnknownAmount):
                 return amount
-            known = ascends and isinstance(one, KnownAmount)
-            least = facts.positive_part(one.lower.substitute(first)) * nonempty if known else ZERO
-            return KnownAmount(least, amount.upper)
+            if not ascends or isinstance(one, UnknownAmount):
+                return widen_to_zero(amount)
+            return KnownAmount(facts.positive_part(one.lower.substitute(first)) * nonempty, amount.upper)
 
         return replace(spent, amounts={name: bound_amount(name) for name in METRICS})
 

@@ -75,7 +75,8 @@ def _check_exits(program: WholeFile, algorithm: s.Algorithm) -> None:
         if not progress.apart:
             continue
         axes = " and ".join(f"`{axis.name}`" for axis in algorithm.grid if axis.name in progress.apart)
-        at, inside = part, ""
+        at: s.Node = part
+        inside = ""
         if progress.call is not None:
             at, inside = progress.call, f" of line {part.span.line} of what it calls"
         if isinstance(part, s.Branch):

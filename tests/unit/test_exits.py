@@ -419,7 +419,7 @@ algorithm f(local x: inout real[n]) on grid(k: P):
 """
 
 
-def test_processors_leave_only_loops_in_which_they_do_not_communicate() -> None:
+def test_processors_leave_loops_with_messages_only_together() -> None:
     local = "x[i] += 1.0\n        if x[i] > 3.0:\n            break"
     text = ON_GRID.replace("local x: inout", "x: inout local").replace("BODY", local)
     ran = al.loads(text)["f"].run(x=np.array([[0.0, 3.0, 0.0], [0.0, 0.0, 0.0]]), P=2)
@@ -427,4 +427,7 @@ def test_processors_leave_only_loops_in_which_they_do_not_communicate() -> None:
     assert not ran.outside
     shifted = local + "\n        allreduce x with +"
     text = text.replace(local, shifted)
-    assert "processors communicate in this loop, which an exit may leave" in message(text, {})
+    assert (
+        "processors communicate along `k` in the loop, which processors may leave after different iterations"
+        in message(text, {})
+    )

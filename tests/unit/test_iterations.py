@@ -492,17 +492,7 @@ def test_a_baseline_keeps_unnamed_iterations_by_the_text_of_their_loop(tmp_path,
     assert "4*T2 + 3 -> 4*T1 + 4*T2 + 5" in done.out
 
 
-def test_a_grid_needs_bounds() -> None:
-    text = """
-algorithm f(x: inout local real[1]) on grid(r: P):
-    while x[0] > 1.0:
-        x[0] /= 2.0
-"""
-    with pytest.raises(ArchlineError, match="on a grid a loop needs a bound"):
-        loader.load_text(text)
-
-
-def test_costs_on_a_grid_are_unknown_if_a_callee_has_a_loop_without_a_bound() -> None:
+def test_iterations_on_a_grid_are_the_largest_number_of_a_processor_in_a_callee_too() -> None:
     text = (
         DOWN
         + """
@@ -511,11 +501,10 @@ algorithm f(k: local int[1], y: out local int[1]) on grid(r: P):
 """
     )
     on_grid = subject(text)
-    cost = on_grid.report().cost("work")
-    assert cost.upper is None
-    assert "a loop needs a bound" in str(cost.reason)
+    assert formulas(on_grid, "work") == ["4*down.T1 + 4"]
     run = on_grid.run({"k": [[5], [2]], "y": [[0], [0]], "P": 2})
-    assert run.value is None
+    assert run.execution.iterations == {"down.T1": 3}
+    assert run.view.counts.executed["work"] == 16
 
 
 LOOP_NAMES = (

@@ -26,6 +26,7 @@ from archline.execution.launch import (
     allow_deep_recursion,
     collect_sizes,
     compute_block_costs,
+    count_iterations,
     counts_of,
     fill_state,
     launch_attempts,
@@ -51,12 +52,16 @@ INITIAL_WORDS = 1 << 16
 
 @record(eq=False, slots=True)
 class ProcessorResult:
-    """The result of one processor: its counts, its critical path, its return value, and its `local` arrays by name."""
+    """The result of one processor: its counts, its critical path, its return value, and its `local` arrays by name.
+
+    `iterations` are those of its loops without a bound, by the names of their sizes.
+    """
 
     counts: RunCounts
     path: CriticalPath
     value: Any
     outputs: Mapping[str, NDArray[Any]]
+    iterations: Mapping[str, int]
 
 
 def compute_grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any) -> tuple[int, ...]:
@@ -135,8 +140,9 @@ def collect_processor_result(plan: RunPlan, running: RunningProcessor) -> Proces
     """Return the result of a processor that has ended."""
     names = [parameter.name for parameter in plan.algorithm.parameters if parameter.local and parameter.mode != "in"]
     outputs = {name: fetch_array(plan.bound, name, running.memory) for name in names}
-    counts = counts_of(FinishedRun(running.code, running.memory, running.value, running.amounts, 0.0, 0.0))
-    return ProcessorResult(counts, running.path, running.value, outputs)
+    finished = FinishedRun(running.code, running.memory, running.value, running.amounts, 0.0, 0.0)
+    iterations = count_iterations(plan, finished)
+    return ProcessorResult(counts_of(finished), running.path, running.value, outputs, iterations)
 
 
 def make_grid_result(
@@ -189,6 +195,9 @@ def make_grid_result(
         0.0,
         replicated,
         traced,
+        iterations={
+            name: max(processor.iterations[name] for processor in processors) for name in processors[0].iterations
+        },
     )
 
 

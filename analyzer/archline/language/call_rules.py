@@ -213,6 +213,22 @@ MIXED = Rule(
     ```
     """,
 )
+UNEQUAL_TEST = Rule(
+    "AL279",
+    "processors may leave a loop at different times",
+    """
+    All processors of a group leave a loop in which they communicate after the same iteration: the test of a `while`
+    without a bound, and the conditions of a `break` or `return`, must be equal on the group. They are if they depend on
+    sizes, numbers and the results of `allreduce`, `broadcast` and `allgather` along its axes alone, in registers or
+    whole arrays. A run checks that the processors agree.
+
+    ```
+    while error > eps:               # write: allreduce error with max
+        exchange ...
+        error = ...
+    ```
+    """,
+)
 TOO_MANY_ITERATIONS = Rule(
     "AL508",
     "too many iterations of a `while`",

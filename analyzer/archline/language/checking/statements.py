@@ -95,10 +95,6 @@ def _check_while(body: BodyContext, loop: s.While) -> None:
         check_condition(body, loop.condition)
     if loop.limit is not None:
         check_static(body, loop.limit, "the bound after `at most`")
-    elif body.distributed:
-        message = "on a grid a loop needs a bound: its processors may disagree on the number of iterations"
-        hint = "write `while ... at most ... times:`"
-        body.report(call_rules.BAD_FACT, message, loop.span, hint)
     with body.block():
         check_block(body, loop.body)
     if loop.tests_last:

@@ -128,7 +128,7 @@ def _elaborate_algorithm(
     simple, mixed = expand_whole_arrays(named, names.environment)
     reduced = expand_reductions(simple, names.environment)
     stored, wrong = place_scalars(reduced, headers, names.environment.result_of)
-    core, misplaced = place_exits(mark_constant_registers(stored), names.environment)
+    core, misplaced = place_exits(mark_constant_registers(stored))
     return core, (*doubled, *mixed, *wrong, *misplaced)
 
 

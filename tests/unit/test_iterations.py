@@ -551,3 +551,123 @@ def test_a_loop_with_a_name_of_its_own_gives_the_values_of_the_renamed_program()
     runs = [check_run(of, {"x": [4, 5, 6]}) for of in (same, apart)]
     assert runs[0].value == runs[1].value == 3 + 5 + 12
     assert runs[0].counts == runs[1].counts
+
+
+SOLVERS = """
+algorithm jacobi(A: real[n, n], x: inout real[n], eps: real):
+    s = 1.0
+    while s > eps iterations T:
+        q = A @ x
+        s = dot(q, x)
+        x -= q
+
+algorithm seidel(A: real[n, n], x: inout real[n], eps: real):
+    s = 1.0
+    while s > eps iterations T:
+        q = A @ x
+        w = A @ q
+        s = dot(w, x)
+        x -= w
+
+algorithm jacobi_twice(B: real[n, n], y: inout real[n], eps: real):
+    delta = 1.0
+    y += y
+    while delta > eps iterations T:
+        q = B @ y
+        delta = dot(q, y)
+        y -= q
+"""
+
+
+def compare_solvers(tmp_path, *names: str, options: tuple[str, ...] = ()):
+    (tmp_path / "s.algo").write_text(SOLVERS)
+    done = cli("compare", *(f"{tmp_path / 's.algo'}::{name}" for name in names), "--format", "json", *options)
+    return json.loads(done.out) if done.out else done
+
+
+def test_comparisons_keep_iterations_of_different_loops_apart(tmp_path) -> None:
+    found = compare_solvers(tmp_path, "jacobi", "seidel")
+    work = found["growth"]["work"]
+    assert (work["relation"], work["first"], work["second"]) == (
+        "unknown",
+        "Theta(n^2*jacobi.T)",
+        "Theta(n^2*seidel.T)",
+    )
+    assert found["assumptions"] == []
+    place = tmp_path / "s.algo"
+    assert found["iterations"] == [
+        {"name": f"{name}.T", "place": f"{place}:{line}", "algorithm": name, "lower": 0, "upper": None, "subject": name}
+        for name, line in (("jacobi", 4), ("seidel", 11))
+    ]
+    on = ("--machine", "i7-950", "--at")
+    asked = cli("compare", f"{place}::jacobi", f"{place}::seidel", *on, "n=100")
+    assert asked.code == 2
+    assert "no value is given for `jacobi.T`, `seidel.T`" in asked.err
+    assert "--at n=...,jacobi.T=...,seidel.T=..." in asked.err
+    at = compare_solvers(tmp_path, "jacobi", "seidel", options=(*on, "n=100,jacobi.T=100,seidel.T=10"))
+    assert at["points"][0]["less"] == "B"
+    assert at["assumptions"] == []
+    both = compare_solvers(tmp_path, "jacobi", "seidel", options=(*on, "n=100,T=10"))
+    assert both["points"][0]["less"] == "A"
+    assert both["assumptions"] == [f"as many iterations T in jacobi ({place}:4) as in seidel ({place}:11)"]
+
+
+def test_loops_of_the_same_text_are_compared_under_an_assumption(tmp_path) -> None:
+    found = compare_solvers(tmp_path, "jacobi", "jacobi_twice")
+    work = found["growth"]["work"]
+    assert (work["relation"], work["first"], work["second"]) == ("same", "Theta(n^2*T)", "Theta(n^2*T)")
+    place = tmp_path / "s.algo"
+    assert found["assumptions"] == [f"as many iterations T in jacobi ({place}:4) as in jacobi_twice ({place}:20)"]
+
+
+def test_claims_keep_iterations_of_several_runs_apart(tmp_path) -> None:
+    claims = """
+claim work(jacobi, n = 2*n) <= 8*work(jacobi)
+claim work(jacobi) <= work(seidel)
+claim work(jacobi, T = 3) <= work(seidel, T = 3)
+claim work(jacobi) <= work(seidel) where T >= 1
+"""
+    (tmp_path / "s.algo").write_text(SOLVERS + claims)
+    done = json.loads(cli("check", str(tmp_path / "s.algo"), "--format", "json").out)
+    found = [claim for target in done["targets"] for claim in target.get("claims", ())]
+    assert [claim["outcome"] for claim in found] == ["unknown", "unknown", "holds", "holds"]
+    assert [claim.get("assumptions", []) for claim in found[2:]] == [
+        [],
+        ["as many iterations T in jacobi as in seidel"],
+    ]
+
+
+LOOPS_WITHOUT_NAMES = [
+    ("    while (a > {}0)  # go on\n        a -= 1\n", "    while (a > {}0) iterations T  # go on\n        a -= 1\n"),
+    ("    while a > {}0: a -= 1\n", "    while a > {}0 iterations T: a -= 1\n"),
+    (
+        "    repeat:\n        a -= 1\n    until a <= {}0\n",
+        "    repeat iterations T:\n        a -= 1\n    until a <= {}0\n",
+    ),
+    ("    for i in {}0..p[m]:\n        x[0] += 1.0\n", "    for i in {}0..p[m] iterations T:\n        x[0] += 1.0\n"),
+]
+
+
+@pytest.mark.parametrize(("loop", "named"), LOOPS_WITHOUT_NAMES)
+def test_the_edit_names_the_loop_that_a_claim_is_about(tmp_path, loop: str, named: str) -> None:
+    head = "algorithm f(x: inout real[n], k: int, p: int[m + 1]):\n    ensures work <= 9*T + 9\n    local a: int = k\n"
+    (tmp_path / "f.algo").write_text(head + loop.format(""))
+    done = cli("check", "--fix", str(tmp_path / "f.algo"))
+    assert (tmp_path / "f.algo").read_text() == head + named.format("")
+    assert "holds  work <= 9*T + 9" in done.out
+    # Of two loops the name may mean either.
+    (tmp_path / "f.algo").write_text(head + loop.format("") + loop.format("1 + "))
+    done = cli("check", "--fix", str(tmp_path / "f.algo"))
+    assert "name the iterations of the" in done.err
+    assert "in line 4 or of the" in done.err
+
+
+def test_no_caller_promises_a_number_of_iterations(tmp_path) -> None:
+    promised = DOWN.replace("    local", "    where T <= 5*n\n    local", 1).replace(
+        "while a > 0", "while a > 0 iterations T"
+    )
+    (tmp_path / "d.algo").write_text(promised)
+    done = cli("check", str(tmp_path / "d.algo"))
+    assert done.code == 2
+    assert "AL207: `T` counts the iterations of the while in line" in done.err
+    assert "bound the loop, `while a > 0 at most 5*n times:`" in done.err

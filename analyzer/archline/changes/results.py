@@ -140,7 +140,8 @@ class CostChange:
 class VersionDifferences:
     """All changes between two versions, the number of costs with each verdict, renamed algorithms, and problems.
 
-    The `assumptions` are those of all verdicts, also of costs that are the same. With `strict` bounds that rose are findings; with `in_full` pages show all regimes of a change.
+    The `assumptions` are those of all verdicts, also of costs that are the same. With `strict` bounds that rose are
+    findings; with `in_full` pages show all regimes of a change.
     """
 
     changes: tuple[CostChange, ...]

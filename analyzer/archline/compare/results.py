@@ -52,6 +52,20 @@ class ComparedPoint:
 
 
 @record
+class ComparedLoop:
+    """A size `name` that counts the iterations of a loop without a bound, at `place`, of an algorithm; `upper` is
+    unknown. `subject` is the compared algorithm that executes it.
+    """
+
+    name: str
+    place: str
+    algorithm: str
+    lower: int
+    upper: int | None
+    subject: str
+
+
+@record
 class CostComparison:
     """Algorithms compared by a quantity under a model: growth of each pair, points, and crossovers.
 
@@ -69,6 +83,7 @@ class CostComparison:
     caches: Mapping[str, CacheUsed] = field(default_factory=dict)
     """The caches to which the numbers apply, by machine."""
     assumptions: tuple[str, ...] = ()
+    iterations: tuple[ComparedLoop, ...] = ()
     when: tuple[str, ...] = ()
     implied: frozenset[str] = frozenset()
     processors: Mapping[str, str] = field(default_factory=dict)

@@ -88,10 +88,9 @@ def list_uncompared_files(differences: VersionDifferences) -> list[str]:
 
 
 def list_assumptions(differences: VersionDifferences) -> list[str]:
-    """Return the assumptions of the verdicts, one a line, below a line that introduces them; empty if there are none."""
-    return ["assuming that loops of the same text have as many iterations as before:", *differences.assumptions] * bool(
-        differences.assumptions
-    )
+    """Return the assumptions of the verdicts, one a line, below a line about them; empty if there are none."""
+    head = "assuming that loops of the same text have as many iterations as before:"
+    return [head, *differences.assumptions] if differences.assumptions else []
 
 
 def make_change_row(change: CostChange, longest: int = MAX_EXPRESSION_WIDTH) -> list[str]:
@@ -146,10 +145,8 @@ def as_text(differences: VersionDifferences, width: int) -> str:
         groups.setdefault(change.algorithm, []).append(change)
     for algorithm, changes in groups.items():
         lines += ["", algorithm, *indent_lines(list(_iterate_change_lines(changes, width - 2)))]
-    first, *assumed = [*list_assumptions(differences), ""]
-    lines += (
-        ["", first, *indent_lines([line for text in assumed[:-1] for line in wrap(text, width - 2)])] if first else []
-    )
+    if assumed := list_assumptions(differences):
+        lines += ["", assumed[0], *indent_lines([line for text in assumed[1:] for line in wrap(text, width - 2)])]
     return "\n".join(lines) + "\n"
 
 
@@ -252,6 +249,7 @@ def make_json_document(differences: VersionDifferences) -> dict[str, Any]:
 
 
 def _make_change_document(change: CostChange) -> dict[str, Any]:
-    document = {"algorithm": change.algorithm, **asdict(change)}
+    loops = [asdict(loop) for loop in change.iterations]
+    document = {"algorithm": change.algorithm, **asdict(replace(change, iterations=(), counted=()))}
     del document["counted"]
-    return document
+    return {**document, "iterations": loops, "assumptions": list(change.assumptions)}

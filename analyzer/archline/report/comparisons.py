@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from archline.compare.growth import GrowthRelation
@@ -196,7 +196,19 @@ def make_page(
     assumed = (
         (join_phrases("assuming ", join_with_mark(comparison.assumptions, ", ")),) if comparison.assumptions else ()
     )
-    return Document(format_heading(comparison), "", "", (*blocks, (*list_case_notes(comparison), *assumed)))
+    counted = iterate_iterations(comparison)
+    return Document(format_heading(comparison), "", "", (*blocks, (*list_case_notes(comparison), *counted, *assumed)))
+
+
+def iterate_iterations(comparison: CostComparison) -> Iterator[str]:
+    """Describe the sizes that count iterations of loops without a bound, and say which ones nothing relates."""
+    named: dict[str, list[str]] = {}
+    for loop in comparison.iterations:
+        named.setdefault(loop.name, []).append(loop.place)
+    for name, places in named.items():
+        yield f"{name}: iterations of the {'loops' if len(places) > 1 else 'loop'} in {' and '.join(places)}"
+    if apart := [name for name, places in named.items() if len(places) == 1]:
+        yield f"growth in {', '.join(apart)} is compared only as far as it holds for any numbers of iterations"
 
 
 def _make_growth_section(
@@ -282,6 +294,7 @@ def as_json(comparison: CostComparison, width: int, *, certificates: bool = Fals
         ),
         "notes": [*filter(None, [comparison.without]), *warn_beyond_peak(comparison)],
         "data": comparison.data,
+        "iterations": comparison.iterations,
     }
     return json.render(document)
 

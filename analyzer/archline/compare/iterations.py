@@ -1,0 +1,135 @@
+"""Name the iterations of loops without a bound in a comparison: one size for loops of the same text, else several."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
+
+from archline.changes.canonical import describe_loop
+from archline.compare.growth import GREATER_GROWTH, LESS_GROWTH, UNKNOWN_GROWTH, GrowthRelation
+from archline.compare.results import ComparedLoop
+from archline.costs import rules
+from archline.costs.sizes import Given, SizeNames
+from archline.energy.subjects import AlgorithmSubject, Subject
+from archline.expr import build as b
+from archline.expr.tree import substitute_in_fact, substitute_names
+from archline.growth.growths import Growth
+from archline.language import syntax as s
+from archline.language.diagnostics import error
+from archline.language.iterations import IterationCount, list_iterations
+from archline.records import record, replace
+from archline.report.view import SourcePlace
+
+
+@record(eq=False)
+class ComparedIterations:
+    """The names of iterations in a comparison of `subjects`, which have the distinct names `labels`.
+
+    If all loops whose iterations have a name have the same text, that name is a size that they share, under an
+    assumption. Else each has a size of its own, such as `jacobi.T`.
+    """
+
+    subjects: Sequence[Subject]
+    labels: Sequence[str]
+
+    @cached_property
+    def _counted(self) -> list[dict[str, IterationCount]]:
+        """The loops in the costs of each subject, by the names of their iterations."""
+        return [
+            {
+                item.name: item
+                for item in list_iterations(*subject.algorithm.executed)
+                if item.name in subject.names.counted
+            }
+            if isinstance(subject, AlgorithmSubject)
+            else {}
+            for subject in self.subjects
+        ]
+
+    @cached_property
+    def _alike(self) -> frozenset[str]:
+        """The names that several subjects have, all of them for loops with the same text."""
+        texts: dict[str, list[str]] = {}
+        for subject, counted in zip(self.subjects, self._counted, strict=True):
+            for name, item in counted.items():
+                assert isinstance(subject, AlgorithmSubject)
+                module, algorithm = subject.algorithm.executed
+                own = {size: size for size in module.signatures[algorithm].size_names}
+                sizes = own if item.algorithm is algorithm else {}
+                texts.setdefault(name, []).append(describe_loop(module, item, sizes))
+        return frozenset(name for name, of_name in texts.items() if len(of_name) > 1 and len({*of_name}) == 1)
+
+    @cached_property
+    def names(self) -> list[dict[str, str]]:
+        """The names in the comparison, by the names that each subject has for its iterations."""
+        several = [name for counted in self._counted for name in counted]
+        return [
+            {name: name if name in self._alike or several.count(name) == 1 else f"{label}.{name}" for name in counted}
+            for label, counted in zip(self.labels, self._counted, strict=True)
+        ]
+
+    def rename(self, index: int, growth: Growth) -> Growth:
+        """Return a growth of a subject in the names of the comparison."""
+        values: dict[str, s.Expr] = {own: b.name(name) for own, name in self.names[index].items() if own != name}
+        if not values:
+            return growth
+        lower, upper = (bound and substitute_names(bound, values) for bound in (growth.lower, growth.upper))
+        facts, where = (tuple(substitute_in_fact(x, values) for x in part) for part in (growth.facts, growth.where))
+        return Growth(lower, upper, facts, where)
+
+    def is_shared(self, index: int, names: Collection[str]) -> bool:
+        """Test whether names in a cost of a subject are sizes that all subjects share."""
+        return not any(name in self.names[index] and name not in self._alike for name in names)
+
+    def reject_refutations(self, relation: GrowthRelation, growths: Sequence[Growth]) -> GrowthRelation:
+        """Replace what a relation of growths refutes, if it does so by iterations that the subjects do not share."""
+        apart = {name for names in self.names for name in names.values()} - self._alike
+        held = (bound for growth in growths for bound in (growth.lower, growth.upper) if bound is not None)
+        if not apart & s.names(tuple(held)):
+            return relation
+        bound = {LESS_GROWTH: "O", GREATER_GROWTH: "Omega"}.get(relation.relation, relation.bound)
+        if relation.relation not in (LESS_GROWTH, GREATER_GROWTH) and bound != "incomparable":
+            return relation
+        return replace(relation, relation=UNKNOWN_GROWTH, bound="" if bound == "incomparable" else bound)
+
+    def select(self, index: int, at: Given) -> Given:
+        """Select the values that a subject has names for; `T` gives all loops with this name the same number."""
+        names = self.names[index]
+        allowed = self.subjects[index].names.all
+        own = {name: value for name, value in at.items() if name in allowed}
+        return {**own, **{name: at[shared] for name, shared in names.items() if shared in at}}
+
+    @property
+    def further_names(self) -> SizeNames:
+        """The names that values may be given for in addition to those of the subjects."""
+        further = {name: 0 for names in self.names for own, name in names.items() if own != name}
+        return SizeNames({}, iterations=further)
+
+    def require(self, given: Collection[str], needed: Collection[str]) -> None:
+        """Raise ArchlineError (AL402) if iterations have no value among the `given` names; `needed` are all sizes."""
+        both = [pair for names in self.names for pair in names.items()]
+        missing = [name for own, name in both if own not in given and name not in given]
+        if missing:
+            names = [*(name for name in needed if name not in dict(both)), *(name for _, name in both)]
+            message = f"no value is given for {', '.join(f'`{name}`' for name in dict.fromkeys(missing))}"
+            hint = f"give --at {','.join(f'{name}=...' for name in dict.fromkeys(names))}"
+            raise error(rules.MISSING_SIZE, message, hint=hint)
+
+    def loops(self) -> Iterator[ComparedLoop]:
+        """Yield the loops, by subject."""
+        for index, (names, counted) in enumerate(zip(self.names, self._counted, strict=True)):
+            for own, name in names.items():
+                item = counted[own]
+                place = str(SourcePlace.of(item.loop.span))
+                yield ComparedLoop(name, place, item.algorithm.name, item.least, None, self.labels[index])
+
+    def iterate_assumptions(self, given: Collection[str]) -> Iterator[str]:
+        """Yield the sizes that are assumed to be the same in several subjects: shared ones, and those of `--at T=5`."""
+        for own in dict.fromkeys(own for names in self.names for own in names):
+            having = [index for index, names in enumerate(self.names) if own in names]
+            values = {self.names[index][own] for index in having}
+            if len(having) > 1 and (own in self._alike or (own in given and not values & {*given})):
+                places = (
+                    f"{self.labels[index]} ({SourcePlace.of(self._counted[index][own].loop.span)})" for index in having
+                )
+                yield f"as many iterations {own} in {' as in '.join(places)}"

@@ -27,6 +27,15 @@ long = pytest.mark.long
 """A test that takes long, of a kind that others of its file stand for: a quick run leaves it out."""
 
 
+MODES = [False, pytest.param(True, marks=long)]
+"""Whether a run is compiled, for tests of programs that both modes execute alike.
+
+To compile a program of a few lines takes a second and more. A quick run leaves it to the tests that are about it.
+"""
+TRIED_MODES = (False,) if EFFORT == "quick" else (False, True)
+"""The same within a test."""
+
+
 def some(cases: Sequence[Case], every: int = 4) -> list[Case]:
     """Cases that are alike: in a quick run each so-many-th one, the first among them, else all."""
     return list(cases[:: every if EFFORT == "quick" else 1])

@@ -14,6 +14,7 @@ import pytest
 import archline as al
 from archline.changes import results as r
 from cli_support import cli
+from effort import some
 
 SOLVE = """algorithm f(T: real[n, n], x: inout real[n]):
     for i in 0..n:
@@ -45,9 +46,9 @@ def by_columns(text: str, array: str) -> str:
 
 
 CHANGES = [
+    (TRANSPOSE, TRANSPOSE.replace("n, m]", "n, k]").replace("m, n]", "k, n]").replace("0..m", "0..k")),
     (SOLVE, by_columns(SOLVE, "T")),
     (swapped(STENCIL), STENCIL),
-    (TRANSPOSE, TRANSPOSE.replace("n, m]", "n, k]").replace("m, n]", "k, n]").replace("0..m", "0..k")),
 ]
 
 
@@ -74,7 +75,7 @@ def rows(document: dict[str, Any]) -> Any:
     return document["summary"], [{**row, "algorithm": "f", "file": None} for row in document["changes"]]
 
 
-@pytest.mark.parametrize(("old", "new"), CHANGES)
+@pytest.mark.parametrize(("old", "new"), some(CHANGES))
 def test_a_change_has_one_answer(tmp_path: Path, old: str, new: str) -> None:
     with contextlib.chdir(tmp_path):
         versions(tmp_path, old, new)

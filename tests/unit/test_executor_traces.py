@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from archline.execution.cache import StaticSchedule, TraceEvent, WorkStealing, lru, optimal, private_caches
 from archline.execution.cache.strands import match_events
 from archline.execution.results import Cache
-from effort import drawn
+from effort import MODES, TRIED_MODES, drawn
 from executor_programs import run
 
 
@@ -176,7 +176,7 @@ algorithm f(x: inout real[n]):
     # Lines of 2: x is line 0, then the stack: W 1 and 2, U two rows of two lines from 3, V of g above them.
     once = [2, 5, 7, 1]
     expected = [*once, *once, 1, 0, 1]
-    for compiled in (False, True):
+    for compiled in TRIED_MODES:
         assert trace(text, {"x": [0.0]}, 2, compiled=compiled) == [(line, "w") for line in expected]
 
 
@@ -251,7 +251,7 @@ algorithm f(x: inout real[n]):
 """
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_events(compiled: bool) -> None:
     text = STRANDS.replace("spawn leaf(x[2*i..2*i + 1])", "spawn leaf(x[6 + i..7 + i])")
     result = run(text, {"x": np.ones(9)}, events=True, line=2, compiled=compiled)

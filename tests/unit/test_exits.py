@@ -16,7 +16,7 @@ import archline as al
 from archline.analysis.analyse import derive
 from archline.language.loader import load_text
 from derived_counts import assert_agreement
-from effort import drawn
+from effort import MODES, TRIED_MODES, all_of
 from executor_programs import codes, message, run
 
 SIZES = (0, 1, 2, 5)
@@ -179,7 +179,7 @@ class Interpreter:
 
 
 # A program that fails is short as it is, and to shrink it takes minutes.
-@settings(max_examples=drawn(60), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=all_of(18, 4), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(blocks(MAX_DEPTH, ()).map(reachable), st.integers(0, 9))
 def test_random_programs_cost_what_they_execute_and_lie_in_their_bounds(block: list[Statement], seed: int) -> None:
     text = write(block)
@@ -311,7 +311,7 @@ def f(x: inout real[n], c: int) -> int:
 """
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_an_exit_waits_for_spawned_calls_and_releases_local_arrays(compiled: bool) -> None:
     algorithm = al.loads(SPAWNED)["f"]
     for c in (0, 1, 7):
@@ -336,7 +336,7 @@ def f(a: int[n, m], b: inout int[n]):
                 break
 """
     data = np.array([[2, 1, 2], [2, 1, 0], [0, 0, 1]])
-    for compiled in (False, True):
+    for compiled in TRIED_MODES:
         ran = al.loads(text)["f"].run(a=data, b=[0, 0, 0], cache=CACHE, compiled=compiled)
         assert ran.outputs["b"].tolist() == [0, 8, 2]
         assert not ran.outside
@@ -367,7 +367,7 @@ def f(a: int[n], x: int) -> int:
 """
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_the_test_of_repeat_follows_an_iteration_that_continue_ends(compiled: bool) -> None:
     for x in (1, 2, 5, 6, 9):
         ran = al.loads(REPEATED)["f"].run(a=[7, 6, 2, 7], x=x, cache=CACHE, compiled=compiled)

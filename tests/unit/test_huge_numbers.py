@@ -10,6 +10,7 @@ import pytest
 
 from archline import recurrence
 from cli_support import ROOT, cli
+from effort import some
 
 LOOP = """algorithm f(n: size, m: size, x: inout real[m]):
     for i in {}:
@@ -121,13 +122,16 @@ DOWN = """algorithm down(n: size, m: size, x: inout real[n], t: inout real[1]):
 
 @pytest.mark.parametrize(
     ("range_", "extent", "at"),
-    [
-        ("0..m", "i + 1", "n=8,m=1"),
-        ("0..m", "i + 1", "n=9,m=6"),
-        ("0..m", "m - i", "n=9,m=6"),
-        ("1..m + 1", "m//i", "n=2,m=9"),
-        ("0..m - 1", "2*i + 1", "n=8,m=1"),
-    ],
+    some(
+        [
+            ("1..m + 1", "m//i", "n=2,m=9"),
+            ("0..m", "i + 1", "n=8,m=1"),
+            ("0..m", "i + 1", "n=9,m=6"),
+            ("0..m", "m - i", "n=9,m=6"),
+            ("0..m - 1", "2*i + 1", "n=8,m=1"),
+        ],
+        5,
+    ),
 )
 def test_local_arrays_sized_by_loops_beside_recursion(tmp_path: Path, range_: str, extent: str, at: str) -> None:
     file = program(tmp_path, DOWN.format(range_, extent))
@@ -155,7 +159,7 @@ claim flops(g) == n - 1 where b == 2*L
 
 
 @pytest.mark.parametrize(
-    "fact", ["b == L", "b == 2*L", "b == L^2", "2*b == L", "Z == b*L", "b == 3*L, Z >= b", "b == Z"]
+    "fact", some(["b == L", "b == 2*L", "b == L^2", "2*b == L", "Z == b*L", "b == 3*L, Z >= b", "b == Z"])
 )
 def test_a_block_of_so_many_lines(tmp_path: Path, fact: str) -> None:
     file = program(tmp_path, LINES.format(fact=fact))

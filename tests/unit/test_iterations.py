@@ -17,6 +17,7 @@ from archline.execution import slots
 from archline.language import loader
 from archline.language.diagnostics import ArchlineError
 from cli_support import cli
+from effort import MODES, all_of
 from while_programs import while_program_from_seed
 
 
@@ -132,7 +133,7 @@ def test_iterations_that_cost_differently_have_bounds() -> None:
         check_run(collatz, {"n": n})
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_the_test_of_a_repeat_follows_each_iteration(compiled: bool) -> None:
     halve = subject(HALVE)
     assert formulas(halve, "work") == ["4*T + 1"]
@@ -150,7 +151,7 @@ def test_conjugate_gradients_need_no_made_up_number_of_iterations() -> None:
         assert 1 < run.at["T"] <= n + 2
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=all_of(12, 3), deadline=None)
 @given(st.integers(0, 10_000))
 def test_bounds_of_random_programs_enclose_their_runs(seed: int) -> None:
     program = subject(while_program_from_seed(seed))

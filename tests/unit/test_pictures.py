@@ -360,6 +360,7 @@ def test_an_svg_says_what_it_shows_and_is_the_same_again(tmp_path: Path) -> None
         assert all(each in found for each in said), found
 
 
+@long
 def test_compare_draws(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason=NEEDS)
     options = ("--machine", XEON, "--cache", "Z=3932160,L=8")

@@ -29,6 +29,7 @@ def text_of(program: str, metric: str) -> str:
     return costs.text(lower)
 
 
+@long
 @pytest.mark.parametrize("levels", some([2, 0, 1, 3, 10], 2))
 @pytest.mark.parametrize("depth", some([1, 0, 4]))
 def test_caps_moves_what_its_paper_says(levels: int, depth: int) -> None:
@@ -164,6 +165,7 @@ def test_claims_on_recursion_are_decided(claim: str, outcome: str) -> None:
     assert verdict.outcome == outcome, verdict
 
 
+@long
 @pytest.mark.parametrize(
     ("claim", "outcome"),
     some(
@@ -220,6 +222,7 @@ algorithm mine(a: local real[s], b: local real[t], c: out local real[v], n: size
     assert verdict.outcome in outcome.split(" or "), verdict
 
 
+@long
 def test_powers_with_logarithms_are_exact() -> None:
     cost = al.algorithm(f"{MATMUL}::caps").cost().words._cost.upper
     assert evaluate(cost, {"s": 16, "m": 1, "d": 0, "P": 49}) == 6 * 16 * (Fraction(49, 16) - 1)

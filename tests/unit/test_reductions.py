@@ -129,18 +129,74 @@ def test_a_name_of_the_author_goes_first() -> None:
     assert agreed(text, {"x": [3.0, 1.0]}).value == 3.0
 
 
+def test_a_sum_that_has_to_be_named() -> None:
+    with pytest.raises(ArchlineError, match="cannot stand") as problem:
+        load_text(HEAD + "    assume sum(x) > 1\n    return 1\n")
+    assert "`value = sum(x)`" in (problem.value.diagnostics[0].hint or "")
+
+
 @pytest.mark.parametrize(
-    "line",
+    ("condition", "holds", "flops"),
     [
-        "while n > 2 or sum(x) > 1 at most n times:\n        pass",
-        "if n > 2 and sum(x) > 1:\n        pass",
-        "assume sum(x) > 1",
+        ("n > 6 and sum(x) > 8", False, 0),
+        ("n > 2 and sum(x) > 8", True, 5 + 1),
+        ("n > 2 or sum(x) > 8", True, 0),
+        ("k[0] > 3 or sum(x) > 8 and not sum(y) > 8", False, 2*5 + 2),
+        ("not (n > 6 or max(x) > 8)", True, 5 + 1),
+    ],
+)  # fmt: skip
+def test_a_sum_on_the_right_is_taken_where_the_left_does_not_decide(condition: str, holds: bool, flops: int) -> None:
+    result = agreed(HEAD + f"    if {condition}:\n        return 1\n    return 0\n")
+    assert (result.value, result.counts.flops) == (holds, flops)
+    times = agreed(HEAD + f"    T = 0\n    while T < 3 and ({condition}):\n        T += 1\n    return T\n")
+    assert (times.value, times.counts.flops) == (3*holds, flops*(3 if holds else 1))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("all(x[i] > -2 for i in 0..n)", True),
+        ("all(x[i] > 0 for i in 0..n)", False),
+        ("all(x[i] > 0 for i in 0..n if k[i] > 1)", True),
+        ("any(k[i] == 4 and x[i] == 2 for i in 0..n)", True),
+        ("any(x[i] > y[i] for i in 1..4)", False),
+        ("count(x[i] > 0 for i in 0..n) == 4", True),
+        ("not any(x[i] > 9 for i in 0..n) and all(k[i] < 6 for i in 0..n)", True),
+        ("(x[0] > 0) != (x[1] > 0)", True),
+        ("(x[0] > 0) == (x[1] > 0)", False),
+        ("(x[0] > 0) == true", True),
+        ("n > 9 and ((x[n] > 0) != (x[1] > 0))", False),
+        ("((x[0] > 0) != (x[1] > 0)) == (x[2] > 0 and y[2] > 0)", True),
+        ("count((x[i] > 2) == (y[i] > 2) for i in 0..n) == 2", True),
+        ("positive(k[0]) == (x[1] < 0)", True),
+        ("positive(k[0]) != positive(k[1])", False),
     ],
 )
-def test_sums_that_have_to_be_named(line: str) -> None:
-    with pytest.raises(ArchlineError, match="cannot stand") as problem:
-        load_text(HEAD + f"    {line}\n    return 1\n")
-    assert "`value = sum(x)`" in (problem.value.diagnostics[0].hint or "")
+def test_conditions_are_counted_and_compared(condition: str, holds: bool) -> None:
+    positive = "algorithm positive(k: int) -> bool:\n    return k > 0\n\n"
+    assert agreed(positive + HEAD + f"    if {condition}:\n        return 1\n    return 0\n").value == holds
+    assert agreed(positive + HEAD + f"    ok = {condition}\n    if not ok: return 0\n    return 1\n").value == holds
+    text = positive + HEAD + f"    T = 0\n    while T < 2 and ({condition}):\n        T += 1\n    return T\n"
+    assert agreed(text).value == 2*holds  # fmt: skip
+    text = (
+        positive + HEAD + f"    if k[0] > 5:\n        return 2\n    elif {condition}:\n        return 1\n    return 0\n"
+    )
+    assert agreed(text).value == holds
+
+
+def test_all_elements_of_arrays_of_conditions() -> None:
+    text = """algorithm f(a: bool[n], ok: out bool[n]) -> int:
+    for i in 0..n:
+        ok[i] = not a[i]
+        ok[i] |= i == 1
+        ok[i] &= i != 2
+    if all(a): return 1
+    if any(ok): return 2
+    return count(ok)
+"""
+    result = agreed(text, {"a": [1, 1, 0], "ok": [0, 0, 0]})
+    assert (result.value, list(result.outputs["ok"])) == (2, [0, 1, 0])
+    assert agreed(text, {"a": [1], "ok": [0]}).value == 1
 
 
 LOOP = """algorithm f(x: real[n], m: size) -> real:

@@ -66,6 +66,15 @@ ROWS = (
     ),
     ("B = y[0..n]\nx[0] = B[0]", "let B = y[0..n]\nx[0] = B[0]"),
     ("B = y[0..n]\nB[0] = 1\nx[0] = B[0]", "local B: real[n] = y[0..n]\nB[0] = 1\nx[0] = B[0]"),
+    # Subscripts that are left out, or count from the end; other names of constants.
+    ("A[:] = 0\nA[0] = 1", "A[:, :] = 0\nA[0, :] = 1"),
+    ("x[-1] = y[-2]\nx[-3:] = 2", "x[n - 1] = y[n - 2]\nx[n-3:] = 2"),
+    ("d[:] = y\nd[0] = 1.0\nx = d", "local d: real[n] = y\nd[0] = 1.0\nx = d"),
+    (
+        "ok = True\nx[0] = INF\nx[0] = -math.inf\nx[0] = 2*PI",
+        "local ok: bool = true\nx[0] = inf\nx[0] = -inf\nx[0] = 2*pi",
+    ),
+    ("local ok: bool = v > 1\nok |= w > 1\nok &= k > 1", "local ok: bool = v > 1\nok = ok or w > 1\nok = ok and k > 1"),
     # Several values at once.
     ("x[0], x[n-1] = x[n-1], x[0]", "x[0], x[n - 1] = x[n - 1], x[0]"),
     ("(x[0], x[n-1]) = (x[n-1], x[0])", "x[0], x[n - 1] = x[n - 1], x[0]"),

@@ -267,6 +267,26 @@ algorithm f(x: inout real[n], s: index[2] below n, A: inout real[n, n]):
     A[s[0], :] = x*x[s[1]]
     A[:, s[1]] -= x
 """,
+    "rows and ends": """
+algorithm total(x: real[n]) -> real:
+    s = 0.0
+    for value in x:
+        s += value
+    return s
+
+algorithm f(A: inout real[n, m], x: inout real[m], y: out real[n], B: out real[n + 1, m]):
+    B[:] = 0
+    for i in 0..n:
+        d[:] = A[i] - A[-1]
+        d[0] += 1.0
+        y[i] = total(A[i]) + sum(d^2) + A[i][-1]
+        B[i] = d
+    A[0] = x
+    x[:] = 2.0*A[-1]
+    B[-1] = A[0]
+    x[-1] += total(x[:-1]) + x[-1]
+    B[-1, 0] += sum(B[-2])
+""",
     "tests of loops": """
 algorithm f(A: real[n, n], x: inout real[n], b: real[n], T: size):
     for t in 0..T:
@@ -289,6 +309,24 @@ def test_derived_counts_are_executed_ones(name: str) -> None:
             assert size == 1
             continue
         assert_agreement(costs, execute(module, subject, arguments, compiled=False, races=True), PROGRAMS[name])
+
+
+def test_rows_and_ends_have_the_values_that_numpy_gives() -> None:
+    x, y, A, B = np.array([1.0, 2.0]), np.zeros(3), np.arange(6.0).reshape(3, 2), np.ones((4, 2))  # noqa: N806
+    found = run(PROGRAMS["rows and ends"], {"x": x.copy(), "y": y, "A": A.copy(), "B": B})
+    B[:] = 0
+    for i in range(3):
+        d = A[i] - A[-1]
+        d[0] += 1.0
+        y[i] = A[i].sum() + (d**2).sum() + A[i][-1]
+        B[i] = d
+    A[0] = x
+    x = 2.0 * A[-1]
+    B[-1] = A[0]
+    x[-1] += x[:-1].sum() + x[-1]
+    B[-1, 0] += B[-2].sum()
+    for name, expected in {"x": x, "y": y, "A": A, "B": B}.items():
+        assert np.allclose(found.outputs[name], expected), name
 
 
 def test_a_product_costs_what_its_loops_cost() -> None:

@@ -490,8 +490,18 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             words = "take the lowest bit with a loop: `bit = 1`, ..."
             hint = propose_text(span, f"\n{indent}".join(lines), words, safe=False)
             raise error(rules.UNEXPECTED, "`&` is only read in `x & (1 << k)`", span=span, hint=hint)
+        if op == "|=" or (op == "&=" and self._may_be_condition(value)):
+            value = self._make_binary("or" if op == "|=" else "and", self._copy_node(target), value, span)
+            return s.Assign(target, "=", value, False, span=span)
         value = self._combine_operands(self._copy_node(target), Token(_UPDATES[op], str(op)[:-1]), value, span)
         return s.Assign(target, "=", self._read_bit(value), False, span=span)
+
+    @staticmethod
+    def _may_be_condition(value: Any) -> bool:
+        """Whether a value may be a condition, by its form."""
+        if isinstance(value, s.Binary | s.Unary):
+            return value.op in ("and", "or", "not", *_COMPARISONS)
+        return isinstance(value, s.Name | s.Element | s.Call)
 
     def _store_value(self, target: Any, op: str, value: Any, atomic: bool, span: Span) -> Any:
         if isinstance(value, ArrayOfElements | ArrayByRange) and op == "=":

@@ -130,9 +130,9 @@ class _Declarer:
             inside = environment.enter_body(statement)
             changed = replace_blocks(statement, lambda inner, inside=inside: self._declare_in_block(inner, inside))
             match statement, first:
-                case s.Assign(target=s.Name(id=name), op="=", value=value, atomic=False), [item] if (
-                    item.name == name and name not in find_mentioned_names(value)
-                ):
+                case s.Assign(op="=", value=value, atomic=False), [item] if item.name == _find_set_name(
+                    statement
+                ) and item.name not in find_mentioned_names(value):
                     statements.append(self._make_declaration(item, statement, value))
                 case s.Let(name=name, value=value), [] if (type_ := environment.infer(value)) is not None and (
                     type_.shape is None and type_.element in _DATA
@@ -191,6 +191,20 @@ def _find_viewed_array(value: Node) -> str | None:
 
 
 # What statements do with names
+def _find_set_name(statement: Node) -> str | None:
+    """Return the name that an assignment sets: of a register, or of the array that `d[:] = x` sets as a whole."""
+    match statement:
+        case s.Assign(target=s.Name(id=name), op="="):
+            return name
+        case s.Assign(target=s.Element(array=name, subscripts=subscripts), op="=") if all(
+            isinstance(part, s.Slice) and part.lo is None and part.hi is None and part.step is None
+            for part in subscripts
+        ):
+            return name
+        case _:
+            return None
+
+
 def list_surface_blocks(statement: Node) -> tuple[Block, ...]:
     """Return the blocks inside a statement."""
     return (statement.body,) if isinstance(statement, surface.LoopOver) else s.list_blocks(statement)  # type: ignore[arg-type]
@@ -259,6 +273,8 @@ def _iterate_own_written_names(statement: Node, environment: Environment, elemen
         match place:
             case s.Name(id=name):
                 yield name
+            case s.Element(array=name) if name == _find_set_name(statement):
+                yield name
             case s.Element(array=name) if elements:
                 yield name
             case _:
@@ -290,6 +306,10 @@ def _iterate_stores(statement: Node, environment: Environment) -> Iterator[tuple
     match statement:
         case s.Assign(target=s.Name(id=name), op="=", value=value):
             yield name, environment.infer(value)
+        case s.Assign(target=s.Element(array=name), value=value) if name == _find_set_name(statement):
+            # A fill with a number tells no shape.
+            type_ = environment.infer(value)
+            yield name, type_ if type_ is not None and type_.is_array else None
         case s.Assign(target=s.Name(id=name), value=value):
             yield name, environment.infer(value)
             yield name, None
@@ -350,7 +370,7 @@ def _sets_in_each_branch(statement: s.If, name: str) -> bool:
         return False
     for branch in statement.branches:
         match next((part for part in branch.body if _mentions_name(part, name)), None):
-            case s.Assign(target=s.Name(id=target), op="=", value=value) if target == name:
+            case s.Assign(op="=", value=value) as part if _find_set_name(part) == name:
                 if name in find_mentioned_names(value):
                     return False
             case s.If(branches=(*_, s.Branch(condition=None))) as inner if _sets_in_each_branch(inner, name):
@@ -378,7 +398,7 @@ def _sets_first(block: Block, name: str) -> bool:
         if not _mentions_name(statement, name):
             continue
         match statement:
-            case s.Assign(target=s.Name(id=target), op="=", value=value) if target == name:
+            case s.Assign(op="=", value=value) if _find_set_name(statement) == name:
                 return name not in find_mentioned_names(value)
             case s.If(branches=(*_, s.Branch(condition=None))) if _sets_in_each_branch(statement, name):
                 return True

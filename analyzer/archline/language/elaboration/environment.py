@@ -175,6 +175,8 @@ class Environment:
             return self.with_names(names).infer(abbreviation.value)
         if name in ("sum", "min", "max") and len(arguments) == 1:
             return None if joined is None else NameType(combine_element(joined, arguments[0]))
+        if name in ("all", "any", "count") and len(arguments) == 1:
+            return NameType("int" if name == "count" else "bool")
         if name in ("dot", "norm"):
             return NameType("real") if name == "norm" or joined is None else NameType(combine_element(joined, call))
         if (filled := self.infer_filled(call)) is not None:

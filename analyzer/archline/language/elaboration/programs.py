@@ -12,6 +12,7 @@ from archline.language import surface
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic
 from archline.language.elaboration.abbreviations import expand_abbreviations
+from archline.language.elaboration.constants import rename_constants
 from archline.language.elaboration.declare import declare_names
 from archline.language.elaboration.environment import Environment
 from archline.language.elaboration.exits import place_exits
@@ -35,6 +36,7 @@ from archline.language.elaboration.scalars import (
     store_assigned,
 )
 from archline.language.elaboration.statements import simplify_statements
+from archline.language.elaboration.subscripts import complete_subscripts
 from archline.language.elaboration.whole_arrays import expand_whole_arrays
 from archline.language.model import Module
 from archline.language.syntax_rules import UNEXPECTED
@@ -187,15 +189,18 @@ def _read_program(program: s.Program, load: Load) -> _Names:
     for algorithm in program.algorithms:
         kind = find_operation_type(algorithm, definitions)
         name = algorithm.name if kind is None else name_operation(kind, algorithm.name)
-        algorithms[name] = algorithm
+        algorithms[name] = rename_constants(algorithm, records, abbreviations)
     return _Names(ResultTypes(algorithms, abbreviations, records), definitions, visible)
 
 
 def _declare_item(item: Any, names: _Names) -> Any:
     if not isinstance(item, s.Algorithm):
         return item
-    stored = store_assigned(read_sizes(item, names.environment), names.environment)
-    declared, _ = declare_names(stored, names.environment)
+    environment = names.environment
+    renamed = rename_constants(item, environment.records, environment.abbreviations)
+    stored = store_assigned(read_sizes(renamed, environment), environment)
+    declared, _ = declare_names(stored, environment)
+    declared = complete_subscripts(declared, environment)
     if item.result is not None:
         return declared
     kind = find_operation_type(item, names.own_records)

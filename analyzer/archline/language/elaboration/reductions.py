@@ -1,7 +1,9 @@
-"""Sums, minima and maxima in expressions become registers, in which a parallel loop before them combines values.
+"""What an expression cannot hold in the core language is computed into registers by statements before it.
 
-`sum(e for i in r if c)`, `min` and `max` have a range; `sum(x)`, `min(x)`, `max(x)`, `dot(x, y)` and `norm(x)` go over
-the elements of one-dimensional views, or of expressions of them.
+Sums, minima and maxima become registers in which a parallel loop combines values: `sum(e for i in r if c)`, `min` and
+`max` have a range; `sum(x)`, `min(x)`, `max(x)`, `dot(x, y)` and `norm(x)` go over the elements of views, or of
+expressions of them. `count(c for i in r)`, `all` and `any` count the iterations in which conditions hold, or do not.
+Conditions that are compared, as in `(a > b) != (c > d)`, become registers of type `bool`.
 """
 
 from __future__ import annotations
@@ -20,18 +22,22 @@ from archline.language.elaboration.rewriting import make_name_maker, place_befor
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import replace
 
-_OPERATORS = {"sum": "+", "dot": "+", "norm": "+", "min": "min", "max": "max"}
+_OPERATORS = {
+    **dict.fromkeys(("sum", "dot", "norm", "count", "all", "any"), "+"),
+    "min": "min",
+    "max": "max",
+}
 
 
 def expand_reductions(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
-    """Return an algorithm in which loops compute its sums, minima and maxima."""
+    """Return an algorithm in which loops compute its reductions, and registers hold the conditions that it compares."""
     environment = environment.with_names(read_header(algorithm, environment.records))
     expander = _ReductionExpander(make_name_maker(algorithm))
     return replace(algorithm, body=expander.expand_block(algorithm.body, environment))
 
 
 class _ReductionExpander:
-    """Puts the loops of sums, minima and maxima before the statements that use their values."""
+    """Puts the loops of reductions, and conditions that are compared, before the statements that use their values."""
 
     def __init__(self, make_name: Callable[[str], str]) -> None:
         self._make_name = make_name
@@ -66,7 +72,7 @@ class _ReductionExpander:
         first, *rest = branches
         before, condition = self._expand_value(first.condition, environment)
         for number, branch in enumerate(rest, 1):
-            if branch.condition is not None and self._find_reduction(branch.condition, environment) is not None:
+            if branch.condition is not None and self._needs_statements(branch.condition, environment):
                 nested = self._expand_branches(
                     replace(statement, branches=branches[number:]), branches[number:], environment
                 )
@@ -98,9 +104,10 @@ class _ReductionExpander:
 
         def change_node(node: Node) -> Any:
             match node:
-                case s.Binary(op="and" | "or", left=left, right=right):
-                    self._refuse_reduction((right,), environment, f"on the right of `{node.op}`")
-                    return replace(node, left=rewrite_tree(left, change_node))
+                case s.Binary(op="and" | "or") if self._needs_statements(node.right, environment):
+                    return self._decide_right(node, rewrite_tree(node.left, change_node), before, environment)
+                case s.Binary() if _compares_conditions(node, environment):
+                    return self._store_conditions(node, before, change_node)
                 case s.Call() if (found := _read_reduction(node, environment)) is not None:
                     statements, value = self._build_loop(node, found, environment)
                     before.extend(statements)
@@ -109,6 +116,38 @@ class _ReductionExpander:
                     return None
 
         return before, change_node
+
+    def _needs_statements(self, value: Any, environment: Environment) -> bool:
+        """Whether statements before it have to compute a part of a value."""
+        return self._find_reduction(value, environment) is not None or any(
+            _compares_conditions(part, environment) for part in s.find_nodes(value, s.Binary)
+        )
+
+    def _decide_right(self, node: s.Binary, left: s.Expr, before: list[Any], environment: Environment) -> s.Name:
+        """Compute the right side of an `and` or `or` where the left one does not decide; return the register."""
+        span, test = node.span, self._make_register(left, before)
+        inner, right = self._expand_value(node.right, environment)
+        undecided: s.Expr = s.Name(test.id, span=span)
+        if node.op == "or":
+            undecided = s.Unary("not", undecided, span=span)
+        body = (*inner, s.Assign(s.Name(test.id, span=span), "=", right, False, span=span))
+        before.append(s.If((s.Branch(undecided, body, span=span),), span=span))
+        return test
+
+    def _store_conditions(self, node: s.Binary, before: list[Any], change_node: Callable[[Node], Any]) -> s.Binary:
+        """Return the comparison of two conditions, which registers hold; the first is stored before the second."""
+        sides = [rewrite_tree(side, change_node) for side in (node.left, node.right)]
+        stored = [not isinstance(side, s.Name | s.Element | s.Integer) for side in sides]
+        left, right = (
+            self._make_register(side, before) if store else side for side, store in zip(sides, stored, strict=True)
+        )
+        return replace(node, left=left, right=right)
+
+    def _make_register(self, condition: s.Expr, before: list[Any]) -> s.Name:
+        name = self._make_name("test")
+        type_ = s.ScalarType("bool", span=condition.span)
+        before.append(s.Local(name, type_, condition, None, span=condition.span))
+        return s.Name(name, span=condition.span)
 
     def _find_reduction(self, value: Any, environment: Environment) -> s.Call | None:
         calls = s.find_nodes(value, s.Call)
@@ -132,9 +171,13 @@ class _ReductionExpander:
         element = combine_element(type_, over.value)
         name = s.Name(self._make_name("total" if op == "+" else op), span=span)
         value, condition = over.value, over.condition
-        if type_.element == "bool" and op == "+" and not isinstance(value, s.Name | s.Element | s.Call):
+        if call.function == "all":
+            value = s.Unary("not", value, span=span)
+        holds = call.function in ("all", "any", "count")
+        if holds or (type_.element == "bool" and op == "+" and not isinstance(value, s.Name | s.Element | s.Call)):
             # A sum of conditions counts where they hold.
             value, condition = s.Integer(1, span=span), _join_conditions(condition, value)
+            element = "int"
         start: s.Expr = s.Integer(0, span=span)
         if op != "+":
             start = s.Real("inf", span=span)
@@ -146,8 +189,7 @@ class _ReductionExpander:
         register = s.Local(name.id, s.ScalarType(element, span=span), start, None, span=span)
         before, (lo, hi, step) = self._expand_value((over.lo, over.hi, over.step), environment)
         loop = s.Loop(over.variable, lo, hi, step, False, True, body, reduction, span=span)
-        result: s.Expr = s.Call("sqrt", (name,), span=span) if call.function == "norm" else name
-        return (*before, register, loop), result
+        return (*before, register, loop), _read_result(call, name)
 
     def _rename_variable(self, over: Comprehension, environment: Environment) -> Comprehension:
         """Return a range whose variable hides no name."""
@@ -168,6 +210,36 @@ def format_reduction(call: s.Call) -> str:
     return text if call.span.line == call.span.end_line else format_expression(call)
 
 
+def _read_result(call: s.Call, register: s.Name) -> s.Expr:
+    """Return the value of a reduction, whose loop has combined its values in a register."""
+    zero = s.Integer(0, span=call.span)
+    match call.function:
+        case "norm":
+            return s.Call("sqrt", (register,), span=call.span)
+        case "all":
+            return s.Binary("==", register, zero, span=call.span)
+        case "any":
+            return s.Binary(">", register, zero, span=call.span)
+        case _:
+            return register
+
+
+def _compares_conditions(node: s.Binary, environment: Environment) -> bool:
+    """Whether an expression asks if two conditions are equal, one of which is no register, element or literal."""
+    if node.op not in ("==", "!="):
+        return False
+    sides = (node.left, node.right)
+    types = [environment.infer(side) for side in sides]
+    conditions = [type_ is not None and type_.element == "bool" and not type_.is_array for type_ in types]
+    literals = [isinstance(side, s.Integer) and side.value in (0, 1) for side in sides]
+    if not any(conditions) or not all(map(any, zip(conditions, literals, strict=True))):
+        return False
+    return any(
+        condition and not isinstance(side, s.Name | s.Element)
+        for condition, side in zip(conditions, sides, strict=True)
+    )
+
+
 def _join_conditions(first: s.Expr | None, second: s.Expr) -> s.Expr:
     return second if first is None else s.Binary("and", first, second, span=second.span)
 
@@ -177,9 +249,9 @@ def _read_reduction(call: s.Call, environment: Environment) -> Comprehension | N
     if call.function not in _OPERATORS or call.function in environment.algorithms:
         return None
     match call.function, call.arguments:
-        case "sum" | "min" | "max", (Comprehension() as over,):
+        case "sum" | "min" | "max" | "count" | "all" | "any", (Comprehension() as over,):
             return over
-        case "sum" | "min" | "max", (values,):
+        case "sum" | "min" | "max" | "count" | "all" | "any", (values,):
             return _range_over_elements(call, values, environment)
         case "dot", (left, right):
             return _range_over_elements(call, s.Binary("*", left, right, span=call.span), environment)

@@ -1,0 +1,93 @@
+"""Subscripts are completed: dimensions that are left out are taken whole, and `x[-1]` counts from the end.
+
+`center[i]` of an array of two dimensions is its row `center[i, :]`, and `H[:]` the whole of H. A literal negative
+number `-k` stands for the extent less k, as a subscript and as an end of a slice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from archline.expr.tree import Node
+from archline.language import syntax as s
+from archline.language.elaboration.declare import replace_blocks
+from archline.language.elaboration.environment import Environment, read_header
+from archline.language.elaboration.rewriting import renew_nodes, rewrite_fields, rewrite_tree
+from archline.records import replace
+
+
+def complete_subscripts(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
+    """Return an algorithm in which each element and view has a subscript for each dimension, counted from 0."""
+    environment = environment.with_names(read_header(algorithm, environment.records))
+    body = _complete_block(algorithm.body, environment)
+    return algorithm if body is algorithm.body else replace(algorithm, body=body)
+
+
+def _complete_block(block: tuple[Any, ...], environment: Environment) -> tuple[Any, ...]:
+    statements: list[Any] = []
+    for statement in block:
+        inside = environment.enter_body(statement)
+        changed = replace_blocks(statement, lambda inner, inside=inside: _complete_block(inner, inside))
+        changed = _complete_header(changed, environment)
+        same = all(new is old for new, old in zip(_list_parts(changed), _list_parts(statement), strict=True))
+        statements.append(statement if same else changed)
+        environment = environment.add_declared(statement)
+    return block if all(new is old for new, old in zip(statements, block, strict=True)) else tuple(statements)
+
+
+def _list_parts(statement: Any) -> tuple[Any, ...]:
+    """Return what a statement consists of, with the branches of an `if` taken apart."""
+    if isinstance(statement, s.If):
+        return tuple(part for branch in statement.branches for part in (branch.condition, branch.body))
+    return tuple(getattr(statement, name) for name in type(statement).__match_args__)
+
+
+def _complete_header(statement: Any, environment: Environment) -> Any:
+    """Complete the subscripts in a statement, without those in the blocks inside it."""
+
+    def change_node(node: Node) -> Any:
+        if isinstance(node, s.Statement) and node is not statement:
+            return node
+        if not isinstance(node, s.Element):
+            return None
+        type_ = environment.names.get(node.array)
+        if type_ is None or type_.shape is None or len(node.subscripts) > len(type_.shape):
+            return None
+        inner: s.Element = rewrite_fields(node, change_node)
+        counted = tuple(
+            _count_from_start(part, extent) for part, extent in zip(inner.subscripts, type_.shape, strict=False)
+        )
+        left_out = len(type_.shape) - len(counted)
+        whole = tuple(s.Slice(None, None, None, False, span=node.span) for _ in range(left_out))
+        same = not whole and all(new is old for new, old in zip(counted, inner.subscripts, strict=True))
+        return inner if same else replace(inner, subscripts=(*counted, *whole))
+
+    return rewrite_tree(statement, change_node)
+
+
+def _count_from_start(part: Any, extent: s.Expr) -> Any:
+    """Return a subscript, or a slice, whose negative literals are counted from the start."""
+    if isinstance(part, s.Slice):
+        lo = None if part.lo is None else _count_from_start(part.lo, extent)
+        # A length does not count from the end.
+        hi = part.hi if part.hi is None or part.by_length else _count_from_start(part.hi, extent)
+        return part if lo is part.lo and hi is part.hi else replace(part, lo=lo, hi=hi)
+    match part:
+        case s.Unary(op="-", operand=s.Integer(value=value)) if value > 0:
+            return _subtract(renew_nodes(extent), value, part)
+        case _:
+            return part
+
+
+def _subtract(expr: Any, number: int, at: Node) -> Any:
+    """Return an expression less a number, which is subtracted from the number that the expression ends with."""
+    match expr:
+        case s.Integer(value=value) if value >= number:
+            return s.Integer(value - number, span=at.span)
+        case s.Binary(op="+" | "-" as op, left=left, right=s.Integer(value=value)):
+            rest = (value if op == "+" else -value) - number
+            if rest == 0:
+                return left
+            return s.Binary("+" if rest > 0 else "-", left, s.Integer(abs(rest), span=at.span), span=at.span)
+        case _:
+            return s.Binary("-", expr, s.Integer(number, span=at.span), span=at.span)

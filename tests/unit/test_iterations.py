@@ -508,6 +508,29 @@ algorithm f(k: local int[1], y: out local int[1]) on grid(r: P):
     assert run.view.counts.executed["work"] == 16
 
 
+STEPS = (
+    # A sieve: the step is a register.
+    "i = 2\nwhile i*i < n:\n    if x[i] > 0:\n        for j in i*i..n step i:\n            x[j] = 0\n    i += 1",
+    "for i in 0..n step k:\n    x[i] += 1\nfor i in n-1 downto 0 step k + 1:\n    x[i] += 1",
+    "for i in 0..n:\n    for j in i..n step x[i] % 3 + 1:\n        x[0] += 3",
+)
+
+
+@pytest.mark.parametrize("body", STEPS)
+def test_data_may_be_the_step_of_a_loop(body: str) -> None:
+    of = subject("algorithm f(x: inout int[n], k: int):\n" + textwrap.indent(body, "    ") + "\n")
+    for n in (1, 2, 5, 12):
+        for step in (1, 2, 7):
+            check_run(of, {"x": [3] * n, "k": step})
+
+
+def test_a_step_that_is_not_positive_stops_a_run() -> None:
+    of = subject("algorithm f(x: inout int[n], k: int):\n    for i in 0..n step k:\n        x[i] += 1\n")
+    with pytest.raises(ArchlineError) as caught:
+        check_run(of, {"x": [3] * 4, "k": 0})
+    assert "the step `k` is 0" in str(caught.value)
+
+
 LOOP_NAMES = (
     # A register, then a loop.
     "i = 0\nwhile i < n:\n    x[i] = 1\n    i += 1\nfor i in 0..n:\n    x[i] += 1",

@@ -452,9 +452,9 @@ def _check_slice(body: BodyContext, piece: s.Slice) -> None:
         check_step(body, piece.step)
 
 
-def check_step(body: BodyContext, step: s.Expr) -> None:
-    """Check the step of a slice or loop."""
-    if not check_static(body, step, "a step"):
+def check_step(body: BodyContext, step: s.Expr, kind: Kind | None = None) -> None:
+    """Check the step of a slice, or of a loop, where data may decide it and `kind` is its type."""
+    if kind is not Kind.STATIC and (kind is not None or not check_static(body, step, "a step")):
         return
     if is_literal(step) and (isinstance(step, s.Unary) or (isinstance(step, s.Integer) and step.value < 1)):
         hint = "to count down write `n-1 downto 0`"

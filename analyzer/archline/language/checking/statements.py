@@ -364,12 +364,13 @@ def _check_assumption(body: BodyContext, fact: s.Fact) -> None:
 def _check_loop(body: BodyContext, loop: s.Loop) -> None:
     kinds = [check_integral(body, bound, "a loop's bound") for bound in (loop.lo, loop.hi)]
     if loop.step is not None:
-        check_step(body, loop.step)
+        kinds.append(check_integral(body, loop.step, "a loop's step"))
+        check_step(body, loop.step, kinds[-1])
     if loop.reduction is not None:
         _check_reduction(body, loop, loop.reduction)
     with body.block():
         body.define(SymbolEntry(loop.variable, Role.LOOP, Kind.STATIC, loop.span))
-        if kinds == [Kind.STATIC, Kind.STATIC]:
+        if set(kinds) == {Kind.STATIC}:
             body.path.append(BoundedVariable(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
         check_block(body, loop.body)
 

@@ -35,7 +35,7 @@ def program(tmp_path: Path, text: str) -> str:
 # cost
 def test_cost_of_one_algorithm() -> None:
     found = document("cost", MATMUL, "--at", "n=3,m=4,p=2^3")
-    assert found["version"] == 1
+    assert found["version"] == 2
     assert found["algorithm"] == "matmul_basic"
     assert found["parameters"] == ["n", "m", "p"]
     flops = found["costs"]["flops"]
@@ -155,7 +155,7 @@ def test_run_says_when_the_cache_is_the_default() -> None:
 
 def test_run_as_json() -> None:
     found = document("run", "sort.merge", "--at", "n=5,m=6", "--seed", "3")
-    assert found["version"] == 1
+    assert found["version"] == 2
     assert found["checked"] is True
     assert found["outside"] == []
     assert found["at"] == {"n": "5", "m": "6"}

@@ -15,7 +15,7 @@ import pytest
 
 import archline as al
 from archline.api.modules import loads
-from archline.changes.canonical import make_canonical
+from archline.language.canonical import make_canonical
 from archline.records import replace
 from archline.report.changes import as_markdown
 from cli_support import Result, cli
@@ -72,7 +72,7 @@ def test_a_cost_that_became_unknown_says_why_and_where(tmp_path: Path) -> None:
 
 def test_documents_have_the_keys_of_the_contract(tmp_path: Path) -> None:
     found = document(tmp_path, GEMV, GEMV.replace("*x[j]", ""))
-    assert found["version"] == 1
+    assert found["version"] == 2
     keys = {"algorithm", "metric", "verdict", "old", "new", "when", "growth", "at", "tolerance"}
     assert all(keys <= each.keys() and each["growth"].keys() == {"old", "new"} for each in found["changes"])
     # Cache misses have an entry for each regime.

@@ -12,11 +12,11 @@ from archline.api.algorithms import Algorithm
 from archline.api.changes import DEFAULT_TERMS, ChangeSearch, Terms, derive_written_costs
 from archline.api.modules import load
 from archline.changes.baseline import HEADER, NO_BASELINE, iterate_lines, make_relative_to_file, read_entries
-from archline.changes.canonical import make_canonical, rename_text, write_program
 from archline.changes.git import NO_VERSION
 from archline.changes.results import REMOVED, ROSE, CostChange
 from archline.claims import rules
 from archline.costs.rules import DEFECT
+from archline.language.canonical import make_canonical, rename_text, write_program
 from archline.language.conditions import NEVER_READ, NEVER_SET
 from archline.language.diagnostics import ArchlineError, format_count
 from archline.records import replace

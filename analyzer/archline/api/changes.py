@@ -32,18 +32,18 @@ from archline.changes.baseline import (
     read_entries,
     write_costs,
 )
-from archline.changes.canonical import Canonical, make_canonical, match_iterations, match_sizes, rename_text
 from archline.changes.cost_changes import FURTHER_METRICS, RecordedSubject, compare_versions
 from archline.changes.git import NO_VERSION, SUFFIX
-from archline.changes.results import CostChange, CountedLoop, VersionDifferences
+from archline.changes.results import CostChange, VersionDifferences
 from archline.changes.sides import Side, read_sides
 from archline.costs.algorithms import select_facts
 from archline.costs.rules import DEFECT
 from archline.costs.sizes import SizeNames, parse_share, require_known_names
 from archline.energy.subjects import AlgorithmSubject
 from archline.language import syntax as s
+from archline.language.canonical import Canonical, make_canonical, match_iterations, match_sizes, rename_text
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
-from archline.language.iterations import list_iterations
+from archline.language.iterations import NamedLoop, list_iterations
 from archline.language.parser import collect_sizes, parse_facts, parse_headers
 from archline.language.source import read_source
 from archline.language.suppressions import list_suppressions
@@ -179,17 +179,14 @@ class _Match:
         return {was: numbers[name] for was, name in earlier.items()}
 
     @cached_property
-    def loops(self) -> dict[str, CountedLoop]:
+    def loops(self) -> dict[str, NamedLoop]:
         """The loops without a bound of both versions, by the canonical names of their iterations."""
-        result: dict[str, CountedLoop] = {}
+        result: dict[str, NamedLoop] = {}
         for word, version, form in zip(("old", "new"), (self.old, self.new), self.forms, strict=True):
             if isinstance(version, Algorithm) and form is not None:
                 counted = {item.name: item for item in list_iterations(version.module, version.node)}
                 for number, name in form.iterations.items():
-                    item = counted[name]
-                    place, called = str(SourcePlace.of(item.loop.span)), item.algorithm.name
-                    shown = self.names.get(number, name)
-                    result[number] = CountedLoop(shown, place, called, item.least, None, word)
+                    result[number] = NamedLoop(self.names.get(number, name), counted[name], word)
         return result
 
     @cached_property
@@ -260,15 +257,15 @@ class _Match:
         """Add to a change the loops that its costs depend on, and the assumption, or the reason, that this gives."""
         loops = [self.loops[number] for number in numbers]
         assumed = [
-            f"{loop.name} of the loop in {loop.place}"
+            f"{loop.name} of the loop in {SourcePlace.of(loop.span)}"
             for number, loop in zip(numbers, loops, strict=True)
             if number in self.matched
         ]
         reason = change.reason
         if change.verdict == r.NOT_DECIDED:
             apart = [loop for number, loop in zip(numbers, loops, strict=True) if number not in self.matched]
-            names = ", ".join(f"{loop.name} ({loop.place})" for loop in apart)
-            several = len({loop.version for loop in apart}) > 1
+            names = ", ".join(f"{loop.name} ({SourcePlace.of(loop.span)})" for loop in apart)
+            several = len({loop.program for loop in apart}) > 1
             why = f"{names} count iterations of different loops" if several else f"nothing bounds {names} in the sizes"
             reason = "; ".join(filter(None, (why, reason)))
         return replace(change, iterations=tuple(loops), assumptions=tuple(assumed), reason=reason)

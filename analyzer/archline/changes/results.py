@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
-from archline.changes.canonical import rename_text
 from archline.claims import rules
+from archline.language.canonical import rename_text
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import Diagnostic, Rule, format_count
+from archline.language.iterations import NamedLoop
 from archline.records import field, record, replace
 
 GREW, SHRANK, ROSE, FELL = "grew", "shrank", "bound rose", "bound fell"
@@ -34,21 +35,6 @@ EVERYWHERE, SOMEWHERE, AT_SHOWN_SIZES = "at all sizes", "at some sizes", "at the
 RISES, FALLS = (GREW, ROSE), (SHRANK, FELL)
 VersionTexts = Mapping[str, str | None]
 """Texts of both versions, `old` and `new`, or None."""
-
-
-@record
-class CountedLoop:
-    """A size `name` that counts the iterations of a loop without a bound of an algorithm, at least `lower`.
-
-    The loop is at `place`; its maximum, `upper`, is unknown. The `version` is `old` if the newer one has another loop.
-    """
-
-    name: str
-    place: str
-    algorithm: str
-    lower: int
-    upper: int | None
-    version: str
 
 
 @record
@@ -84,7 +70,7 @@ class CostChange:
     line: int = 0
     ignored: bool = False
     counted: Sequence[str] = ()
-    iterations: Sequence[CountedLoop] = ()
+    iterations: Sequence[NamedLoop] = ()
     assumptions: Sequence[str] = ()
 
     @property

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 
-from archline.changes.canonical import describe_loop
 from archline.compare.growth import GREATER_GROWTH, LESS_GROWTH, UNKNOWN_GROWTH, GrowthRelation
-from archline.compare.results import ComparedLoop
 from archline.costs import rules
 from archline.costs.sizes import Given, SizeNames
 from archline.energy.subjects import AlgorithmSubject, Subject
@@ -15,10 +13,10 @@ from archline.expr import build as b
 from archline.expr.tree import substitute_in_fact, substitute_names
 from archline.growth.growths import Growth
 from archline.language import syntax as s
+from archline.language.canonical import describe_loop
 from archline.language.diagnostics import error
-from archline.language.iterations import IterationCount, list_iterations
+from archline.language.iterations import IterationCount, NamedLoop, list_iterations
 from archline.records import record, replace
-from archline.report.view import SourcePlace
 
 
 @record(eq=False)
@@ -115,13 +113,10 @@ class ComparedIterations:
             hint = f"give --at {','.join(f'{name}=...' for name in dict.fromkeys(names))}"
             raise error(rules.MISSING_SIZE, message, hint=hint)
 
-    def loops(self) -> Iterator[ComparedLoop]:
+    def loops(self) -> Iterator[NamedLoop]:
         """Yield the loops, by subject."""
-        for index, (names, counted) in enumerate(zip(self.names, self._counted, strict=True)):
-            for own, name in names.items():
-                item = counted[own]
-                place = str(SourcePlace.of(item.loop.span))
-                yield ComparedLoop(name, place, item.algorithm.name, item.least, None, self.labels[index])
+        for label, names, counted in zip(self.labels, self.names, self._counted, strict=True):
+            yield from (NamedLoop(name, counted[own], label) for own, name in names.items())
 
     def iterate_assumptions(self, given: Collection[str]) -> Iterator[str]:
         """Yield the sizes that are assumed to be the same in several subjects: shared ones, and those of `--at T=5`."""
@@ -129,7 +124,5 @@ class ComparedIterations:
             having = [index for index, names in enumerate(self.names) if own in names]
             values = {self.names[index][own] for index in having}
             if len(having) > 1 and (own in self._alike or (own in given and not values & {*given})):
-                places = (
-                    f"{self.labels[index]} ({SourcePlace.of(self._counted[index][own].loop.span)})" for index in having
-                )
-                yield f"as many iterations {own} in {' as in '.join(places)}"
+                loops = (f"line {self._counted[index][own].loop.span.line} of {self.labels[index]}" for index in having)
+                yield f"as many iterations {own} in {' as in '.join(loops)}"

@@ -12,6 +12,7 @@ from archline.energy.machines import Machine
 from archline.energy.model import Model
 from archline.energy.results import CacheUsed
 from archline.expr.intervals import Interval, Number
+from archline.language.iterations import NamedLoop
 from archline.records import field, record
 
 Pair = tuple[str, str]
@@ -52,20 +53,6 @@ class ComparedPoint:
 
 
 @record
-class ComparedLoop:
-    """A size `name` that counts the iterations of a loop without a bound, at `place`, of an algorithm; `upper` is
-    unknown. `subject` is the compared algorithm that executes it.
-    """
-
-    name: str
-    place: str
-    algorithm: str
-    lower: int
-    upper: int | None
-    subject: str
-
-
-@record
 class CostComparison:
     """Algorithms compared by a quantity under a model: growth of each pair, points, and crossovers.
 
@@ -83,7 +70,7 @@ class CostComparison:
     caches: Mapping[str, CacheUsed] = field(default_factory=dict)
     """The caches to which the numbers apply, by machine."""
     assumptions: tuple[str, ...] = ()
-    iterations: tuple[ComparedLoop, ...] = ()
+    iterations: tuple[NamedLoop, ...] = ()
     when: tuple[str, ...] = ()
     implied: frozenset[str] = frozenset()
     processors: Mapping[str, str] = field(default_factory=dict)

@@ -37,6 +37,19 @@ class IterationCount:
         return f"iterations of {describe_loop_in_line(self.loop)}{place}"
 
 
+@record
+class NamedLoop:
+    """A loop whose iterations have the size `name` in a result about several programs; `program` tells which one."""
+
+    name: str
+    counted: IterationCount
+    program: str
+
+    @property
+    def span(self) -> Span:
+        return self.counted.loop.span
+
+
 def describe_loop_in_line(loop: s.While | s.Loop) -> str:
     """Describe a loop by its keyword and its line."""
     word = "for" if isinstance(loop, s.Loop) else "repeat" if loop.tests_last else "while"

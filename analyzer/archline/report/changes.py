@@ -239,7 +239,7 @@ def make_json_document(differences: VersionDifferences) -> dict[str, Any]:
     """Return the number of costs of each verdict, the changes, the renames, and the files that cannot be compared."""
     problems = map(convert_diagnostic, differences.problems)
     return {
-        "version": json.VERSION,
+        "version": json.COSTS_VERSION,
         "summary": differences.summary,
         "changes": [_make_change_document(change) for change in differences.changes],
         "assumptions": list(differences.assumptions),
@@ -249,7 +249,10 @@ def make_json_document(differences: VersionDifferences) -> dict[str, Any]:
 
 
 def _make_change_document(change: CostChange) -> dict[str, Any]:
-    loops = [asdict(loop) for loop in change.iterations]
+    loops = [
+        {**json.make_iterations_document(loop.counted, loop.name), "version": loop.program}
+        for loop in change.iterations
+    ]
     document = {"algorithm": change.algorithm, **asdict(replace(change, iterations=(), counted=()))}
     del document["counted"]
     return {**document, "iterations": loops, "assumptions": list(change.assumptions)}

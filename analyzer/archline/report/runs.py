@@ -16,7 +16,7 @@ from archline.report import paths
 from archline.report.communication import describe_run_bounds
 from archline.report.communication import make_json_document as bounds_document
 from archline.report.documents import Document, Table
-from archline.report.json import VERSION, make_point_document, pick
+from archline.report.json import COSTS_VERSION, make_iterations_document, make_point_document, pick
 from archline.report.layout import Columns, render_page, wrap
 from archline.report.view import RunView, ValueRange
 
@@ -180,7 +180,7 @@ def run_document(view: RunView) -> dict[str, Any]:
     """Return the document of `archline run`. `checked`: every count was compared and lies within derived bounds."""
     counts, done = view.counts, view.run
     document: dict[str, Any] = {
-        "version": VERSION,
+        "version": COSTS_VERSION,
         "algorithm": done.algorithm.name,
         "at": make_point_document(done.at),
         "counts": _convert_counts(counts.executed),
@@ -192,8 +192,12 @@ def run_document(view: RunView) -> dict[str, Any]:
         "cache": None if done.cache is None else _cache_document(done, done.cache),
         "data": view.data,
     }
-    if done.execution.iterations:
-        document["iterations"] = done.execution.iterations
+    if counts_of_loops := done.execution.iterations:
+        document["iterations"] = [
+            make_iterations_document(counted, count=counts_of_loops[counted.name])
+            for counted in list_iterations(*done.algorithm.executed)
+            if counted.name in counts_of_loops
+        ]
     document |= {name: _convert_counts(amounts) for name, amounts in pick(counts, "own", "total").items() if amounts}
     if view.timed is not None:
         machine, time, apart = view.timed

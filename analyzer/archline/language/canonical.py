@@ -166,7 +166,8 @@ def describe_loop(module: Module, counted: IterationCount, sizes: Mapping[str, s
                 pass
     callees = dict.fromkeys(iterate_callees(module, loop))
     calls = {f"{callee.name}(": f"{ALGORITHM_PREFIX}{place}(" for place, callee in enumerate(callees)}
-    counts = {item.iterations for item in s.find_nodes(loop, s.While, s.Loop) if item.iterations is not None}
+    inside = (node for node in s.nodes(loop) if isinstance(node, s.While | s.Loop))
+    counts = {item.iterations for item in inside if item.iterations is not None}
     names, number = {**sizes, **calls}, count()
     written = replace(algorithm, body=(loop,), where=(), grid=())
     texts = ["\n".join(list(_iterate_renamed_lines(written, {}))[1:])]

@@ -34,6 +34,7 @@ from archline.language.elaboration.scalars import (
     restore_assigned,
     store_assigned,
 )
+from archline.language.elaboration.short_circuits import split_conditions
 from archline.language.elaboration.statements import simplify_statements
 from archline.language.elaboration.whole_arrays import expand_whole_arrays
 from archline.language.model import Module
@@ -121,7 +122,8 @@ def _elaborate_algorithm(
     """
     separate = separate_loop_variables(algorithm)
     named, doubled = name_iterations(simplify_statements(separate, names.environment), symbols)
-    simple, mixed = expand_whole_arrays(named, names.environment)
+    split = split_conditions(named, names.environment)
+    simple, mixed = expand_whole_arrays(split, names.environment)
     reduced = expand_reductions(simple, names.environment)
     stored, wrong = place_scalars(reduced, headers, names.environment.result_of)
     core, misplaced = place_exits(mark_constant_registers(stored), names.environment)

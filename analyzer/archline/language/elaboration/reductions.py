@@ -101,7 +101,7 @@ class _ReductionExpander:
                 case s.Binary(op="and" | "or", left=left, right=right):
                     self._refuse_reduction((right,), environment, f"on the right of `{node.op}`")
                     return replace(node, left=rewrite_tree(left, change_node))
-                case s.Call() if (found := _read_reduction(node, environment)) is not None:
+                case s.Call() if (found := read_reduction(node, environment)) is not None:
                     statements, value = self._build_loop(node, found, environment)
                     before.extend(statements)
                     return value
@@ -112,7 +112,7 @@ class _ReductionExpander:
 
     def _find_reduction(self, value: Any, environment: Environment) -> s.Call | None:
         calls = s.find_nodes(value, s.Call)
-        return next((call for call in calls if _read_reduction(call, environment) is not None), None)
+        return next((call for call in calls if read_reduction(call, environment) is not None), None)
 
     def _refuse_reduction(self, parts: tuple[Any, ...], environment: Environment, where: str) -> None:
         call = self._find_reduction(parts, environment)
@@ -172,7 +172,7 @@ def _join_conditions(first: s.Expr | None, second: s.Expr) -> s.Expr:
     return second if first is None else s.Binary("and", first, second, span=second.span)
 
 
-def _read_reduction(call: s.Call, environment: Environment) -> Comprehension | None:
+def read_reduction(call: s.Call, environment: Environment) -> Comprehension | None:
     """Return the range and the values that a call combines; None if it is not a reduction."""
     if call.function not in _OPERATORS or call.function in environment.algorithms:
         return None

@@ -29,7 +29,8 @@ def rename_constants(
     if not foreign:
         return algorithm
     given = {*read_header(algorithm, records), *abbreviations, *s.find_assigned_names(algorithm.body)}
-    given |= {node.variable for node in s.find_nodes(algorithm.body, surface.LoopOver, Comprehension)}
+    given |= {loop.variable for loop in s.find_nodes(algorithm.body, surface.LoopOver)}
+    given |= {comprehension.variable for comprehension in s.find_nodes(algorithm.body, Comprehension)}
     renamed = foreign - given
 
     def change_node(node: Node) -> Node | None:

@@ -35,6 +35,7 @@ from archline.language.elaboration.scalars import (
     restore_assigned,
     store_assigned,
 )
+from archline.language.elaboration.short_circuits import split_conditions
 from archline.language.elaboration.statements import simplify_statements
 from archline.language.elaboration.subscripts import complete_subscripts
 from archline.language.elaboration.whole_arrays import expand_whole_arrays
@@ -127,7 +128,8 @@ def _elaborate_algorithm(
         hint = "a loop goes over a range, `0..n`, or over the elements of an array"
         return algorithm, (Diagnostic(UNEXPECTED, message, loop.over.span, hint=hint),)
     named, doubled = name_iterations(simplified, symbols)
-    simple, mixed = expand_whole_arrays(named, names.environment)
+    split = split_conditions(named, names.environment)
+    simple, mixed = expand_whole_arrays(split, names.environment)
     reduced = expand_reductions(simple, names.environment)
     stored, wrong = place_scalars(reduced, headers, names.environment.result_of)
     core, misplaced = place_exits(mark_constant_registers(stored))

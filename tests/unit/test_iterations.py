@@ -698,3 +698,31 @@ def test_no_caller_promises_a_number_of_iterations(tmp_path) -> None:
     assert done.code == 2
     assert "AL207: `T` counts the iterations of the while in line" in done.err
     assert "bound the loop, `while a > 0 at most 5*n times:`" in done.err
+
+
+def test_a_comparison_on_a_matrix_counts_the_iterations_of_each(tmp_path) -> None:
+    text = """
+algorithm NAME(ptr: offsets[n] into nz, col: index[nz] below n, val: real[nz], x: inout real[n], y: inout real[n]):
+    local s: real = 9.0
+    while s > 1.0 iterations T:
+        for i in 0..n:
+            y[i] = 0.0
+            for e in ptr[i]..ptr[i + 1]:
+                y[i] += val[e]*x[col[e]]
+        s = s/DIVISOR
+"""
+    for name, divisor in (("slow", "2.0"), ("quick", "4.0")):
+        (tmp_path / f"{name}.algo").write_text(text.replace("NAME", name).replace("DIVISOR", divisor))
+    (tmp_path / "m.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n2 2 2.0\n")
+    targets = [str(tmp_path / f"{name}.algo") for name in ("slow", "quick")]
+    options = ("--machine", "i7-950", "--matrix", str(tmp_path / "m.mtx"), "--format", "json")
+    (point,) = json.loads(cli("compare", *targets, *options).out)["points"]
+    assert (point["at"]["slow.T"], point["at"]["quick.T"], point["less"]) == ("4", "2", "B")
+
+
+def test_a_sweep_may_be_over_the_iterations_of_one_algorithm(tmp_path) -> None:
+    options = ("--machine", "i7-950", "--at", "n=100,seidel.T=5", "--sweep", "jacobi.T=1..64")
+    found = compare_solvers(tmp_path, "jacobi", "seidel", options=options)
+    (crossover,) = found["crossovers"]
+    assert crossover["variable"] == "jacobi.T"
+    assert int(crossover["from"]) < 10 <= int(crossover["to"])

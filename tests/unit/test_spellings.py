@@ -155,6 +155,12 @@ ROWS = (
         "local s: real = 0\nparallel for i in 0..n reduce(+: s):\n    s += y[i]\nx[0] = s",
         "local s: real = 0\nparallel for i in 0..n with + on s:\n    s += y[i]\nx[0] = s",
     ),
+    (
+        "s = 0\nparallel for i in 0..n with max on s:\n    s = max(s, y[i])\nx[0] = s",
+        "local s: real = 0\nparallel for i in 0..n with max on s:\n    s max= y[i]\nx[0] = s",
+    ),
+    ("parallel for i in 0..n:\n    atomic x[0] = y[i] + x[0]", "parallel for i in 0..n:\n    atomic x[0] += y[i]"),
+    ("local a: real[n], b: real = 2\nx[0] = b*0x1F", "local a: real[n]\nlocal b: real = 2\nx[0] = b*31"),
     # Counters in subscripts.
     ("c = 0\nx[c++] = 1\nx[--c] = 2", "local c: int = 0\nx[c] = 1\nc += 1\nc -= 1\nx[c] = 2"),
 )

@@ -431,11 +431,10 @@ class _PairwiseComparison:
                 if not isinstance(subject, AlgorithmSubject):
                     raise error(rules.OPTIONS_CLASH, "`--matrix` is for algorithms", hint="omit formulas")
                 runs.append(subject.run(select_values(self.at, subject), self._make_run_settings(machine)))
+            executed = [{**run.sizes, **run.counted} for run in runs]
             for i, j in combinations(range(len(self.subjects)), 2):
                 estimates = [
-                    self._estimate_in_numbers(
-                        index, machine, convert_python_values(dict(runs[index].sizes)), derived_settings
-                    )
+                    self._estimate_in_numbers(index, machine, convert_python_values(executed[index]), derived_settings)
                     for index in (i, j)
                 ]
                 verdict = judge_estimates(estimates[0], estimates[1], self.by)
@@ -443,6 +442,7 @@ class _PairwiseComparison:
                     data = str(self.settings.matrix)
                     verdict = self._judge_runs(verdict, [(data, runs[i], runs[j])], machine, i, j)
                 at_both = {**runs[j].sizes, **runs[i].sizes}
+                at_both |= self.iterations.merge_counts({index: runs[index].counted for index in (i, j)})
                 pair: Pair = (self.names[i], self.names[j])
                 yield ComparedPoint(at_both, self.machines[machine], pair, verdict, *estimates)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from archline.compare.growth import GREATER_GROWTH, LESS_GROWTH, UNKNOWN_GROWTH, GrowthRelation
@@ -96,6 +96,19 @@ class ComparedIterations:
         allowed = self.subjects[index].names.all
         own = {name: value for name, value in at.items() if name in allowed}
         return {**own, **{name: at[shared] for name, shared in names.items() if shared in at}}
+
+    def merge_counts(self, counted: Mapping[int, Mapping[str, int]]) -> dict[str, int]:
+        """Merge the iterations that runs counted, by subject, in the names of the comparison.
+
+        Counts that differ are those of each subject, also for loops of the same text.
+        """
+        merged: dict[str, int] = {}
+        for index, counts in counted.items():
+            for own, count in counts.items():
+                others = {of_run.get(own, count) for of_run in counted.values()}
+                name = self.names[index].get(own, own)
+                merged[name if len(others) == 1 or name != own else f"{self.labels[index]}.{own}"] = count
+        return merged
 
     @property
     def further_names(self) -> SizeNames:

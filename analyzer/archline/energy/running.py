@@ -70,9 +70,14 @@ class ExecutedRun:
 
     @property
     def at(self) -> Mapping[str, Number]:
-        counted = self.execution.iterations
-        used = self.algorithm.cost().parameters if counted else ()
-        return {**self.sizes, **{name: counted[name] for name in counted if name in used}, **self.given}
+        return {**self.sizes, **self.counted, **self.given}
+
+    @property
+    def counted(self) -> Mapping[str, int]:
+        """The iterations of loops without a bound on which the costs depend."""
+        counts = self.execution.iterations
+        used = self.algorithm.cost().parameters if counts else ()
+        return {name: counts[name] for name in counts if name in used}
 
 
 R = TypeVar("R", bound=ExecutedRun)

@@ -42,7 +42,7 @@ class TreeBuilder(LoopBuilder):
         text = str(children[0])
         if len(text) > MAX_DIGITS:
             raise error(rules.NUMBER_TOO_LONG, f"a number of {len(text)} digits", span=self._make_span(meta))
-        return s.Integer(int(text), span=self._make_span(meta))
+        return s.Integer(int(text, 16 if text.startswith("0x") else 10), span=self._make_span(meta))
 
     def group(self, meta: Meta, children: list[Any]) -> Any:
         return children[0]
@@ -187,6 +187,10 @@ class TreeBuilder(LoopBuilder):
     def local(self, meta: Meta, children: list[Any]) -> Any:
         _, name, type_, value, when = children
         return self._declare_local(name, type_, value, self._make_span(meta), when)
+
+    def local_list(self, meta: Meta, children: list[Any]) -> list[Any]:
+        """Build `local a: real[n], b: real[n]`."""
+        return children[1:]
 
     def assign(self, meta: Meta, children: list[Any]) -> Any:
         atomic, target, op, value = children

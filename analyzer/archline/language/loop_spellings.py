@@ -11,12 +11,12 @@ from lark import Token, v_args
 from lark.tree import Meta
 
 from archline.expr.text import format_expression
-from archline.expr.tree import Span
+from archline.expr.tree import Span, has_same_structure
 from archline.language import surface
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import Edit, Proposal, error
-from archline.language.spellings import SpellingBuilder, replace_statements
+from archline.language.spellings import SpellingBuilder, read_update, replace_statements
 from archline.records import record, replace
 
 
@@ -63,7 +63,13 @@ class LoopBuilder(SpellingBuilder):
             message = "`with ... on` combines the values of parallel iterations"
             parallel_loop = f"write `parallel {self._make_header_span(meta).text}`"
             raise error(rules.UNEXPECTED, message, span=reduction.span, hint=parallel_loop)
-        return replace(loop, reduction=reduction)
+        updates: dict[s.Node, Any] = {}
+        for store in s.find_nodes(loop.body, s.Assign):
+            if store.op == "=" and has_same_structure(store.target, reduction.register):
+                update = read_update(store.target, store.value)
+                if update is not None:
+                    updates[store] = replace(store, op=update[0], value=update[1])
+        return replace(loop, reduction=reduction, body=replace_statements(loop.body, updates))
 
     def _suggest_ranges(self, variable: str, sign: Span, lo: Any, hi: Any) -> Proposal:
         """Suggest the two ranges that `for i = a..b` may mean: neither edit is safe."""

@@ -514,6 +514,8 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             raise error(rules.UNEXPECTED, "a list can only be given a name", span=value.span, hint=hint)
         if isinstance(value, _Array):
             raise error(rules.UNEXPECTED, f"`{op}` takes a single value", span=value.span, hint="write a loop")
+        if atomic and op == "=" and (update := read_update(target, value)) is not None:
+            op, value = update
         return self._branch_choice(
             value, span, lambda chosen: s.Assign(self._copy_node(target), op, chosen, atomic, span=span)
         )
@@ -598,6 +600,20 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             message = f"{len(targets)} places on the left, {len(values)} values on the right"
             raise error(rules.UNEXPECTED, message, span=span)
         return surface.Multiple(targets, values, span=span)
+
+
+def read_update(target: Any, value: Any) -> tuple[str, Any] | None:
+    """Return the operator and the operand of `x = x + e` or `x = max(x, e)` as an update; None for other values."""
+    match value:
+        case s.Binary(op="+" | "*" as op, left=left, right=right):
+            pass
+        case s.Call(function="min" | "max" as op, arguments=(left, right)):
+            pass
+        case _:
+            return None
+    if has_same_structure(target, left):
+        return f"{op}=", right
+    return (f"{op}=", left) if has_same_structure(target, right) else None
 
 
 def name_elements(body: tuple[Any, ...], parameters: tuple[s.Parameter, ...]) -> tuple[Any, ...]:

@@ -161,7 +161,7 @@ def test_the_document_of_a_comparison() -> None:
             "json",
         )
     )
-    assert (found["version"], found["algorithms"], found["model"]) == (1, ["matmul_basic", "matmul_co"], "ice")
+    assert (found["version"], found["algorithms"], found["model"]) == (2, ["matmul_basic", "matmul_co"], "ice")
     assert set(found["growth"]) >= {"flops", "work", "span", "io", "energy"}
     for each in found["growth"].values():
         assert each["relation"] in ("less", "same", "greater", "unknown")

@@ -726,3 +726,39 @@ def test_a_sweep_may_be_over_the_iterations_of_one_algorithm(tmp_path) -> None:
     (crossover,) = found["crossovers"]
     assert crossover["variable"] == "jacobi.T"
     assert int(crossover["from"]) < 10 <= int(crossover["to"])
+
+
+STEPS = """
+algorithm stepped(x: inout real[n], T: size):
+    for t in 0..T:
+        for i in 0..n:
+            x[i] += 1.0
+"""
+UNTIL = """
+algorithm stepped(x: inout real[n]):
+    while x[0] < 9.0 iterations T:
+        for i in 0..n:
+            x[i] += 1.0
+"""
+
+
+def test_a_size_of_the_same_name_is_no_number_of_iterations(tmp_path) -> None:
+    done = diff_texts(tmp_path, STEPS, UNTIL)
+    assert "2*n*old.T + old.T + 1 -> 2*n*T + 3*T + 3" in done.out
+    assert "work        not decided" in done.out
+    files = str(tmp_path / "old.algo"), str(tmp_path / "new.algo")
+    found = json.loads(cli("compare", *files, "--format", "json").out)
+    work = found["growth"]["work"]
+    assert (work["relation"], work["first"], work["second"]) == ("unknown", "Theta(n*T)", "Theta(n*stepped_2.T)")
+    at = ("--machine", "i7-950", "--at", "n=10,T=5", "--format", "json")
+    assumed = json.loads(cli("compare", *files, *at).out)["assumptions"]
+    assert assumed == ["as many iterations T in line 3 of stepped_2 as the T of stepped_1"]
+    claims = (
+        UNTIL.replace("stepped", "until")
+        + "\nclaim work(stepped) <= work(until)\n"
+        + ("claim work(stepped) <= work(until) where T >= 1\nclaim work(stepped, T = m) <= work(until, T = m)\n")
+    )
+    (tmp_path / "claims.algo").write_text(STEPS + claims)
+    checked = json.loads(cli("check", str(tmp_path / "claims.algo"), "--format", "json").out)["targets"][0]["claims"]
+    assert [claim["outcome"] for claim in checked] == ["unknown", "holds", "holds"]
+    assert checked[1]["assumptions"] == ["as many iterations T in stepped as in until"]

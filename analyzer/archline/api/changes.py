@@ -226,11 +226,13 @@ class _Match:
     @cached_property
     def names(self) -> dict[str, str]:
         """The sizes by their canonical names; a size of the older version with the name of another one is `old.T1`."""
-        sizes = {number: name for form in self.forms if form for number, name in form.sizes.items()}
+        before, after = (form.sizes if form else {} for form in self.forms)
         old, new = (form.iterations if form else {} for form in self.forms)
-        taken = set(new.values())
+        # Sizes that only the older version has keep their names, unless iterations of the newer one have them.
+        taken = {*new.values(), *after.values()}
         olds = {number: f"old.{name}" if name in taken else name for number, name in old.items() if number not in new}
-        return {**olds, **new, **sizes}
+        sizes = {number: f"old.{name}" if name in new.values() else name for number, name in before.items()}
+        return {**olds, **sizes, **new, **after}
 
     def translate_change(self, change: CostChange) -> CostChange:
         """Convert a change of the canonical forms to the names of the algorithm, with its file, line and remarks."""

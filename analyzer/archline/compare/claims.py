@@ -238,7 +238,7 @@ class ClaimOfCosts:
         claim = self.claim
         named = s.names((claim.left, claim.right, claim.where)) | {name for name, _ in claim.at}
         for name in sorted(named & places.keys() - dict(cost.sizes).keys()):
-            runs = [run for run in self._runs.values() if name in self._list_free_iterations(run)]
+            runs = [run for run in self._runs.values() if name in self._list_free_names(run)]
             texts = [_format_arguments(run) for run in reversed(runs)]
             if len(texts) > 1:
                 self.assumed[f"as many iterations {name} in {' as in '.join(texts)}"] = None
@@ -248,12 +248,13 @@ class ClaimOfCosts:
         number = same.index(_find_run(cost)) + 1
         return subject.name if number == 1 else f"{subject.name}_{number}"
 
-    def _list_free_iterations(self, cost: s.Call) -> list[str]:
-        """List the iterations of a run that its cost sets no values for."""
+    def _list_free_names(self, cost: s.Call) -> set[str]:
+        """Return the iterations and the sizes of a run that its cost sets no values for."""
         (name,) = cost.arguments
         assert isinstance(name, s.Name)
-        program = self.known.subject(name.id).algorithm.executed
-        return [item.name for item in list_iterations(*program) if item.name not in dict(cost.sizes)]
+        algorithm = self.known.subject(name.id).algorithm
+        counted = (item.name for item in list_iterations(*algorithm.executed))
+        return {*counted, *algorithm.signature.size_names} - dict(cost.sizes).keys()
 
     def _derive_units(self) -> tuple[str, str]:
         """Return the units of both sides, empty if unknown; a side without costs has the unit of the opposite side."""

@@ -61,8 +61,14 @@ class ComparedIterations:
     def names(self) -> list[dict[str, str]]:
         """The names in the comparison, by the names that each subject has for its iterations."""
         several = [name for counted in self._counted for name in counted]
+        # A parameter `T` of another algorithm, or of formulas, is not a number of iterations.
         return [
-            {name: name if name in self._alike or several.count(name) == 1 else f"{label}.{name}" for name in counted}
+            {
+                name: name
+                if (name in self._alike or several.count(name) == 1) and not self._list_subjects_with_size(name)
+                else f"{label}.{name}"
+                for name in counted
+            }
             for label, counted in zip(self.labels, self._counted, strict=True)
         ]
 
@@ -135,7 +141,14 @@ class ComparedIterations:
         """Yield the sizes that are assumed to be the same in several subjects: shared ones, and those of `--at T=5`."""
         for own in dict.fromkeys(own for names in self.names for own in names):
             having = [index for index, names in enumerate(self.names) if own in names]
-            values = {self.names[index][own] for index in having}
-            if len(having) > 1 and (own in self._alike or (own in given and not values & {*given})):
-                loops = (f"line {self._counted[index][own].loop.span.line} of {self.labels[index]}" for index in having)
-                yield f"as many iterations {own} in {' as in '.join(loops)}"
+            given_to_all = own in given and not {self.names[index][own] for index in having} & {*given}
+            places = [f"in line {self._counted[index][own].loop.span.line} of {self.labels[index]}" for index in having]
+            if given_to_all:
+                places += [f"the {own} of {self.labels[index]}" for index in self._list_subjects_with_size(own)]
+            if len(places) > 1 and (given_to_all or own in self._alike):
+                yield f"as many iterations {own} {' as '.join(places)}"
+
+    def _list_subjects_with_size(self, name: str) -> list[int]:
+        """List the subjects, by index, of which a name is a size that the caller gives."""
+        given = [{*subject.names.sizes, *subject.names.amounts} for subject in self.subjects]
+        return [index for index, names in enumerate(given) if name in names]

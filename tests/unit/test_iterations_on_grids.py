@@ -193,7 +193,8 @@ TOGETHER = {
     "    allreduce x with +\n",
     "a sum along one axis": SQUARE + "    local s: real = x[0]\n    allreduce s along i with max\n"
     "    while s > 1.0:\n        s = s/2.0\n        shift x along i by 1\n",
-    "both axes": SQUARE + "    local s: real = x[0]\n    allreduce s along i with max\n    allreduce s along j with max\n"
+    "both axes": SQUARE
+    + "    local s: real = x[0]\n    allreduce s along i with max\n    allreduce s along j with max\n"
     "    while s > 1.0:\n        s = s/2.0\n        shift x along i by 1\n        shift x along j by 1\n",
     "a helper": HELPER + LINE + "    local s: real[1] = 4.0\n    while s[0] > 1.0:\n        h(x, s, 1)\n",
     "a branch that all take": LINE + "    local s: real = x[0]\n    allreduce s with max\n    local t: real = 0.0\n"

@@ -75,6 +75,7 @@ def test_caches_are_tried_where_none_is_given(tmp_path: Path) -> None:
     assert (ran.code, ran.out.startswith("1 cost shrank, 3 are the same")) == (0, True)
 
 
+@long
 def test_no_bound_rose_where_values_show_that_the_cost_grew(tmp_path: Path) -> None:
     """In no row is the least that it is now above the most that it was, but where that is its verdict."""
     for old, new in ((SOLVE, BY_COLUMNS), (IKJ, IJK)):

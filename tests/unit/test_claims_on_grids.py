@@ -36,6 +36,7 @@ PUBLISHED = ["nbody::nbody_replicated", "nbody::nbody_two_level", "matmul::matmu
              "matmul::summa", "fft::fft_naive", "fft::fft_bruck", "collectives::halve", "collectives::gatherv_naive"]  # fmt: skip
 
 
+@long
 @pytest.mark.parametrize("target", some(PUBLISHED[::-1]))
 def test_claims_of_the_library_hold(target: str) -> None:
     found = algorithm(f"distributed.{target}").report().ensures

@@ -122,7 +122,7 @@ MOST = 2
 
 def classes(text: str) -> list[str]:
     """The public classes of a module."""
-    return [each.name for each in ast.parse(text).body if isinstance(each, ast.ClassDef) and each.name[0] != "_"]
+    return re.findall(r"^class ([A-Za-z]\w*)", text, re.MULTILINE)
 
 
 def shared(texts: list[str]) -> set[str]:
@@ -135,6 +135,7 @@ QUOTED = re.compile(r"`_?[A-Za-z]\w*_\w+`|\b[A-Z]{2,}(?:_[A-Z]+)+\b")
 EXAMPLES = {"memory_bandwidth", "NAME_work", "NAME_io", "reduce_scatter_ring"}
 
 
+@long
 def test_names_in_docstrings_are_those_of_the_code() -> None:
     names, quoted = set(EXAMPLES), dict[str, str]()
     for path in (ROOT / "analyzer" / "archline").rglob("*.py"):

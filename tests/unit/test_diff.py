@@ -80,6 +80,7 @@ def test_documents_have_the_keys_of_the_contract(tmp_path: Path) -> None:
     assert json.loads(json.dumps(found)) == found
 
 
+@long
 def test_a_table_has_room_in_a_comment(tmp_path: Path) -> None:
     names = [f"{'k' * 60}{number}" for number in range(60)]
     old, new = tmp_path / "old", tmp_path / "new"
@@ -308,6 +309,7 @@ SWAPPED = STENCIL.replace(
 )
 
 
+@long
 def test_values_of_regimes_are_those_of_the_whole_cost(tmp_path: Path) -> None:
     """One row and one verdict of each cost; what is asked for has the values of `cost --at`."""
     at = {"n": 64, "m": 64}
@@ -379,6 +381,7 @@ def test_facts_about_sizes_are_part_of_the_interface(
     assert all(each in ran.out for each in verdicts)
 
 
+@long
 def test_what_is_beyond_the_tolerance_is_shown_where_it_is(tmp_path: Path) -> None:
     new = GEMV + "    for i in 0..n:\n        y[i] += 1.0\n"
     (flops,) = [each for each in changes(tmp_path, GEMV, new, tolerance="2%") if each["metric"] == "flops"]

@@ -114,6 +114,7 @@ def value(at: Values, found: EnergyOptimum) -> tuple[float, float]:
     return float(found.at["P"]), float(found.at["M"])
 
 
+@long
 def test_the_optimum_is_that_of_refined_grids() -> None:
     source = random.Random(35)
     solved = 0
@@ -344,6 +345,7 @@ def test_overlapping_times_and_their_power() -> None:
         assert found.bound <= best * (1 + 1e-9)
 
 
+@long
 def test_parameters_for_a_target() -> None:
     """V.F for derived costs: energies are sums of products of parameters, so that the dearest that suffices is exact."""
     target, at = al.algorithm("distributed.matmul::cannon"), {"n": 64, "g": 4}

@@ -284,6 +284,7 @@ algorithm f(x: inout real[n]):
 """
 
 
+@long
 def test_compiled_code_gets_the_room_that_it_turns_out_to_need(monkeypatch: pytest.MonkeyPatch) -> None:
     rooms: list[Room] = []
 

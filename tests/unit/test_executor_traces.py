@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from archline.execution.cache import StaticSchedule, TraceEvent, WorkStealing, lru, optimal, private_caches
 from archline.execution.cache.strands import match_events
 from archline.execution.results import Cache
-from effort import MODES, TRIED_MODES, drawn
+from effort import MODES, TRIED_MODES, drawn, some
 from executor_programs import run
 
 
@@ -138,7 +138,7 @@ algorithm f(A: real[n, m]{layout}, y: inout real[r]):
 """
 
 
-@pytest.mark.parametrize("layout", ["", " colmajor", " zmorton"])
+@pytest.mark.parametrize("layout", some([" colmajor", "", " zmorton"]))
 def test_views_keep_the_lines_of_their_base(layout: str) -> None:
     place = {
         "": lambda i, j: 6 * i + j,

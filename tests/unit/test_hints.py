@@ -375,6 +375,7 @@ def test_hints_name_what_is_accepted_and_errors_what_is_given(tmp_path: Path) ->
     assert "--procs" not in ran.err
 
 
+@long
 def test_open_comparisons_on_grids_name_no_cache() -> None:
     both = "distributed.matmul::cannon", "distributed.matmul::summa"
     page = cli("compare", *both, "--machine", "jaketown", "--at", "n=m=p=64,g=4,h=4,w=4").out

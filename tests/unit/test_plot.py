@@ -17,7 +17,7 @@ from archline.api import plots
 from archline.api.plots import IoPlot
 from archline.report.pictures.io import IoPoint, select_labelled_regimes
 from cli_support import cli, process
-from effort import some
+from effort import long, some
 
 MATMUL, AT = "dense.matmul::matmul_basic", "n=12,m=10,p=9"
 SIZES = {"n": 12, "m": 10, "p": 9}
@@ -159,6 +159,7 @@ def test_an_svg_shows_what_was_computed(drawn: IoPlot, tmp_path: Path) -> None:
     assert (tmp_path / "again.svg").read_bytes() == (tmp_path / "io.svg").read_bytes()
 
 
+@long
 def test_a_png_and_a_pdf_can_be_read(drawn: IoPlot, tmp_path: Path) -> None:
     from matplotlib.image import imread
 

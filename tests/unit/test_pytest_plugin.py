@@ -47,6 +47,7 @@ def collected(folder: Path, *arguments: str) -> tuple[int, str]:
     return ran.returncode, ran.stdout + ran.stderr
 
 
+@long
 def test_the_baseline_of_the_project_is_a_test_of_each_file(here: Path) -> None:
     (here / "sums.algo").write_text(PROGRAM.replace("    ensures flops == n + 1\n", ""), "utf-8")
     (here / "pyproject.toml").write_text('[tool.archline]\nbaseline = "costs.baseline"\n', "utf-8")

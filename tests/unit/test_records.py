@@ -117,6 +117,7 @@ def test_programs_with_records(text: str, value: float, work: int | None) -> Non
     assert work is None or result.counts.work == work
 
 
+@long
 def test_a_compiled_run_has_the_same_counts() -> None:
     text = (
         PAIR

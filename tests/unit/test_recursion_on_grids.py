@@ -66,6 +66,7 @@ def test_caps_does_the_flops_of_strassen(n: int, m: int) -> None:
                 assert cost.flops.at(n=n, m=m, d=depth, P=processors) == Fraction(strassen(n, m), processors)
 
 
+@long
 def test_carma_of_cubes_attains_the_bound_that_no_memory_helps() -> None:
     """3*(n^2/P^(2/3) - n^2/P): Al Daas et al., SPAA 2022, theorem 3."""
     cost = al.algorithm(f"{MATMUL}::carma").cost()
@@ -328,7 +329,7 @@ algorithm f(a: inout local real[n]) on grid(r: P):
 
 
 @pytest.mark.parametrize("leaf", ["a[:] = a", "if n >= 1 and n <= 3:\n        local u: real[7] = 0"])
-@pytest.mark.parametrize("after", ["pass", "local u: real[n] = 0"])
+@pytest.mark.parametrize("after", some(["pass", "local u: real[n] = 0"]))
 def test_what_calls_need_is_free_again_when_they_return(leaf: str, after: str) -> None:
     """The peak of a recursion is at one of its levels, or at its end."""
     found = al.loads(LOCAL.format(after=after, leaf=leaf))["f"]

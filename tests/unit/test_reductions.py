@@ -16,6 +16,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 from archline.language.printer import format_program
 from derived_counts import assert_agreement
+from effort import long
 from executor_programs import run
 
 HEAD = "algorithm f(x: real[n], y: real[n], k: int[n], A: real[n, m], z: out real[m]) -> real:\n"
@@ -271,6 +272,7 @@ RACY = """algorithm f(x: real[n]) -> real:
 """
 
 
+@long
 def test_compiled_code_counts_the_same() -> None:
     text = HEAD + "    return sum(x) + max(k[i] for i in 0..n if x[i] > 1)\n"
     plain, compiled = run(text, DATA), run(text, DATA, compiled=True)

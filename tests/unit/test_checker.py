@@ -143,7 +143,7 @@ algorithm f(x: inout real[n], k: int):
     x[0] = real_of(n[0]) #! AL229
 ---
 algorithm f(A: inout real[n, m]):
-    A[0] = 1 #! AL230
+    A[0, 0] = 1.0 + A[0] #! AL230
     A[0, 0, 0] = 1 #! AL230
 ---
 algorithm f(A: inout real[n, m]):

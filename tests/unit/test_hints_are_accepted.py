@@ -46,13 +46,6 @@ EDITS = [
     (ONE + lines("local j: int = n", "while x[0] > 0.0 at most log2(j) times:", "    x[0] -= 1.0"), "local j: int =", "let j ="),
     (ONE + lines("local t: int = log2(d)"), "d: int", "d: size"),
     (ONE + lines("x[log2(d)] = 1.0"), "d: int", "d: size"),
-    # Parts of arrays
-    (ROWS + lines("g(M[0])"), "M[0]", "M[0, :, :]"),
-    (ROWS + lines("for q in 0..p:", "    M[q] = 1.0"), "M[q]", "M[q, :, :]"),
-    (ROWS + lines("for q in 0..p:", "    g(N[q, p - q - 1])"), "N[q, p - q - 1]", "N[q, p - q - 1, :, :]"),
-    (ROWS + lines("M[0..1, 0] = 2.0"), "M[0..1, 0]", "M[0..1, 0, :]"),
-    (ROWS + lines("local T: real[n, m] = M[0]"), "M[0]", "M[0, :, :]"),
-    (ROWS + lines("local T: real[p, n, m] = M[:]"), "M[:]", "M[:, :, :]"),
     # Growth
     (ONE + lines("ensures work = O(n)", "x[0] = 1"), "work = O(n)", "work is O(n)"),
     (ONE + lines("ensures work == O(n)", "x[0] = 1"), "work == O(n)", "work is O(n)"),
@@ -72,6 +65,24 @@ def test_the_only_hint_is_accepted(text: str, written: str, proposed: str) -> No
     assert proposed.removeprefix("= ") in hint
     assert text.count(written) == 1
     load_text(text.replace(written, proposed))
+
+
+PARTS = [
+    (ROWS + lines("g(M[0])"), "M[0]", "M[0, :, :]"),
+    (ROWS + lines("for q in 0..p:", "    M[q] = 1.0"), "M[q]", "M[q, :, :]"),
+    (ROWS + lines("for q in 0..p:", "    g(N[q, p - q - 1])"), "N[q, p - q - 1]", "N[q, p - q - 1, :, :]"),
+    (ROWS + lines("M[0..1, 0] = 2.0"), "M[0..1, 0]", "M[0..1, 0, :]"),
+    (ROWS + lines("local T: real[n, m] = M[0]"), "M[0]", "M[0, :, :]"),
+    (ROWS + lines("local T: real[p, n, m] = M[:]"), "M[:]", "M[:, :, :]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "written", "meant"), PARTS)
+def test_dimensions_that_are_left_out_are_taken_whole(text: str, written: str, meant: str) -> None:
+    costs, full = last(text).cost(), last(text.replace(written, meant)).cost()
+    assert [costs[metric].text for metric in ("work", "span", "io")] == [
+        full[metric].text for metric in ("work", "span", "io")
+    ]
 
 
 SUM = lines("for q in i..j:", "    x[q] += 1.0", depth=2)
@@ -106,7 +117,7 @@ def test_what_cannot_be_copied_is_left_open(growth: str) -> None:
     assert hints(ONE + lines(f"ensures work = {growth}", "x[0] = 1")) == ["growth is written `work is O(...)`"]
 
 
-@pytest.mark.parametrize("line", ["M[0] += 1.0", "M[0, 0, 0] = 1.0 + M[0]", "M[0, 0, 0] += N[0, 0, 0]"])
+@pytest.mark.parametrize("line", ["M[0, 0, 0] = 1.0 + M[0]", "M[0, 0, 0] += N[0, 0, 0]"])
 def test_no_part_of_an_array_is_proposed_for_a_number(line: str) -> None:
     assert hints(ROWS + lines(line)) == [""]
 

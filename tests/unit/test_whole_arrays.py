@@ -287,6 +287,22 @@ algorithm f(A: inout real[n, m], x: inout real[m], y: out real[n], B: out real[n
     x[-1] += total(x[:-1]) + x[-1]
     B[-1, 0] += sum(B[-2])
 """,
+    "diagonals": """
+algorithm total(x: real[n]) -> real:
+    s = 0.0
+    for value in x:
+        s += value
+    return s
+
+algorithm f(A: inout real[n, n], x: inout real[n], y: out real[n]):
+    y = diag(A)
+    x = diag(A)*x + 1.0
+    x[0] += total(diag(A)) + total(diag(A.T))
+    d = diag(A @ A)
+    y[n - 1] = sum(d - y) + dot(diag(A), y)
+    A = A - transpose(A)
+    x[:n-1] = diag(A[1:, :n-1])
+""",
     "tests of loops": """
 algorithm f(A: real[n, n], x: inout real[n], b: real[n], T: size):
     for t in 0..T:
@@ -329,6 +345,19 @@ def test_rows_and_ends_have_the_values_that_numpy_gives() -> None:
         assert np.allclose(found.outputs[name], expected), name
 
 
+def test_diagonals_have_the_values_that_numpy_gives() -> None:
+    A, x = np.arange(9.0).reshape(3, 3), np.array([1.0, 2.0, 3.0])  # noqa: N806
+    found = run(PROGRAMS["diagonals"], {"A": A.copy(), "x": x.copy(), "y": np.zeros(3)})
+    y = np.diag(A).copy()
+    x = np.diag(A) * x + 1.0
+    x[0] += 2 * np.trace(A)
+    y[-1] = (np.diag(A @ A) - y).sum() + np.diag(A) @ y
+    A = A - A.T  # noqa: N806
+    x[:-1] = np.diag(A[1:, :-1])
+    for name, expected in {"x": x, "y": y, "A": A}.items():
+        assert np.allclose(found.outputs[name], expected), name
+
+
 def test_a_product_costs_what_its_loops_cost() -> None:
     costs = derive_text("algorithm f(A: real[n, m], B: real[m, k], C: out real[n, k]):\n    C = A @ B\n")
     loops = derive_text(
@@ -358,6 +387,9 @@ def test_a_product_costs_what_its_loops_cost() -> None:
         ("u[0] = dot(u, C)", "AL232", "`dot` takes two arrays of one shape"),
         ("u[0] = dot(u, x)", "AL232", "`n` on the left and `m` on the right"),
         ("u[0] = sum(u - x)", "AL232", "`n` on the left and `m` on the right"),
+        ("u = diag(v)", "AL202", "unknown function or algorithm `diag`"),
+        ("u = argmax(A)", "AL202", "unknown function or algorithm `argmax`"),
+        ("C = I", "AL201", "the identity matrix is `eye(n)`"),
         ("C = u.T", "AL232", "only an array of two dimensions is transposed"),
     ],
 )

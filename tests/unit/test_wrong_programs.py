@@ -80,7 +80,6 @@ PROGRAMS: list[tuple[str, str, str, str, Mended]] = [
     (SUM.replace(" -> real", "").replace("    return s\n", ""), "]):", "]) -> void:", "AL101", "edit"),
     # Bounds
     (PREFIX, "y[0] = x[0]", "y[0] = x[n]", "AL303", "edit"),
-    (PREFIX, "y[0] = x[0]", "y[0] = x[-1]", "AL303", "edit"),
     (PREFIX, "1..n", "1..n + 1", "AL303", "edit"),
     (
         "algorithm f(x: real[n], y: out real[n + 1]):\n    for i in 1..n + 1:\n        y[i] = x[i - 1]\n",

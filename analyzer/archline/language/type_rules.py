@@ -84,11 +84,11 @@ RANK = Rule(
     "AL230",
     "wrong number of subscripts",
     """
-    An array takes as many subscripts as its shape has entries; a slice keeps its dimension, an index drops
-    it.
+    An array takes at most as many subscripts as its shape has entries; a slice keeps its dimension, an index drops
+    it. Dimensions that are left out are taken whole, so that an element, a number, needs a subscript for each.
 
     ```
-    A[i]                     # A: real[n, m]; the row is A[i, :]
+    if A[i] > 0:             # A: real[n, m]; A[i] is a row, A[i, j] a number
     ```
     """,
 )

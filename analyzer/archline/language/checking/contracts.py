@@ -274,7 +274,7 @@ def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While | s.Lo
         symbol = body.scope.find(expr.id)
         if symbol is not None:
             message = f"`{expr.id}` is {symbol.role.described}; contracts and costs are in sizes"
-            is_int = symbol.role is Role.SCALAR and symbol.type is Kind.INT
+            is_int = symbol.role is Role.SCALAR and symbol.type is Kind.INT and not symbol.logical
             parameter = next((item for item in body.algorithm.parameters if item.name == expr.id and is_int), None)
             words = "a size that the caller gives is declared `{}`"
             advice = None if parameter is None else propose_text(parameter.span, f"{expr.id}: size", words)

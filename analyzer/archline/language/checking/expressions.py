@@ -27,9 +27,9 @@ KIND_PHRASES = {
 }
 
 
-def infer_type(body: BodyContext, expr: s.Expr, *, whole: bool = True) -> ExprType | None:
-    """Return and note the type of an expression, also an array's if `whole`; None if a mistake was reported."""
-    type_ = _check_element(body, expr, whole) if isinstance(expr, s.Element) else _infer_type(body, expr)
+def infer_type(body: BodyContext, expr: s.Expr) -> ExprType | None:
+    """Return and note the type of an expression; None if a mistake was reported."""
+    type_ = _infer_type(body, expr)
     if type_ is not None:
         body.facts.types[expr] = type_
     return type_
@@ -37,8 +37,11 @@ def infer_type(body: BodyContext, expr: s.Expr, *, whole: bool = True) -> ExprTy
 
 def check_scalar(body: BodyContext, expr: s.Expr) -> Kind | None:
     """Return the kind of an expression that must be a number; None if a mistake was reported."""
-    type_ = infer_type(body, expr, whole=False)
+    type_ = infer_type(body, expr)
     what = f"`{format_short(expr)}` is {{}}, where a number is expected"
+    if isinstance(type_, ViewType) and isinstance(expr, s.Element) and (left_out := _count_left_out(expr)):
+        _report_rank(body, expr, len(expr.subscripts) - left_out, len(expr.subscripts))
+        return None
     if isinstance(type_, ViewType):
         body.report(rules.ARRAY_AS_NUMBER, what.format("an array"), expr.span, "write a loop over the elements")
         return None
@@ -209,7 +212,7 @@ def _infer_type(body: BodyContext, expr: s.Expr) -> ExprType | None:
         case s.Call():
             return _check_call(body, expr)
         case s.Element():
-            return _check_element(body, expr, whole=True)
+            return _check_element(body, expr)
         case s.Reshape():
             return _check_reshape(body, expr)
 
@@ -400,7 +403,7 @@ def _check_intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
     return Kind.REAL
 
 
-def _check_element(body: BodyContext, expr: s.Element, whole: bool) -> ExprType | None:
+def _check_element(body: BodyContext, expr: s.Element) -> ExprType | None:
     array = f"{expr.array}: real[{', '.join(('n', 'm', 'p', 'q', 'r', 's')[: len(expr.subscripts)])}]"
     advice = f"declare the array: a parameter `{array}` (`out` or `inout` if it is written), or `local {array}`"
     if expr.array.endswith((".shape", ".size")):
@@ -420,10 +423,7 @@ def _check_element(body: BodyContext, expr: s.Element, whole: bool) -> ExprType 
     _check_sharing(body, symbol, expr)
     rank = symbol.type.rank
     if len(expr.subscripts) != rank:
-        subscripts = format_count(len(expr.subscripts), "subscript")
-        message = f"`{expr.array}` has {format_count(rank, 'dimension')}, and {subscripts} here"
-        hint = f"write `{format_short(expr)[:-1]}{', :' * (rank - len(expr.subscripts))}]` for that part of the array"
-        body.report(rules.RANK, message, expr.span, hint if whole and len(expr.subscripts) < rank < 6 else None)
+        _report_rank(body, expr, len(expr.subscripts), rank)
         return None
     extents = [
         build_slice_length(body.facts, piece, extent)
@@ -434,6 +434,17 @@ def _check_element(body: BodyContext, expr: s.Element, whole: bool) -> ExprType 
         return symbol.type.element
     body.facts.shapes[expr] = tuple(extents)
     return ViewType(symbol.type.element, len(extents), symbol.type.layout if len(extents) > 1 else "rowmajor")
+
+
+def _count_left_out(expr: s.Element) -> int:
+    """Return the number of dimensions that the author left out, which elaboration takes whole."""
+    return sum(isinstance(part, s.Slice) and part.span == expr.span for part in expr.subscripts)
+
+
+def _report_rank(body: BodyContext, expr: s.Element, given: int, rank: int) -> None:
+    subscripts = format_count(given, "subscript")
+    message = f"`{expr.array}` has {format_count(rank, 'dimension')}, and {subscripts} here"
+    body.report(rules.RANK, message, expr.span)
 
 
 def _suggest_extent(body: BodyContext, expr: s.Element) -> str:

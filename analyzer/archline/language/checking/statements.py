@@ -271,7 +271,7 @@ def _check_assign(body: BodyContext, statement: s.Assign) -> None:
     value_type = check_scalar(body, value) if statement.op != "=" else infer_type(body, value)
     if isinstance(target, s.Name):
         body.lookup(target.id, target.span, _advise_integer(body, statement, value_type))
-    place = infer_type(body, target, whole=statement.op == "=")
+    place = infer_type(body, target)
     if place is None:
         return
     symbol = find_base_symbol(body, target)

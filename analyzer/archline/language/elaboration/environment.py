@@ -175,12 +175,19 @@ class Environment:
             return self.with_names(names).infer(abbreviation.value)
         if name in ("sum", "min", "max") and len(arguments) == 1:
             return None if joined is None else NameType(combine_element(joined, arguments[0]))
+        if name in ("argmin", "argmax"):
+            return NameType("int")
+        if name == "mean":
+            return NameType("real")
         if name in ("all", "any", "count") and len(arguments) == 1:
             return NameType("int" if name == "count" else "bool")
         if name in ("dot", "norm"):
             return NameType("real") if name == "norm" or joined is None else NameType(combine_element(joined, call))
         if (filled := self.infer_filled(call)) is not None:
             return filled
+        if name == "diag":
+            known = joined is not None and shape is not None and len(shape) == 2
+            return NameType(joined.element, shape[:1]) if joined and shape and known else None
         if name == "transpose":
             return None if joined is None or shape is None else NameType(joined.element, shape[::-1])
         if name in ("len", "length"):

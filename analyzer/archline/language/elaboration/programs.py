@@ -12,10 +12,10 @@ from archline.language import surface
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic
 from archline.language.elaboration.abbreviations import expand_abbreviations
-from archline.language.elaboration.constants import rename_constants
 from archline.language.elaboration.declare import declare_names
 from archline.language.elaboration.environment import Environment
 from archline.language.elaboration.exits import place_exits
+from archline.language.elaboration.foreign_words import rename_words
 from archline.language.elaboration.headers import read_sizes
 from archline.language.elaboration.iterations import name_iterations
 from archline.language.elaboration.loop_names import separate_loop_variables
@@ -63,11 +63,12 @@ class Elaborated:
 
 @record(eq=False)
 class _Names:
-    """The meaning of a file's names: the types of results, and the types of records that the file defines."""
+    """The meaning of a file's names: the types of results, of records that the file defines, and all that is `defined`."""
 
     results: ResultTypes
     own_records: Mapping[str, surface.RecordDefinition]
     visible_abbreviations: Mapping[str, surface.Abbreviation]
+    defined: frozenset[str]
 
     @property
     def environment(self) -> Environment:
@@ -188,18 +189,20 @@ def _read_program(program: s.Program, load: Load) -> _Names:
     visible = dict(chain.from_iterable(module.abbreviations.items() for module in modules))
     abbreviations = visible | {item.name: item for item in _iterate_items(program, surface.Abbreviation)}
     algorithms = {name: algorithm for module in modules for name, algorithm in module.algorithms.items()}
+    own = {item.name for item in program.items if isinstance(item, s.Algorithm | s.Extern)}
+    defined = frozenset({*abbreviations, *algorithms, *own}.union(*(module.externs for module in modules)))
     for algorithm in program.algorithms:
         kind = find_operation_type(algorithm, definitions)
         name = algorithm.name if kind is None else name_operation(kind, algorithm.name)
-        algorithms[name] = rename_constants(algorithm, records, abbreviations)
-    return _Names(ResultTypes(algorithms, abbreviations, records), definitions, visible)
+        algorithms[name] = rename_words(algorithm, records, defined)
+    return _Names(ResultTypes(algorithms, abbreviations, records), definitions, visible, defined)
 
 
 def _declare_item(item: Any, names: _Names) -> Any:
     if not isinstance(item, s.Algorithm):
         return item
     environment = names.environment
-    renamed = rename_constants(item, environment.records, environment.abbreviations)
+    renamed = rename_words(item, environment.records, names.defined)
     stored = store_assigned(read_sizes(renamed, environment), environment)
     declared, _ = declare_names(stored, environment)
     declared = complete_subscripts(declared, environment)

@@ -24,8 +24,8 @@ from archline.records import replace
 
 _OPERATORS = {
     **dict.fromkeys(("sum", "dot", "norm", "count", "all", "any"), "+"),
-    "min": "min",
-    "max": "max",
+    **dict.fromkeys(("min", "argmin"), "min"),
+    **dict.fromkeys(("max", "argmax"), "max"),
 }
 
 
@@ -166,6 +166,8 @@ class _ReductionExpander:
         if op != "+":
             start = s.Real("inf", span=span)
             start = s.Unary("-", start, span=span) if op == "max" else start
+        if call.function != op and op in ("min", "max"):
+            return self._find_position(call, replace(over, value=value), element, start, environment)
         body = self.expand(s.Assign(name, f"{op}=", value, False, span=span), inside)
         if condition is not None:
             body = self.expand(s.If((s.Branch(condition, body, span=span),), span=span), inside)
@@ -174,6 +176,33 @@ class _ReductionExpander:
         before, (lo, hi, step) = self._expand_value((over.lo, over.hi, over.step), environment)
         loop = s.Loop(over.variable, lo, hi, step, False, True, body, reduction, span=span)
         return (*before, register, loop), _read_result(call, name)
+
+    def _find_position(
+        self, call: s.Call, over: Comprehension, element: str, start: s.Expr, environment: Environment
+    ) -> tuple[tuple[Any, ...], s.Expr]:
+        """Return the loop that keeps the first position of the least, or greatest, value; and its register."""
+        span = call.span
+        names = [self._make_name(_OPERATORS[call.function]), self._make_name("place"), self._make_name("value")]
+        best, place, value = (s.Name(name, span=span) for name in names)
+        type_, whole = s.ScalarType(element, span=span), s.ScalarType("int", span=span)
+        better = s.Binary("<" if call.function == "argmin" else ">", value, best, span=span)
+        variable = s.Name(over.variable, span=span)
+        kept = (
+            s.Assign(replace(best), "=", replace(value), False, span=span),
+            s.Assign(place, "=", variable, False, span=span),
+        )
+        local = s.Local(value.id, type_, over.value, None, span=span)
+        body: tuple[Any, ...] = (local, s.If((s.Branch(better, kept, span=span),), span=span))
+        if over.condition is not None:
+            body = (s.If((s.Branch(over.condition, body, span=span),), span=span),)
+        before, (lo, hi, step) = self._expand_value((over.lo, over.hi, over.step), environment)
+        loop = s.Loop(over.variable, lo, hi, step, False, False, body, span=span)
+        registers = (
+            s.Local(best.id, replace(type_), start, None, span=span),
+            s.Local(place.id, whole, s.Integer(0, span=span), None, span=span),
+        )
+        inside = environment.with_names({best.id: NameType(element), place.id: NameType("int")})
+        return (*before, *registers, *self.expand_block((loop,), inside)), replace(place)
 
     def _rename_variable(self, over: Comprehension, environment: Environment) -> Comprehension:
         """Return a range whose variable hides no name."""
@@ -247,8 +276,12 @@ def read_reduction(call: s.Call, environment: Environment) -> Comprehension | No
     if call.function not in _OPERATORS or call.function in environment.algorithms:
         return None
     match call.function, call.arguments:
-        case "sum" | "min" | "max" | "count" | "all" | "any", (Comprehension() as over,):
+        case "sum" | "min" | "max" | "count" | "all" | "any" | "argmin" | "argmax", (Comprehension() as over,):
             return over
+        case "argmin" | "argmax", (values,):
+            type_ = environment.infer(values)
+            one = type_ is not None and type_.shape is not None and len(type_.shape) == 1
+            return _range_over_elements(call, values, environment) if one else None
         case "sum" | "min" | "max" | "count" | "all" | "any", (values,):
             return _range_over_elements(call, values, environment)
         case "dot", (left, right):

@@ -96,7 +96,7 @@ class _Simplifier:
 
 
 def _replace_words(statement: Any, environment: Environment) -> Any:
-    """Replace `true`, `false` and `inf`, and `len(x)` and `x.length` by the extent of a one-dimensional array."""
+    """Replace `true`, `false` and `inf`, `mean(x)`, and `len(x)` and `x.length` by the extent of an array."""
 
     def find_length(array: Node) -> s.Expr | None:
         type_ = environment.infer(array)
@@ -106,6 +106,8 @@ def _replace_words(statement: Any, environment: Environment) -> Any:
         match node:
             case s.Call(function="len" | "length", arguments=(array,)) if node.function not in environment.algorithms:
                 return find_length(array)
+            case s.Call(function="mean", arguments=(values,)) if "mean" not in environment.algorithms:
+                return _divide_sum(values, environment, node)
             case s.Name(id="true" | "false" as name) if name not in environment.names:
                 return s.Integer(int(name == "true"), span=node.span)
             case s.Name(id="inf" | "infinity" as name) if name not in environment.names:
@@ -118,3 +120,17 @@ def _replace_words(statement: Any, environment: Environment) -> Any:
                 return None
 
     return rewrite_tree(statement, change_node)
+
+
+def _divide_sum(values: s.Expr, environment: Environment, call: Node) -> s.Expr | None:
+    """Return the sum of the elements of an array, divided by their number; None if it is no array."""
+    type_ = environment.infer(values)
+    if type_ is None or not type_.shape:
+        return None
+    total: s.Expr = s.Call("sum", (values,), span=call.span)
+    if type_.element != "real":
+        total = s.Call("real_of", (total,), span=call.span)
+    number = type_.shape[0]
+    for extent in type_.shape[1:]:
+        number = s.Binary("*", number, extent, span=call.span)
+    return s.Binary("/", total, number, span=call.span)

@@ -18,12 +18,12 @@ Names = Mapping[str, s.Expr]
 
 def is_view(expr: Node) -> bool:
     """Whether an expression of the type of an array is a view, which needs no operation."""
-    return isinstance(expr, s.Name | s.Element | s.Reshape) or is_transposed(expr)
+    return isinstance(expr, s.Name | s.Element | s.Reshape) or is_rearranged(expr)
 
 
-def is_transposed(expr: Node) -> bool:
-    """Whether an expression is `transpose(view)`."""
-    return isinstance(expr, s.Call) and expr.function == "transpose" and len(expr.arguments) == 1
+def is_rearranged(expr: Node) -> bool:
+    """Whether an expression is `transpose(view)` or `diag(view)`, whose elements are those of the view."""
+    return isinstance(expr, s.Call) and expr.function in ("transpose", "diag") and len(expr.arguments) == 1
 
 
 def complete_slices(value: Any, environment: Environment) -> Any:
@@ -94,6 +94,8 @@ def select_element(view: Any, indices: tuple[s.Expr, ...]) -> s.Expr:
                 row = s.Binary("*", place, extent, span=view.span)
                 place = s.Binary("+", row, index, span=view.span)
             return select_element(base, (place,))
+        case s.Call(function="diag", arguments=(base,)):
+            return select_element(base, indices * 2)
         case s.Call(arguments=(base,)):
             return select_element(base, indices[::-1])
         case _:

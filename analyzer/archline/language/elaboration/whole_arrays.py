@@ -25,18 +25,19 @@ from archline.language.elaboration.views import (
     find_base,
     find_difference,
     has_wrong_rank,
-    is_transposed,
+    is_rearranged,
     is_view,
     may_mix,
     mentions_arrays,
     select_element,
 )
+from archline.language.name_rules import UNKNOWN_NAME
 from archline.language.proposals import propose_operator
 from archline.records import replace
 
 _OPERATORS = ("+", "-", "*", "/", "//", "%", "^")
 _FUNCTIONS = ("sqrt", "rsqrt", "exp", "log", "log2", "sin", "cos", "abs", "floor", "ceil", "real_of")
-_REDUCTIONS = {"sum": 1, "min": 1, "max": 1, "dot": 2}
+_REDUCTIONS = {"sum": 1, "min": 1, "max": 1, "argmin": 1, "argmax": 1, "dot": 2}
 Shape = tuple[s.Expr, ...]
 Indices = tuple[s.Expr, ...]
 
@@ -98,9 +99,10 @@ class _Expansion:
     def _expand_statement(self, statement: Any, environment: Environment, names: Names) -> tuple[Any, ...]:
         writer = _NestWriter(self._make_name, environment, names, statement.span)
         try:
-            return writer.expand(statement)
-        except _UnknownTypeError:
-            return writer.name_unknown(statement)
+            try:
+                return writer.expand(statement)
+            except _UnknownTypeError:
+                return writer.name_unknown(statement)
         except _MistakeError as mistake:
             self.diagnostics.append(mistake.diagnostic)
             return (replace(statement, value=None) if isinstance(statement, s.Local) else s.Pass(span=statement.span),)
@@ -121,8 +123,8 @@ class _NestWriter:
         match statement:
             case s.Assign(target=target, op=op, value=value, atomic=False) if self._is_array(target):
                 self._store_elements(target, op, value, statement)
-            case s.Let(name=name, value=value) if is_transposed(value) and self._is_array(value):
-                # The core language has no transposed views.
+            case s.Let(name=name, value=value) if is_rearranged(value) and self._is_array(value):
+                # The core language has no such views.
                 type_ = self._infer(value)
                 self._emit(self._declare_array(name, type_.element, self._get_shape(value), None))
                 self._store_elements(s.Name(name, span=statement.span), "=", value, statement)
@@ -167,6 +169,12 @@ class _NestWriter:
         unknown = next((node for node in s.find_nodes(statement, s.Name) if node.id not in known), None)
         if unknown is None or any(s.list_blocks(statement)):
             return (statement,)
+        if isinstance(statement, s.Assign) and statement.value is unknown and unknown.id == "I":
+            shape = self._get_shape(statement.target)
+            if len(shape) == 2:
+                text = f"eye({format_expression(shape[0])})"
+                hint = propose_text(unknown.span, text, "the identity matrix is `{}`")
+                raise _MistakeError(Diagnostic(UNKNOWN_NAME, "unknown name `I`", unknown.span, hint=hint))
         register = s.ScalarType("real", span=unknown.span)
         return (s.Local(self._make_name("number"), register, unknown, None, span=statement.span),)
 
@@ -188,8 +196,8 @@ class _NestWriter:
         return shape
 
     def _is_plain_view(self, expr: Any) -> bool:
-        """Whether an array is a view that the core language has, not a transposed one."""
-        return is_view(expr) and not is_transposed(expr)
+        """Whether an array is a view that the core language has, not a transposed one or a diagonal."""
+        return is_view(expr) and not is_rearranged(expr)
 
     def _equal(self, left: Shape, right: Shape) -> bool:
         return all(find_difference(one, two, self._names) == 0 for one, two in zip(left, right, strict=True))
@@ -384,8 +392,8 @@ class _NestWriter:
                 return self._name_view_with_data(expr)
             case s.Name() | s.Reshape():
                 return expr
-            case s.Call(arguments=(argument,)) if self._is_transpose(expr):
-                if len(type_.shape or ()) != 2:
+            case s.Call(arguments=(argument,)) if self._is_rearranged(expr):
+                if len(self._infer(argument).shape or ()) != 2:
                     self._refuse_shape("only an array of two dimensions is transposed", expr, None)
                 return replace(expr, arguments=(self._materialise_view(self._prepare_value(argument)),))
             case s.Binary(op=op) if op in _OPERATORS:
@@ -398,8 +406,8 @@ class _NestWriter:
                 pass
         return self._change_operands(expr, lambda part: self._prepare_value(part, element))
 
-    def _is_transpose(self, call: s.Call) -> bool:
-        return is_transposed(call) and self._environment.infer_output(call) is None
+    def _is_rearranged(self, call: s.Call) -> bool:
+        return is_rearranged(call) and self._environment.infer_output(call) is None
 
     def _works_by_elements(self, call: s.Call) -> bool:
         """Whether a function of numbers is called with arrays."""
@@ -451,12 +459,12 @@ class _NestWriter:
         self._names = {**self._names, name: view}
         return s.Name(name, span=view.span)
 
-    def _materialise_view(self, expr: Any, transposed: bool = True) -> Any:
+    def _materialise_view(self, expr: Any, rearranged: bool = True) -> Any:
         """Return a view of a prepared expression, which is put into a local array if it has operations.
 
-        With `transposed` it may be a transposed view.
+        With `rearranged` it may be a transposed view or a diagonal.
         """
-        if is_view(expr) and (transposed or not is_transposed(expr)):
+        if is_view(expr) and (rearranged or not is_rearranged(expr)):
             return expr
         place = self._make_array(self._infer(expr).element, self._get_shape(expr))
         self._emit_updates(place, "=", self._conform_views(expr, self._get_shape(expr), place))
@@ -495,7 +503,9 @@ class _NestWriter:
         return extents
 
     def _copy(self, view: Any, shape: Shape) -> Any:
-        if is_transposed(view):
+        if is_rearranged(view) and view.function == "diag":
+            return self._materialise_view(view, rearranged=False)
+        if is_rearranged(view):
             return replace(view, arguments=(self._copy(view.arguments[0], shape[::-1]),))
         return self._make_array(self._infer(view).element, shape, view)
 
@@ -543,7 +553,7 @@ class _NestWriter:
             return self._lift_arrays(argument)
         if self._is_plain_view(argument):
             return argument
-        return self._materialise_view(self._prepare_value(argument), transposed=False)
+        return self._materialise_view(self._prepare_value(argument), rearranged=False)
 
     def _is_fused(self, call: s.Call) -> bool:
         """Whether a sum or the like is taken of elements that are computed on the way, or of arrays to compare."""

@@ -89,27 +89,26 @@ def _write_comment(line: str, start: int, end: int) -> str:
 def _mask_code(line: str) -> str:
     """Return a line without braces and ends of blocks, and with `:` for the bracket that ends a condition."""
     code = mask_strings_and_comment(line)
-    tail = line[len(code) :]
-    body = code.strip()
-    indent = len(code) - len(code.lstrip())
+    body, indent = code.strip(), len(code) - len(code.lstrip())
+    if _END.fullmatch(body.lstrip("}; ")) or (body and not body.strip("}; ")):
+        return " " * len(code) + line[len(code) :]
     if body.startswith("}"):
-        body = body.lstrip("}; ")
-        code = f"{' ' * indent}{body}".ljust(len(code))
-    if _END.fullmatch(body):
-        code, body = " " * len(code), ""
+        start = len(code) - len(code.lstrip("}; "))
+        line = f"{' ' * indent}{line[start : len(code)]}{' ' * (start - indent)}{line[len(code) :]}"
+        code = mask_strings_and_comment(line)
+        body = code.strip()
+    signs = list(line)
     if body.endswith("{") and not body.endswith(("= {", "={")):
         brace = code.rindex("{")
-        colon = " " if code[:brace].rstrip().endswith(":") else ":"
-        code = f"{code[:brace]}{colon}{code[brace + 1 :]}"
+        signs[brace] = " " if code[:brace].rstrip().endswith(":") else ":"
     opened = _BRACKETED.match(code)
     if opened and (closed := _find_partner(code, opened.start("open"))):
-        rest = code[closed + 1 :].strip()
+        rest = "".join(signs[closed + 1 : len(code)]).strip()
         # `if (a) or (b):` has no bracket around the whole.
         if re.match(rf"$|[:;]|(?:then|do)\b|(?!(?:{_INFIX_WORDS})\b)[A-Za-z_]|\+\+|--", rest):
-            marked = re.match(r":|(?:then|do)\b", rest)
-            start = opened.start("open")
-            code = f"{code[:start]} {code[start + 1 : closed]}{' ' if marked else ':'}{code[closed + 1 :]}"
-    return code + tail
+            signs[opened.start("open")] = " "
+            signs[closed] = " " if re.match(r":|(?:then|do)\b", rest) else ":"
+    return "".join(signs)
 
 
 def _find_partner(code: str, start: int) -> int | None:

@@ -63,7 +63,7 @@ class Elaborated:
 
 @record(eq=False)
 class _Names:
-    """The meaning of a file's names: the types of results, of records that the file defines, and all that is `defined`."""
+    """The meaning of a file's names: types of results and of the records that it defines, and all that is `defined`."""
 
     results: ResultTypes
     own_records: Mapping[str, surface.RecordDefinition]

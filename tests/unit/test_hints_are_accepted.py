@@ -46,6 +46,14 @@ EDITS = [
     (ONE + lines("local j: int = n", "while x[0] > 0.0 at most log2(j) times:", "    x[0] -= 1.0"), "local j: int =", "let j ="),
     (ONE + lines("local t: int = log2(d)"), "d: int", "d: size"),
     (ONE + lines("x[log2(d)] = 1.0"), "d: int", "d: size"),
+    # Signs of mathematics and of other languages
+    (ONE + lines("x[0] = |x[0] - x[n - 1]|"), "|x[0] - x[n - 1]|", "abs(x[0] - x[n - 1])"),
+    (ONE + lines("if |x[0] - 1| <= 2.0:", "    x[0] = 1.0"), "|x[0] - 1|", "abs(x[0] - 1)"),
+    (ONE + lines("where n = 2^q", "x[0] = 1.0"), "n = 2^q", "n is power of 2"),
+    (ONE + lines("where n == 3^q", "x[0] = 1.0"), "n == 3^q", "n is power of 3"),
+    (ONE + lines("where n >= 2, n = 2**q", "x[0] = 1.0"), "n = 2**q", "n is power of 2"),
+    (ONE + lines("where n is even", "x[0] = 1.0"), "n is even", "2 divides n"),
+    (ONE + lines("where n is odd", "x[0] = 1.0"), "n is odd", "n % 2 == 1"),
     # Growth
     (ONE + lines("ensures work = O(n)", "x[0] = 1"), "work = O(n)", "work is O(n)"),
     (ONE + lines("ensures work == O(n)", "x[0] = 1"), "work == O(n)", "work is O(n)"),
@@ -248,3 +256,22 @@ def test_ranges_run_as_often_as_in_python(loop: str, python: Callable[[int], ran
     """The proposed loops have as many iterations as Python's ranges."""
     flops = last(ONE + lines(f"for i in {loop}:", "    x[i] += 1.0")).cost().flops
     assert [flops.at(n=n) for n in (2, 5, 8)] == [len(python(n)) for n in (2, 5, 8)]
+
+
+def test_the_place_of_a_minimum_is_a_loop() -> None:
+    for value in ("argmin(x)", "argmin(x[i] for i in 0..n)"):
+        (hint,) = hints(ONE + lines(f"at = {value}", "x[at] = 1.0"))
+        assert hint.startswith("the place of the minimum is found by a loop: `place = 0`")
+    assert "the place of the maximum" in hints(ONE + lines("x[argmax(x)] = 1.0"))[0]
+
+
+def test_a_name_whose_value_has_a_mistake_is_not_unknown() -> None:
+    (hint,) = hints(ONE + lines("h = flor(n)", "l = h + 1", "x[l] = 2.0"))
+    assert "did you mean" in hint
+
+
+@pytest.mark.parametrize(
+    ("name", "record"), [("queue", "queue"), ("Q", "queue"), ("frontier", "queue"), ("todo", "stack")]
+)
+def test_an_empty_list_is_a_record_of_the_library(name: str, record: str) -> None:
+    assert f"write `{record}()`" in hints(ONE + lines(f"{name} = []", "x[0] = 1.0"))[0]

@@ -91,6 +91,17 @@ FOREIGN_FUNCTIONS = {
     "swap": "write three lines: `local t: real = a`, `a = b`, `b = t`",
 }
 """Corrections for functions of other languages."""
+_POSITION = (
+    "the place of the {1} is found by a loop: `place = 0`, then `for i in 1..n:` with `if x[i] {0} x[place]: place = i`"
+)
+FOREIGN_FUNCTIONS |= {
+    name: _POSITION.format(sign, word)
+    for sign, word, names in (
+        ("<", "minimum", ("argmin", "index_of_min")),
+        (">", "maximum", ("argmax", "index_of_max")),
+    )
+    for name in names
+}
 FOREIGN_METHODS = {
     **dict.fromkeys(("append", "push_back", "enqueue", "add", "addLast", "put_back"), "push"),
     **dict.fromkeys(("pop_front", "popleft", "pop_back", "dequeue", "poll", "removeFirst"), "pop"),
@@ -206,6 +217,12 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
         r"\bheap\s+of\b|\bpriority\s+queue\s+of\b",
         "a heap of the library has numbers from 0 on with keys: `local H: heap[n]`",
     ),
+    _Form(
+        r"^\s*(?:\w*[Qq]ueue\w*|\w*fifo\w*|\w*frontier\w*|[Qq])\s*=\s*(?P<at>\[\s*\])\s*$",
+        "queue()",
+        "a list that grows at its end and shrinks at its start is a `queue` of the library: write `{}`",
+        False,
+    ),
     _Form(r"=\s*(?P<at>\[\s*\])\s*$", "stack()", "a list that grows is a `stack` of the library: write `{}`", False),
     (r"=\s*\[|\(\s*\[|\bin\s*\[", "a list is an array: `local x: int[n] = 0`, or a `stack` of the library if it grows"),
     (r"\(\s*\([^()]*,[^()]*\)", "a pair is two numbers: keep them in two arrays, or as one number, `row*n + column`"),
@@ -229,6 +246,11 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"\batmost\b", "at most", "write `while x > 1 at most n times:`"),
     _Form(r"\bat\s+most\b(?!.*\btimes\b)[^:]*?(?P<at>\s*(?::|$))", " times:", "write `while x > 1 at most n times:`"),
     (r"(?<!&)&(?!&)", "write `and`"),
+    _Form(
+        r"(?:^|[-+*/%^(,=<>:\[]|\b(?:return|if|elif|while|until|and|or|not|for|in)\b)\s*"
+        r"(?P<at>(?<!\|)\|(?!\|)\s*([^|]*[^|\s])\s*\|(?!\|))",
+        r"abs(\2)",
+    ),
     (r"\|", "write `or`"),
     (r"(\w+|\([^()]*\))!(?!=)", r"factorials are not in the language; the nearest is `\1^\1`, and \1! is at most that"),
     (r"!(?!=)", "write `not`"),
@@ -288,6 +310,7 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"\bis\s+(?P<at>a\s+)power\s+of\b", "", "write `n is power of 2`"),
     _Form(r"(?<!\bis)\s(?P<at>power\s+of)\b", "is power of", "write `n is power of 2`"),
     _Form(r"\b(\w+)\s+is\s+even\b", r"2 divides \1"),
+    _Form(r"\b(\w+)\s+is\s+odd\b", r"\1 % 2 == 1"),
     _Form(r"\b(\w+)\s+is\s+divisible\s+by\s+(\w+)", r"\2 divides \1"),
     (r"\bis\s+(odd|a)\b", "facts are comparisons, `n is power of 2`, `n is square` and `2 divides n`"),
 )
@@ -318,6 +341,10 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
         return "a layout is `rowmajor`, `colmajor` or `zmorton`"
     if kind in ("NAME", "INTEGER") and (left_out := _suggest_left_out(line, before, rest)) is not None:
         return left_out
+    if kind == "GREATER" and before.endswith("<"):
+        return line.propose_text(at - 1, column, "!=")
+    if kind in ("ASSIGN_PLAIN", "EQUAL") and (power := suggest_power(line)) is not None:
+        return power
     if kind == "ASSIGN_PLAIN" and (
         "EQUAL" in accepted or words[:1] in (["if"], ["elif"], ["while"], ["until"], ["else"])
     ):
@@ -346,6 +373,19 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
     if words and words[0] in ("where", "ensures", "decreases") and "ASSIGN_PLAIN" in accepted:
         return f"`{words[0]}` stands at the top of an algorithm, before its statements"
     return None
+
+
+def suggest_power(line: CodeLine) -> str | None:
+    """Return the hint for `where n = 2^k` with a k that nothing declares."""
+    pattern = r"(?:^\s*(?:where|assume)\b|,)\s*(?P<at>(\w+)\s*={1,2}\s*(\d+)\s*(?:\^|\*\*)\s*([A-Za-z_]\w*))"
+    power = re.search(pattern, line.code)
+    if power is None:
+        return None
+    text = "\n".join(line.source.lines[: line.number - 1])
+    begun = text.rfind("\nalgorithm ")
+    if re.search(rf"\b{power[4]}\b", text[max(begun, 0) :]):
+        return None
+    return line.propose_text(*power.span("at"), f"{power[2]} is power of {power[3]}")
 
 
 def _suggest_types(line: CodeLine) -> str:

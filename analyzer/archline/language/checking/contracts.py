@@ -19,8 +19,9 @@ from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
 from archline.language.diagnostics import Rule, format_count, propose_text
 from archline.language.iterations import describe_loop_in_line, find_counted_loops, suggest_name
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE, ON_MACHINE
-from archline.language.mistakes import CodeLine, suggest_claim, suggest_growth
+from archline.language.mistakes import CodeLine, suggest_claim, suggest_growth, suggest_power
 from archline.language.model import Kind
+from archline.language.rearranging import mask_strings_and_comment
 from archline.records import record
 
 ENSURED_METRICS = (*dict.fromkeys((*DECLARABLE, *DERIVABLE)), "time(P)")
@@ -287,6 +288,8 @@ def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While | s.Lo
         names = body.scope.names(lambda symbol: symbol.type is Kind.STATIC)
         hint = body.findings.suggest_closest(expr.id, [*names, *body.library.cost_symbols], expr.span)
         hint = _suggest_unnamed_iterations(expr.id, unbounded.values(), near) or hint
+        code = mask_strings_and_comment(expr.span.source.lines[expr.span.line - 1])
+        hint = hint or suggest_power(CodeLine(expr.span.source, expr.span.line, code))
         hint = hint or f"a size stands in a shape or is a parameter, `{expr.id}: size`"
         message = f"`{expr.id}` is not a size of `{body.algorithm.name}`, nor a machine symbol (P, Z, L, K)"
         return name_rules.UNKNOWN_NAME, message, hint

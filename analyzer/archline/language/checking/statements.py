@@ -270,6 +270,10 @@ def _check_assign(body: BodyContext, statement: s.Assign) -> None:
         check_outputs(body, body.library.visible[value.function], statement.outputs)
     value_type = check_scalar(body, value) if statement.op != "=" else infer_type(body, value)
     if isinstance(target, s.Name):
+        if value_type is None and body.scope.find(target.id) is None and body.findings.diagnostics:
+            # A name without a type is a consequence of the mistake in its value.
+            body.is_first_report(target.id)
+            return
         body.lookup(target.id, target.span, _advise_integer(body, statement, value_type))
     place = infer_type(body, target)
     if place is None:

@@ -39,6 +39,7 @@ from archline.language.elaboration.short_circuits import split_conditions
 from archline.language.elaboration.statements import simplify_statements
 from archline.language.elaboration.subscripts import complete_subscripts
 from archline.language.elaboration.whole_arrays import expand_whole_arrays
+from archline.language.mistakes import FOREIGN_FUNCTIONS
 from archline.language.model import Module
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import record, replace
@@ -111,9 +112,18 @@ def elaborate_program(program: s.Program, load: Load) -> Elaborated:
         if left is None:
             items.append(core)
         elif not mistakes:
-            mistakes.append(Diagnostic(UNEXPECTED, "this form is not supported", left.span))
+            mistakes.append(_diagnose_left_over(core, left))
     core_program = replace(program, items=tuple(items), broken=frozenset(broken))
     return Elaborated(core_program, tuple(mistakes), names.own_records, abbreviations)
+
+
+def _diagnose_left_over(item: s.Item, left: Node) -> Diagnostic:
+    """Report a form that no pass has replaced."""
+    call = next((call for call in s.find_nodes(item, s.Call) if left in call.arguments), None)
+    if not isinstance(left, surface.Comprehension) or call is None:
+        return Diagnostic(UNEXPECTED, "this form is not supported", left.span)
+    message = f"`{call.function}` takes no range: `sum`, `min` and `max` do"
+    return Diagnostic(UNEXPECTED, message, call.span, hint=FOREIGN_FUNCTIONS.get(call.function))
 
 
 def _elaborate_algorithm(

@@ -270,6 +270,54 @@ def test_a_run_checks_that_processors_leave_a_loop_together(inside: str) -> None
     assert f"AL540: processor 0 leaves the loop after 0 iterations, and processor 1 {after}" in found
 
 
+NUMBERS = """
+algorithm dot(x: local real[m], y: local real[m], s: out real) on grid(r: P):
+    s = 0.0
+    for i in 0..m:
+        s += x[i]*y[i]
+    allreduce s with +
+
+algorithm raise(k: inout int, square: out int) on grid(r: P):
+    k += r
+    if r > 0:
+        square = k*k
+
+algorithm shrink(x: inout local real[m], z: out local real[P]) on grid(r: P):
+    local s: real = 2.0
+    z[:] = 0.0
+    while s > 1.0 iterations T:
+        for i in 0..m:
+            x[i] = x[i]/2.0
+        dot(x, x, s)
+    dot(x, x, z[P - 1 - r])
+"""
+
+
+@pytest.mark.parametrize("count", PROCESSORS)
+def test_algorithms_on_grids_hand_back_numbers(count: int) -> None:
+    ones = np.ones((count, 3))
+    assert ran(NUMBERS, "dot", x=ones, y=2 * ones, P=count).outputs["s"].tolist() == [6.0 * count] * count
+    run = ran(NUMBERS, "raise", k=2, P=count)
+    assert run.outputs["k"].tolist() == [2 + rank for rank in range(count)]
+    assert run.outputs["square"].tolist()[1:] == [(2 + rank) ** 2 for rank in range(1, count)]
+    assert "square is not set" in str(run) if count == 1 else "square = unset, 9" in str(run)
+    run = ran(NUMBERS, "shrink", x=ones, z=np.zeros((count, count)), P=count)
+    halvings = next(t for t in range(1, 9) if 3 * count / 4**t <= 1)
+    assert run.execution.iterations == {"T": halvings}
+    last = np.fliplr(np.eye(count)) * 3 * count / 4**halvings
+    assert run.outputs["z"].tolist() == last.tolist()
+
+
+def test_a_number_that_a_call_may_not_set_keeps_its_value() -> None:
+    callee = "algorithm c(s: out real, k: int) on grid(q: P):\n    if k > 0:\n        s = 1.0\n    barrier\n"
+    body = (
+        "    local s: real = x[0]\n    c(s, k)\n    while s > 1.0:\n        s = s/2.0\n        shift x along r by 1\n"
+    )
+    assert "AL279" in message(callee + LINE + body, {})
+    always = callee.replace("    if k", "    s = 2.0\n    if k")
+    ran(always + LINE + body, "f", x=np.ones((2, 2)), y=np.ones((2, 2)), k=1, P=2)
+
+
 # Random programs: processors have data of their own, and agree on some of it.
 Statement = tuple[Any, ...]
 

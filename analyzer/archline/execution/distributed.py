@@ -31,6 +31,7 @@ from archline.execution.launch import (
     fill_state,
     launch_attempts,
     list_entry_arguments,
+    split_results,
 )
 from archline.execution.memory import Memory, Room, compiled_memory, fetch_array, plain_memory
 from archline.execution.paths import METRICS, NO_UNIT_TIMES, CriticalPath, Links, UnitTimes
@@ -52,7 +53,7 @@ INITIAL_WORDS = 1 << 16
 
 @record(eq=False, slots=True)
 class ProcessorResult:
-    """The result of one processor: its counts, its critical path, its return value, and its `local` arrays by name.
+    """The result of one processor: its counts, its critical path, its return value, and its `local` arrays and outputs.
 
     `iterations` are those of its loops without a bound, by the names of their sizes.
     """
@@ -139,10 +140,11 @@ def make_simulated_attempt(shape: tuple[int, ...]) -> Callable[[RunPlan, Room | 
 def collect_processor_result(plan: RunPlan, running: RunningProcessor) -> ProcessorResult:
     """Return the result of a processor that has ended."""
     names = [parameter.name for parameter in plan.algorithm.parameters if parameter.local and parameter.mode != "in"]
-    outputs = {name: fetch_array(plan.bound, name, running.memory) for name in names}
+    value, numbers = split_results(plan.algorithm, running.value)
+    outputs = {name: fetch_array(plan.bound, name, running.memory) for name in names} | numbers
     finished = FinishedRun(running.code, running.memory, running.value, running.amounts, 0.0, 0.0)
     iterations = count_iterations(plan, finished)
-    return ProcessorResult(counts_of(finished), running.path, running.value, outputs, iterations)
+    return ProcessorResult(counts_of(finished), running.path, value, outputs, iterations)
 
 
 def make_grid_result(
@@ -168,6 +170,9 @@ def make_grid_result(
         for parameter in plan.algorithm.parameters
         if parameter.mode != "in"
     }
+    for output in plan.algorithm.outputs:
+        name = output.parameter.name
+        outputs[name] = np.stack([processor.outputs[name] for processor in processors])
     return Run(
         RunCounts(
             flops=longest["flops"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections import Counter
@@ -9,6 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
 from archline.execution.binding import BoundArguments
@@ -37,6 +41,7 @@ from archline.execution.slots import (
     MEM_DECLARED,
     MEM_EVENTS,
     MEM_TRACE,
+    NO_INT,
     PEAK,
     SHADOW,
     SITE,
@@ -361,6 +366,21 @@ def _sum_blocks(finished: FinishedRun) -> Counter[str]:
         for kind, amount in cost.items():
             totals[kind] += amount * times
     return totals
+
+
+def split_results(algorithm: s.Algorithm, value: Any) -> tuple[int | float | None, dict[str, NDArray[Any]]]:
+    """Return the result of an algorithm, and its outputs by name as arrays without dimensions."""
+    if not algorithm.outputs:
+        return value, {}
+    values = iter(value)
+    result = None if algorithm.result is None else next(values)
+    numbers = {}
+    for output in algorithm.outputs:
+        number, is_set = next(values), next(values)
+        real = isinstance(output.parameter.type, s.ScalarType) and output.parameter.type.element == "real"
+        unset = math.nan if real else NO_INT
+        numbers[output.parameter.name] = np.array(number if is_set else unset, np.float64 if real else np.int64)
+    return result, numbers
 
 
 def count_iterations(plan: RunPlan, finished: FinishedRun) -> dict[str, int]:

@@ -22,13 +22,21 @@ from archline.execution.codegen.writer import Options
 from archline.execution.data import generate_arguments
 from archline.execution.distributed import compute_grid_shape, launch_on_grid, make_simulated_attempt
 from archline.execution.externs import register_extern
-from archline.execution.launch import FinishedRun, RunPlan, collect_sizes, count_iterations, counts_of, launch_run
+from archline.execution.launch import (
+    FinishedRun,
+    RunPlan,
+    collect_sizes,
+    count_iterations,
+    counts_of,
+    launch_run,
+    split_results,
+)
 from archline.execution.memory import fetch_array
 from archline.execution.mpi import make_rank_attempt, make_sendable
 from archline.execution.mpiexec import JOB_FILE, OUTCOME_FILE, read_rank, run_on_ranks
 from archline.execution.progress import read_time_limit
 from archline.execution.results import TIMEOUT, Cache, Run, Trace
-from archline.execution.slots import EVENTS, MEM_EVENTS, MEM_TRACE, NO_INT, TRACE
+from archline.execution.slots import EVENTS, MEM_EVENTS, MEM_TRACE, TRACE
 from archline.language import syntax as s
 from archline.language.call_graph import has_parallelism
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
@@ -207,7 +215,7 @@ def _make_result(plan: RunPlan, finished: FinishedRun, keep_trace: bool) -> Run:
         counts = counts.with_cache(outcome.io, outcome.writebacks, plan.line)
         cache_seconds = time.perf_counter() - started
     outputs = {parameter.name: fetch_array(plan.bound, parameter.name, finished.memory) for parameter in written}
-    value, numbers = _split_results(plan.algorithm, finished.value)
+    value, numbers = split_results(plan.algorithm, finished.value)
     return Run(
         counts,
         outputs | numbers,
@@ -221,21 +229,6 @@ def _make_result(plan: RunPlan, finished: FinishedRun, keep_trace: bool) -> Run:
         cache_seconds,
         iterations=count_iterations(plan, finished),
     )
-
-
-def _split_results(algorithm: s.Algorithm, value: Any) -> tuple[int | float | None, dict[str, NDArray[Any]]]:
-    """Return the result of an algorithm, and its outputs by name as arrays without dimensions."""
-    if not algorithm.outputs:
-        return value, {}
-    values = iter(value)
-    result = None if algorithm.result is None else next(values)
-    numbers = {}
-    for output in algorithm.outputs:
-        number, is_set = next(values), next(values)
-        real = isinstance(output.parameter.type, s.ScalarType) and output.parameter.type.element == "real"
-        unset = math.nan if real else NO_INT
-        numbers[output.parameter.name] = np.array(number if is_set else unset, np.float64 if real else np.int64)
-    return result, numbers
 
 
 def _decode_trace(finished: FinishedRun, line: int) -> Trace:

@@ -244,8 +244,9 @@ class LoweringContext:
     """The context of a statement: its names, the loops around it, and the lines of the local arrays on the stack.
 
     It is executed in every iteration of the loops in which all of `when` and of `sure` are nonnegative, and in no
-    iteration in which one of `when` is negative; if `sure` is None, data may skip it anywhere. `integers` maps data-dependent variables to their values where these are known. Since the loop `rested`
-    ended, no integer was assigned.
+    iteration in which one of `when` is negative; if `sure` is None, data may skip it anywhere. `integers` maps
+    data-dependent variables to their values where these are known. Since the loop `rested` ended, no integer was
+    assigned.
     """
 
     scope: Scope

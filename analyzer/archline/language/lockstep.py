@@ -141,12 +141,19 @@ class _Divergence:
         if outcome is None:
             # Of a recursive call nothing is known yet.
             every = frozenset[str]().union(*axes.values(), *values.values(), around)
-            return _Outcome({parameter.name: every for parameter in algorithm.parameters}, every)
+            names = (*(item.name for item in algorithm.parameters), *(item.register for item in algorithm.outputs))
+            return _Outcome(dict.fromkeys(names, every), every)
         return outcome
 
     def note(self, part: Part, progress: Progress) -> None:
         """Note how processors go through a part, in one more context."""
         self.parts[part] = self.parts[part].join(progress) if part in self.parts else progress
+
+
+def _is_always_set(algorithm: s.Algorithm, output: s.Output) -> bool:
+    """Whether a call sets an output on every path: a place keeps its value where the call sets none."""
+    simple = (statement for statement in algorithm.body if isinstance(statement, s.Assign))
+    return output.parameter.mode == "inout" or any(output.register in statement.sets for statement in simple)
 
 
 def _has_one_element(type_: s.Type) -> bool:
@@ -288,7 +295,7 @@ class _Body(StatementVisitor[None, None]):
                 if parameter.mode != "in" and parameter.local:
                     self.set(argument, outcome.values.get(parameter.name, EQUAL))
             for output, result in zip(target.outputs, invoke.outputs, strict=True):
-                self.set(result, outcome.values.get(output.register, EQUAL))
+                self.set(result, outcome.values.get(output.register, EQUAL), whole=_is_always_set(target, output))
             return
         read = self.vary(invoke.call.arguments, invoke.outputs)
         self._write_arguments(invoke)

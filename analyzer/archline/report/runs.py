@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from archline.costs.communication import describe_replication
 from archline.energy.running import ExecutedRun
 from archline.energy.units import format_si
@@ -101,12 +103,24 @@ _UNSET_INT = -(2**63)
 
 
 def output_notes(run: ExecutedRun) -> list[str]:
-    """State the numbers that the algorithm hands back by its parameters: `hits = 3`."""
+    """State the numbers that the algorithm hands back by its parameters: `hits = 3`, on a grid those of processors."""
     values = run.execution.outputs
     names = [output.parameter.name for output in run.algorithm.node.outputs if output.parameter.name in values]
-    unset = {name for name in names if values[name] != values[name] or values[name] == _UNSET_INT}
-    shown = [f"{name} is not set" if name in unset else f"{name} = {values[name].item()}" for name in names]
+    shown = [_describe_numbers(name, np.atleast_1d(values[name]).tolist()) for name in names]
     return [", ".join(shown)] if shown else []
+
+
+def _describe_numbers(name: str, numbers: list[float]) -> str:
+    """State the number of a parameter, on a grid those of its first processors."""
+    texts = ["unset" if number != number or number == _UNSET_INT else str(number) for number in numbers]
+    if len(set(texts)) == 1:
+        return f"{name} is not set" if texts[0] == "unset" else f"{name} = {texts[0]}"
+    more = ", ..." if len(texts) > _MAX_PROCESSORS else ""
+    return f"{name} = {', '.join(texts[:_MAX_PROCESSORS])}{more} by processor"
+
+
+_MAX_PROCESSORS = 8
+"""The number of processors whose numbers are shown."""
 
 
 def unchecked_notes(view: RunView) -> list[str]:

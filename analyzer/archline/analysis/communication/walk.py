@@ -375,7 +375,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         return unknown_path_costs(reason, statement)
 
     def invoke(self, invoke: s.Invoke, place: Position) -> PathCosts:
-        return self._merge_steps(self._call_costs(invoke, place), invoke, invoke.call.function)
+        return self._merge_steps(self._call_costs(invoke, place, invoke.outputs), invoke, invoke.call.function)
 
     def while_loop(self, loop: s.While, place: Position) -> PathCosts:
         test = evaluation_cost(loop.condition, place, self._stretches).then(
@@ -414,7 +414,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             inside = position_in_callee(self._module, invoke.call, callee, invoke.along, place)
         except NotStaticError as problem:
             return unknown_path_costs(problem.reason, invoke)
-        arguments = _flops_and_work(total_evaluation_cost((*more, *invoke.call.arguments), place, self._stretches))
+        arguments = _flops_and_work(total_evaluation_cost((*invoke.call.arguments, *more), place, self._stretches))
         before = self._max_over_processors(arguments, invoke, place).then(
             self._max_over_processors(PathCosts({"work": UNIT_AMOUNT}), invoke, place)
         )

@@ -341,7 +341,7 @@ def _write_body(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[str]:
             register = fn.register(output.register)
             # A literal has a type of its own in compiled code, so that types of recursive calls would differ.
             flag = register.flag or "1"
-            results += [register.code, f"int64({flag})" if fn.options.compiled else flag]
+            results += [register.code, f"int64({flag})" if fn.options.compiled and not fn.grid else flag]
         if allocations:
             write_sync(fn)
         write_release(fn, allocations)

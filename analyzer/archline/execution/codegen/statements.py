@@ -362,7 +362,7 @@ def write_statement(fn: AlgorithmWriter, node: s.Stmt, allocations: list[Allocat
             if is_extern(fn, called):
                 write_extern_call(fn, called)
             elif _is_on_grid(fn, called):
-                write_call_on_grid(fn, node, called, along)
+                write_call_on_grid(fn, node, called, along, outputs)
             else:
                 write_call(fn, called, outputs, spawned)
         case s.Sync():

@@ -46,9 +46,6 @@ def place_scalars(
     outputs: list[s.Output] = []
     for position, parameter in enumerate(algorithm.parameters):
         if is_output(parameter):
-            if algorithm.grid:
-                message = f"`{parameter.name}` is a number, which an algorithm on a grid cannot hand back"
-                pass_.report(type_rules.WRONG_MODE, message, parameter, "use an array of one element")
             register = parameter.name if parameter.mode == "out" else name_changed(parameter.name)
             outputs.append(s.Output(parameter, position, register, span=parameter.span))
             value = None if parameter.mode == "out" else s.Name(parameter.name, span=parameter.span)

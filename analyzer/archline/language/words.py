@@ -12,6 +12,9 @@ INTRINSICS = {
 }  # fmt: skip
 """The intrinsic functions and the number of arguments of each; None: two or more."""
 
+NOTHING = ("NIL", "Nil", "nil", "NULL", "null", "None", "nullptr")
+"""Names that other languages give to no object; here one stands for a number that is no index."""
+
 CONTEXTUAL_WORDS = frozenset(
     {
         "all", "any", "below", "bool", "char", "const", "counts", "def", "div", "do", "each", "function", "grid",

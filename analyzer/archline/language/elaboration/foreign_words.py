@@ -1,4 +1,4 @@
-"""Constants and functions that other languages call in their own way, `True` and `maximum`, get the names of this one."""
+"""Constants and functions of other languages, such as `True` and `maximum`, get the names of this one."""
 
 from __future__ import annotations
 

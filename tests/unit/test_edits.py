@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import archline as al
 from archline.api.checks import Task, check_tasks
 from archline.cli import options as shared
 from archline.expr.tree import Source, Span
@@ -148,6 +149,15 @@ REARRANGED = [
         "algorithm f(v: inout int[n]):\n    v[0] &= v[0] - 1\n",
         "algorithm f(v: inout int[n]):\n    bit = 1\n    while v[0]//bit % 2 == 0:\n        bit *= 2\n    v[0] -= bit\n",
     ),
+    (
+        "algorithm f(s: inout int[L, L], l: int):\n    where L >= 2\n    for i in 0..L:  # L\n        s[i, L - 1] = l\n",
+        "algorithm f(s: inout int[size_L, size_L], l: int):\n    where size_L >= 2\n    for i in 0..size_L:  # L\n"
+        "        s[i, size_L - 1] = l\n",
+    ),
+    (
+        "algorithm f(p: out int[n]):\n    q = NIL\n    for i in 0..n:\n        p[i] = NIL\n    p[0] = q\n",
+        "let NIL = -1\n\nalgorithm f(p: out int[n]):\n    q = NIL\n    for i in 0..n:\n        p[i] = NIL\n    p[0] = q\n",
+    ),
 ]
 
 
@@ -158,6 +168,34 @@ def test_what_is_written_in_several_places_is_rearranged(text: str, rearranged: 
     assert not problems[0].safe
     assert apply_edits(text, choose_edits(problems, source)) == rearranged
     assert not find_problems(rearranged)
+
+
+@pytest.mark.parametrize(
+    ("statement", "declared"),
+    [
+        ("k[0] = h(k[1]) % 7", "h(a: int) -> int"),
+        ("k[h(n)] = 1", "h(n: int) -> int"),
+        ("j = h(k[0]) % 7; k[j] = 1", "h(a: int) -> int"),
+        ("if h(x[0], k[0]) == k[1]: k[0] = 2", "h(a: real, b: int) -> int"),
+        ("y = 2.0*h(x[0]); x[1] = y", "h(a: real) -> real"),
+        ("h(x[0])", "h(a: real)"),
+    ],
+)
+def test_an_unknown_function_is_declared_with_the_types_of_its_calls(statement: str, declared: str) -> None:
+    text = f"algorithm f(x: inout real[n], k: inout int[n]):\n    where n >= 2\n    {statement}\n"
+    (problem,) = find_problems(text)
+    assert problem.edits[0].text == f"extern {declared} costs 1 work\n\n"
+    assert not find_problems(apply_edits(text, problem.edits))
+
+
+def test_a_sum_of_quotients_is_told_to_begin_with_a_real() -> None:
+    text = "algorithm f(n: size):\n    s = 0\n    for i in 1..n:\n        s += OF\n    return s\n"
+    (problem,) = find_problems(text.replace("OF", "i/(i + 1)"))
+    assert apply_edits(text, problem.edits) == text.replace("s = 0", "s = 0.0")
+    with pytest.raises(ArchlineError) as stopped:
+        al.loads(text.replace("OF", "1/i"))["f"].run(n=4)
+    (edit,) = stopped.value.diagnostics[0].edits
+    assert al.loads(apply_edits(text.replace("OF", "1/i"), [edit]))["f"].run(n=4).value == pytest.approx(11 / 6)
 
 
 def test_all_edits_of_a_diagnostic_are_made_or_none() -> None:

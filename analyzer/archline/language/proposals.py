@@ -88,12 +88,27 @@ def propose_serial_loop(loop: s.Loop, words: str) -> str:
     return Proposal(words.replace("{}", f"for{span.text[match.end() :]}".rstrip()), (edit,))
 
 
-def propose_definition(program: s.Program, text: str, words: str) -> Proposal:
+def propose_definition(program: s.Program, text: str, words: str, safe: bool = True) -> Proposal:
     """Propose a line before a program's definitions; in the words `{}` is the line."""
     first = program.items[0] if program.items else None
     line = 1 if first is None else first.span.line
     end = "\n" if isinstance(first, s.Use | s.Extern) else "\n\n"
-    return propose_text(Span(program.source, line, 1, line, 1), text + end, words)
+    return propose_text(Span(program.source, line, 1, line, 1), text + end, words, safe)
+
+
+def propose_real_start(algorithms: Iterable[s.Algorithm], quotient: s.Node) -> str | None:
+    """Propose `s = 0.0` for the register of integers that a quotient of sizes is added to; None if there is none."""
+    for algorithm in algorithms:
+        for statement in s.find_nodes(algorithm.body, s.Assign):
+            if not any(node is quotient for node in s.nodes(statement.value)):
+                continue
+            name = getattr(statement.target, "id", "")
+            for local in s.find_nodes(algorithm.body, s.Local):
+                start = local.value
+                if local.name == name and isinstance(start, s.Integer) and not local.span.text.startswith("local"):
+                    words = f"a sum of quotients is real if it begins with one: `{name} = {{}}`"
+                    return propose_text(start.span, f"{start.value}.0", words)
+    return None
 
 
 def propose_starts(loops: Sequence[s.Loop], words: str) -> Proposal:

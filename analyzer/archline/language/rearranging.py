@@ -129,7 +129,8 @@ def suggest_definition(source: Source, number: int) -> str:
 def suggest_renaming(source: Source, number: int, name: str, new: str, words: str) -> Proposal:
     """Propose another name in the algorithm around a line; calls of a function of this name stay."""
     whole = _Algorithm(source, number)
-    places = whole.find_words(rf"(?<![\w.]){name}(?!\w|\s*\()")
+    # A dot alone stands before a field, two of them before the end of a range.
+    places = whole.find_words(rf"(?<!\w)(?<!(?<!\.)\.){name}(?!\w|\s*\()")
     return Proposal(words, [Edit(whole.make_span(at, *match.span()), new) for at, match in places], safe=False)
 
 

@@ -15,6 +15,9 @@ INTRINSICS = {
 REAL_FUNCTIONS = frozenset({"sqrt", "rsqrt", "exp", "log", "sin", "cos", "real_of"})
 """The intrinsic functions whose values are real for integers too."""
 
+NOTHING = ("NIL", "Nil", "nil", "NULL", "null", "None", "nullptr")
+"""Names that other languages give to no object; here one stands for a number that is no index."""
+
 CONTEXTUAL_WORDS = frozenset(
     {
         "all", "any", "barrier", "below", "bool", "broadcast", "char", "const", "counts", "def", "div", "do",

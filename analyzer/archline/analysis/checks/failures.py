@@ -29,7 +29,7 @@ from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import ArchlineError, Diagnostic, Proposal, Rule, propose_text
 from archline.language.extra_facts import with_where_facts
 from archline.language.model import Module
-from archline.language.proposals import propose_expression, propose_extents, propose_starts
+from archline.language.proposals import propose_extents, propose_real_start, propose_starts
 from archline.language.substitution import find_exact_divisions
 from archline.language.type_rules import SHAPE
 from archline.numbers import format_point
@@ -88,7 +88,10 @@ def build_failure_diagnostic(failure: Failure, algorithms: Iterable[s.Algorithm]
     """
     if failure.zero is None or failure.rule is rules.SIZE_TOO_SMALL:
         rule, diagnostic = RULES_AT_ALL_SIZES.get(failure.rule, failure.rule), failure.diagnostic
-        hints = (_suggest_inside(failure, algorithm) for algorithm in algorithms)
+        known = tuple(algorithms)
+        hints: list[str | None] = [_suggest_inside(failure, algorithm) for algorithm in known]
+        if failure.rule is rules.NOT_EXACT:
+            hints.append(propose_real_start(known, failure.node))
         return replace(diagnostic, rule=rule, hint=next(filter(None, hints), diagnostic.hint))
     callee, sizes = failure.zero
     message = f"the recursion reaches `{callee.name}` at {format_point(sizes)}, where no run ends: {failure.message}"
@@ -97,7 +100,7 @@ def build_failure_diagnostic(failure: Failure, algorithms: Iterable[s.Algorithm]
 
 
 def _suggest_inside(failure: Failure, algorithm: s.Algorithm) -> str | None:
-    """Propose a larger array where a subscript is the extent, or the last element for -1; None if neither is so."""
+    """Propose a larger array, or an earlier end, where a subscript is the extent; None if it is not."""
     part = failure.node
     elements = s.find_nodes(algorithm.body, s.Element)
     access = next((element for element in elements if part in element.subscripts), None)
@@ -106,13 +109,6 @@ def _suggest_inside(failure: Failure, algorithm: s.Algorithm) -> str | None:
     if access is None or array is None or not isinstance(array.type, s.ArrayType):
         return None
     axis = next(number for number, subscript in enumerate(access.subscripts) if subscript is part)
-    if isinstance(part, s.Unary) and isinstance(part.operand, s.Integer):
-        extent = array.type.shape[axis]
-        text = format_expression(extent)
-        text = f"({text})" if isinstance(extent, s.Binary) and extent.op not in ("*", "/", "^") else text
-        return propose_expression(
-            part, f"{text} - {part.operand.value}", "the last elements are counted from the end: `{}`"
-        )
     if re.search(r"\(index (\d+), extent \1\)", failure.message) is None:
         return None
     loops, output = list(s.find_nodes(algorithm.body, s.Loop)), getattr(array, "mode", "out") == "out"

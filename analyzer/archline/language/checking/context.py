@@ -13,6 +13,9 @@ from archline.language.checking.points import Frame, OpaqueFrame, Path, Requirem
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role, SymbolEntry, SymbolTable
 from archline.language.diagnostics import Diagnostic, Rule, suggest_closest
 from archline.language.model import Agreement, Collective, ExprType, Kind, Signature
+from archline.language.proposals import propose_definition
+from archline.language.rearranging import suggest_renaming
+from archline.language.words import NOTHING, RESERVED
 from archline.records import record
 
 MAX_FINDINGS = 20
@@ -207,15 +210,13 @@ class BodyContext:
             hint = f"`{name}` was defined in a block that has ended; define it before that block"
             self.report(rules.UNKNOWN_NAME, f"`{name}` is not known here", span, hint)
         else:
-            if name in ("true", "True", "false", "False", "None", "null"):
-                advice = "there are numbers alone: write 1 and 0"
+            if name in NOTHING:
+                words = "a number that is no index stands for it: define `{}` before the algorithms"
+                advice = propose_definition(self.library.program, f"let {name} = -1", words, safe=False)
             number = f"define it first, such as `local {name}: real = 0`, or make it a parameter"
             size = f"make it a parameter, `{name}: size`, or define it first, as in `let {name} = n//2`"
-            hint = (
-                self.findings.suggest_closest(name, self.scope.names(), span)
-                or advice
-                or (size if self.integers else number)
-            )
+            closest = None if name in NOTHING else self.findings.suggest_closest(name, self.scope.names(), span)
+            hint = closest or advice or (size if self.integers else number)
             self.report(rules.UNKNOWN_NAME, f"unknown name `{name}`", span, hint)
         return None
 
@@ -226,7 +227,12 @@ def check_definition(body: BodyContext, symbol: SymbolEntry) -> None:
     before = body.scope.find(name)
     needed = _explain_need(body, symbol) if name in MACHINE_SYMBOLS else None
     if needed is not None:
-        hint = f"choose another name, such as `{name.lower()}`"
+        words = {node.id for node in s.find_nodes(body.algorithm, s.Name)} | s.find_assigned_names(body.algorithm.body)
+        words |= {parameter.name for parameter in body.algorithm.parameters} | RESERVED
+        new = next(new for new in (name.lower(), f"size_{name}", f"{name}_size") if new not in words)
+        hint: str = f"choose another name, such as `{new}`"
+        if symbol.type is Kind.STATIC:
+            hint = suggest_renaming(span.source, span.line, name, new, hint)
         message = f"{symbol.role.described} cannot be called `{name}` here: {needed}"
         body.report(rules.MACHINE_SYMBOL, message, span, hint)
     elif before is not None:

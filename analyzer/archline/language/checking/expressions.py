@@ -342,8 +342,37 @@ def _suggest_definition(body: BodyContext, call: s.Call) -> str:
         # An extern is a function of numbers.
         header = f"algorithm {call.function}({', '.join(parameters)})"
         return f"write `{header}`"
-    declared = f"extern {call.function}({', '.join(parameters)}){'' if called else ' -> real'} costs 1 work"
+    result = "" if called else f" -> {'int' if _is_used_as_integer(body, call) else 'real'}"
+    declared = f"extern {call.function}({', '.join(parameters)}){result} costs 1 work"
     return propose_definition(body.library.program, declared, "write an algorithm of this name, or declare `{}`")
+
+
+def _is_used_as_integer(body: BodyContext, call: s.Call) -> bool:
+    """Whether the value of a call stands where an integer does: in a subscript, by `%`, in a place of integers."""
+
+    def is_integer(place: s.Node) -> bool:
+        symbol = find_base_symbol(body, place)  # type: ignore[arg-type]
+        kind = (
+            symbol.type.element if symbol is not None and isinstance(symbol.type, ViewType) else symbol and symbol.type
+        )
+        return kind is Kind.INT
+
+    for node in s.nodes(body.algorithm.body):
+        match node:
+            case s.Element(subscripts=subscripts) if any(part is call for part in s.nodes(subscripts)):
+                return True
+            case s.Binary(op="//" | "%", left=left, right=right) if call in (left, right):
+                return True
+            case s.Binary(op=op, left=left, right=right) if op in COMPARISONS and call in (left, right):
+                return is_integer(right if left is call else left)
+            case s.Assign(target=target, value=value) if any(part is call for part in s.nodes(value)):
+                return is_integer(target)
+            case s.Local(type=s.ScalarType(element="int"), value=value) if any(part is call for part in s.nodes(value)):
+                return True
+            case _:
+                # Other nodes tell nothing of the call's type.
+                pass
+    return False
 
 
 def check_extern(body: BodyContext, call: s.Call, extern: s.Extern) -> Kind | None:

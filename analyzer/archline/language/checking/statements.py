@@ -117,7 +117,8 @@ def check_body(body: BodyContext) -> None:
             body.report(call_rules.RETURN, f"the result of `{body.algorithm.name}` is no number", first.span)
         return
     if result is None:
-        check_scalar(body, last.value)
+        if check_scalar(body, last.value) is None:
+            return
         message = f"`{body.algorithm.name}` has no result to return"
         hint = f"write `algorithm {body.algorithm.name}(...) -> int` or `-> real`"
         body.report(call_rules.RETURN, message, last.span, hint)

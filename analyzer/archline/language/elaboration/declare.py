@@ -89,7 +89,23 @@ class _Declarer:
             changed = [name for name in undeclared if name.settle_type()]
             if not changed:
                 break
+        for name in undeclared:
+            name.settled = name.settled or self._guess_type(name.name)
         return self._declare_in_block(self._body, self._environment)
+
+    def _guess_type(self, name: str) -> NameType | None:
+        """Return the likely type of a name that is set to what a function returns that nobody defines, else None.
+
+        The program is refused for that function, and for nothing that follows from it.
+        """
+        known = {*self._environment.algorithms, *self._environment.abbreviations, *self._environment.externs}
+        values = [item.value for item in s.find_nodes(self._body, s.Assign) if _find_set_name(item) == name]
+        calls = s.find_nodes(tuple(values), s.Call)
+        if not any(call.function not in known and self._environment.infer(call) is None for call in calls):
+            return None
+        whole = any(operation.op in ("//", "%") for operation in s.find_nodes(tuple(values), s.Binary))
+        places = tuple(element.subscripts for element in s.find_nodes(self._body, s.Element))
+        return NameType("int" if whole or name in s.names(places) else "real")
 
     def _place_names(self, block: Block, visible: frozenset[str]) -> None:
         """Choose the block of each undeclared name; `visible` are the names that are declared around a block."""

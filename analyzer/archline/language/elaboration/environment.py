@@ -11,6 +11,7 @@ from itertools import groupby
 from archline.expr.tree import Comprehension, Node, substitute_names
 from archline.language import surface
 from archline.language import syntax as s
+from archline.language.words import NOTHING
 from archline.records import field, record, replace
 
 SIZE = "size"
@@ -18,7 +19,14 @@ SIZE = "size"
 _RANKS = {SIZE: 0, "bool": 1, "char": 1, "int": 2, "real": 3}
 _COMPARISONS = {"==", "!=", "<", "<=", ">", ">=", "and", "or"}
 _REAL_FUNCTIONS = {"exp", "log", "sin", "cos", "rsqrt", "real_of", "sqrt", "log2"}
-_CONSTANTS = {"true": "bool", "false": "bool", "inf": "inf", "infinity": "inf", "pi": "real"}
+_CONSTANTS = {
+    **dict.fromkeys(NOTHING, "int"),
+    "true": "bool",
+    "false": "bool",
+    "inf": "inf",
+    "infinity": "inf",
+    "pi": "real",
+}
 
 
 @record
@@ -73,6 +81,7 @@ class Environment:
     result_of: Callable[[str], NameType | None]
     abbreviations: Mapping[str, surface.Abbreviation] = field(default_factory=dict)
     records: Mapping[str, surface.RecordDefinition] = field(default_factory=dict)
+    externs: Mapping[str, s.Extern] = field(default_factory=dict)
 
     def with_names(self, names: Mapping[str, NameType | None]) -> Environment:
         """Return the environment with more names, and with the parts of records among them."""
@@ -167,6 +176,9 @@ class Environment:
             if result is None:
                 return self.infer_output(call)
             return replace(result, shape=shape) if self.maps_elements(call) else result
+        if name in self.externs:
+            declared = self.externs[name].result
+            return None if declared is None else NameType(declared)
         if name in self.records:
             return read_type(surface.RecordType(name, arguments, span=call.span))
         if name in self.abbreviations:

@@ -199,13 +199,15 @@ def _read_program(program: s.Program, load: Load) -> _Names:
     visible = dict(chain.from_iterable(module.abbreviations.items() for module in modules))
     abbreviations = visible | {item.name: item for item in _iterate_items(program, surface.Abbreviation)}
     algorithms = {name: algorithm for module in modules for name, algorithm in module.algorithms.items()}
-    own = {item.name for item in program.items if isinstance(item, s.Algorithm | s.Extern)}
-    defined = frozenset({*abbreviations, *algorithms, *own}.union(*(module.externs for module in modules)))
+    externs = {name: extern for module in modules for name, extern in module.externs.items()}
+    externs |= {item.name: item for item in _iterate_items(program, s.Extern)}
+    own = {algorithm.name for algorithm in program.algorithms}
+    defined = frozenset({*abbreviations, *algorithms, *externs, *own})
     for algorithm in program.algorithms:
         kind = find_operation_type(algorithm, definitions)
         name = algorithm.name if kind is None else name_operation(kind, algorithm.name)
         algorithms[name] = rename_words(algorithm, records, defined)
-    return _Names(ResultTypes(algorithms, abbreviations, records), definitions, visible, defined)
+    return _Names(ResultTypes(algorithms, abbreviations, records, externs), definitions, visible, defined)
 
 
 def _declare_item(item: Any, names: _Names) -> Any:

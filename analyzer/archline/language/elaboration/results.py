@@ -19,9 +19,10 @@ class ResultTypes:
         algorithms: Mapping[str, s.Algorithm],
         abbreviations: Mapping[str, surface.Abbreviation],
         records: Mapping[str, surface.RecordDefinition],
+        externs: Mapping[str, s.Extern],
     ) -> None:
         self._algorithms = algorithms
-        self.environment = Environment({}, algorithms, self.find, abbreviations, records)
+        self.environment = Environment({}, algorithms, self.find, abbreviations, records, externs)
         self._found: dict[str, NameType | None] = {}
 
     def find(self, name: str) -> NameType | None:

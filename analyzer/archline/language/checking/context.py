@@ -230,9 +230,9 @@ def check_definition(body: BodyContext, symbol: SymbolEntry) -> None:
         words = {node.id for node in s.find_nodes(body.algorithm, s.Name)} | s.find_assigned_names(body.algorithm.body)
         words |= {parameter.name for parameter in body.algorithm.parameters} | RESERVED
         new = next(new for new in (name.lower(), f"size_{name}", f"{name}_size") if new not in words)
-        hint: str = f"choose another name, such as `{new}`"
+        hint: str | None = f"choose another name, such as `{new}`"
         if symbol.type is Kind.STATIC:
-            hint = suggest_renaming(span.source, span.line, name, new, hint)
+            hint = suggest_renaming(span.source, span.line, name, new, str(hint))
         message = f"{symbol.role.described} cannot be called `{name}` here: {needed}"
         body.report(rules.MACHINE_SYMBOL, message, span, hint)
     elif before is not None:

@@ -251,7 +251,7 @@ class _MetricVersions:
 
     @property
     def _iterations(self) -> tuple[tuple[str, ...], frozenset[str]]:
-        """The iterations of loops without a bound in the costs, and those that only one version has."""
+        """The iterations in the costs that either version counts, and those for which one version has no loop."""
         sides = [{item.name for item in list_iterations(*side.algorithm.executed)} for side in (self.old, self.new)]
         costs = [side.report.cost(self.metric) for side in (self.old, self.new)]
         bounds = [

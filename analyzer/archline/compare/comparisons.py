@@ -97,13 +97,13 @@ def compare_subjects(
     in_sizes = [subject.in_sizes(everywhere=everywhere) for subject in subjects]
     growths = [
         {
-            name: iterations.rename(index, growth)
+            name: iterations.rename_growth(index, growth)
             for name, growth in _derive_growths(subject, in_sizes[index], model, by).items()
         }
         for index, subject in enumerate(subjects)
     ]
 
-    def relate(i: int, j: int) -> dict[str, GrowthRelation]:
+    def relate_growths(i: int, j: int) -> dict[str, GrowthRelation]:
         facts = make_processor_facts(subjects[i], subjects[j])
         first, second = (with_facts(growths[index], facts) for index in (i, j))
         relations = {
@@ -122,18 +122,18 @@ def compare_subjects(
         )
         return upper is None or iterations.is_shared(index, upper.names)
 
-    growth = {(names[i], names[j]): relate(i, j) for i, j in pairs}
+    growth = {(names[i], names[j]): relate_growths(i, j) for i, j in pairs}
     when = tuple(dict.fromkeys(format_fact(fact) for sizes in in_sizes for fact in sizes.when))
     implied = {format_fact(fact) for sizes in in_sizes for fact in sizes.where}.difference(when)
-    given = {*(at or ()), *(() if sweep is None else sweep.names)}
-    assumed = iterations.iterate_assumptions(given)
+    valued_names = {*(at or ()), *(() if sweep is None else sweep.names)}
+    assumed = iterations.iterate_assumptions(valued_names)
     result = CostComparison(
         tuple(names),
         model,
         by,
         growth,
         assumptions=(*dict.fromkeys(text for subject in subjects for text in subject.assumptions), *assumed),
-        iterations=tuple(iterations.loops()),
+        iterations=tuple(iterations.iterate_loops()),
         when=when,
         implied=frozenset(implied),
         processors=dict(iterate_processor_counts(names, subjects)),
@@ -148,7 +148,9 @@ def compare_subjects(
     named = [*(subject.names for subject in subjects), iterations.further_names]
     require_known_names({**sizes_given, **dict.fromkeys(tied, (1, None))}, named)
     if settings.matrix is None:
-        iterations.require(given, dict.fromkeys(name for subject in subjects for name in subject.names.needed))
+        iterations.require_values(
+            valued_names, dict.fromkeys(name for subject in subjects for name in subject.names.needed)
+        )
     work = _PairwiseComparison(subjects, names, iterations, machines, model, by, sizes_given, sweep, settings, execute)
     points = tuple(work.points())
     return replace(
@@ -335,7 +337,7 @@ class _PairwiseComparison:
         key = (index, machine, size)
         if key not in self._known:
             try:
-                at = self.iterations.select(index, self._make_given_sizes(size))
+                at = self.iterations.select_values(index, self._make_given_sizes(size))
                 self._known[key] = self._estimate_in_numbers(index, machine, at, self.settings)
             except ArchlineError as problem:
                 # Facts of the sizes may fail at some points of a sweep; other errors occur at all points.
@@ -377,8 +379,8 @@ class _PairwiseComparison:
                 iterate_paired_runs(
                     first,
                     second,
-                    self.iterations.select(i, at),
-                    self.iterations.select(j, at),
+                    self.iterations.select_values(i, at),
+                    self.iterations.select_values(j, at),
                     self._make_run_settings(machine),
                 )
             )

@@ -24,7 +24,7 @@ class ComparedIterations:
     """The names of iterations in a comparison of `subjects`, which have the distinct names `labels`.
 
     If all loops whose iterations have a name have the same text, that name is a size that they share, under an
-    assumption. Else each has a size of its own, such as `jacobi.T`.
+    assumption. Else each has another size, such as `jacobi.T`.
     """
 
     subjects: Sequence[Subject]
@@ -46,35 +46,35 @@ class ComparedIterations:
 
     @cached_property
     def _alike(self) -> frozenset[str]:
-        """The names that several subjects have, all of them for loops with the same text."""
+        """The names that several subjects have for loops with the same text."""
         texts: dict[str, list[str]] = {}
         for subject, counted in zip(self.subjects, self._counted, strict=True):
             for name, item in counted.items():
                 assert isinstance(subject, AlgorithmSubject)
                 module, algorithm = subject.algorithm.executed
-                own = {size: size for size in module.signatures[algorithm].size_names}
-                sizes = own if item.algorithm is algorithm else {}
+                called = item.algorithm is not algorithm
+                sizes = {} if called else {size: size for size in module.signatures[algorithm].size_names}
                 texts.setdefault(name, []).append(describe_loop(module, item, sizes))
-        return frozenset(name for name, of_name in texts.items() if len(of_name) > 1 and len({*of_name}) == 1)
+        # A parameter `T` of another algorithm, or of formulas, is not a number of iterations.
+        return frozenset(
+            name
+            for name, of_name in texts.items()
+            if len(of_name) > 1 and len({*of_name}) == 1 and not self._list_subjects_with_size(name)
+        )
 
     @cached_property
     def names(self) -> list[dict[str, str]]:
         """The names in the comparison, by the names that each subject has for its iterations."""
-        several = [name for counted in self._counted for name in counted]
-        # A parameter `T` of another algorithm, or of formulas, is not a number of iterations.
+        several = [name for counted in self._counted for name in counted if name not in self._alike]
+        alone = {name for name in several if several.count(name) == 1 and not self._list_subjects_with_size(name)}
         return [
-            {
-                name: name
-                if (name in self._alike or several.count(name) == 1) and not self._list_subjects_with_size(name)
-                else f"{label}.{name}"
-                for name in counted
-            }
+            {name: name if name in self._alike | alone else f"{label}.{name}" for name in counted}
             for label, counted in zip(self.labels, self._counted, strict=True)
         ]
 
-    def rename(self, index: int, growth: Growth) -> Growth:
+    def rename_growth(self, index: int, growth: Growth) -> Growth:
         """Return a growth of a subject in the names of the comparison."""
-        values: dict[str, s.Expr] = {own: b.name(name) for own, name in self.names[index].items() if own != name}
+        values: dict[str, s.Expr] = {size: b.name(name) for size, name in self.names[index].items() if size != name}
         if not values:
             return growth
         lower, upper = (bound and substitute_names(bound, values) for bound in (growth.lower, growth.upper))
@@ -96,12 +96,12 @@ class ComparedIterations:
             return relation
         return replace(relation, relation=UNKNOWN_GROWTH, bound="" if bound == "incomparable" else bound)
 
-    def select(self, index: int, at: Given) -> Given:
+    def select_values(self, index: int, at: Given) -> Given:
         """Select the values that a subject has names for; `T` gives all loops with this name the same number."""
         names = self.names[index]
         allowed = self.subjects[index].names.all
-        own = {name: value for name, value in at.items() if name in allowed}
-        return {**own, **{name: at[shared] for name, shared in names.items() if shared in at}}
+        values = {name: value for name, value in at.items() if name in allowed}
+        return {**values, **{name: at[shared] for name, shared in names.items() if shared in at}}
 
     def merge_counts(self, counted: Mapping[int, Mapping[str, int]]) -> dict[str, int]:
         """Merge the iterations that runs counted, by subject, in the names of the comparison.
@@ -110,45 +110,46 @@ class ComparedIterations:
         """
         merged: dict[str, int] = {}
         for index, counts in counted.items():
-            for own, count in counts.items():
-                others = {of_run.get(own, count) for of_run in counted.values()}
-                name = self.names[index].get(own, own)
-                merged[name if len(others) == 1 or name != own else f"{self.labels[index]}.{own}"] = count
+            for size, count in counts.items():
+                name = self.names[index].get(size, size)
+                equal = len({of_run.get(size, count) for of_run in counted.values()}) == 1
+                merged[name if equal or name != size else f"{self.labels[index]}.{size}"] = count
         return merged
 
     @property
     def further_names(self) -> SizeNames:
         """The names that values may be given for in addition to those of the subjects."""
-        further = {name: 0 for names in self.names for own, name in names.items() if own != name}
+        further = {name: 0 for names in self.names for size, name in names.items() if size != name}
         return SizeNames({}, iterations=further)
 
-    def require(self, given: Collection[str], needed: Collection[str]) -> None:
+    def require_values(self, given: Collection[str], needed: Collection[str]) -> None:
         """Raise ArchlineError (AL402) if iterations have no value among the `given` names; `needed` are all sizes."""
         both = [pair for names in self.names for pair in names.items()]
-        missing = [name for own, name in both if own not in given and name not in given]
+        missing = [name for size, name in both if not {size, name} & {*given}]
         if missing:
             names = [*(name for name in needed if name not in dict(both)), *(name for _, name in both)]
             message = f"no value is given for {', '.join(f'`{name}`' for name in dict.fromkeys(missing))}"
             hint = f"give --at {','.join(f'{name}=...' for name in dict.fromkeys(names))}"
             raise error(rules.MISSING_SIZE, message, hint=hint)
 
-    def loops(self) -> Iterator[NamedLoop]:
+    def iterate_loops(self) -> Iterator[NamedLoop]:
         """Yield the loops, by subject."""
         for label, names, counted in zip(self.labels, self.names, self._counted, strict=True):
-            yield from (NamedLoop(name, counted[own], label) for own, name in names.items())
+            yield from (NamedLoop(name, counted[size], label) for size, name in names.items())
 
     def iterate_assumptions(self, given: Collection[str]) -> Iterator[str]:
         """Yield the sizes that are assumed to be the same in several subjects: shared ones, and those of `--at T=5`."""
-        for own in dict.fromkeys(own for names in self.names for own in names):
-            having = [index for index, names in enumerate(self.names) if own in names]
-            given_to_all = own in given and not {self.names[index][own] for index in having} & {*given}
-            places = [f"in line {self._counted[index][own].loop.span.line} of {self.labels[index]}" for index in having]
-            if given_to_all:
-                places += [f"the {own} of {self.labels[index]}" for index in self._list_subjects_with_size(own)]
-            if len(places) > 1 and (given_to_all or own in self._alike):
-                yield f"as many iterations {own} {' as '.join(places)}"
+        for size in dict.fromkeys(size for names in self.names for size in names):
+            having = [index for index, names in enumerate(self.names) if size in names]
+            for_all = size in given and not {self.names[index][size] for index in having} & {*given}
+            loops = {self.labels[index]: self._counted[index][size].loop for index in having}
+            places = [f"in line {loop.span.line} of {label}" for label, loop in loops.items()]
+            if for_all:
+                places += [f"the {size} of {self.labels[index]}" for index in self._list_subjects_with_size(size)]
+            if len(places) > 1 and (for_all or size in self._alike):
+                yield f"as many iterations {size} {' as '.join(places)}"
 
     def _list_subjects_with_size(self, name: str) -> list[int]:
-        """List the subjects, by index, of which a name is a size that the caller gives."""
+        """List the subjects, by index, whose caller gives a size with this name."""
         given = [{*subject.names.sizes, *subject.names.amounts} for subject in self.subjects]
         return [index for index, names in enumerate(given) if name in names]

@@ -143,7 +143,7 @@ def _number_sizes(program: Program, counted: IterationCount, names: Names) -> di
 
 
 def describe_loop(module: Module, counted: IterationCount, sizes: Mapping[str, str]) -> str:
-    """Write the condition and the body of a loop, the types of its names and what it calls, in canonical names.
+    """Write the condition and the body of a loop, the types of its names and its callees, in canonical names.
 
     Sizes are renamed by `sizes`, other names are numbered in order. Loops of the same text may differ in their number
     of iterations, which also depends on what precedes them.

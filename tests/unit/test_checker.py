@@ -114,7 +114,7 @@ algorithm f(x: inout real[n]):
 algorithm f(x: inout real[n], c: int[1], A: real[n, n]):
     let t = c[0]
     x[x[0]] = 1 #! AL226
-    for i in 0..n step c[0]: #! AL226
+    for i in 0..n step c[0]:
         pass
     local w: real[c[0]] #! AL226
     for i in 0..c[0]:

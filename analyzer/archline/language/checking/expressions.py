@@ -317,9 +317,8 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
         hint = propose_text(at, FOREIGN_METHODS[call.function])
     # Only what takes as many arguments can be meant.
     given = len(call.arguments)
-    known = [
-        name for name, item in (*library.visible.items(), *library.externs.items()) if len(item.parameters) == given
-    ]
+    known = [name for name, algorithm in library.visible.items() if len(algorithm.parameters) == given]
+    known += [name for name, extern in library.externs.items() if len(extern.parameters) == given]
     known += [name for name, taken in INTRINSICS.items() if taken == given or (taken is None and given > 1)]
     hint = hint or body.findings.suggest_closest(call.function, known, call.span)
     if hint is None and body.scope.find(call.function) is not None:

@@ -349,6 +349,10 @@ algorithm g(x: inout local real[n]) on grid(r: P):
     else:
         reduce x along r onto 0 with max #! AL278
     allreduce x[0..min(r, n)] along r with + #! AL277
+---
+algorithm g(x: inout local real[n]) on grid(r: P):
+    while x[0] > 1.0: #! AL279
+        allreduce x along r with +
 """
 
 

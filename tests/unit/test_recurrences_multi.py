@@ -203,7 +203,7 @@ def assert_theta(found: str, wanted: str, where: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "growth", "where"), some([row[1:] for row in PUBLISHED], 3), ids=[row[0] for row in PUBLISHED]
+    ("text", "growth", "where"), [row[1:] for row in some(PUBLISHED, 3)], ids=[row[0] for row in some(PUBLISHED, 3)]
 )
 def test_the_published_growth(text: str, growth: str, where: str) -> None:
     assert_theta(format_expression(solved(text, where).growth), growth, where)

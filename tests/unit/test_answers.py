@@ -66,6 +66,7 @@ def test_a_time_that_is_not_known_is_not_warned_of(tmp_path: Path) -> None:
 
 
 # Formats of comparisons.
+@long
 def test_comparisons_as_markdown_have_all_points() -> None:
     arguments = ("compare", BASIC, CO, "--machine", "gtx-580", "--sweep", "n=m=p=2..40 step 2")
     ran = cli(*arguments, "--format", "markdown")

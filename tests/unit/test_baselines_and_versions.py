@@ -14,7 +14,7 @@ import pytest
 import archline as al
 from archline.changes import results as r
 from cli_support import cli
-from effort import some
+from effort import long, some
 
 SOLVE = """algorithm f(T: real[n, n], x: inout real[n]):
     for i in 0..n:
@@ -92,6 +92,7 @@ def test_a_change_has_one_answer(tmp_path: Path, old: str, new: str) -> None:
         assert errors == {each.metric for each in shown[0].findings}
 
 
+@long
 def test_a_cost_that_shrank_is_no_bound_that_fell(tmp_path: Path) -> None:
     with contextlib.chdir(tmp_path):
         versions(tmp_path, swapped(STENCIL), STENCIL)
@@ -202,6 +203,7 @@ def project(folder: Path) -> None:
     (folder / "dist" / "halo1d.algo").write_text(HALO.replace("jacobi", "halo_jacobi"), "utf-8")
 
 
+@long
 def test_a_check_of_a_part_says_nothing_of_files_that_are_no_more(tmp_path: Path) -> None:
     with contextlib.chdir(tmp_path):
         project(tmp_path)

@@ -106,6 +106,7 @@ def test_false_claims_are_not_taken_for_proved(target: tuple[str, str], claims: 
 REPLICATED = [(64, 16, 2), (64, 16, 4), (16, 4, 2), (162, 81, 3), (200, 100, 5), (50, 25, 5), (72, 36, 6)]
 
 
+@long
 @pytest.mark.parametrize(("n", "P", "c"), some(REPLICATED, len(REPLICATED)))
 def test_the_longest_path_goes_on_with_another_processor(n: int, P: int, c: int) -> None:  # noqa: N803
     """A path through the root of the broadcast, then a processor that shifts; both bounds are what runs count."""

@@ -102,6 +102,7 @@ def test_explain_shows_each_statement() -> None:
     assert "together: span = 3*m*p + p + ceil(log2(n)) + 2; 1 is the call itself" in result.out
 
 
+@long
 def test_explain_speaks_of_the_variables_that_the_program_has(tmp_path: Path) -> None:
     """A loop down or in strides is derived by the number of its iteration, which its reader never sees."""
     text = "algorithm f(x: inout real[n], b: size):\n    where b divides n\n    for i in n-1 downto 0 step 2:\n"

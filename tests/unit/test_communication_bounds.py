@@ -255,6 +255,7 @@ def test_json(path):
     assert [each["when"] for each in by_kind["memory-independent"]["cases"]] == ["P <= a/b", "P <= a*b/c^2", ""]
 
 
+@long
 def test_input_that_several_read_is_said_and_has_no_bounds(path):
     target = f"{path}::all_read"
     shown = " ".join(cli("cost", target, "--problem", "matmul(n, n, n)").out.split())

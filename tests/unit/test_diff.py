@@ -215,6 +215,7 @@ def test_versions_without_a_size_in_common_are_not_compared(tmp_path: Path) -> N
     assert (ran.code, "AL441" in ran.err, "nothing is compared" in ran.out) == (2, True, True)
 
 
+@long
 def test_only_growth(tmp_path: Path) -> None:
     old, new = written(tmp_path / "old", kernel=GEMV), written(tmp_path / "new", kernel=GEMV.replace("*x[j]", ""))
     assert cli("diff", str(new), str(old), "--only", "growth").code == 0
@@ -228,6 +229,7 @@ def test_one_line_where_nothing_changed(tmp_path: Path) -> None:
         assert cli("diff", str(old), str(old), "--format", form).out == "4 costs are the same\n"
 
 
+@long
 def test_files_with_mistakes_are_reported_and_the_rest_is_compared(tmp_path: Path) -> None:
     old = written(tmp_path / "old", kernel=GEMV, other=GEMV)
     new = written(tmp_path / "new", kernel=GEMV.replace("*x[j]", ""), other=GEMV.replace("0..m", "0..q"))

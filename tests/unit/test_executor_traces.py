@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from archline.execution.cache import StaticSchedule, TraceEvent, WorkStealing, lru, optimal, private_caches
 from archline.execution.cache.strands import match_events
 from archline.execution.results import Cache
-from effort import MODES, TRIED_MODES, drawn, some
+from effort import MODES, TRIED_MODES, drawn, long, some
 from executor_programs import run
 
 
@@ -300,6 +300,7 @@ def test_events_feed_private_caches() -> None:
         assert found.io == result.counts.io
 
 
+@long
 def test_memory_for_lru_does_not_grow_with_accesses() -> None:
     text = """
 algorithm f(x: inout real[n], rounds: size):

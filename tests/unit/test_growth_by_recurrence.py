@@ -128,6 +128,7 @@ def test_stooge_sort_grows_as_its_runs_do() -> None:
     assert subject.run(x=np.zeros(2)).counts.flops > 0
 
 
+@long
 def test_fibonacci_grows_as_its_runs_do() -> None:
     subject = al.loads(FIB)["fib"]
     assert subject.cost().work.growth == "Theta(((1 + sqrt(5))/2)^n)"

@@ -127,6 +127,7 @@ def gemm(tmp_path: Path, *, at: str, machine: str = "") -> tuple[str, ...]:
             "--cache", "Z=8192,L=32", "--over", "b", "--minimise", "time")  # fmt: skip
 
 
+@long
 def test_values_are_listed_where_one_between_them_is_worse(tmp_path: Path) -> None:
     """A row of 60 words is in three lines of 32, as one of 80 is: tiles of 60 load a line more for each row."""
     asked = gemm(tmp_path, at="m=960,n=960,k=960")

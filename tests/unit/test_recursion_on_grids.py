@@ -304,6 +304,7 @@ def test_caps_has_costs_where_it_can_run(sizes: dict[str, int], runs: bool) -> N
         caps.run(sizes)
 
 
+@long
 def test_messages_that_are_unknown_where_their_words_are_bounded_have_no_value() -> None:
     messages = al.algorithm(f"{MATMUL}::carma").cost().messages
     with pytest.raises(al.ArchlineError, match="AL414"):

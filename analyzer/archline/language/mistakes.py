@@ -9,7 +9,7 @@ from archline.expr.tree import Source, Span
 from archline.language.diagnostics import Edit, Proposal, propose_text
 from archline.language.rearranging import (
     HEADERS,
-    guess_type,
+    infer_types,
     mask_strings_and_comment,
     suggest_moving,
     suggest_results,
@@ -384,10 +384,14 @@ def _suggest_types(line: CodeLine) -> str:
     header = re.search(rf"^(?:{'|'.join(HEADERS)})\b", below, re.MULTILINE)
     below = below if header is None else below[: header.start()]
     start, end, edits = line.code.find("("), line.code.rfind(")"), list[Edit]()
+    name = re.search(r"\w+\s*$", line.code[:start])
+    parameters = [part.strip() for part in line.code[start + 1 : end].split(",")]
+    typed = dict(
+        zip(parameters, infer_types(line.source, name[0].strip() if name else "", parameters, below), strict=True)
+    )
     for match in re.finditer(r"(?:(?<=\()|(?<=,))\s*(?P<name>[A-Za-z_]\w*)\s*(?=[,)])", line.code[: end + 1]):
         if match.start() > start:
-            name = match["name"]
-            edits.append(Edit(line.make_span(*match.span("name")), f"{name}: {guess_type(name, below)}"))
+            edits.append(Edit(line.make_span(*match.span("name")), typed[match["name"]]))
     return Proposal(hint, edits, safe=False)
 
 

@@ -19,7 +19,7 @@ CONTEXTUAL_WORDS = frozenset(
     {
         "all", "any", "below", "bool", "char", "const", "counts", "def", "div", "do", "each", "function", "grid",
         "in", "index", "inout", "iterations", "longest", "mod", "most", "of", "offsets", "operator", "out", "power",
-        "procedure", "reduction", "size", "square", "step", "then", "times", "type", "until", "within",
+        "procedure", "reduction", "size", "square", "step", "then", "times", "type", "until", "use", "within",
     }
 )  # fmt: skip
 """Words of the language that can be names too: they are its words only at places where no name can stand."""

@@ -315,7 +315,11 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
         hint = propose_text(call.span, "pass", f"{hint}: write `{{}}`")
     if call.function in FOREIGN_METHODS and (at := find_in_span(call.span, call.function)) is not None:
         hint = propose_text(at, FOREIGN_METHODS[call.function])
-    known = [*library.visible, *library.externs, *INTRINSICS]
+    counts = {name: len(algorithm.header) for name, algorithm in library.visible.items()}
+    counts |= {name: len(extern.parameters) for name, extern in library.externs.items()}
+    # An array that an algorithm sets may be left out.
+    passed = len(call.arguments)
+    known = [name for name, number in counts.items() if number in (passed, passed + 1)] + [*INTRINSICS]
     hint = hint or body.findings.suggest_closest(call.function, known, call.span)
     if hint is None and body.scope.find(call.function) is not None:
         hint = f"a product is written `*`, an element `{call.function}[...]`"

@@ -42,7 +42,8 @@ def rename_words(
     if not foreign and not called:
         return algorithm
     given = {*read_header(algorithm, records), *defined, *s.find_assigned_names(algorithm.body)}
-    given |= {node.variable for node in s.find_nodes(algorithm.body, surface.LoopOver, Comprehension)}
+    given |= {loop.variable for loop in s.find_nodes(algorithm.body, surface.LoopOver)}
+    given |= {over.variable for over in s.find_nodes(algorithm.body, Comprehension)}
     renamed = foreign - given
 
     def change_node(node: Node) -> Node | None:

@@ -112,7 +112,7 @@ def test_claims_and_statements_have_these_hints(tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     ran = cli("check", str(path))
     assert ran.refused("AL101")
-    assert "`n*log2(n)`" in ran.err
+    assert "`work is O(n*log2(n))`" in ran.err
     assert "`2*i`" in ran.err
 
 

@@ -9,7 +9,7 @@ from archline.expr.tree import Source, Span
 from archline.language.diagnostics import Edit, Proposal, propose_text
 from archline.language.rearranging import (
     HEADERS,
-    guess_type,
+    infer_types,
     mask_strings_and_comment,
     suggest_definition,
     suggest_moving,
@@ -395,23 +395,63 @@ def _suggest_types(line: CodeLine) -> str:
     header = re.search(rf"^(?:{'|'.join(HEADERS)})\b", below, re.MULTILINE)
     below = below if header is None else below[: header.start()]
     start, end, edits = line.code.find("("), line.code.rfind(")"), list[Edit]()
+    name = re.search(r"\w+\s*$", line.code[:start])
+    parameters = [part.strip() for part in line.code[start + 1 : end].split(",")]
+    typed = dict(
+        zip(parameters, infer_types(line.source, name[0].strip() if name else "", parameters, below), strict=True)
+    )
     for match in re.finditer(r"(?:(?<=\()|(?<=,))\s*(?P<name>[A-Za-z_]\w*)\s*(?=[,)])", line.code[: end + 1]):
         if match.start() > start:
-            name = match["name"]
-            edits.append(Edit(line.make_span(*match.span("name")), f"{name}: {guess_type(name, below)}"))
+            edits.append(Edit(line.make_span(*match.span("name")), typed[match["name"]]))
     return Proposal(hint, edits, safe=False)
 
 
+_GROWTH_CLAIM = re.compile(
+    r"(?P<metric>\w+(?:\(\w+\))?) *(?P<relation>[=<>]=?|[~:]|\bin\b|\bis\b) *"
+    r"(?P<bound>(?=.*\b(?:O|Theta|Omega)\b(?! *=))[^=<>,]*?)\s*(?=\b(?:when|where|on|at|if)\b|[,\s]*$)"
+)
+
+
 def suggest_growth(line: CodeLine) -> str | None:
-    """Return the hint for a growth after a relation, as in `work = O(n)`; None if there is none."""
-    growth = r"(O|Theta|Omega)\b(?! *=) *(\((?:[^()]|\([^()]*\))*\))?"
-    claimed = re.search(rf"(\w+(?:\(\w+\))?) *(?:[=<>]=?|[~:]|\bin\b) *{growth}", line.code)
+    """Return the hint for a growth after a relation, as in `work = n + O(n log n)`; None if there is none."""
+    claimed = _GROWTH_CLAIM.search(line.code)
     if claimed is None:
         return None
-    if claimed[3] and not re.search(r"\w +\w", claimed[3]):
-        text = f"{claimed[1]} is {claimed[2]}{claimed[3]}"
-        return line.propose_text(*claimed.span(), text, "growth is written `{}`")
-    return f"growth is written `{claimed[1]} is {claimed[2]}(...)`"
+    metric, bound = claimed["metric"], claimed["bound"]
+    kinds = set(re.findall(r"\b(O|Theta|Omega)\b", bound))
+    terms = [re.sub(r"^(?:O|Theta|Omega) *\((.*)\)$", r"\1", term) for term in _split_terms(bound)]
+    formula = " + ".join(map(_write_formula, terms))
+    # Growths add up; they do not in a difference or a product.
+    if len(kinds) > 1 or re.search(r"\b(?:O|Theta|Omega)\b|\w +\w", formula) or count_brackets(bound):
+        return f"growth is written `{metric} is {min(kinds)}(...)`"
+    text = f"{metric} is {min(kinds)}({formula})"
+    if claimed["relation"] == "is" and formula == bound[len(min(kinds)) + 1 : -1]:
+        return None
+    return line.propose_text(*claimed.span(), text, "growth is written `{}`")
+
+
+def _split_terms(code: str) -> list[str]:
+    """Return the terms of a sum that stand in no brackets."""
+    terms = [""]
+    for character in code:
+        if character == "+" and count_brackets("+".join(terms)) == 0:
+            terms.append("")
+        else:
+            terms[-1] += character
+    return [term.strip() for term in terms]
+
+
+def _write_formula(text: str) -> str:
+    """Return a formula with the brackets and signs that mathematics omits, as in `n log log n` and `log^2 n`."""
+    power = rf"\b{_LOGARITHM} *\^ *(\d+) *{_ARGUMENT}"
+    text = re.sub(power, lambda found: f"log2({found[2].strip('()')})^{found[1]}", text)
+    text = re.sub(rf"\b{_LOGARITHM}(?= *\()", "log2", text)
+    argument = rf"(?!{_LOGARITHM}[ \d])\w+(?:\((?:[^()]|\([^()]*\))*\))?"
+    before = ""
+    while text != before:
+        before, text = text, re.sub(rf"\b{_LOGARITHM} +({argument})", r"log2(\1)", text)
+    text = re.sub(r"(?<![\w.])(\d+)(?=[A-Za-z_(])(?![eE][-+\d])", r"\1*", text)
+    return re.sub(r"(?<=[\w)]) +(?=[\w(])", "*", text)
 
 
 def _suggest_left_out(line: CodeLine, before: str, rest: str) -> str | None:

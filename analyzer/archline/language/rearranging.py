@@ -7,12 +7,14 @@ language is changed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import product
 
 from archline.expr.tree import Source, Span
 from archline.language.diagnostics import Edit, Proposal
 
 HEADERS = ("algorithm", "extern", "def", "function", "procedure")
+_NESTED_HEADERS = "algorithm|def|fn|func|function|procedure|proc|subroutine"
 SEVERAL_RESULTS = "an algorithm has one result: hand the others back through parameters, as in `hi: out int`"
 NESTED = "an algorithm stands at the top level: move it there, and let it have what it uses as parameters"
 
@@ -33,7 +35,7 @@ class _Algorithm:
         self.end = min((at for at in starts if at >= number), default=len(self.code))
         text = "\n".join(self.code[self.start : self.end])
         self.opened, self.closed = _find_brackets(text)
-        self.parameters = _split_at_commas(text[self.opened + 1 : self.closed])
+        self.parameters = split_at_commas(text[self.opened + 1 : self.closed])
         self.header_end = self.start + text.count("\n", 0, self.closed)
 
     def make_span(self, line: int, start: int, end: int) -> Span:
@@ -51,7 +53,7 @@ def suggest_results(source: Source, number: int) -> str:
     """Propose parameters for the results of the `return a, b` on a line, and of the other ones of its algorithm."""
     whole = _Algorithm(source, number)
     returns = [(at, match) for at, match in whole.find_words(r"^\s*(?P<at>return\b\s*(?P<values>.*\S)?)\s*$")]
-    values = [_split_at_commas((match["values"] or "").removeprefix("(").removesuffix(")")) for _, match in returns]
+    values = [split_at_commas((match["values"] or "").removeprefix("(").removesuffix(")")) for _, match in returns]
     if len({len(parts) for parts in values}) != 1 or len(values[0]) < 2:
         return SEVERAL_RESULTS
     names = [f"result{position + 1}" for position in range(len(values[0]))]
@@ -72,43 +74,70 @@ def suggest_results(source: Source, number: int) -> str:
     return Proposal(SEVERAL_RESULTS, edits, safe=False)
 
 
+class _Nested:
+    """An algorithm that is written inside another one: its lines, counted from 0, and the parts of its text."""
+
+    def __init__(self, whole: _Algorithm, start: int, head: re.Match[str]) -> None:
+        self.start, self.indent, self.name = start, len(head[1]), head[2]
+        self.end = start + 1
+        while self.end < whole.end and self._contains(whole.code[self.end]):
+            self.end += 1
+        block = "\n".join(whole.code[start : self.end])
+        opened, closed = _find_brackets(block)
+        self.parameters = split_at_commas(block[opened + 1 : closed])
+        self.names = [_split_parameter(parameter)[0] for parameter in self.parameters]
+        self.body = block[closed + 1 :]
+        self.captured: dict[str, str] = {}
+        """The declarations of the names that it takes from the algorithm around it."""
+
+    def _contains(self, code: str) -> bool:
+        return not code.strip() or len(code) - len(code.lstrip(" ")) > self.indent
+
+    def capture_names(self, whole: _Algorithm) -> None:
+        """Find the parameters and sizes of the algorithm around it that its body uses."""
+        for used, type_ in map(_split_parameter, whole.parameters):
+            if used not in self.names and re.search(rf"\b{used}\b", self.body):
+                set_here = rf"(?m)^[^=\n]*\b{used}\b[^=\n]*[^=<>!]=(?!=)|\b(swap|exchange)\b"
+                plain = _remove_mode(type_)
+                mode = "inout " if "[" in plain and re.search(set_here, self.body) else ""
+                self.captured[used] = f"{used}: {mode}{plain}"
+        known = " ".join(self.captured.values())
+        shapes = " ".join(re.findall(r"\[[^\]]*\]", " ".join(whole.parameters)))
+        for size in dict.fromkeys(re.findall(r"\b[a-zA-Z_]\w*\b", shapes)):
+            if size not in self.names and not re.search(rf"\b{size}\b", known) and re.search(rf"\b{size}\b", self.body):
+                self.captured[size] = f"{size}: size"
+
+
 def suggest_moving(source: Source, number: int) -> str:
-    """Propose to move the algorithm that begins on a line out of the one around it; names it uses become parameters."""
+    """Propose to move the algorithms inside the one around a line out of it; names they use become parameters."""
     whole = _Algorithm(source, number)
-    head = re.match(r"(\s+)(?:\w+)\s+(\w+)\s*\(", whole.code[number - 1])
-    if head is None or whole.start == number - 1:
+    parts: list[_Nested] = []
+    for at in range(whole.start + 1, whole.end):
+        head = re.match(rf"(\s+)(?:{_NESTED_HEADERS})\s+(\w+)\s*\(", whole.code[at])
+        if head is not None and not any(part.start <= at < part.end for part in parts):
+            parts.append(_Nested(whole, at, head))
+    if not parts:
         return NESTED
-    indent, name = len(head[1]), head[2]
-    last = number
-    while last < whole.end and (not (code := whole.code[last]).strip() or len(code) - len(code.lstrip(" ")) > indent):
-        last += 1
-    block = "\n".join(whole.code[number - 1 : last])
-    opened, closed = _find_brackets(block)
-    parameters = _split_at_commas(block[opened + 1 : closed])
-    body = block[closed + 1 :]
-    hidden = {_split_parameter(parameter)[0] for parameter in parameters}
-    added = {}
-    for used, type_ in map(_split_parameter, whole.parameters):
-        if used not in hidden and re.search(rf"\b{used}\b", body):
-            set_here = rf"(?m)^[^=\n]*\b{used}\b[^=\n]*[^=<>!]=(?!=)|\b(swap|exchange)\b"
-            plain = re.sub(r"^(inout|out|in)\s+", "", type_)
-            mode = "inout " if "[" in plain and re.search(set_here, body) else ""
-            added[used] = f"{used}: {mode}{plain}"
-    known = " ".join(added.values())
-    shapes = " ".join(re.findall(r"\[[^\]]*\]", " ".join(whole.parameters)))
-    for size in dict.fromkeys(re.findall(r"\b[a-zA-Z_]\w*\b", shapes)):
-        if size not in hidden and not re.search(rf"\b{size}\b", known) and re.search(rf"\b{size}\b", body):
-            added[size] = f"{size}: size"
-    typed = [part if ":" in part else f"{part}: {guess_type(part, body)}" for part in parameters]
-    moved = f"algorithm {name}({', '.join([*added.values(), *typed])}){body}"
-    passed = ", ".join(added)
-    moved = _pass_more(_remove_indent(moved, indent), name, passed)
-    edits = [Edit(whole.make_span(whole.start, 0, 0), f"{moved.rstrip()}\n\n\n")]
-    edits.append(Edit(Span(source, number, 1, last + 1, 1), ""))
-    for at, match in whole.find_words(rf"\b{name}\s*\((\s*\))?"):
-        if not number - 1 <= at < last and passed:
-            end = match.end() - len(match[1] or "")
-            edits.append(Edit(whole.make_span(at, end, end), passed if match[1] else f"{passed}, "))
+    for part in parts:
+        part.capture_names(whole)
+    for _, part, called in product(parts, parts, parts):
+        if re.search(rf"\b{called.name}\s*\(", part.body):
+            # What it calls uses names that it has to pass on.
+            part.captured |= {name: text for name, text in called.captured.items() if name not in part.names}
+    moved, edits = [], []
+    for part in parts:
+        types = infer_types(source, part.name, part.parameters, part.body)
+        declared = ", ".join([*part.captured.values(), *types])
+        text = _remove_indent(f"algorithm {part.name}({declared}){part.body}".rstrip(), part.indent)
+        head_end = text.find(")") + 1
+        moved.append(text[:head_end] + _pass_more(text[head_end:], parts))
+        edits.append(Edit(Span(source, part.start + 1, 1, part.end + 1, 1), ""))
+    for part in parts:
+        for at, match in whole.find_words(rf"\b{part.name}\s*\((\s*\))?"):
+            if part.captured and not any(other.start <= at < other.end for other in parts):
+                passed, end = ", ".join(part.captured), match.end() - len(match[1] or "")
+                edits.append(Edit(whole.make_span(at, end, end), passed if match[1] else f"{passed}, "))
+    edits.insert(0, Edit(whole.make_span(whole.start, 0, 0), "".join(f"{text}\n\n\n" for text in moved)))
     return Proposal(NESTED, edits, safe=False)
 
 
@@ -126,6 +155,89 @@ def suggest_definition(source: Source, number: int) -> str:
     return Proposal(words, edits, safe=False)
 
 
+def infer_types(source: Source, name: str, parameters: list[str], body: str) -> list[str]:
+    """Return the parameters of an algorithm with types: those that its calls pass, or that its body suggests."""
+    names = [_split_parameter(parameter)[0] for parameter in parameters]
+    passed = _find_passed_types(source, name, names)
+    whole = "int" in passed.values() and not re.search(r"\d\.\d|\b(sqrt|exp|log|sin|cos)\b|/(?!/)", body)
+    result = []
+    for parameter, own in zip(parameters, names, strict=True):
+        guessed = guess_type(own, body)
+        if ":" in parameter:
+            result.append(parameter)
+            continue
+        type_ = passed.get(own)
+        if type_ is None or ("[" in guessed) != ("[" in type_):
+            type_ = "int" if guessed == "real" and whole and "real" not in passed.values() else guessed
+        elif guessed.startswith("inout"):
+            type_ = f"inout {type_}"
+        result.append(f"{own}: {type_}")
+    return result
+
+
+def _find_passed_types(source: Source, name: str, parameters: list[str]) -> dict[str, str]:
+    """Return the types of the parameters, without modes, that calls of an algorithm pass, as far as they are plain."""
+    found: dict[str, str] = {}
+    for number, line in enumerate(source.lines, 1):
+        code = mask_strings_and_comment(line)
+        for call in re.finditer(rf"\b{name}\s*\(", code):
+            if re.match(rf"\s*(?:{_NESTED_HEADERS})\s+$", code[: call.start()]):
+                continue
+            text = code[call.start() :]
+            opened, closed = _find_brackets(text)
+            known = _read_declared_types(_Algorithm(source, number))
+            for parameter, argument in zip(parameters, split_at_commas(text[opened + 1 : closed]), strict=False):
+                type_ = _find_type(argument, known, parameters)
+                if type_ is not None and (parameter not in found or type_ == "real"):
+                    found[parameter] = type_
+    return found
+
+
+def _read_declared_types(caller: _Algorithm) -> dict[str, str]:
+    """Return the types of names in an algorithm that are declared, or set to a literal."""
+    known = {name: _remove_mode(type_) for name, type_ in map(_split_parameter, caller.parameters) if type_}
+    for _, declared in caller.find_words(r"^\s*(?:local\s+)?(\w+)\s*:\s*((?:real|int|bool)\b(?:\[[^\]]*\])*)"):
+        known.setdefault(declared[1], declared[2])
+    for _, declared in caller.find_words(r"\bfor\s+(\w+)|^\s*(\w+)\s*=\s*\d+\s*$"):
+        known.setdefault(declared[1] or declared[2], "int")
+    return known
+
+
+def _find_type(argument: str, known: Mapping[str, str], taken: Collection[str]) -> str | None:
+    """Return the type of an argument of a call, with sizes that are not `taken`; None if it is not plain."""
+    element = re.fullmatch(r"(\w+)\[([^\[\]]*)\]", argument)
+    if element is not None and element[1] in known and not re.search(r"[:]|\.\.", element[2]):
+        return re.sub(r"^index\b.*", "int", known[element[1]]).partition("[")[0]
+    type_ = known.get(argument)
+    if type_ is not None and "[" in type_:
+        kind, _, shape = type_.partition("[")
+        sizes = set(re.findall(r"[A-Za-z_]\w*", shape))
+        if kind not in ("real", "int", "bool") or sizes & {*taken}:
+            fresh = (letter for letter in "nmpqrst" if letter not in taken)
+            extents = ", ".join(next(fresh) for _ in split_at_commas(shape.rstrip("]")))
+            return f"{kind if kind in ('real', 'bool') else 'int'}[{extents}]"
+        return type_
+    if type_ is not None:
+        return "int" if type_.split()[0] in ("size", "index", "int") else type_
+    tokens = re.findall(r"[A-Za-z_]\w*(?:\[[^\[\]]*\])?|\d+\.\d+|\d+", argument)
+    types = {_find_element(token, known) for token in tokens}
+    if "real" in types:
+        return "real"
+    return "int" if types == {"int"} and re.fullmatch(r"[\w\s+*%\[\]-]+", argument) else None
+
+
+def _find_element(token: str, known: Mapping[str, str]) -> str | None:
+    """Return the type of a literal, a name, or an element of an array; None if it is unknown."""
+    if token[0].isdigit():
+        return "real" if "." in token else "int"
+    type_ = known.get(token.partition("[")[0])
+    return None if type_ is None else "real" if type_.startswith("real") else "int"
+
+
+def _remove_mode(type_: str) -> str:
+    return re.sub(r"^(inout|out|in)\s+", "", type_)
+
+
 def suggest_renaming(source: Source, number: int, name: str, new: str, words: str) -> Proposal:
     """Propose another name in the algorithm around a line; calls of a function of this name stay."""
     whole = _Algorithm(source, number)
@@ -140,22 +252,32 @@ def guess_type(name: str, below: str) -> str:
     It is an array if the text below indexes it, `int` if it indexes, bounds or is compared with an index, else `real`.
     """
     indices = "|".join(re.findall(r"\[[^\[\]]*?([A-Za-z_]\w*)", below)) or "0"
-    places = [rf"\[[^\]\n]*\b{name}\b", rf"\.\.[^\n]*\b{name}\b", rf"\b{name}\b[^\n]*\.\.", rf"\b{name} *(//|%)"]
+    places = [
+        rf"\[[^\]\n]*\b{name}\b",
+        rf"\.\.[^\n]*\b{name}\b",
+        rf"\b{name}\b[^\n]*\.\.",
+        rf"\b{name} *(//|%)",
+        rf"% *{name}\b",
+    ]
     places.append(rf"\b({indices})\b[^\[\]\n<>=]*[<>=]=? *{name}\b")
     places.append(rf"\b{name}\b[^\[\]\n<>=]*[<>=]=? *({indices})\b")
     whole = any(re.search(place, below) for place in places)
     used = re.search(rf"(?<!\w){name}\[([^\[\]]*)\](\[)?", below)
     if not used:
         return "int" if whole else "real"
-    written = re.search(rf"(?<!\w){name}\[[^=\n]*\]\s*(?:[-+*/]|<-|:)?=(?!=)", below)
+    written = re.search(
+        rf"(?<!\w){name}\[[^=\n]*\]\s*(?:[-+*/]|<-|:)?=(?!=)|\b(?:swap|exchange)\b[^\n]*(?<!\w){name}\[", below
+    )
     rank = used[1].count(",") + 1 + bool(used[2])
     return f"{'inout ' if written else ''}real[{', '.join('nmpq'[:rank])}]"
 
 
-def _pass_more(text: str, name: str, passed: str) -> str:
-    """Return the text of an algorithm whose calls of itself pass more arguments first."""
-    head, opened, rest = text.partition("(")
-    return head + opened + re.sub(rf"\b{name}\s*\(", f"{name}({passed}, ", rest) if passed else text
+def _pass_more(text: str, parts: Iterable[_Nested]) -> str:
+    """Return the text of an algorithm whose calls of others pass the names that these take from around them first."""
+    for part in parts:
+        if part.captured:
+            text = re.sub(rf"\b{part.name}\s*\(", f"{part.name}({', '.join(part.captured)}, ", text)
+    return text
 
 
 def _remove_indent(text: str, indent: int) -> str:
@@ -167,7 +289,7 @@ def _split_parameter(parameter: str) -> tuple[str, str]:
     return name.strip(), type_.strip()
 
 
-def _split_at_commas(text: str) -> list[str]:
+def split_at_commas(text: str) -> list[str]:
     """Return the parts of a text between commas that stand in no brackets."""
     parts, depth = [""], 0
     for character in text:

@@ -16,10 +16,10 @@ from archline.language.checking.context import BodyContext, CheckedFacts, Findin
 from archline.language.checking.expressions import COMPARISONS
 from archline.language.checking.extents import format_short
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
-from archline.language.diagnostics import Rule, format_count, propose_text
+from archline.language.diagnostics import Edit, Proposal, Rule, find_in_span, format_count, propose_text
 from archline.language.iterations import describe_loop_in_line, find_counted_loops, suggest_name
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE, ON_MACHINE
-from archline.language.mistakes import CodeLine, suggest_claim, suggest_growth, suggest_power
+from archline.language.mistakes import CodeLine, count_brackets, suggest_claim, suggest_growth, suggest_power
 from archline.language.model import Kind
 from archline.language.rearranging import mask_strings_and_comment
 from archline.records import record
@@ -40,6 +40,16 @@ FORMULA_FUNCTIONS = {
 
 LIKE_ITERATIONS = re.compile(r"[TKk]\d*|\w*(?:iter|step|round)\w*|it")
 """Names that people give to a number of iterations."""
+_OTHER_METRICS = {
+    **dict.fromkeys(("space", "storage"), "memory"),
+    **dict.fromkeys(("operations", "ops", "steps", "cost", "runtime", "total_work"), "work"),
+    **dict.fromkeys(("depth", "critical_path"), "span"),
+    **dict.fromkeys(("misses", "cache_misses", "transfers", "loads"), "io"),
+    **dict.fromkeys(("compares", "tests"), "comparisons"),
+    **dict.fromkeys(("adds", "sums"), "additions"),
+    **dict.fromkeys(("muls", "mults", "products"), "multiplications"),
+}
+"""The metrics of this language for other names of them."""
 Reason = tuple[Rule, str, str | None]
 """The report of a name that is undefined in a formula: rule, message, hint."""
 
@@ -245,11 +255,20 @@ def _report_promised_iterations(name: str, loop: s.While | s.Loop, algorithm: s.
     return name_rules.NOT_A_SIZE, message, claimed
 
 
-def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: Span) -> None:
-    """Report a metric that is not allowed."""
-    if metric not in allowed:
-        hint = findings.suggest_closest(metric, allowed, span) or "they are " + ", ".join(allowed)
-        findings.add(name_rules.UNKNOWN_METRIC, f"unknown metric `{metric}`", span, hint)
+def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: Span, *, alone: bool = False) -> None:
+    """Report a metric that is not allowed; one that stands `alone` on its lines may be left out with them."""
+    if metric in allowed:
+        return
+    at, other = find_in_span(span, metric), _OTHER_METRICS.get(metric, "")
+    hint: str | None = findings.suggest_closest(metric, allowed, span)
+    if other in allowed and at is not None:
+        hint = propose_text(at, other, "did you mean `{}`?", safe=False)
+    if hint is None:
+        hint = "they are " + ", ".join(allowed)
+        if alone and count_brackets(span.source.lines[span.line - 1]) == 0:
+            line = Span(span.source, span.line, 1, span.line + 1, 1)
+            hint = Proposal(f"{hint}; nothing else can be ensured: leave this out", [Edit(line, "")], safe=False)
+    findings.add(name_rules.UNKNOWN_METRIC, f"unknown metric `{metric}`", span, hint)
 
 
 def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While | s.Loop] | None = None) -> FormulaChecker:
@@ -320,7 +339,7 @@ def _check_subject(body: BodyContext, ensures: s.Ensures) -> None:
         body.findings.add(name_rules.UNKNOWN_METRIC, message, ensures.span, hint)
         return
     if processors is None or ensures.metric != "time":
-        check_metric(body.findings, ensures.subject, ENSURED_METRICS, ensures.span)
+        check_metric(body.findings, ensures.subject, ENSURED_METRICS, ensures.span, alone=True)
         return
     symbol = body.scope.find(processors.id)
     if processors.id != "P" and (symbol is None or symbol.role is not Role.SIZE):

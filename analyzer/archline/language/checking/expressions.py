@@ -315,11 +315,12 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
         hint = propose_text(call.span, "pass", f"{hint}: write `{{}}`")
     if call.function in FOREIGN_METHODS and (at := find_in_span(call.span, call.function)) is not None:
         hint = propose_text(at, FOREIGN_METHODS[call.function])
-    # Only what takes as many arguments can be meant.
-    given = len(call.arguments)
-    known = [name for name, algorithm in library.visible.items() if len(algorithm.parameters) == given]
-    known += [name for name, extern in library.externs.items() if len(extern.parameters) == given]
-    known += [name for name, taken in INTRINSICS.items() if taken == given or (taken is None and given > 1)]
+    counts = {name: len(algorithm.header) for name, algorithm in library.visible.items()}
+    counts |= {name: len(extern.parameters) for name, extern in library.externs.items()}
+    # An array that an algorithm sets may be left out.
+    passed = len(call.arguments)
+    known = [name for name, number in counts.items() if number in (passed, passed + 1)]
+    known += [name for name, taken in INTRINSICS.items() if taken == passed or (taken is None and passed > 1)]
     hint = hint or body.findings.suggest_closest(call.function, known, call.span)
     if hint is None and body.scope.find(call.function) is not None:
         hint = f"a product is written `*`, an element `{call.function}[...]`"

@@ -161,6 +161,12 @@ ROWS = (
     ),
     ("parallel for i in 0..n:\n    atomic x[0] = y[i] + x[0]", "parallel for i in 0..n:\n    atomic x[0] += y[i]"),
     ("local a: real[n], b: real = 2\nx[0] = b*0x1F", "local a: real[n]\nlocal b: real = 2\nx[0] = b*31"),
+    # Names of functions.
+    (
+        "min = 0\nfor i in 0..n:\n    if y[i] < y[min]: min = i\nx[0] = min(y[min], 2)",
+        "local min_: int = 0\nfor i in 0..n:\n    if y[i] < y[min_]:\n        min_ = i\nx[0] = min(y[min_], 2)",
+    ),
+    ("local pi: int[n] = 0\npi[0] = 1\nx[0] = pi[0]", "local pi_: int[n] = 0\npi_[0] = 1\nx[0] = pi_[0]"),
     # Counters in subscripts.
     ("c = 0\nx[c++] = 1\nx[--c] = 2", "local c: int = 0\nx[c] = 1\nc += 1\nc -= 1\nx[c] = 2"),
 )

@@ -15,7 +15,7 @@ from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import error
 from archline.language.loop_spellings import LoopBuilder
-from archline.language.spellings import ArrayByRange, ArrayOfElements, FilledArray, name_elements
+from archline.language.spellings import ArrayByRange, ArrayOfElements, FilledArray, name_elements, rename_shadowed
 from archline.records import record, replace
 
 MAX_DIGITS = 1000
@@ -70,7 +70,7 @@ class TreeBuilder(LoopBuilder):
         if direction.type == "DOWNTO":
             hint = "the order of a sum does not matter: write `0..n`"
             raise error(rules.UNEXPECTED, "a sum has no `downto`", span=self._make_span(direction), hint=hint)
-        name = self._check_name(variable)
+        name = self._read_inner_name(variable)
         node = surface.Comprehension(value, name, lo, hi, step, condition, span=self._make_span(meta))
         return self._check_depth(node, value, lo, hi, *filter(None, (step, condition)))  # type: ignore[no-any-return]
 
@@ -104,7 +104,7 @@ class TreeBuilder(LoopBuilder):
                 hint = "write `for i in 0..n`, and `x[i]` for an element"
                 raise error(rules.UNEXPECTED, "a sum goes over a range", span=over.span, hint=hint)
         node = surface.Comprehension(
-            value, self._check_name(variable), lo, hi, step, condition, span=self._make_span(meta)
+            value, self._read_inner_name(variable), lo, hi, step, condition, span=self._make_span(meta)
         )
         return self._check_depth(node, value, lo, hi, *filter(None, (step, condition)))  # type: ignore[no-any-return]
 
@@ -390,7 +390,7 @@ class TreeBuilder(LoopBuilder):
             tuple(fact for facts in parts["where"] for fact in facts),
             tuple(parts["ensures"]),
             tuple(expr for exprs in parts["decreases"] for expr in exprs),
-            name_elements(self._resolve_counted_loops(tuple(body)), parameters or ()),
+            rename_shadowed(name_elements(self._resolve_counted_loops(tuple(body)), parameters or ())),
             self._make_span(name),
             span=self._make_header_span(meta),
         )
@@ -405,7 +405,7 @@ class TreeBuilder(LoopBuilder):
         parts = (
             child
             if not isinstance(child, Token)
-            else self._check_name(child)
+            else (self._read_inner_name if kind is s.Let else self._check_name)(child)
             if part in ("name", "group")
             else str(child)
             for part, child in zip(kind.__match_args__, children, strict=True)

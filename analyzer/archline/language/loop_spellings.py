@@ -17,6 +17,7 @@ from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import Edit, Proposal, error
 from archline.language.spellings import SpellingBuilder, read_update, replace_statements
+from archline.language.words import SHADOWABLE
 from archline.records import record, replace
 
 
@@ -136,7 +137,7 @@ class LoopBuilder(SpellingBuilder):
         first, *others = names
         if others:
             raise error(rules.UNEXPECTED, "a loop has one variable", span=first.span, hint="nest two loops")
-        return self._check_word(first.id, first.span)
+        return first.id if first.id in SHADOWABLE else self._check_word(first.id, first.span)
 
     def _make_range(self, lo: Any, direction: Token, hi: Any) -> tuple[Any, Any]:
         """Return the ends of a range, whose upper end is left out unless it is a `downto`."""

@@ -20,7 +20,7 @@ from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import error, propose_text
 from archline.language.rearranging import suggest_renaming
-from archline.language.words import INTRINSICS, REAL_FUNCTIONS, RESERVED
+from archline.language.words import REAL_FUNCTIONS, RESERVED, SHADOWABLE
 from archline.records import record, replace
 
 _OPERATORS = {
@@ -138,11 +138,16 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
     def _check_name(self, token: Token) -> str:
         return self._check_word(str(token), self._make_span(token))
 
+    def _read_inner_name(self, token: Token) -> str:
+        """Return the name of a register, a `let` or a variable of a loop; it may be that of an intrinsic function."""
+        name = str(token)
+        return name if name in SHADOWABLE else self._check_name(token)
+
     @staticmethod
     def _check_word(name: str, span: Span) -> str:
         if name in RESERVED:
             hint = f"choose another name, such as `{name}_`"
-            if name in INTRINSICS or name == "pi":
+            if name in SHADOWABLE:
                 hint = suggest_renaming(span.source, span.line, name, f"{name}_", hint)
             raise error(rules.RESERVED, f"`{name}` is a word of the language", span=span, hint=hint)
         return name
@@ -300,7 +305,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
     def typed_name(self, meta: Meta, children: list[Any]) -> Any:
         name, type_, value = children
         if value is not None and isinstance(type_, s.SizeType | s.IndexType):
-            return s.Let(self._check_name(name), value, span=self._make_span(meta))
+            return s.Let(self._read_inner_name(name), value, span=self._make_span(meta))
         return self._declare_local(name, type_, value, self._make_span(meta))
 
     def declared_array(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
@@ -347,14 +352,14 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         name, *subscripts = children
         ends = (self._add_one(part.hi) if isinstance(part, s.Slice) else part for part in subscripts)
         type_ = s.ArrayType("", tuple(ends), "rowmajor", span=self._make_span(meta))
-        return s.Local(self._check_name(name), type_, None, None, span=self._make_span(meta))
+        return s.Local(self._read_inner_name(name), type_, None, None, span=self._make_span(meta))
 
     def new_array(self, meta: Meta, children: list[Any]) -> list[Any]:
         return [child for child in children if isinstance(child, s.Local)]
 
     def _declare_local(self, token: Token, type_: Any, value: Any, span: Span, when: Any = None) -> Any:
         """Return the definition of a local, without a type the assignment to a name that may be undeclared."""
-        name = self._check_name(token)
+        name = self._read_inner_name(token)
         if isinstance(value, ArrayOfElements | ArrayByRange):
             stored = self._store_elements(s.Name(name, span=self._make_span(token)), value, span)
             return stored if type_ is None else [s.Local(name, type_, None, when, span=span), *stored[1:]]
@@ -591,7 +596,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
     def let_tuple(self, meta: Meta, children: list[Any]) -> surface.Multiple:
         """Build `let (a, b) = (c, d)`."""
         *names, values = (child for child in children if child is not None)
-        targets = tuple(s.Name(self._check_name(name), span=self._make_span(name)) for name in names)
+        targets = tuple(s.Name(self._read_inner_name(name), span=self._make_span(name)) for name in names)
         return self._assign_several(meta, targets, values)
 
     def _assign_several(self, meta: Meta, targets: tuple[Any, ...], values: tuple[Any, ...]) -> surface.Multiple:
@@ -670,6 +675,32 @@ def _has_reals(value: Any, reals: set[str]) -> bool:
         or bool((s.names(value) | arrays) & reals or functions & REAL_FUNCTIONS)
         or any(s.find_nodes(value, s.Real))
     )
+
+
+def rename_shadowed(body: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a body in which registers and variables that are called as an intrinsic function, or pi, are not.
+
+    `min` becomes `min_`, also where it is read; calls of the function stay.
+    """
+    shadowed = {name for name in s.find_assigned_names(body) if name in SHADOWABLE}
+    shadowed |= {getattr(node, "variable", "") for node in s.nodes(body)} & SHADOWABLE
+    if not shadowed:
+        return body
+    new = {name: f"{name}_" for name in shadowed}
+
+    def rename(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(rename, value))
+        if not isinstance(value, s.Node):
+            return value
+        fields: tuple[str, ...] = type(value).__match_args__
+        parts: dict[str, Any] = {field: rename(getattr(value, field)) for field in fields}
+        for field in ("id", "array", "variable") + (("name",) if isinstance(value, s.Local | s.Let) else ()):
+            if field in parts:
+                parts[field] = new.get(parts[field], parts[field])
+        return replace(value, **parts)
+
+    return tuple(map(rename, body))
 
 
 def replace_statements(value: Any, changed: Mapping[s.Node, Any]) -> Any:

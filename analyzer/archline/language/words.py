@@ -12,6 +12,8 @@ INTRINSICS = {
 }  # fmt: skip
 """The intrinsic functions and the number of arguments of each; None: two or more."""
 
+SHADOWABLE = frozenset({*INTRINSICS, "pi"})
+"""Names that registers and variables can have: they are renamed."""
 REAL_FUNCTIONS = frozenset({"sqrt", "rsqrt", "exp", "log", "sin", "cos", "real_of"})
 """The intrinsic functions whose values are real for integers too."""
 

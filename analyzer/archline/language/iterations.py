@@ -6,6 +6,7 @@ call of the algorithm. A loop of an algorithm `find` that it calls, directly or 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
@@ -30,6 +31,8 @@ class IterationCount:
         """The loop that the size counts, as pages describe it."""
         word = "for" if isinstance(self.loop, s.Loop) else "repeat" if self.loop.tests_last else "while"
         place = f" of `{self.algorithm.name}`" if "." in self.name else ""
+        if not is_written(self.loop):
+            return f"elements that line {self.loop.span.line}{place} goes through"
         return f"iterations of the {word} in line {self.loop.span.line}{place}"
 
 
@@ -78,8 +81,18 @@ def find_counted_loops(algorithm: s.Algorithm, visible: Mapping[str, s.Algorithm
     }
 
 
+def is_written(loop: s.While | s.Loop) -> bool:
+    """Whether a loop stands in the text; else a statement on an array stands for it."""
+    return (
+        isinstance(loop, s.While)
+        or re.match(r"(?:parallel\s+)?(?:for|par)|repeat", loop.span.text.lstrip()) is not None
+    )
+
+
 def suggest_name(loop: s.While | s.Loop) -> str:
     """Suggest the text that names the iterations of a loop, which the elaboration has named."""
+    if not is_written(loop):
+        return f"write line {loop.span.line} as a loop `for i in ... iterations {loop.iterations}:`"
     if loop.tests_last:
         return f"name it in line {loop.span.line}: `repeat iterations {loop.iterations}:`"
     if isinstance(loop, s.Loop):

@@ -131,11 +131,12 @@ def _elaborate_algorithm(
     `headers` are those of the algorithms in scope, `symbols` are names in costs of externs.
     """
     separate = separate_loop_variables(algorithm)
-    named, doubled = name_iterations(simplify_statements(separate, names.environment), symbols)
-    split = split_conditions(named, names.environment)
+    split = split_conditions(simplify_statements(separate, names.environment), names.environment)
     simple, mixed = expand_whole_arrays(split, names.environment)
     reduced = expand_reductions(simple, names.environment)
-    stored, wrong = place_scalars(reduced, headers, names.environment.result_of)
+    # The loops of statements on slices by data have a number of iterations too.
+    named, doubled = name_iterations(reduced, symbols)
+    stored, wrong = place_scalars(named, headers, names.environment.result_of)
     core, misplaced = place_exits(mark_constant_registers(stored), names.environment)
     return core, (*doubled, *mixed, *wrong, *misplaced)
 

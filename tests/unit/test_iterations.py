@@ -762,3 +762,65 @@ def test_a_size_of_the_same_name_is_no_number_of_iterations(tmp_path) -> None:
     checked = json.loads(cli("check", str(tmp_path / "claims.algo"), "--format", "json").out)["targets"][0]["claims"]
     assert [claim["outcome"] for claim in checked] == ["unknown", "holds", "holds"]
     assert checked[1]["assumptions"] == ["as many iterations T in stepped as in until"]
+
+
+SLICES = "algorithm f(a: inout real[n], b: real[n], A: inout real[n, n], B: real[n, n], p: int[n], lo: int, hi: int) -> real:\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "work", "accesses"),
+    [
+        ("a[lo..hi] = 0", "T1 + 1", "T1"),
+        ("a[lo..hi] = 2*b[0]", "T1 + 2", "T1 + 1"),
+        ("a[lo..hi] = b[lo..hi]", "T1 + 1", "2*T1"),
+        ("a[p[0]..p[1]] = 1", "T1 + 1", "T1 + 2"),
+        ("a[lo + 1..hi] = 1", "T1 + 2", "T1"),
+        ("A[p[2], lo..hi] = 2", "T1 + 1", "T1 + 1"),
+        ("A[lo..hi, :] = B[lo..hi, :]", "n*T1 + T1 + 1", "2*n*T1"),
+        ("A[1..n, lo..hi] = B[0..n - 1, lo..hi]", "n + T1", "2*T1"),
+        ("a[lo..hi] += 2*b[lo..hi]", "5*T1 + 2", "3*T1"),
+        ("a[0] = sum(b[lo..hi])", "3*T1 + 2", "T1 + 1"),
+        ("parallel for i in lo..hi:\n        a[i] = b[i]", "T1 + 1", "2*T1"),
+        ("for k in 0..n:\n        parallel for i in lo..hi:\n            A[k, i] = 0", "n + T1 + 1", "T1"),
+        (
+            "parallel for k in 0..n:\n        parallel for i in p[k]..hi:\n            A[k, i] = 0",
+            "n + T1 + 1",
+            "n + T1",
+        ),
+    ],
+)
+def test_slices_and_parallel_loops_between_data_count_their_iterations(line: str, work: str, accesses: str) -> None:
+    of = subject(f"{SLICES}    {line}\n    return 0.0\n")
+    assert formulas(of, "work") == [work]
+    assert formulas(of, "accesses") == [accesses]
+    rng = np.random.default_rng(3)
+    for n, lo, hi in ((4, 1, 3), (4, 0, 4), (5, 2, 2), (9, 0, 8), (4, 3, 1)):
+        if hi < lo and "sum" not in line and "+=" not in line and "parallel" not in line:
+            continue
+        data = {"a": rng.random(n), "b": rng.random(n), "A": rng.random((n, n)), "B": rng.random((n, n))}
+        for compiled in (False, True) if n == 9 and line == "a[lo..hi] = b[lo..hi]" else (False,):
+            check_run(of, {**data, "p": [0, 2, 1, *[0] * (n - 3)], "lo": lo, "hi": hi}, compiled=compiled)
+
+
+def test_a_reduction_between_data_takes_at_most_the_span_of_a_serial_loop() -> None:
+    of = subject(
+        "algorithm f(b: real[n], lo: int, hi: int) -> real:\n    local s: real = 0\n"
+        "    parallel for i in lo..hi with + on s:\n        s += b[i]\n    return s\n"
+    )
+    for trips in range(18):
+        check_run(of, {"b": np.ones(20), "lo": 1, "hi": 1 + trips})
+
+
+def test_pages_say_what_a_statement_on_a_slice_counts() -> None:
+    of = subject("algorithm f(a: inout real[n], lo: int, hi: int):\n    a[lo..hi] = 0\n")
+    assert "T1: elements that line 2 goes through" in str(of.report())
+    values = of.run({"a": [1.0, 2.0, 3.0, 4.0], "lo": 1, "hi": 3}).outputs["a"]
+    assert list(values) == [1.0, 0.0, 0.0, 4.0]
+
+
+def test_copies_between_different_places_cost_what_they_did() -> None:
+    head = "algorithm f(a: inout real[n], b: real[n], lo: int, hi: int):\n"
+    for line in ("a[0..hi - lo] = b[lo..hi]", "a[lo + 1..hi + 1] = b[lo + 1..hi + 1]"):
+        run = subject(f"{head}    {line}\n").run({"a": [0.0] * 5, "b": [1.0, 2.0, 3.0, 4.0, 5.0], "lo": 1, "hi": 3})
+        assert run.counts.accesses == 4
+        assert sorted(run.outputs["a"])[:3] == [0.0] * 3

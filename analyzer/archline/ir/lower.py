@@ -253,7 +253,7 @@ class Lowering:
             lo, hi, trips, value, inside, certain = self._find_counter_range(replace(loop, variable=name), scope)
             inner = replace(scope.with_facts(inside), values={**scope.values, loop.variable: value})
         except UntracedError:
-            if loop.iterations is None or loop.parallel:
+            if loop.iterations is None:
                 raise
             # The values of the variable are data, and its number is that of the whole run.
             lo, hi, certain = ZERO, self._bound_while_iterations(loop, context), False

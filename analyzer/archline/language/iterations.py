@@ -34,6 +34,8 @@ class IterationCount:
     def described(self) -> str:
         """The loop that the size counts, as pages describe it."""
         place = f" of `{self.algorithm.name}`" if "." in self.name else ""
+        if not is_written(self.loop):
+            return f"elements that line {self.loop.span.line}{place} goes through"
         return f"iterations of {describe_loop_in_line(self.loop)}{place}"
 
 
@@ -107,6 +109,8 @@ def suggest_name(loop: s.While | s.Loop, name: str, near: Source, safe: bool = T
     The clause follows the condition or the range, as they stand in the source. The edit is `safe` if nothing but these
     iterations can be meant.
     """
+    if not is_written(loop):
+        return f"write line {loop.span.line} as a loop `for i in ... iterations {name}:`"
     line = loop.span.source.lines[loop.span.line - 1] if 0 < loop.span.line <= len(loop.span.source.lines) else ""
     clause = f" iterations {name}"
     match loop:
@@ -137,6 +141,14 @@ def _find_header_end(line: str, start: int) -> int | None:
     """Find the end of a header that has ended at `start` but for brackets and a reduction; None if it has not."""
     match = _HEADER_END.match(line, start)
     return None if match is None else match.end(1)
+
+
+def is_written(loop: s.While | s.Loop) -> bool:
+    """Whether a loop stands in the text; else a statement on an array stands for it."""
+    return (
+        isinstance(loop, s.While)
+        or re.match(r"(?:parallel\s+)?(?:for|par)|repeat", loop.span.text.lstrip()) is not None
+    )
 
 
 def qualified_name(algorithm: s.Algorithm, loop: s.While | s.Loop) -> str:

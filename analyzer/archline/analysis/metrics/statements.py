@@ -461,10 +461,17 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def _derive_data_loop(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """Derive a loop over a segment of an offsets array, or up to a declared bound of data."""
         range_ = bound_data_range(loop, scope)
-        counted = self._counts_iterations and loop.iterations is not None and not loop.parallel
-        if counted and (range_ is None or not bounds_each_row(loop, scope)):
+        counted = self._counts_iterations and loop.iterations is not None
+        if counted and (range_ is None or not (loop.parallel or bounds_each_row(loop, scope))):
             body, children = self.block(loop.body, scope.without_value(loop.variable))
             once = self._iteration_cost(loop, scope).then(body, scope.facts)
+            if loop.reduction is not None:
+                # The tree that combines t values has at most t - 1 levels, as that which starts t iterations has.
+                once = once.then(self.model.fork(exact_amount(ONE)), scope.facts)
+            if loop.parallel:
+                once = once.map(
+                    lambda amount: amount, lambda path: max_plus.serial_map(widen_to_zero(path.finish))
+                ).with_parallel_rounds()
             return repeat_unbounded(once, name_unbounded_loops(self.module)[loop], scope.facts), children
         if range_ is None:
             return unknown_cost(f"the bounds of this loop: {problem.reason}", loop.span), ()

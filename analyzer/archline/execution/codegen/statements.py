@@ -156,6 +156,8 @@ def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: 
         fn.event(TraceEvent.ITERATION)
         _begin_iteration(fn)
         fn.count_event(ITERATION)
+        if node.iterations is not None:
+            fn.block.cost[f"{ITERATIONS} {name_unbounded_loops(fn.module)[node]}"] += 1
         write_leavable(fn, node.body, "continue", block)
         if forks:
             write_sync(fn)

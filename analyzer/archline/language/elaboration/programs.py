@@ -138,11 +138,12 @@ def _elaborate_algorithm(
         message = f"`{loop.over.span.text}` is neither a range nor an array of one dimension here"
         hint = "a loop goes over a range, `0..n`, or over the elements of an array"
         return algorithm, (Diagnostic(UNEXPECTED, message, loop.over.span, hint=hint),)
-    named, doubled = name_iterations(simplified, symbols)
-    split = split_conditions(named, names.environment)
+    split = split_conditions(simplified, names.environment)
     simple, mixed = expand_whole_arrays(split, names.environment)
     reduced = expand_reductions(simple, names.environment)
-    stored, wrong = place_scalars(reduced, headers, names.environment.result_of)
+    # The loops of statements on slices by data have a number of iterations too.
+    named, doubled = name_iterations(reduced, symbols)
+    stored, wrong = place_scalars(named, headers, names.environment.result_of)
     core, misplaced = place_exits(mark_constant_registers(stored))
     return core, (*doubled, *mixed, *wrong, *misplaced)
 

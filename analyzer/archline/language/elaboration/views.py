@@ -84,9 +84,7 @@ def select_element(view: Any, indices: tuple[s.Expr, ...]) -> s.Expr:
             return s.Element(name, indices, span=view.span)
         case s.Element(array=array, subscripts=subscripts):
             rest = iter(indices)
-            places = tuple(
-                _locate_entry(part, next(rest)) if isinstance(part, s.Slice) else part for part in subscripts
-            )
+            places = tuple(locate_entry(part, next(rest)) if isinstance(part, s.Slice) else part for part in subscripts)
             return s.Element(array, places, span=view.span)
         case s.Reshape(base=base, shape=shape):
             place = indices[0]
@@ -102,7 +100,7 @@ def select_element(view: Any, indices: tuple[s.Expr, ...]) -> s.Expr:
             raise AssertionError(f"not a view: {view}")
 
 
-def _locate_entry(part: s.Slice, index: s.Expr) -> s.Expr:
+def locate_entry(part: s.Slice, index: s.Expr) -> s.Expr:
     """Return the subscript of the entry of a slice with some index."""
     place = index if part.step is None else s.Binary("*", part.step, index, span=part.span)
     if part.lo is None or (isinstance(part.lo, s.Integer) and part.lo.value == 0):

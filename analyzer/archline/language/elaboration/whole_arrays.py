@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from archline.expr.text import format_expression
-from archline.expr.tree import Comprehension, Node, Span
+from archline.expr.tree import Comprehension, Node, Span, has_same_structure
 from archline.language import syntax as s
 from archline.language import type_rules as rules
 from archline.language.call_rules import ARGUMENT_KIND
 from archline.language.diagnostics import Diagnostic, propose_text
 from archline.language.elaboration.declare import list_surface_blocks, replace_blocks
-from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
+from archline.language.elaboration.environment import SIZE, Environment, NameType, measure_slice, read_header
 from archline.language.elaboration.rewriting import make_name_maker, place_before_tests, rewrite_fields, rewrite_tree
 from archline.language.elaboration.views import (
     Names,
@@ -27,6 +27,7 @@ from archline.language.elaboration.views import (
     has_wrong_rank,
     is_rearranged,
     is_view,
+    locate_entry,
     may_mix,
     mentions_arrays,
     select_element,
@@ -245,6 +246,8 @@ class _NestWriter:
         if self._environment.infer(value) is None:
             self._lift_arrays(value)
             raise _UnknownTypeError
+        if op == "=" and self._store_by_data(target, value):
+            return
         if op == "=" and not self._is_array(value):
             self._emit(replace(statement, value=self._lift_arrays(value)))
             return
@@ -264,6 +267,70 @@ class _NestWriter:
             self._emit(s.Assign(target, op, expr, False, span=self._span))
             return
         self._emit_updates(target, op, self._conform_views(expr, shape, target))
+
+    def _store_by_data(self, target: s.Name | s.Element, value: Any) -> bool:
+        """Write a fill or a copy of a slice whose ends are data as a loop between them, whose iterations a run counts.
+
+        It costs what the statement does. A copy between slices that end at different places stays as it is.
+        """
+        if not isinstance(target, s.Element) or not any(map(self._ends_at_data, target.subscripts)):
+            return False
+        slices = [part for part in target.subscripts if isinstance(part, s.Slice)]
+        again = slices if self._is_array(value) else slices[1:]
+        inner = [end for part in again if self._ends_at_data(part) for end in (part.lo, part.hi)]
+        if not all(isinstance(end, s.Name | s.Integer) for end in inner):
+            # These ends are evaluated once in each loop, and for each view of a copy.
+            return False
+        if not self._is_array(value):
+            value = self._hoist_number(value, self._infer(target).element)
+        elif not self._is_copied_in_place(target, value):
+            return False
+        loops: list[tuple[s.Name, s.Expr, s.Expr]] = []
+        places, sources = list[Any](), list[Any]()
+        parts = value.subscripts if isinstance(value, s.Element) else target.subscripts
+        shape = self._environment.names[target.array].shape or ()  # type: ignore[union-attr]
+        for part, source, extent in zip(target.subscripts, parts, shape, strict=True):
+            if not isinstance(part, s.Slice):
+                places.append(self._hoist_number(part, "int"))
+                sources.append(self._hoist_number(source, "int") if parts is not target.subscripts else source)
+                continue
+            index = s.Name(self._make_name("at"), span=self._span)
+            if self._ends_at_data(part):
+                assert part.lo is not None
+                assert part.hi is not None
+                loops.append((index, part.lo, part.hi))
+                places.append(index)
+                sources.append(index)
+            else:
+                loops.append((index, s.Integer(0, span=part.span), measure_slice(part, extent)))
+                places.append(locate_entry(part, index))
+                sources.append(locate_entry(source, index))
+        copied = replace(value, subscripts=tuple(sources)) if self._is_array(value) else value
+        body: tuple[Any, ...] = (
+            s.Assign(replace(target, subscripts=tuple(places)), "=", copied, False, span=self._span),
+        )
+        for index, lo, hi in reversed(loops):
+            body = (s.Loop(index.id, lo, hi, None, False, True, body, span=self._span),)
+        self._statements += body
+        return True
+
+    def _ends_at_data(self, part: Any) -> bool:
+        if not isinstance(part, s.Slice) or part.step is not None or part.by_length or None in (part.lo, part.hi):
+            return False
+        return any(self._infer(end).element != SIZE for end in (part.lo, part.hi))
+
+    def _is_copied_in_place(self, target: s.Element, value: Any) -> bool:
+        """Whether a copy is from another array, between the same ends where these are data."""
+        if not isinstance(value, s.Element) or len(value.subscripts) != len(target.subscripts):
+            return False
+        if may_mix(target, value, self._names) or find_base(target, self._names) == find_base(value, self._names):
+            return False
+        return all(
+            isinstance(source, s.Slice) == isinstance(part, s.Slice)
+            and (not self._ends_at_data(part) or (has_same_structure(part, source)))
+            and (not isinstance(source, s.Slice) or self._ends_at_data(part) or not self._ends_at_data(source))
+            for part, source in zip(target.subscripts, value.subscripts, strict=True)
+        )
 
     def _emit_updates(self, target: Any, op: str, expr: Any, parallel: bool = True) -> None:
         """Write the nest that sets, or updates, each element of a view."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import archline as al
 from archline.language.loader import load_text
 from archline.language.lockstep import find_progress
+from cli_support import cli
 from effort import drawn
 from executor_programs import message
 
@@ -407,3 +409,13 @@ def test_bounds_enclose_the_counts_of_random_programs(block: list[Statement], da
         keys = np.array(data[:count]).reshape(count, 1)
         run = al.loads(text)["f"].run(x=np.zeros((count, 1)), k=keys, n=2, P=count)
         assert run.outside == (), f"{text}\n{run}"
+
+
+def test_explained_paths_show_the_iterations(tmp_path) -> None:
+    file = tmp_path / "cg.algo"
+    file.write_text(CONJUGATE_GRADIENTS)
+    shown = cli("cost", f"{file}::cg", "--explain", "--metric", "flops").out
+    assert re.search(r"for i in 0\.\.m: +T +2\*m\^2\*P +2\*m\^2\*T\*P", shown)
+    file.write_text(LOCAL.replace("            y[0] += 1", "            y[0] += 1\n        shift v along r by 1"))
+    shown = cli("cost", f"{file}::halve", "--explain").out
+    assert re.search(r"shift v along r by 1 +n +1 +n", shown)

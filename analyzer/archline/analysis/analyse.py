@@ -192,8 +192,6 @@ def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None
 
 def derive_steps_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> tuple[PathStep, ...]:
     """Return the steps of the upper bounds on a grid, one for each statement; empty if that is too complex."""
-    if list_iterations(module, algorithm):
-        return ()
     steps = _derive_within_budget(
         lambda coarse: grid.derive_steps(module, algorithm, coarse, longest), RECURSION_EFFORT_FACTOR
     )

@@ -49,6 +49,7 @@ from archline.ir.declarations import declared_scope
 from archline.ir.scope import NotStaticError, Scope
 from archline.language import syntax as s
 from archline.language.call_graph import find_recursive_component
+from archline.language.iterations import relative_name
 from archline.language.model import Module
 
 MAX_BOUND_ATOMS = 5000
@@ -140,9 +141,13 @@ def derive_steps(
         spent = GridWalk(module, recursions, stepwise=True).algorithm(algorithm, place)
     except NotStaticError:
         return ()
-    closed = (
-        step.map_totals(lambda amount: _express_amount_in_sizes(amount, facts, algorithm)) for step in spent.steps
-    )
+    counts = {part.name: Poly.symbol(relative_name(part.name, algorithm)) for part in spent.rounds}
+
+    def close(amount: Amount) -> Amount:
+        closed = _express_amount_in_sizes(amount, facts, algorithm)
+        return map_bounds(closed, lambda value: value.substitute(counts)) if counts else closed
+
+    closed = (step.map_totals(close) for step in spent.steps)
     # The cost of one execution contains variables of loops too.
     return tuple(step.map_once(lambda amount: map_bounds(amount, facts.restore)) for step in closed)
 

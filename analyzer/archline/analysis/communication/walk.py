@@ -18,7 +18,7 @@ from copy import copy
 from itertools import groupby
 
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import lower_bounds, upper_bounds
 from archline.analysis.communication.path_steps import PathStep, make_call_step, make_step
 from archline.analysis.communication.place import Position, find_free_statements, position_in_callee, position_in_split
@@ -216,8 +216,19 @@ class PathCosts:
         return PathCosts(amounts, self.declared, steps=steps, rounds=rounds)
 
     def repeat(self) -> PathCosts:
-        """Return the costs of a part to which a path may come several times."""
-        return replace(self, rounds=_repeat_rounds(self.rounds))
+        """Return the costs of a part to which a path may come several times.
+
+        Iterations are counted in all, not at each time, so that the steps with them are left out.
+        """
+        counts = {part.name for part in self.rounds}
+        steps = tuple(
+            step
+            for step in self.steps
+            if not any(
+                isinstance(amount, KnownAmount) and counts & amount.upper.names for amount in step.amounts.values()
+            )
+        )
+        return replace(self, steps=steps, rounds=_repeat_rounds(self.rounds))
 
     def tighten(self, other: PathCosts, facts: Facts) -> PathCosts:
         """Combine two bounds of the same part to the tighter one for each metric; of stages, keep those of `self`."""
@@ -335,8 +346,8 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         if not self._stepwise:
             return spent
         costs = [
-            self._max_over_processors(PathCosts(self._stretch_amounts(part.tally, statements)), statements[0], place)
-            for part in parts
+            self._max_over_processors(PathCosts(self._stretch_amounts(part, statements)), statements[0], place)
+            for part in (part.tally.count_rounds(Poly.symbol) for part in parts)
         ]
         steps = [step for part, most in zip(parts, costs, strict=True) for step in make_step(part.span, most.amounts)]
         return replace(spent, steps=tuple(steps))
@@ -391,7 +402,10 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         once = body.then(entry if loop.tests_last and loop.limit is None else tested).repeat()
         if loop.limit is None:
             one = PathRound(name_unbounded_loops(self._module)[loop], once.amounts)
-            return replace(start, declared=start.declared | once.declared, rounds=(one, *once.rounds))
+            count = exact_amount(Poly.symbol(one.name))
+            steps = tuple(step.map_totals(lambda amount: scale_amount(amount, count)) for step in once.steps)
+            declared = start.declared | once.declared
+            return replace(start, declared=declared, steps=start.steps + steps, rounds=(one, *once.rounds))
         try:
             limit = place.find_upper_bound(
                 floor_while_bound(static_value(loop.limit, place), place.facts), loop.limit.span

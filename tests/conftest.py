@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from contextlib import suppress
 from functools import partial
@@ -25,6 +26,8 @@ settings.register_profile("explore", settings.get_profile("steady"), derandomize
 # Whether a test fails is asked many thousand times in mutation testing, and the smallest example never.
 settings.register_profile("unshrunk", settings.get_profile("steady"), phases=(Phase.explicit, Phase.generate))
 settings.load_profile("steady")
+# Tests start many processes; where the environment says that no bytecode is written, each would compile all it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # What tests share are a million objects and more: to look through them took an eighth of the time.
 reduce_garbage_collection()
 

@@ -72,6 +72,39 @@ def test_python_starts_the_ranks() -> None:
     assert refusal(TWICE, twice, engine="mpi") == refusal(TWICE, twice)
 
 
+UNTIL_ALL_AGREE = """
+algorithm allreduce_none(x: inout local any[w], op: operator) on grid(r: P):
+    where w >= 0
+    pass
+
+algorithm f(X: real[P], S: out real[P], agree: int) on grid(r: P):
+    local x: real = 0.0
+    input x = X[r]
+    local s: real = x
+    if agree > 0:
+        allreduce s with max
+    allreduce s with max using none
+    while s > 1.0 iterations T:
+        s = s/2.0
+        shift x along r by 1
+    output S[r] = x
+"""
+
+
+@needs_mpi
+@pytest.mark.parametrize("processors", [1, 3])
+def test_ranks_leave_a_loop_together(processors: int) -> None:
+    data = {"X": np.arange(processors) * 3.0 + 2, "S": np.zeros(processors), "P": processors}
+    ours, theirs = (executed(UNTIL_ALL_AGREE, {**data, "agree": 1}, **engine) for engine in ({"engine": "mpi"}, {}))
+    assert (ours.outputs["S"].tolist(), ours.counts) == (theirs.outputs["S"].tolist(), theirs.counts)
+    assert ours.iterations == theirs.iterations == {"T": 1 if processors == 1 else 3}
+    if processors > 1:
+        apart = {**data, "agree": 0}
+        found = refusal(UNTIL_ALL_AGREE, apart, engine="mpi")
+        assert "AL540: processor 0 leaves the loop after 1 iteration, and processor 1 goes on" in found
+        assert found == refusal(UNTIL_ALL_AGREE, apart)
+
+
 TWICE = """
 algorithm output_twice(X: out real[P]) on grid(t: P):
     local x: real = 0

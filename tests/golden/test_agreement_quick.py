@@ -38,7 +38,7 @@ from stdlib_recursive_cases import RECURSIVE
 from stdlib_targets import ALL
 
 pytestmark = pytest.mark.sample
-PROGRAMS = 60
+PROGRAMS = 20
 FAMILIES = (
     "arithmetic.polynomial::polynomial",
     "dense.cholesky::cholesky",
@@ -81,10 +81,9 @@ def test_the_library(target: str) -> None:
 def test_generated_programs(kind: Callable[[int], Subject]) -> None:
     source, found = random.Random(kind.__name__), 0
     # The first with parities takes as long as all the others.
-    for number in (1, 3) if kind is parities else (0, 1):
-        subject = kind(number)
-        assert_counted(subject, source)
-        found += assert_bounded(subject, source)
+    subject = kind(1 if kind is parities else 0)
+    assert_counted(subject, source)
+    found += assert_bounded(subject, source)
     assert found > 0
 
 
@@ -94,7 +93,7 @@ def test_a_generated_recursion() -> None:
 
 @pytest.mark.parametrize("kind", [loops, indices, divided, around])
 def test_io_of_generated_programs(kind: Callable[[int], Subject]) -> None:
-    assert sum(assert_bounded(kind(number), random.Random(number)) for number in range(3)) > 0
+    assert sum(assert_bounded(kind(number), random.Random(number)) for number in range(1)) > 0
 
 
 def assert_counted(subject: Subject, source: random.Random) -> None:

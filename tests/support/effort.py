@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 
 Case = TypeVar("Case")
-SHARES = {"quick": 0.25, "full": 0.3, "deep": 10.0}
+SHARES = {"quick": 0.1, "full": 0.2, "deep": 10.0}
 EFFORT = os.environ.get("ARCHLINE_TESTS", "quick")
 
 
@@ -25,6 +25,15 @@ def all_of(count: int, quick: int) -> int:
 
 long = pytest.mark.long
 """A test that takes long, of a kind that others of its file stand for: a quick run leaves it out."""
+
+
+MODES = [False, pytest.param(True, marks=long)]
+"""Whether a run is compiled, for tests of programs that both modes execute alike.
+
+To compile a program of a few lines takes a second and more. A quick run leaves it to the tests that are about it.
+"""
+TRIED_MODES = (False,) if EFFORT == "quick" else (False, True)
+"""The same within a test."""
 
 
 def some(cases: Sequence[Case], every: int = 4) -> list[Case]:

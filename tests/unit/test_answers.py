@@ -54,6 +54,7 @@ def test_the_roofline_is_within_the_peak() -> None:
         assert not WARNING.search(ran.out)
 
 
+@long
 def test_a_time_that_is_not_known_is_not_warned_of(tmp_path: Path) -> None:
     """Without pi0, 1 W is put in its place, since the ratio of two times does not depend on it."""
     lacking = tmp_path / "lacking.toml"
@@ -65,6 +66,7 @@ def test_a_time_that_is_not_known_is_not_warned_of(tmp_path: Path) -> None:
 
 
 # Formats of comparisons.
+@long
 def test_comparisons_as_markdown_have_all_points() -> None:
     arguments = ("compare", BASIC, CO, "--machine", "gtx-580", "--sweep", "n=m=p=2..40 step 2")
     ran = cli(*arguments, "--format", "markdown")

@@ -17,6 +17,7 @@ from archline.cli.main import main
 from archline.language.diagnostics import ArchlineError, error
 from archline.report.findings import CheckReport
 from cli_support import cli
+from effort import long
 
 SERVED = """algorithm scale(x: inout real[n]):
     for i in 0..n:
@@ -218,6 +219,7 @@ def test_branches_that_touch_different_algorithms_merge(tmp_path: Path) -> None:
     assert changed(tmp_path) == []
 
 
+@long
 def test_a_cost_that_grew_under_conditions_has_one_row(tmp_path: Path) -> None:
     """What else changed is said in the same row; values are those of the whole cost."""
     loops = "    for i in 1..n - 1:\n        for j in 0..m:\n", "    for j in 0..m:\n        for i in 1..n - 1:\n"

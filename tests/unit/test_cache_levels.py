@@ -26,7 +26,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.records import replace
 from archline.report.machines import render_machine_page
 from cli_support import cli
-from effort import drawn
+from effort import drawn, long
 
 SHEET = """\
 title = "Two levels"
@@ -272,6 +272,7 @@ LOOP = "    for i in 0..n:\n        for j in 0..{}:\n            {} {} {}\n"
 NESTS = st.builds(LOOP.format, st.sampled_from(("n", "i", "n - 1")), ELEMENTS, st.sampled_from(("=", "+=")), ELEMENTS)
 
 
+@long
 @settings(max_examples=drawn(32, least=8), deadline=None)
 @given(nests=st.lists(NESTS, min_size=1, max_size=2), n=st.integers(3, 7))
 def test_levels_are_what_the_bounds_are_at_each_cache(nests: list[str], n: int) -> None:

@@ -8,6 +8,7 @@ from archline.analysis.analyse import derive
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 from derived_counts import assert_agreement
+from effort import TRIED_MODES
 from executor_programs import run
 
 SQUARE = """algorithm square(x: real) -> real:
@@ -31,7 +32,7 @@ def work(lines: str, n: int = 4, k: int = 2) -> int:
     module = load_text(text)
     algorithm = module.algorithms["f"]
     costs = derive(module, algorithm)
-    for compiled in (False, True):
+    for compiled in TRIED_MODES:
         result = run(text, {"x": [float(i) for i in range(n)], "k": k}, compiled=compiled)
         assert_agreement(costs, result, text)
     return result.counts.work - 1

@@ -109,12 +109,12 @@ algorithm f(x: inout real[n]):
     if n%2: #! AL225
         pass
     x[0] = n == 2 #! AL225
-    let b = not n == 2 and n #! AL225 #! AL226
+    let b = not n == 2 and n #! AL225
 ---
 algorithm f(x: inout real[n], c: int[1], A: real[n, n]):
-    let t = c[0] #! AL226
+    let t = c[0]
     x[x[0]] = 1 #! AL226
-    for i in 0..n step c[0]: #! AL226
+    for i in 0..n step c[0]:
         pass
     local w: real[c[0]] #! AL226
     for i in 0..c[0]:
@@ -349,6 +349,10 @@ algorithm g(x: inout local real[n]) on grid(r: P):
     else:
         reduce x along r onto 0 with max #! AL278
     allreduce x[0..min(r, n)] along r with + #! AL277
+---
+algorithm g(x: inout local real[n]) on grid(r: P):
+    while x[0] > 1.0: #! AL279
+        allreduce x along r with +
 """
 
 
@@ -375,11 +379,10 @@ def test_every_rule_is_documented_and_tested() -> None:
     assert all(len(rule.explanation.strip()) > 50 for rule in rules.values())
 
 
-@pytest.mark.parametrize(("kind", "told"), [("bool", []), ("real", [])])
-def test_a_number_in_a_contract_is_no_size(kind: str, told: list[str]) -> None:
+def test_a_real_in_a_contract_is_no_size() -> None:
     with pytest.raises(ArchlineError) as error:
-        load_text(f"algorithm f(b: {kind}, x: real[n]):\n    ensures work <= b\n    pass\n")
-    assert [each.hint for each in error.value.diagnostics if each.hint] == told
+        load_text("algorithm f(b: real, x: real[n]):\n    ensures work <= b\n    pass\n")
+    assert not any(finding.hint for finding in error.value.diagnostics)
     assert [each.rule.code for each in error.value.diagnostics] == ["AL207"]
 
 

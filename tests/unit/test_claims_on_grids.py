@@ -36,6 +36,7 @@ PUBLISHED = ["nbody::nbody_replicated", "nbody::nbody_two_level", "matmul::matmu
              "matmul::summa", "fft::fft_naive", "fft::fft_bruck", "collectives::halve", "collectives::gatherv_naive"]  # fmt: skip
 
 
+@long
 @pytest.mark.parametrize("target", some(PUBLISHED[::-1]))
 def test_claims_of_the_library_hold(target: str) -> None:
     found = algorithm(f"distributed.{target}").report().ensures
@@ -105,6 +106,7 @@ def test_false_claims_are_not_taken_for_proved(target: tuple[str, str], claims: 
 REPLICATED = [(64, 16, 2), (64, 16, 4), (16, 4, 2), (162, 81, 3), (200, 100, 5), (50, 25, 5), (72, 36, 6)]
 
 
+@long
 @pytest.mark.parametrize(("n", "P", "c"), some(REPLICATED, len(REPLICATED)))
 def test_the_longest_path_goes_on_with_another_processor(n: int, P: int, c: int) -> None:  # noqa: N803
     """A path through the root of the broadcast, then a processor that shifts; both bounds are what runs count."""

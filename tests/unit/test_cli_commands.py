@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from archline.api.algorithms import algorithm
 from cli_support import ROOT, cli, process
 from effort import long
 from stdlib_targets import MODULES
@@ -34,7 +35,7 @@ def program(tmp_path: Path, text: str) -> str:
 # cost
 def test_cost_of_one_algorithm() -> None:
     found = document("cost", MATMUL, "--at", "n=3,m=4,p=2^3")
-    assert found["version"] == 1
+    assert found["version"] == 2
     assert found["algorithm"] == "matmul_basic"
     assert found["parameters"] == ["n", "m", "p"]
     flops = found["costs"]["flops"]
@@ -101,6 +102,7 @@ def test_explain_shows_each_statement() -> None:
     assert "together: span = 3*m*p + p + ceil(log2(n)) + 2; 1 is the call itself" in result.out
 
 
+@long
 def test_explain_speaks_of_the_variables_that_the_program_has(tmp_path: Path) -> None:
     """A loop down or in strides is derived by the number of its iteration, which its reader never sees."""
     text = "algorithm f(x: inout real[n], b: size):\n    where b divides n\n    for i in n-1 downto 0 step 2:\n"
@@ -154,7 +156,7 @@ def test_run_says_when_the_cache_is_the_default() -> None:
 
 def test_run_as_json() -> None:
     found = document("run", "sort.merge", "--at", "n=5,m=6", "--seed", "3")
-    assert found["version"] == 1
+    assert found["version"] == 2
     assert found["checked"] is True
     assert found["outside"] == []
     assert found["at"] == {"n": "5", "m": "6"}
@@ -420,3 +422,48 @@ def test_a_mistyped_command() -> None:
     assert (result.code, result.out) == (2, "")
     assert "there is no command `cots` (did you mean `cost`?)" in result.err
     assert "commands are list, cost" in cli("frobnicate").err
+
+
+NUMBERS = """
+algorithm gcd(a: int, b: int) -> int:
+    x = a
+    y = b
+    while y != 0:
+        x, y = y, x % y
+    return x
+
+algorithm newton(a: real, tol: real) -> real:
+    x = a
+    while abs(x*x - a) > tol:
+        x = (x + a/x)/2
+    return x
+
+algorithm place(x: real[n], key: real) -> int:
+    for i in 0..n:
+        if x[i] == key:
+            return i
+    return n
+"""
+
+
+def test_a_run_takes_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "numbers.algo"
+    file.write_text(NUMBERS)
+    done = cli("run", f"{file}::gcd", "--at", "a=48,b=18")
+    assert done.code == 0, done.err
+    assert "T1 = 3" in done.out
+    assert "a = 48, b = 18; the other data was generated" in done.out
+    assert "tol = 0.001" in cli("run", f"{file}::newton", "--at", "a=2,tol=0.001").out
+    for at, code, text in (
+        ("a=48/5,b=18", "AL405", "`a` is 9.6, and its type is `int`"),
+        ("c=3", "AL401", "a run takes `a`, `b`"),
+    ):
+        refused = cli("run", f"{file}::gcd", "--at", at)
+        assert refused.refused(code)
+        assert text in refused.err
+    # No cost depends on data.
+    derived = cli("cost", f"{file}::gcd", "--at", "a=48")
+    assert derived.refused("AL401")
+    assert "`archline run --at` takes it" in derived.err
+    ran = algorithm(f"{file}::place").run(n=5, key=7)
+    assert (ran.value, ran.sizes) == (5, {"n": 5})

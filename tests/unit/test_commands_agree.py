@@ -13,6 +13,7 @@ import archline as al
 from archline.api.configuration import CONFIGURATION
 from archline.cli.main import COMMANDS
 from cli_support import cli
+from effort import long
 
 DFT = """
 algorithm dft(x: real[n], y: out real[n]):
@@ -51,6 +52,7 @@ def test_a_comparison_by_bytes_without_sizes_has_bytes(growth: tuple[str, ...]) 
     assert not [row for row in rows if row.startswith("energy")]
 
 
+@long
 @pytest.mark.parametrize("target", ["distributed.matmul::cannon", "roofline:W=n^3,Q=n^2"])
 def test_what_has_no_bytes_is_not_compared_by_them(target: str) -> None:
     refused = cli("compare", target, target, "--by", "bytes", "--at", "n=8")

@@ -255,6 +255,7 @@ def test_json(path):
     assert [each["when"] for each in by_kind["memory-independent"]["cases"]] == ["P <= a/b", "P <= a*b/c^2", ""]
 
 
+@long
 def test_input_that_several_read_is_said_and_has_no_bounds(path):
     target = f"{path}::all_read"
     shown = " ".join(cli("cost", target, "--problem", "matmul(n, n, n)").out.split())
@@ -278,6 +279,7 @@ def test_data_that_no_other_reads_is_not_replicated():
     assert al.algorithm("distributed.sparse::spmv_rows").cost().replicated is not None
 
 
+@long
 def test_runs_are_compared_with_the_bound_of_their_memory():
     run = al.algorithm("distributed.matmul::carma").run({"n": 8, "m": 8, "p": 8, "P": 8, "s": 8, "t": 8, "v": 8})
     assert run.lower_bounds.best == (24, 24)

@@ -310,6 +310,7 @@ def test_calls_that_a_sync_orders_have_a_cost(body: str) -> None:
     algorithm.run(n=4)
 
 
+@long
 def test_accesses_have_values_where_only_their_recurrence_is_known() -> None:
     """Those of a recursion without a closed form agree with an execution."""
     text = (

@@ -19,7 +19,7 @@ from archline.api.texts import all_rules
 from archline.cli.main import COMMANDS
 from archline.language import syntax as s
 from cli_support import cli
-from effort import long
+from effort import long, some
 
 ROOT = Path(__file__).parents[2]
 STATEMENTS = {kind.__name__ for kind in get_args(s.Stmt)}
@@ -122,7 +122,7 @@ MOST = 2
 
 def classes(text: str) -> list[str]:
     """The public classes of a module."""
-    return [each.name for each in ast.parse(text).body if isinstance(each, ast.ClassDef) and each.name[0] != "_"]
+    return re.findall(r"^class ([A-Za-z]\w*)", text, re.MULTILINE)
 
 
 def shared(texts: list[str]) -> set[str]:
@@ -135,6 +135,7 @@ QUOTED = re.compile(r"`_?[A-Za-z]\w*_\w+`|\b[A-Z]{2,}(?:_[A-Z]+)+\b")
 EXAMPLES = {"memory_bandwidth", "NAME_work", "NAME_io", "reduce_scatter_ring"}
 
 
+@long
 def test_names_in_docstrings_are_those_of_the_code() -> None:
     names, quoted = set(EXAMPLES), dict[str, str]()
     for path in (ROOT / "analyzer" / "archline").rglob("*.py"):
@@ -238,7 +239,7 @@ def test_help(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check(cli(*filter(None, [command]), "--help").out)
 
 
-@pytest.mark.parametrize("arguments", OUTPUTS, ids=" ".join)
+@pytest.mark.parametrize("arguments", some([*OUTPUTS], 3), ids=" ".join)
 def test_outputs(arguments: tuple[str, ...]) -> None:
     check(cli(*arguments).out)
 

@@ -16,7 +16,7 @@ from archline.energy.machine_files import machine
 from archline.energy.machines import read_parameter
 from archline.energy.models import find_model
 from archline.energy.optimise.problem import EnergyOptimum
-from effort import all_of, drawn, long
+from effort import all_of, drawn, long, some
 from energy_support import refusal
 
 Values = Mapping[str, Any]
@@ -114,6 +114,7 @@ def value(at: Values, found: EnergyOptimum) -> tuple[float, float]:
     return float(found.at["P"]), float(found.at["M"])
 
 
+@long
 def test_the_optimum_is_that_of_refined_grids() -> None:
     source = random.Random(35)
     solved = 0
@@ -243,7 +244,7 @@ CLOSED: list[tuple[str, str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("names", "target", "options"), CLOSED)
+@pytest.mark.parametrize(("names", "target", "options"), some([*CLOSED], 3))
 def test_closed_forms_of_the_questions_of_the_paper(names: str, target: str, options: dict[str, Any]) -> None:
     """Formulas in the names of the machine, the sizes and the variables after them give what was found."""
     found = al.optimise(target, **{**PAPER, **options}).found
@@ -344,6 +345,7 @@ def test_overlapping_times_and_their_power() -> None:
         assert found.bound <= best * (1 + 1e-9)
 
 
+@long
 def test_parameters_for_a_target() -> None:
     """V.F for derived costs: energies are sums of products of parameters, so that the dearest that suffices is exact."""
     target, at = al.algorithm("distributed.matmul::cannon"), {"n": 64, "g": 4}
@@ -381,7 +383,7 @@ FORMULAS: list[tuple[str, str, str, float]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("flops", "over", "where", "least"), FORMULAS)
+@pytest.mark.parametrize(("flops", "over", "where", "least"), some([*FORMULAS], 3))
 def test_optima_that_are_known_by_hand(flops: str, over: str, where: str, least: float) -> None:
     """A time of 1 s a flop shows them. Where parts are below 0 the sums are not, for they are amounts."""
     asked: dict[str, Any] = {"over": over, "where": where or None, "machine": "jaketown"}

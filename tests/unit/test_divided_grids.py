@@ -7,6 +7,7 @@ import pytest
 import archline as al
 from archline.algebra.polynomial import Poly
 from archline.language.diagnostics import ArchlineError
+from effort import some
 from spmd_runs import assert_between, costs_of
 
 P = Poly.symbol("P")
@@ -58,16 +59,18 @@ algorithm f(x: inout local real[n]) on grid(r: P):
 
 @pytest.mark.parametrize(
     ("text", "points"),
-    [
-        (ROUNDED, [{"P": p, "n": n} for p in (1, 2, 3, 5) for n in (1, 4, 6)]),
-        (THIRDS, [{"P": 3 * c * p, "c": c, "n": 2} for c in (1, 2) for p in (1, 2, 3, 4)]),
-        (ROWS, [{"P": p, "n": p * k} for p in (1, 2, 3, 5, 6) for k in (1, 2)]),
-        (HALVES, [{"P": 2 * p} for p in (1, 2, 3, 4, 5, 8)]),
-        (PARTS, [{"P": c * p, "c": c, "n": 3} for c in (1, 2, 3) for p in (1, 2, 3, 5, 7, 8)]),
-        (SQUARES, [{"P": c * c * p, "c": c, "n": 2} for c in (1, 2) for p in (1, 2, 3, 5)]),
-        (SPLIT, [{"P": 2 * p, "n": 3} for p in (1, 2, 3, 4, 5, 7, 8)]),
-        (PLAIN, [{"P": p, "n": 2} for p in (1, 2, 3, 4, 5, 7, 8, 9, 13)]),
-    ],
+    some(
+        [
+            (ROUNDED, [{"P": p, "n": n} for p in (1, 2, 3, 5) for n in (1, 4, 6)]),
+            (THIRDS, [{"P": 3 * c * p, "c": c, "n": 2} for c in (1, 2) for p in (1, 2, 3, 4)]),
+            (ROWS, [{"P": p, "n": p * k} for p in (1, 2, 3, 5, 6) for k in (1, 2)]),
+            (HALVES, [{"P": 2 * p} for p in (1, 2, 3, 4, 5, 8)]),
+            (PARTS, [{"P": c * p, "c": c, "n": 3} for c in (1, 2, 3) for p in (1, 2, 3, 5, 7, 8)]),
+            (SQUARES, [{"P": c * c * p, "c": c, "n": 2} for c in (1, 2) for p in (1, 2, 3, 5)]),
+            (SPLIT, [{"P": 2 * p, "n": 3} for p in (1, 2, 3, 4, 5, 7, 8)]),
+            (PLAIN, [{"P": p, "n": 2} for p in (1, 2, 3, 4, 5, 7, 8, 9, 13)]),
+        ]
+    ),
 )
 def test_runs_are_between_the_bounds(text: str, points: list[dict[str, int]]) -> None:
     assert assert_between(text, points) == (len(points), 0)

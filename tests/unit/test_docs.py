@@ -229,7 +229,7 @@ def test_the_program_of_the_readme_keeps_its_promises(tmp_path: Path) -> None:
     assert "2 claims hold" in ran.out
 
 
-@pytest.mark.parametrize("path", some([path for path in PAGES if fenced(path, "python")]), ids=named)
+@pytest.mark.parametrize("path", some([path for path in PAGES if fenced(path, "python")], 12), ids=named)
 def test_python_does_what_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Statements run; an expression whose comment begins with a literal has that value."""
     monkeypatch.chdir(ROOT)

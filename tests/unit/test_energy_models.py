@@ -18,7 +18,7 @@ from archline.energy.model import Figure, Model
 from archline.energy.models import find_model, load_models
 from archline.energy.targets import read_target
 from archline.expr.intervals import Interval
-from effort import long
+from effort import drawn, long
 from energy_support import (
     VARIANTS,
     answers,
@@ -173,7 +173,7 @@ def test_greenups() -> None:
     """When (f*W, Q/m) takes less energy than (W, Q), by which side binds before and after, from (2)."""
     source = random.Random(1)
     seen: dict[tuple[bool, bool], set[bool]] = {}
-    for _ in range(2000):
+    for _ in range(drawn(600)):
         p = {name: F(source.randint(1, 99), source.randint(1, 9)) for name in ROOFLINE_NAMES}
         i, f, m = (F(source.randint(1, 400), source.randint(1, 40)) for _ in range(3))
         f, m = 1 + f / 8, 1 + m / 8
@@ -199,7 +199,7 @@ def test_a_slower_algorithm_may_become_memory_bound() -> None:
     """The fourth case, f*m < 1: compute-bound before, memory-bound after."""
     source = random.Random(2)
     seen = set()
-    for _ in range(2000):
+    for _ in range(drawn(1000)):
         p = {name: F(source.randint(1, 99), source.randint(1, 9)) for name in ROOFLINE_NAMES}
         b_tau = p["tau_mem"] / p["tau_flop"]
         i = b_tau * F(source.randint(10, 30), 10)

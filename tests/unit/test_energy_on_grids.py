@@ -79,6 +79,7 @@ def test_two_levels_of_n_bodies_by_equation_17() -> None:
     assert (found.time, found.total) == (time, energy)
 
 
+@long
 def test_in_symbols_with_growth() -> None:
     found = al.energy(al.load("distributed.matmul")["cannon"].assuming("g >= 2"), machine=LINEAR).result.symbolic
     assert {each.name for each in found.metrics} == {"flops", "words", "messages", "memory", "P"}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import archline as al
+from effort import MODES, TRIED_MODES
 from executor_programs import run
 
 
@@ -324,7 +325,7 @@ def test_integers_divide_downwards() -> None:
     text = (
         "algorithm f(a: int[n], y: out int[m]):\n    y[0] = a[0]//a[1]\n    y[1] = a[0] % a[1]\n    y[2] = abs(a[0])\n"
     )
-    for compiled in (False, True):
+    for compiled in TRIED_MODES:
         result = run(text, {"a": [-7, 2], "y": [0, 0, 0]}, compiled=compiled)
         assert result.outputs["y"].tolist() == [-4, 1, 7]
 
@@ -332,7 +333,7 @@ def test_integers_divide_downwards() -> None:
 ROUNDED = ("floor(m/3)", "ceil(m/3)", "floor(log2(m))", "ceil(log2(m))", "floor(sqrt(m))", "ceil(sqrt(m))")
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_sizes_are_rounded(compiled: bool) -> None:
     stores = "\n".join(f"    k[{place}] = {text}" for place, text in enumerate(ROUNDED))
     text = f"algorithm f(k: inout int[6], m: size):\n{stores}\n"
@@ -342,7 +343,7 @@ def test_sizes_are_rounded(compiled: bool) -> None:
         assert found == [m // 3, (m + 2) // 3, log, log + (m > 1 << log), root, root + (m > root * root)]
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_declared_costs_with_a_common_divisor(compiled: bool) -> None:
     text = "algorithm f(x: inout real[n], y: inout real[m]):\n    costs gcd(n, m) flops\n"
     f = al.loads(text)["f"]

@@ -11,7 +11,7 @@ from archline.execution.externs import register_extern
 from archline.execution.results import Cache
 from archline.language import diagnostics
 from archline.language.diagnostics import Rule, get_rules_by_code
-from effort import long
+from effort import MODES, TRIED_MODES, long
 from executor_programs import codes, message, run
 
 
@@ -108,7 +108,7 @@ algorithm g(A: real[n, m], B: real[m, n + 1], t: size, i: index):
         ("g(A[0..2, 0..3], A[0..3, 0..3], h + 1, 1)", "AL506", "`where 2 divides t` of `g` is false"),
     ],
 )
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_contract_of_a_call(call: str, code: str, words: str, compiled: bool) -> None:
     if compiled and code not in ("AL506", ""):
         return
@@ -177,7 +177,7 @@ algorithm odd(n: size) -> int:
         r = even(n - 1)
     return r
 """
-    for compiled in (False, True):
+    for compiled in TRIED_MODES:
         assert [run(mutual, {"n": n}, "even", compiled=compiled).value for n in range(4)] == [1, 0, 1, 0]
 
 
@@ -226,7 +226,7 @@ algorithm f(p: offsets[n] into nz longest q, c: index[nz] below m, x: real[m], r
     return s
 """
     arguments = {"p": [0, 2, 2, 3], "c": [2, 0, 2], "x": [1.0, 2.0, 4.0], "r": 2}
-    for compiled in (False, True):
+    for compiled in TRIED_MODES:
         result = run(text, arguments, compiled=compiled)
         assert result.value == 9
         assert result.sizes == {"n": 3, "nz": 3, "q": 2, "m": 3, "r": 2}
@@ -372,7 +372,7 @@ def test_long_expressions_run() -> None:
 def test_sums_of_sizes_beyond_64_bits_are_exact() -> None:
     """Each product fits 64 bits, and their sum does not: such a run is plain Python's."""
     text = "algorithm f(n: size, m: size, k: out int[1]):\n    k[0] = 0\n    if n*n*n + n*n*n > m:\n        k[0] = 1\n"
-    for compiled in (False, True):
+    for compiled in TRIED_MODES:
         for n, m, larger in ((2 * 10**6, 9, 1), (2, 16, 0)):
             found = run(text, {"n": n, "m": m, "k": [0]}, compiled=compiled)
             assert found.outputs["k"].tolist() == [larger]
@@ -396,7 +396,7 @@ def test_declared_costs_of_a_thousand() -> None:
 
 def test_too_large_for_memory() -> None:
     text = "algorithm f(n: size):\n    local W: real[n, n, n] = 0\n"
-    for compiled in (False, True):
+    for compiled in TRIED_MODES:
         assert codes(text, {"n": 2**20}, compiled=compiled) == ["AL519"]
         assert codes(text, {"n": 10**6}, compiled=compiled) == ["AL519"]
     assert "grow beyond 1,000,000,000,000,000,000 words" in message(text, {"n": 10**6})
@@ -410,7 +410,7 @@ algorithm f(n: size, k: out int[m]):
     k[1] = a
 """
     n = 2**30 + 3
-    for compiled in (False, True):
+    for compiled in TRIED_MODES:
         assert run(text, {"n": n, "k": [0, 0]}, compiled=compiled).outputs["k"].tolist() == [5, pow(n, 4, 7)]
     assert codes("algorithm f(n: size):\n    for i in 0..n^1000000000:\n        pass\n", {"n": 2}) == ["AL514"]
 

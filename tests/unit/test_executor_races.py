@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from effort import drawn, long, some
+from effort import MODES, TRIED_MODES, drawn, long, some
 from executor_programs import codes, message, run
 
 HELPERS = """
@@ -129,7 +129,7 @@ KERNEL = "\nalgorithm kernel(x: inout real[n]):\n    parallel for i in 0..n:\n  
 
 
 @pytest.mark.parametrize("body", some(list(ON_GRID)))
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_races_on_processors_of_a_grid(body: str, compiled: bool) -> None:
     """In their own program, and in what it calls, which has joined when the call returns."""
     data = {"x": np.ones((2, 6)), "y": np.ones((2, 6)), "P": 2}
@@ -184,7 +184,7 @@ algorithm tree(x: inout real[n]):
         sync
         x[0] += x[n - 1]
 """
-    for compiled in (False, True):
+    for compiled in TRIED_MODES:
         result = run(text, {"x": np.zeros(1500)}, compiled=compiled)
         assert result.outputs["x"][1499] == 1
     assert codes(text.replace("        sync\n", ""), {"x": np.zeros(64)}) == ["AL516"]

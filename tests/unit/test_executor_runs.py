@@ -20,7 +20,7 @@ from archline.execution.run import execute
 from archline.execution.sparse_matrix import SparseMatrix
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_target, load_text
-from effort import drawn, long
+from effort import MODES, TRIED_MODES, drawn, long
 from executor_programs import codes, run
 
 CSR = """
@@ -152,7 +152,7 @@ algorithm f(x: inout real[n], k: inout int[n]):
 """
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_externs(compiled: bool) -> None:
     arguments = {"x": [0.25, 3.0], "k": [0, 0]}
     smooth = run(EXTERN, arguments, compiled=compiled)
@@ -247,7 +247,7 @@ algorithm f(x: inout real[n], m: size):
 
 def test_unset_elements_of_outputs() -> None:
     text = "algorithm f(x: out real[n], k: out int[n]):\n    x[0] = 1\n    k[0] = 2\n"
-    for compiled in (False, True):
+    for compiled in TRIED_MODES:
         outputs = run(text, {"x": [5.0, 5.0], "k": [5, 5]}, compiled=compiled).outputs
         np.testing.assert_array_equal(outputs["x"], [1, np.nan])
         assert outputs["k"].tolist() == [2, -(2**63)]
@@ -256,7 +256,7 @@ def test_unset_elements_of_outputs() -> None:
 def test_nan_in_the_data_is_no_unset_element() -> None:
     marker = np.array([0x7FF4A5A55A5A0001], np.uint64).view(np.float64)
     text = "algorithm f(x: inout real[n]):\n    x[0] = x[0] + 1\n"
-    for compiled in (False, True):
+    for compiled in TRIED_MODES:
         assert np.isnan(run(text, {"x": marker}, compiled=compiled).outputs["x"][0])
 
 
@@ -284,6 +284,7 @@ algorithm f(x: inout real[n]):
 """
 
 
+@long
 def test_compiled_code_gets_the_room_that_it_turns_out_to_need(monkeypatch: pytest.MonkeyPatch) -> None:
     rooms: list[Room] = []
 
@@ -345,7 +346,7 @@ def test_what_leaves_64_bits_is_not_run_compiled(n: int, i: int, d: int, compile
     assert found.compiled is compiled
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_the_root_of_the_largest_integer(compiled: bool) -> None:
     text = """
 algorithm f(n: size, k: out int[m]):
@@ -405,7 +406,7 @@ algorithm f(X: real[n], Y: out real[P]) on grid(r: P):
 """
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_a_register_starts_from_a_global_element_on_some_processors(compiled: bool) -> None:
     """3 words from the root in turn, and ceil(log2(4)) messages of the barrier."""
     ran = run(FROM_ONE, {"X": np.array([5.0, 6.0]), "Y": np.zeros(4), "P": 4}, compiled=compiled)

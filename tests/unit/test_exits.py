@@ -16,7 +16,7 @@ import archline as al
 from archline.analysis.analyse import derive
 from archline.language.loader import load_text
 from derived_counts import assert_agreement
-from effort import drawn
+from effort import MODES, TRIED_MODES, all_of
 from executor_programs import codes, message, run
 
 SIZES = (0, 1, 2, 5)
@@ -179,9 +179,11 @@ class Interpreter:
 
 
 # A program that fails is short as it is, and to shrink it takes minutes.
-@settings(max_examples=drawn(60), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
-@given(blocks(MAX_DEPTH, ()).map(reachable), st.integers(0, 9))
-def test_random_programs_cost_what_they_execute_and_lie_in_their_bounds(block: list[Statement], seed: int) -> None:
+@settings(max_examples=all_of(18, 4), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@given(blocks(MAX_DEPTH, ()).map(reachable), st.integers(0, 9), st.integers(1, 4), st.integers(1, 6))
+def test_random_programs_cost_what_they_execute_and_lie_in_their_bounds(
+    block: list[Statement], seed: int, line: int, lines_held: int
+) -> None:
     text = write(block)
     module = load_text(text)
     costs = derive(module, module.algorithms["f"])
@@ -193,8 +195,76 @@ def test_random_programs_cost_what_they_execute_and_lie_in_their_bounds(block: l
         assert own.run(block) == executed.value, text
         assert (own.b, own.work) == (executed.outputs["b"].tolist(), executed.counts.work), text
         assert_agreement(costs, executed, text)
-        ran = algorithm.run(a=data, b=np.zeros(n + 1, np.int64), n=n, cache=CACHE, compiled=False)
+        ran = algorithm.run(
+            a=data, b=np.zeros(n + 1, np.int64), n=n, cache=f"Z={line * lines_held},L={line}", compiled=False
+        )
         assert not ran.outside, f"{ran}\n{text}"
+
+
+IO_FROM_BELOW = {
+    "what an exit follows": (
+        "def f(a: real[n], b: real[n, m], key: real):\n    for i in 0..n:\n        local s: real = 0.0\n"
+        "        for j in 0..m:\n            s += b[i, j]\n        if a[i] == s + key:\n            break\n",
+        "ceil(m/L) + 1",
+    ),
+    "not what follows an exit": (
+        "def f(a: inout real[n], b: real[n, m], key: real):\n    for i in 0..n:\n        if a[i] == key:\n            return\n"
+        "        for j in 0..m:\n            a[i] += b[i, j]\n",
+        "1",
+    ),
+    "what follows a loop with a break": (
+        "def f(a: real[n], b: inout real[n, m], key: real):\n    for i in 0..n:\n        if a[i] == key:\n            break\n"
+        "    for i in 0..n:\n        for j in 0..m:\n            b[i, j] += 1.0\n",
+        "n*ceil(m/L) + 1",
+    ),
+    "a loop that descends": (
+        "def f(a: inout real[n], b: real[n, m], key: real):\n    for i in n - 1 downto 0:\n        for j in 0..m:\n"
+        "            a[i] += b[i, j]\n        if a[i] > key:\n            break\n",
+        "ceil(m/L) + 1",
+    ),
+    "the first test": (
+        "def f(a: inout real[n], b: real[n, m], key: real):\n    local i: int = 0\n"
+        "    while a[0] < key iterations T:\n        a[0] += b[0, 0]\n        a[n - 1] += 1.0\n",
+        "1",
+    ),
+    "the first iteration of a repeat": (
+        "def f(a: inout real[n], b: real[n, m], key: real):\n    repeat iterations T:\n        for j in 0..m:\n"
+        "            a[0] += b[0, j]\n    until a[0] > key\n",
+        "ceil(m/L) + 1",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "least"), IO_FROM_BELOW.values(), ids=IO_FROM_BELOW)
+def test_of_a_loop_that_may_be_left_the_first_iteration_has_misses(text: str, least: str) -> None:
+    algorithm = al.loads(text)["f"]
+    report = algorithm.report()
+    lower = report.cost("io").lower
+    assert lower is not None
+    assert str(report.write(lower)) == least
+    random = np.random.default_rng(len(text))
+    for _ in range(8):
+        line, lines_held, n, m = (int(random.integers(1, most)) for most in (5, 8, 6, 6))
+        data = {"a": random.integers(0, 4, n) * 1.0, "b": random.integers(1, 3, (n, m)) * 1.0, "key": 2.0}
+        ran = algorithm.run(**data, cache=f"Z={line * lines_held},L={line}")
+        assert not ran.outside, f"{ran}\n{text}"
+
+
+def test_a_first_iteration_that_exceeds_the_cache_misses_again_and_again() -> None:
+    product = al.loads("""
+def f(A: real[n, n], B: real[n, n], C: inout real[n, n], key: real, k: size):
+    for t in 0..k:
+        for i in 0..n:
+            for j in 0..n:
+                for l in 0..n:
+                    C[i, j] += A[i, l]*B[l, j]
+        if C[0, 0] > key:
+            break
+""")["f"]
+    lower, upper = product.report().cost("io").interval_at({"n": 16, "k": 4, "Z": 64, "L": 4}).ends
+    assert 3 * 16 * 4 < lower < upper
+    ran = product.run(A=np.ones((8, 8)), B=np.ones((8, 8)), C=np.zeros((8, 8)), key=1.0, k=3, cache="Z=16,L=2")
+    assert not ran.outside
 
 
 SEARCH = """
@@ -311,7 +381,7 @@ def f(x: inout real[n], c: int) -> int:
 """
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_an_exit_waits_for_spawned_calls_and_releases_local_arrays(compiled: bool) -> None:
     algorithm = al.loads(SPAWNED)["f"]
     for c in (0, 1, 7):
@@ -336,7 +406,7 @@ def f(a: int[n, m], b: inout int[n]):
                 break
 """
     data = np.array([[2, 1, 2], [2, 1, 0], [0, 0, 1]])
-    for compiled in (False, True):
+    for compiled in TRIED_MODES:
         ran = al.loads(text)["f"].run(a=data, b=[0, 0, 0], cache=CACHE, compiled=compiled)
         assert ran.outputs["b"].tolist() == [0, 8, 2]
         assert not ran.outside
@@ -367,7 +437,7 @@ def f(a: int[n], x: int) -> int:
 """
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_the_test_of_repeat_follows_an_iteration_that_continue_ends(compiled: bool) -> None:
     for x in (1, 2, 5, 6, 9):
         ran = al.loads(REPEATED)["f"].run(a=[7, 6, 2, 7], x=x, cache=CACHE, compiled=compiled)
@@ -419,7 +489,7 @@ algorithm f(local x: inout real[n]) on grid(k: P):
 """
 
 
-def test_processors_leave_only_loops_in_which_they_do_not_communicate() -> None:
+def test_processors_leave_loops_with_messages_only_together() -> None:
     local = "x[i] += 1.0\n        if x[i] > 3.0:\n            break"
     text = ON_GRID.replace("local x: inout", "x: inout local").replace("BODY", local)
     ran = al.loads(text)["f"].run(x=np.array([[0.0, 3.0, 0.0], [0.0, 0.0, 0.0]]), P=2)
@@ -427,4 +497,7 @@ def test_processors_leave_only_loops_in_which_they_do_not_communicate() -> None:
     assert not ran.outside
     shifted = local + "\n        allreduce x with +"
     text = text.replace(local, shifted)
-    assert "processors communicate in this loop, which an exit may leave" in message(text, {})
+    assert (
+        "processors communicate along `k` in the loop, which processors may leave after different iterations"
+        in message(text, {})
+    )

@@ -21,7 +21,7 @@ from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 from archline.report.paths import PathTable, subtract_step_bounds
-from effort import long, some
+from effort import MODES, long, some
 from energy_support import made
 
 METRICS = ("words", "messages", "node_words", "node_messages", "flops")
@@ -334,7 +334,7 @@ algorithm nested(x: inout local real[n]) on grid(r: P):
 """
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 @pytest.mark.parametrize("processors", [1, 2, 4, 7])
 def test_what_each_adds_to_a_chain_is_one_path(processors: int, compiled: bool) -> None:
     found = al.loads(HANDED_ON)["chain"].run(n=3, P=processors, compiled=compiled).counts

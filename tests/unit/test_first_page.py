@@ -92,6 +92,10 @@ def test_regimes_are_named_by_what_fits() -> None:
         "a column of B, a row of A": "n*m*ceil(p/L) + n*ceil(m/L) + n*ceil(p/L)",
         "B fits": "n*ceil(m/L) + n*ceil(p/L) + m*ceil(p/L)",
     }
+
+
+@long
+def test_regimes_are_named_by_shapes_and_parts() -> None:
     # Of a triangle half is held, of a stencil two rows or planes, of parts of arrays no more than fits together.
     assert list(_regimes("dense.lu::lu")) == ["3 lines", "a column of A", "half of A", "all fits"]
     assert list(_regimes("polybench.heat_3d")) == ["7 to 8 lines", "two planes of A", "B fits", "all fits"]

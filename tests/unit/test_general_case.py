@@ -76,6 +76,7 @@ def test_there_is_no_case_that_the_facts_exclude(where: str, case: tuple[str, ..
             assert evaluate(words.upper, point) >= al.algorithm(REPLICATED).run(**point).counts.words
 
 
+@long
 @pytest.mark.parametrize(("n", "processors"), [(4, 2), (8, 4), (8, 8), (16, 8)])
 def test_facts_of_the_first_call_are_none_of_calls_in_a_split(n: int, processors: int) -> None:
     """Of equal sizes CARMA halves one after the other, so they are equal in the first call only."""
@@ -98,6 +99,7 @@ def test_grids_of_different_kinds_have_as_many_processors() -> None:
     assert "P == g*g" in given.growth["messages"].facts
 
 
+@long
 def test_squares_on_as_many_processors() -> None:
     """Demmel et al. (2013): CARMA moves n^2/P^(2/3) words, Cannon n^2/P^(1/2)."""
     found = al.compare(CARMA, CANNON, where="m == n, p == n").growth

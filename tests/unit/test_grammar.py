@@ -10,8 +10,10 @@ from lark import logger as lark_logger
 
 from archline.language.parser import _Indentation
 from archline.resources import find_resource
+from effort import long
 
 
+@long
 def test_the_grammar_has_no_new_conflict(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (find_resource("grammar") / "archline.lark").read_text(encoding="utf-8")
     monkeypatch.setattr(lark_logger, "handlers", [])

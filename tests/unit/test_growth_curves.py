@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from archline.algebra.reals import Constant, OutOfReachError
+from archline.certificates.check import check_counterexample
 from archline.growth import hardy_field as scales
 from archline.growth.balls import enclose_value_at, format_digits
 from archline.growth.hardy_field import Curve, evaluate_along
@@ -59,6 +60,16 @@ def test_leading_terms_are_what_values_come_to(text: str) -> None:
         gap = abs(log_of(expr, point()) - near(found))
     # What is left out of a logarithm's leading term is a constant beside log2(log2(T)), which is 10.
     assert gap < (1e-9 if "log2" not in text and "p" not in text else 2)
+
+
+def test_the_variable_of_a_curve_has_a_free_name() -> None:
+    """Iterations are a size that is called T: `T = 2^T` would say nothing."""
+    for f, g, curve in (("n*T^2", "n*T", {"T": "2^t", "n": "1"}), ("T^2*t", "T*t", {"T": "2^s", "t": "1"})):
+        answer = order_texts(f, g)
+        assert isinstance(answer, Refuted)
+        found: Any = answer.counterexample
+        assert (found["curve"], found["ratio"]) == (curve, curve["T"])
+        assert check_counterexample(f, g, [], found).accepted
 
 
 def test_counterexamples_are_written_out() -> None:

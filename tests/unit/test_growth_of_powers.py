@@ -9,6 +9,7 @@ import pytest
 from archline.certificates.check import check, check_counterexample
 from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict, is_O
 from archline.language.parser import parse_expression, parse_facts
+from effort import some
 
 # From the slowest to the fastest: each is O of all that follow, and none of them is O of it.
 RISING = {
@@ -43,7 +44,7 @@ def verdict(f: str, g: str, *facts: str) -> Verdict:
     return found
 
 
-@pytest.mark.parametrize("slower", RISING)
+@pytest.mark.parametrize("slower", some([*RISING], 3))
 def test_powers_are_ordered_as_their_logarithms_are(slower: str) -> None:
     names = list(RISING)
     for faster in names[names.index(slower) + 1 :]:

@@ -14,6 +14,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 from derived_counts import assert_agreement
 from doc_blocks import last
+from effort import long
 from executor_programs import run
 
 HEAD = "algorithm h(v: inout real[w], c: real):\n    v[0] = c\n\n\n"
@@ -120,6 +121,7 @@ def test_infinite_integers_stay_infinite_in_sums() -> None:
     assert result.counts.work == 1 + 5
 
 
+@long
 def test_compiled_code_counts_the_same() -> None:
     text = (
         CALLEES

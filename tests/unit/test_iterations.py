@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import textwrap
+import time
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from archline.execution import slots
 from archline.language import loader
 from archline.language.diagnostics import ArchlineError
 from cli_support import cli
+from effort import MODES, all_of
 from while_programs import while_program_from_seed
 
 
@@ -130,7 +133,7 @@ def test_iterations_that_cost_differently_have_bounds() -> None:
         check_run(collatz, {"n": n})
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_the_test_of_a_repeat_follows_each_iteration(compiled: bool) -> None:
     halve = subject(HALVE)
     assert formulas(halve, "work") == ["4*T + 1"]
@@ -148,7 +151,7 @@ def test_conjugate_gradients_need_no_made_up_number_of_iterations() -> None:
         assert 1 < run.at["T"] <= n + 2
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=all_of(12, 3), deadline=None)
 @given(st.integers(0, 10_000))
 def test_bounds_of_random_programs_enclose_their_runs(seed: int) -> None:
     program = subject(while_program_from_seed(seed))
@@ -330,8 +333,41 @@ def test_a_run_stops_a_loop_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(slots, "MAX_ITERATIONS", 1000)
     endless = subject("algorithm f(k: int):\n    while k > 0:\n        pass\n")
     check_run(endless, {"k": 0})
-    with pytest.raises(ArchlineError, match="AL508: the loop has more than 1,000 iterations"):
+    with pytest.raises(ArchlineError, match=r"AL508: the run stops in this loop, .* after 1,001 iterations"):
         endless.run({"k": 1})
+
+
+NESTED_ENDLESS = """algorithm f(n: size) -> int:
+    local i: int = 1
+    local z: int = 0
+    while i > 0:
+        local j: int = 5
+        while j > 0:
+            j -= 1
+            for k in 0..1000:
+                z = (z*7 + k + j) % 1000003
+        i = i % 5 + 1
+    return z
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--plain",), ("--cache", "Z=64,L=8")])
+def test_a_run_stops_an_endless_loop_after_some_seconds(tmp_path, options: tuple[str, ...]) -> None:
+    file = tmp_path / "endless.algo"
+    file.write_text(NESTED_ENDLESS)
+    started = time.perf_counter()
+    done = cli("run", str(file), "--at", "n=1", "--time-limit", "1", *options)
+    assert done.refused("AL508")
+    # The loop around the short one is named, and how to give it more time.
+    assert f"{file}:4:5" in done.err
+    assert "--time-limit 60" in done.err
+    assert time.perf_counter() - started < 60
+
+
+def test_the_variable_of_the_time_limit_stops_runs_from_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARCHLINE_TIME_LIMIT", "1")
+    with pytest.raises(ArchlineError, match="AL508"):
+        subject(NESTED_ENDLESS).run({"n": 1}, compiled=False)
 
 
 def test_commands_ask_for_iterations_and_runs_count_them(tmp_path) -> None:
@@ -354,12 +390,15 @@ def test_commands_ask_for_iterations_and_runs_count_them(tmp_path) -> None:
     place = f"{file}:6"
     assert document["iterations"] == [{"name": "S", "place": place, "algorithm": "collatz", "lower": 0, "upper": None}]
     ran = json.loads(cli("run", target, "--at", "n=5", "--format", "json").out)
-    assert ran["iterations"] == {"S": 0 + 1 + 7 + 2 + 5}
+    steps = 0 + 1 + 7 + 2 + 5
+    assert ran["iterations"] == [{"name": "S", "place": place, "algorithm": "collatz", "lower": steps, "upper": steps}]
+    checked = json.loads(cli("check", target, "--format", "json").out)
+    (algorithm,) = checked["targets"][0]["algorithms"]
+    assert algorithm["iterations"] == document["iterations"]
     assert ran["checked"]
 
 
-def test_diff_matches_loops_by_name_then_by_text(tmp_path) -> None:
-    old = """
+COUNTDOWN = """
 algorithm f(x: inout real[n], k: int):
     local a: int = k
     while a > 0:
@@ -367,17 +406,84 @@ algorithm f(x: inout real[n], k: int):
             x[i] += 1.0
         a -= 1
 """
+
+
+def diff_texts(tmp_path, old: str, new: str, *options: str):
     before, after = tmp_path / "old.algo", tmp_path / "new.algo"
     before.write_text(old)
+    after.write_text(new)
+    return cli("diff", str(before), str(after), *options)
+
+
+def test_diff_matches_loops_of_the_same_text_under_an_assumption(tmp_path) -> None:
     first = "    local b: int = k\n    while b > 0:\n        b = b // 2\n    local a"
-    after.write_text(old.replace("    local a", first))
-    done = cli("diff", str(before), str(after))
+    done = diff_texts(tmp_path, COUNTDOWN, COUNTDOWN.replace("    local a", first))
+    # T1 is the loop in front of the one that both versions have.
     assert "2*n*T2 + 4*T2 + 3 -> 2*n*T2 + 4*T1 + 4*T2 + 5" in done.out
+    assert "work    grew at all sizes" in done.out
     assert "flops" not in done.out
-    after.write_text(old.replace("while a > 0:", "while a > 0 iterations T:"))
-    assert "4 costs are the same" in cli("diff", str(before), str(after)).out
-    after.write_text(old.replace("a:", "z:").replace("a ", "z ").replace("z > 0", "z != 0"))
-    assert "4 costs are the same" in cli("diff", str(before), str(after)).out
+    assert "\nassuming that loops of the same text have as many iterations as before:\n" in done.out
+    shown = json.loads(diff_texts(tmp_path, COUNTDOWN, COUNTDOWN.replace("    local a", first), "--format", "json").out)
+    (work,) = [change for change in shown["changes"] if change["metric"] == "work"]
+    assert work["assumptions"] == [f"T2 of the loop in {tmp_path}/new.algo:7"]
+    loops = {loop["name"]: (loop["place"], loop["version"]) for loop in work["iterations"]}
+    assert loops == {"T1": (f"{tmp_path}/new.algo:4", "new"), "T2": (f"{tmp_path}/new.algo:7", "new")}
+
+
+def test_diff_of_versions_that_differ_in_names_needs_no_assumption(tmp_path) -> None:
+    for new in (COUNTDOWN.replace("a > 0:", "a > 0 iterations T:"), COUNTDOWN.replace("a:", "z:").replace("a ", "z ")):
+        done = diff_texts(tmp_path, COUNTDOWN, new)
+        assert "4 costs are the same" in done.out
+        assert "assuming" not in done.out
+
+
+@pytest.mark.parametrize("name", ["", " iterations T"])
+def test_iterations_of_loops_that_differ_are_not_comparable(tmp_path, name: str) -> None:
+    bisection = f"""
+algorithm search(A: real[n], key: real) -> int:
+    local lo: int = 0
+    local hi: int = n
+    local mid: int = 0
+    while lo < hi{name}:
+        mid = (lo + hi)//2
+        if A[mid] < key:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+"""
+    linear = f"""
+algorithm search(A: real[n], key: real) -> int:
+    local i: int = 0
+    while i < n and A[i] < key{name}:
+        i += 1
+    return i
+"""
+    done = diff_texts(tmp_path, bisection, linear)
+    assert done.code == 1
+    assert done.out.startswith("4 costs are not decided\n")
+    assert " count iterations of different loops" in " ".join(done.out.split())
+    assert "same" not in done.out
+    growth = json.loads(diff_texts(tmp_path, bisection, linear, "--only", "growth", "--format", "json").out)
+    assert growth["summary"] == {"not decided": 4}
+    ignored = linear.replace("-> int:", "-> int:  # archline: ignore AL604")
+    assert diff_texts(tmp_path, bisection, ignored).code == 0
+
+
+def test_a_changed_loop_is_compared_iteration_by_iteration_in_the_reason(tmp_path) -> None:
+    done = diff_texts(tmp_path, COUNTDOWN, COUNTDOWN.replace("x[i] += 1.0", "x[i] += 2.0*x[i]"))
+    assert "3 costs are not decided" in done.out or "4 costs are not decided" in done.out
+    assert "with as many iterations as before it grew" in " ".join(done.out.split())
+
+
+def test_a_change_that_holds_for_any_iterations_is_decided(tmp_path) -> None:
+    loop = COUNTDOWN[COUNTDOWN.index("    while") :]
+    done = diff_texts(tmp_path, COUNTDOWN, COUNTDOWN.replace(loop, "    x[0] = 0.0\n"))
+    assert done.out.startswith("1 cost is not decided, 3 shrank\n")  # io, of which only bounds are known
+    assert "span    shrank at all sizes: 8451 -> 1 at n=64,T1=64" in done.out
+    done = diff_texts(tmp_path, COUNTDOWN.replace(loop, "    x[0] = 0.0\n"), COUNTDOWN)
+    assert "span    grew at all sizes: 1 -> 8451 at n=64,T1=64" in done.out
+    assert done.code == 1
 
 
 def test_a_baseline_keeps_unnamed_iterations_by_the_text_of_their_loop(tmp_path, monkeypatch) -> None:
@@ -391,17 +497,7 @@ def test_a_baseline_keeps_unnamed_iterations_by_the_text_of_their_loop(tmp_path,
     assert "4*T2 + 3 -> 4*T1 + 4*T2 + 5" in done.out
 
 
-def test_a_grid_needs_bounds() -> None:
-    text = """
-algorithm f(x: inout local real[1]) on grid(r: P):
-    while x[0] > 1.0:
-        x[0] /= 2.0
-"""
-    with pytest.raises(ArchlineError, match="on a grid a loop needs a bound"):
-        loader.load_text(text)
-
-
-def test_costs_on_a_grid_are_unknown_if_a_callee_has_a_loop_without_a_bound() -> None:
+def test_iterations_on_a_grid_are_the_largest_number_of_a_processor_in_a_callee_too() -> None:
     text = (
         DOWN
         + """
@@ -410,8 +506,259 @@ algorithm f(k: local int[1], y: out local int[1]) on grid(r: P):
 """
     )
     on_grid = subject(text)
-    cost = on_grid.report().cost("work")
-    assert cost.upper is None
-    assert "a loop needs a bound" in str(cost.reason)
+    assert formulas(on_grid, "work") == ["4*down.T1 + 4"]
     run = on_grid.run({"k": [[5], [2]], "y": [[0], [0]], "P": 2})
-    assert run.value is None
+    assert run.execution.iterations == {"down.T1": 3}
+    assert run.view.counts.executed["work"] == 16
+
+
+STEPS = (
+    # A sieve: the step is a register.
+    "i = 2\nwhile i*i < n:\n    if x[i] > 0:\n        for j in i*i..n step i:\n            x[j] = 0\n    i += 1",
+    "for i in 0..n step k:\n    x[i] += 1\nfor i in n-1 downto 0 step k + 1:\n    x[i] += 1",
+    "for i in 0..n:\n    for j in i..n step x[i] % 3 + 1:\n        x[0] += 3",
+)
+
+
+@pytest.mark.parametrize("body", STEPS)
+def test_data_may_be_the_step_of_a_loop(body: str) -> None:
+    of = subject("algorithm f(x: inout int[n], k: int):\n" + textwrap.indent(body, "    ") + "\n")
+    for n in (1, 2, 5, 12):
+        for step in (1, 2, 7):
+            check_run(of, {"x": [3] * n, "k": step})
+
+
+def test_a_step_that_is_not_positive_stops_a_run() -> None:
+    of = subject("algorithm f(x: inout int[n], k: int):\n    for i in 0..n step k:\n        x[i] += 1\n")
+    with pytest.raises(ArchlineError) as caught:
+        check_run(of, {"x": [3] * 4, "k": 0})
+    assert "the step `k` is 0" in str(caught.value)
+
+
+LOOP_NAMES = (
+    # A register, then a loop.
+    "i = 0\nwhile i < n:\n    x[i] = 1\n    i += 1\nfor i in 0..n:\n    x[i] += 1",
+    "local i: int = 2\nx[i % n] = 1\nfor i in 0..n:\n    x[i] += 1\n    x[0] = sum(x[i] for i in 0..n)\ni = 1\nx[i % n] = 5",
+    # A `let`, and a parameter.
+    "h = n - 1\nx[h] = 2\nfor h in 0..n:\n    x[h] += 1",
+    "for k in 0..n:\n    x[k] += k",
+    # Loops over elements, and inside of loops that set the register again.
+    "v = x[0] + 1\nx[0] = v\nfor v in x:\n    x[0] += v",
+    "i = n\nwhile i > 0:\n    j = 0\n    while j < i:\n        j += 1\n    for j in 0..n:\n        x[j] += i\n    i -= 1",
+    "i = 0\nwhile i < n:\n    x[i] = 0\n    i += 1\n    for k in 0..n:\n        if x[k] == 7:\n            break\n        x[k] += 1",
+)
+
+
+@pytest.mark.parametrize("body", LOOP_NAMES)
+def test_the_variable_of_a_loop_may_have_the_name_of_a_register(body: str) -> None:
+    of = subject("algorithm f(x: inout int[n], k: int):\n" + textwrap.indent(body, "    ") + "\n")
+    for n in (1, 2, 5):
+        check_run(of, {"x": [3] * n, "k": 1})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "i = 0\nfor i in 0..n:\n    x[i] = 1\nx[0] = i",
+        "i = 0\nwhile i < n:\n    for i in 0..n:\n        x[i] = 1",
+        "i = 0\nfor i in 0..n:\n    if x[i] == 0:\n        break\nx[0] = i",
+        "i = 0\nwhile x[0] < n:\n    for i in 0..n:\n        x[i] += 1\n    if x[0] == 3:\n        i = 1\n    x[0] += i",
+    ],
+)
+def test_a_register_that_is_read_behind_a_loop_keeps_its_name(body: str) -> None:
+    with pytest.raises(ArchlineError) as caught:
+        subject("algorithm f(x: inout int[n]):\n" + textwrap.indent(body, "    ") + "\n")
+    (found,) = caught.value.diagnostics
+    assert found.rule.code == "AL203"
+    assert "statements behind it read `i`" in str(found.hint)
+
+
+def test_a_loop_with_a_name_of_its_own_gives_the_values_of_the_renamed_program() -> None:
+    text = "algorithm f(x: inout int[n]) -> int:\n    i = 3\n    s = i\n    for {0} in 0..n:\n        s += {0}*x[{0}]\n    return s\n"
+    same, apart = (subject(text.format(name)) for name in "ij")
+    runs = [check_run(of, {"x": [4, 5, 6]}) for of in (same, apart)]
+    assert runs[0].value == runs[1].value == 3 + 5 + 12
+    assert runs[0].counts == runs[1].counts
+
+
+SOLVERS = """
+algorithm jacobi(A: real[n, n], x: inout real[n], eps: real):
+    s = 1.0
+    while s > eps iterations T:
+        q = A @ x
+        s = dot(q, x)
+        x -= q
+
+algorithm seidel(A: real[n, n], x: inout real[n], eps: real):
+    s = 1.0
+    while s > eps iterations T:
+        q = A @ x
+        w = A @ q
+        s = dot(w, x)
+        x -= w
+
+algorithm jacobi_twice(B: real[n, n], y: inout real[n], eps: real):
+    delta = 1.0
+    y += y
+    while delta > eps iterations T:
+        q = B @ y
+        delta = dot(q, y)
+        y -= q
+"""
+
+
+def compare_solvers(tmp_path, *names: str, options: tuple[str, ...] = ()):
+    (tmp_path / "s.algo").write_text(SOLVERS)
+    done = cli("compare", *(f"{tmp_path / 's.algo'}::{name}" for name in names), "--format", "json", *options)
+    return json.loads(done.out) if done.out else done
+
+
+def test_comparisons_keep_iterations_of_different_loops_apart(tmp_path) -> None:
+    found = compare_solvers(tmp_path, "jacobi", "seidel")
+    work = found["growth"]["work"]
+    assert (work["relation"], work["first"], work["second"]) == (
+        "unknown",
+        "Theta(n^2*jacobi.T)",
+        "Theta(n^2*seidel.T)",
+    )
+    assert found["assumptions"] == []
+    place = tmp_path / "s.algo"
+    assert found["iterations"] == [
+        {"name": f"{name}.T", "place": f"{place}:{line}", "algorithm": name, "lower": 0, "upper": None, "subject": name}
+        for name, line in (("jacobi", 4), ("seidel", 11))
+    ]
+    on = ("--machine", "i7-950", "--at")
+    asked = cli("compare", f"{place}::jacobi", f"{place}::seidel", *on, "n=100")
+    assert asked.code == 2
+    assert "no value is given for `jacobi.T`, `seidel.T`" in asked.err
+    assert "--at n=...,jacobi.T=...,seidel.T=..." in asked.err
+    at = compare_solvers(tmp_path, "jacobi", "seidel", options=(*on, "n=100,jacobi.T=100,seidel.T=10"))
+    assert at["points"][0]["less"] == "B"
+    assert at["assumptions"] == []
+    both = compare_solvers(tmp_path, "jacobi", "seidel", options=(*on, "n=100,T=10"))
+    assert both["points"][0]["less"] == "A"
+    assert both["assumptions"] == ["as many iterations T in line 4 of jacobi as in line 11 of seidel"]
+
+
+def test_loops_of_the_same_text_are_compared_under_an_assumption(tmp_path) -> None:
+    found = compare_solvers(tmp_path, "jacobi", "jacobi_twice")
+    work = found["growth"]["work"]
+    assert (work["relation"], work["first"], work["second"]) == ("same", "Theta(n^2*T)", "Theta(n^2*T)")
+    assert found["assumptions"] == ["as many iterations T in line 4 of jacobi as in line 20 of jacobi_twice"]
+
+
+def test_claims_keep_iterations_of_several_runs_apart(tmp_path) -> None:
+    claims = """
+claim work(jacobi, n = 2*n) <= 8*work(jacobi)
+claim work(jacobi) <= work(seidel)
+claim work(jacobi, T = 3) <= work(seidel, T = 3)
+claim work(jacobi) <= work(seidel) where T >= 1
+"""
+    (tmp_path / "s.algo").write_text(SOLVERS + claims)
+    done = json.loads(cli("check", str(tmp_path / "s.algo"), "--format", "json").out)
+    found = [claim for target in done["targets"] for claim in target.get("claims", ())]
+    assert [claim["outcome"] for claim in found] == ["unknown", "unknown", "holds", "holds"]
+    assert [claim.get("assumptions", []) for claim in found[2:]] == [
+        [],
+        ["as many iterations T in jacobi as in seidel"],
+    ]
+
+
+LOOPS_WITHOUT_NAMES = [
+    ("    while (a > {}0)  # go on\n        a -= 1\n", "    while (a > {}0) iterations T  # go on\n        a -= 1\n"),
+    ("    while a > {}0: a -= 1\n", "    while a > {}0 iterations T: a -= 1\n"),
+    (
+        "    repeat:\n        a -= 1\n    until a <= {}0\n",
+        "    repeat iterations T:\n        a -= 1\n    until a <= {}0\n",
+    ),
+    ("    for i in {}0..p[m]:\n        x[0] += 1.0\n", "    for i in {}0..p[m] iterations T:\n        x[0] += 1.0\n"),
+]
+
+
+@pytest.mark.parametrize(("loop", "named"), LOOPS_WITHOUT_NAMES)
+def test_the_edit_names_the_loop_that_a_claim_is_about(tmp_path, loop: str, named: str) -> None:
+    head = "algorithm f(x: inout real[n], k: int, p: int[m + 1]):\n    ensures work <= 9*T + 9\n    local a: int = k\n"
+    (tmp_path / "f.algo").write_text(head + loop.format(""))
+    done = cli("check", "--fix", str(tmp_path / "f.algo"))
+    assert (tmp_path / "f.algo").read_text() == head + named.format("")
+    assert "holds  work <= 9*T + 9" in done.out
+    # Of two loops the name may mean either.
+    (tmp_path / "f.algo").write_text(head + loop.format("") + loop.format("1 + "))
+    done = cli("check", "--fix", str(tmp_path / "f.algo"))
+    assert "name the iterations of the" in done.err
+    assert "in line 4 or of the" in done.err
+
+
+def test_no_caller_promises_a_number_of_iterations(tmp_path) -> None:
+    promised = DOWN.replace("    local", "    where T <= 5*n\n    local", 1).replace(
+        "while a > 0", "while a > 0 iterations T"
+    )
+    (tmp_path / "d.algo").write_text(promised)
+    done = cli("check", str(tmp_path / "d.algo"))
+    assert done.code == 2
+    assert "AL207: `T` counts the iterations of the while in line" in done.err
+    assert "bound the loop, `while a > 0 at most 5*n times:`" in done.err
+
+
+def test_a_comparison_on_a_matrix_counts_the_iterations_of_each(tmp_path) -> None:
+    text = """
+algorithm NAME(ptr: offsets[n] into nz, col: index[nz] below n, val: real[nz], x: inout real[n], y: inout real[n]):
+    local s: real = 9.0
+    while s > 1.0 iterations T:
+        for i in 0..n:
+            y[i] = 0.0
+            for e in ptr[i]..ptr[i + 1]:
+                y[i] += val[e]*x[col[e]]
+        s = s/DIVISOR
+"""
+    for name, divisor in (("slow", "2.0"), ("quick", "4.0")):
+        (tmp_path / f"{name}.algo").write_text(text.replace("NAME", name).replace("DIVISOR", divisor))
+    (tmp_path / "m.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n2 2 2.0\n")
+    targets = [str(tmp_path / f"{name}.algo") for name in ("slow", "quick")]
+    options = ("--machine", "i7-950", "--matrix", str(tmp_path / "m.mtx"), "--format", "json")
+    (point,) = json.loads(cli("compare", *targets, *options).out)["points"]
+    assert (point["at"]["slow.T"], point["at"]["quick.T"], point["less"]) == ("4", "2", "B")
+
+
+def test_a_sweep_may_be_over_the_iterations_of_one_algorithm(tmp_path) -> None:
+    options = ("--machine", "i7-950", "--at", "n=100,seidel.T=5", "--sweep", "jacobi.T=1..64")
+    found = compare_solvers(tmp_path, "jacobi", "seidel", options=options)
+    (crossover,) = found["crossovers"]
+    assert crossover["variable"] == "jacobi.T"
+    assert int(crossover["from"]) < 10 <= int(crossover["to"])
+
+
+STEPS = """
+algorithm stepped(x: inout real[n], T: size):
+    for t in 0..T:
+        for i in 0..n:
+            x[i] += 1.0
+"""
+UNTIL = """
+algorithm stepped(x: inout real[n]):
+    while x[0] < 9.0 iterations T:
+        for i in 0..n:
+            x[i] += 1.0
+"""
+
+
+def test_a_size_of_the_same_name_is_no_number_of_iterations(tmp_path) -> None:
+    done = diff_texts(tmp_path, STEPS, UNTIL)
+    assert "2*n*old.T + old.T + 1 -> 2*n*T + 3*T + 3" in done.out
+    assert "work        not decided" in done.out
+    files = str(tmp_path / "old.algo"), str(tmp_path / "new.algo")
+    found = json.loads(cli("compare", *files, "--format", "json").out)
+    work = found["growth"]["work"]
+    assert (work["relation"], work["first"], work["second"]) == ("unknown", "Theta(n*T)", "Theta(n*stepped_2.T)")
+    at = ("--machine", "i7-950", "--at", "n=10,T=5", "--format", "json")
+    assumed = json.loads(cli("compare", *files, *at).out)["assumptions"]
+    assert assumed == ["as many iterations T in line 3 of stepped_2 as the T of stepped_1"]
+    claims = (
+        UNTIL.replace("stepped", "until")
+        + "\nclaim work(stepped) <= work(until)\n"
+        + ("claim work(stepped) <= work(until) where T >= 1\nclaim work(stepped, T = m) <= work(until, T = m)\n")
+    )
+    (tmp_path / "claims.algo").write_text(STEPS + claims)
+    checked = json.loads(cli("check", str(tmp_path / "claims.algo"), "--format", "json").out)["targets"][0]["claims"]
+    assert [claim["outcome"] for claim in checked] == ["unknown", "holds", "holds"]
+    assert checked[1]["assumptions"] == ["as many iterations T in stepped as in until"]

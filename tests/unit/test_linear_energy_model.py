@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.energy.machines import Machine
+from effort import long
 from energy_support import (
     encloses,
     machines_of,
@@ -74,6 +75,7 @@ def _b(q: Any, m: int) -> Fraction:
     return whole
 
 
+@long
 @given(linear_machines, *[numbers] * 4)
 def test_n_body_takes_least_energy_at_m0(on: Machine, root: int, n: int, p: int, m: int) -> None:
     """Section V.A and (18), with beta_e chosen so that M0 is whole."""

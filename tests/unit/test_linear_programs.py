@@ -27,7 +27,7 @@ from archline.algebra.lp.highs import (
     make_program,
 )
 from cli_support import ROOT
-from effort import drawn, some
+from effort import drawn, long, some
 
 SMALL = st.integers(-3, 3)
 
@@ -141,6 +141,7 @@ def checked(broken: str, module: str) -> list[dict[str, Any]]:
     return claims
 
 
+@long
 @pytest.mark.parametrize("text", some([*FAILING], 2))
 def test_a_solver_that_fails_is_the_reason(text: str) -> None:
     unknown = [each for each in checked(*FAILING[text]) if each["outcome"] == "unknown"]

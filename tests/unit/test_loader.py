@@ -36,6 +36,7 @@ def test_a_path_with_and_without_an_algorithm(tmp_path: Path) -> None:
     assert load_target(str(path))[1] is None
 
 
+@long
 def test_every_module_of_the_standard_library_loads() -> None:
     assert "dense.matmul" in list_stdlib_modules()
     for name in list_stdlib_modules():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import archline as al
+from effort import long
 
 
 def test_the_smallest_cache_of_each_factor_is_found() -> None:
@@ -16,6 +17,7 @@ def test_the_smallest_cache_of_each_factor_is_found() -> None:
     ]
 
 
+@long
 def test_trials_suffice_for_many_plans() -> None:
     found = al.algorithm("polybench.adi::adi").cost().attained
     assert found is not None

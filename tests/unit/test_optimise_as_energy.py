@@ -10,6 +10,7 @@ import pytest
 import archline as al
 from archline.api.pictures import roofline
 from cli_support import cli
+from effort import long
 from energy_support import refusal
 
 A100 = "a100-sxm4-40gb"
@@ -58,6 +59,7 @@ def time_of(target: str, machine: str, **sizes: int) -> float:
     return float(estimate.time.upper)
 
 
+@long
 def test_the_levels_of_a_machine_count(levels: str) -> None:
     times = {b: time_of(BLOCKED, levels, b=b, **AT) for b in range(1, 13)}
     found = al.optimise(BLOCKED, machine=levels, over="b=1..12", at=AT, minimise="time")
@@ -81,6 +83,7 @@ def test_levels_beside_a_quantity_that_varies(levels: str) -> None:
     assert found.value == pytest.approx(min(float(time.upper) for time in times.values()), rel=1e-6)
 
 
+@long
 def test_bounds_over_boxes_are_below_the_times_of_levels(levels: str) -> None:
     target = "dense.gemv::gemv"
     asked = ("--over", "n=1..1500,m=1..1500", "--minimise", "time", "--subject", "flops >= 10^6", "--time-limit", "3")
@@ -124,6 +127,7 @@ def gemm(tmp_path: Path, *, at: str, machine: str = "") -> tuple[str, ...]:
             "--cache", "Z=8192,L=32", "--over", "b", "--minimise", "time")  # fmt: skip
 
 
+@long
 def test_values_are_listed_where_one_between_them_is_worse(tmp_path: Path) -> None:
     """A row of 60 words is in three lines of 32, as one of 80 is: tiles of 60 load a line more for each row."""
     asked = gemm(tmp_path, at="m=960,n=960,k=960")
@@ -191,6 +195,7 @@ def test_a_cache_is_taken_as_text_everywhere(name: str) -> None:
             asked(wrong)
 
 
+@long
 def test_sizes_are_taken_as_text_everywhere() -> None:
     basic, text, at = al.algorithm("dense.matmul::matmul_basic"), "n=m=p=8", {"n": 8, "m": 8, "p": 8}
     assert basic.cost().flops.at(text) == basic.cost().flops.at(at)

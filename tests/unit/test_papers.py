@@ -227,6 +227,7 @@ def test_reasons_name_what_was_mistaken() -> None:
     assert "the print is 1/2 times that" in rows["peak, ARM Cortex-A9, 2 GHz"].reason
 
 
+@long
 def test_witnesses_of_relations_print_both_sides_and_nothing_put_in_is_no_step() -> None:
     """35000^2/36070 = 33962, and 35000^2/2 = 6.125*10^8."""
     (found,) = al.papers("scaling", place="footnote 4", only="differs").rows

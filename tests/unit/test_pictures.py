@@ -342,6 +342,7 @@ def texts(path: Path) -> str:
     return "\n".join(each.text or "" for each in root.iter() if each.tag.endswith("}text"))
 
 
+@long
 def test_an_svg_says_what_it_shows_and_is_the_same_again(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason=NEEDS)
     for options, said in {
@@ -360,6 +361,7 @@ def test_an_svg_says_what_it_shows_and_is_the_same_again(tmp_path: Path) -> None
         assert all(each in found for each in said), found
 
 
+@long
 def test_compare_draws(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason=NEEDS)
     options = ("--machine", XEON, "--cache", "Z=3932160,L=8")
@@ -377,6 +379,7 @@ def test_compare_draws(tmp_path: Path) -> None:
     assert (tmp_path / "bars.png").read_bytes().startswith(b"\x89PNG")
 
 
+@long
 def test_long_names_and_six_series_can_be_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason=NEEDS)
     formulas = [f"roofline:W={each}*n^3,Q=8*n^2*{each}" for each in range(1, 8)]

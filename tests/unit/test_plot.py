@@ -17,7 +17,7 @@ from archline.api import plots
 from archline.api.plots import IoPlot
 from archline.report.pictures.io import IoPoint, select_labelled_regimes
 from cli_support import cli, process
-from effort import some
+from effort import long, some
 
 MATMUL, AT = "dense.matmul::matmul_basic", "n=12,m=10,p=9"
 SIZES = {"n": 12, "m": 10, "p": 9}
@@ -117,6 +117,7 @@ def test_facts_of_the_cache_limit_the_points() -> None:
     assert refused.refused("AL407")
 
 
+@long
 def test_a_long_run_is_left_out_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = cli("plot", MATMUL, "--at", "n=10^6,m=10^6,p=10^6", "--format", "json")
     document = json.loads(shown.out)
@@ -144,6 +145,7 @@ def test_formats_show_the_same_points() -> None:
     assert all([row[name] for name in ("Z", "lower", "simulated", "upper")] in table for row in rows)
 
 
+@long
 def test_an_svg_shows_what_was_computed(drawn: IoPlot, tmp_path: Path) -> None:
     drawn.save(tmp_path / "io.svg")
     root = ElementTree.fromstring((tmp_path / "io.svg").read_text(encoding="utf-8"))
@@ -159,6 +161,7 @@ def test_an_svg_shows_what_was_computed(drawn: IoPlot, tmp_path: Path) -> None:
     assert (tmp_path / "again.svg").read_bytes() == (tmp_path / "io.svg").read_bytes()
 
 
+@long
 def test_a_png_and_a_pdf_can_be_read(drawn: IoPlot, tmp_path: Path) -> None:
     from matplotlib.image import imread
 

@@ -63,7 +63,7 @@ def outputs(view: CostView) -> Iterator[str]:
         yield derivation.render_derivation(view, metric, 1000)
 
 
-@pytest.mark.parametrize("target", some(TARGETS, 2))
+@pytest.mark.parametrize("target", some(TARGETS))
 def test_forms_are_printed_without_needless_signs(target: str) -> None:
     assert target in ALL
     for shown in outputs(view_of(target)):

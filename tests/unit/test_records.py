@@ -14,6 +14,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_path, load_target, load_text
 from cli_support import cli
 from derived_counts import assert_agreement
+from effort import long
 from executor_programs import run
 
 PAIR = """type pair[n]:
@@ -116,6 +117,7 @@ def test_programs_with_records(text: str, value: float, work: int | None) -> Non
     assert work is None or result.counts.work == work
 
 
+@long
 def test_a_compiled_run_has_the_same_counts() -> None:
     text = (
         PAIR
@@ -211,7 +213,7 @@ def test_generated_vertices_lie_in_their_graph(count: int, seed: int) -> None:
     assert 0 <= arguments["t"] < count
 
 
-@pytest.mark.parametrize("target", ["graph.bfs::bfs", "graph.dijkstra::dijkstra"])
+@pytest.mark.parametrize("target", ["graph.bfs::bfs", pytest.param("graph.dijkstra::dijkstra", marks=long)])
 def test_generated_runs_of_graphs_end(target: str) -> None:
     for seed in range(5):
         assert cli("run", target, "--at", "V=3,E=6", "--seed", str(seed)).code == 0

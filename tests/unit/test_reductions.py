@@ -16,6 +16,7 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 from archline.language.printer import format_program
 from derived_counts import assert_agreement
+from effort import long
 from executor_programs import run
 
 HEAD = "algorithm f(x: real[n], y: real[n], k: int[n], A: real[n, m], z: out real[m]) -> real:\n"
@@ -143,9 +144,10 @@ def test_a_name_of_the_author_goes_first() -> None:
     assert agreed(text, {"x": [3.0, 1.0]}).value == 3.0
 
 
-def test_a_sum_that_has_to_be_named() -> None:
+@pytest.mark.parametrize("line", ["assume sum(x) > 1", "y[0] = sum(1 for i in 0..n if y[i] > 0 and sum(x) > 1)"])
+def test_sums_that_have_to_be_named(line: str) -> None:
     with pytest.raises(ArchlineError, match="cannot stand") as problem:
-        load_text(HEAD + "    assume sum(x) > 1\n    return 1\n")
+        load_text(HEAD + f"    {line}\n    return 1\n")
     assert "`value = sum(x)`" in (problem.value.diagnostics[0].hint or "")
 
 
@@ -284,6 +286,7 @@ RACY = """algorithm f(x: real[n]) -> real:
 """
 
 
+@long
 def test_compiled_code_counts_the_same() -> None:
     text = HEAD + "    return sum(x) + max(k[i] for i in 0..n if x[i] > 1)\n"
     plain, compiled = run(text, DATA), run(text, DATA, compiled=True)
@@ -371,3 +374,59 @@ algorithm f(A: real[n, n], y: out real[n], k: int[n]) -> real:
         for scale in (0.25, 4.0):
             matrix = [[scale * (i + j) for j in range(size)] for i in range(size)]
             agreed(text, {"A": matrix, "y": [0.0] * size, "k": [1] * size})
+
+
+HOLDS = "algorithm f(x: real[n], t: real, k: int) -> int:\n    {}\n        return 1\n    return 0\n"
+
+
+@pytest.mark.parametrize(
+    ("test", "k", "value", "work"),
+    [
+        # The test of k, one of the register, the sum and its comparison, and one of the register again.
+        ("if k > 1 and sum(x) > t:", 2, 1, 1 + 1 + (2 * 3 + 1) + 1),
+        ("if k > 1 and sum(x) > t:", 1, 0, 1 + 1 + 1),
+        ("if k > 1 or sum(x) > t:", 2, 1, 1 + 1 + 1),
+        ("if k > 1 or sum(x) > t:", 1, 1, 1 + 1 + (2 * 3 + 1) + 1),
+        ("if not (k > 1 or sum(x) < t):", 1, 1, 1 + 1 + (2 * 3 + 1) + 1),
+        ("if k == 1 and k < 3 and sum(x) > t:", 2, 0, 1 + 1 + 1),
+        ("if k == 2 and max(x) > t and min(x) > t:", 2, 0, 1 + 1 + (2 * 3 + 1) + 1 + (2 * 3 + 1) + 1),
+        ("if k == 2 and max(x) < t and min(x) > t:", 2, 0, 1 + 1 + (2 * 3 + 1) + 1 + 1),
+        ("if k == 2 and (max(x) < t or norm(x - x) < t):", 2, 1, 1 + 1 + (7 + 1 + 3 * 5 + 1 + 1) + 1),
+    ],
+)
+def test_what_is_not_reached_behind_and_or_or_is_not_done(test: str, k: int, value: int, work: int) -> None:
+    result = agreed(HOLDS.format(test), {"x": [3.0, -1.0, 2.0], "t": 1.0, "k": k})
+    assert (result.value, result.counts.work) == (value, 1 + work)
+
+
+def test_conditions_of_loops_with_sums_are_evaluated_at_each_test() -> None:
+    head = "algorithm f(x: inout real[n], t: real) -> int:\n    k = 0\n    hits = 0\n"
+    body = "    {}\n        k += 1\n        x[0] -= 1\n        if k == 2:\n            continue\n        hits += 1\n"
+    for test, least, hits in (
+        ("while k < 5 and sum(x) > t:", [1.0, 1.0], 2),
+        ("while k < 2 and sum(x) > t:", [2.0, 1.0], 1),
+        ("while k < 2 or sum(x) > t:", [1.0, 1.0], 2),
+    ):
+        result = agreed(head + body.format(test) + "    return hits\n", {"x": [4.0, 1.0], "t": 2.0})
+        assert (list(result.outputs["x"]), result.value) == (least, hits)
+    text = head + "    repeat:\n        k += 1\n        x[0] -= 1\n    until k > 1 and sum(x) < t\n    return k\n"
+    assert agreed(text, {"x": [4.0, 1.0], "t": 3.5}).value == 2
+    assert agreed(text, {"x": [4.0, 1.0], "t": 1.5}).value == 4
+    # A product of arrays in the test of a loop, and a call behind it.
+    text = (
+        "algorithm first(x: real[n]) -> real:\n    return x[0]\n\n"
+        "algorithm f(A: real[n, n], x: inout real[n], b: real[n], t: real) -> int:\n    k = 0\n"
+        "    while k < 9 and norm(b - A @ x) > t and first(b - x) > t:\n        x += (b - A @ x)/2\n        k += 1\n"
+        "    return k\n"
+    )
+    data = {"A": [[1.0, 0.0], [0.0, 1.0]], "x": [0.0, 0.0], "b": [1.0, 1.0], "t": 0.2}
+    assert agreed(text, data).value == 3
+
+
+def test_branches_behind_a_sum_are_tested_in_order() -> None:
+    text = (
+        "algorithm f(x: real[n], k: int) -> int:\n    if k == 0:\n        return 5\n"
+        "    elif k > 1 and sum(x) > 3:\n        return 6\n    elif k > 1:\n        return 7\n    else:\n        return 8\n"
+    )
+    found = [agreed(text, {"x": [total], "k": k}).value for total, k in ((9.0, 0), (9.0, 2), (1.0, 2), (9.0, 1))]
+    assert found == [5, 6, 7, 8]

@@ -122,7 +122,7 @@ def written(target: str, metric: str, side: str) -> s.Expr | None:
     return None if expression is None else parse_expression(expression)
 
 
-@pytest.mark.parametrize("target", some(TRIED))
+@pytest.mark.parametrize("target", some(TRIED, 8))
 @settings(max_examples=drawn(10, least=4), deadline=None)
 @given(data=st.data())
 def test_reported_expressions_read_back(target: str, data: st.DataObject) -> None:

@@ -18,6 +18,7 @@ import pytest
 from archline.algebra import effort
 from archline.api import checks, result_cache
 from cli_support import ROOT, cli
+from effort import long
 
 # One addition an iteration.
 SUM = """algorithm total(x: real[n], t: inout real[1]):
@@ -137,6 +138,7 @@ def test_a_page_is_made_anew_once_a_file_that_it_read_changes(here: Path, monkey
     assert cli("cost", "using.algo").out != wide
 
 
+@long
 def test_a_page_says_that_the_time_was_up_and_is_not_kept(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "sum.algo").write_text(LONG)
     whole = cli("cost", "sum.algo", "--no-cache")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import archline as al
+from effort import MODES
 from executor_programs import codes, message, run
 
 MATCH = """
@@ -24,7 +25,7 @@ def f(a: int[n], h: inout int[2]):
 """
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_a_call_stores_what_the_callee_has_set(compiled: bool) -> None:
     found, missing = (
         run(MATCH, {"a": np.array(a), "h": np.array([10, 0])}, compiled=compiled) for a in ([1, 3, 3], [1, 2, 4])
@@ -64,7 +65,7 @@ def f(n: size) -> int:
 """
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", MODES)
 def test_recursive_calls_hand_numbers_back(compiled: bool) -> None:
     module = al.loads(RECURSIVE)
     for n in (1, 2, 7):

@@ -180,6 +180,7 @@ def test_energy_of_matrix_products_at_fixed_memory_is_free_of_p() -> None:
     assert [str(check(each.certificate)) for each in (*found.proofs, found.beyond.proof)] == ["accepted"] * 3
 
 
+@long
 def test_energy_of_n_bodies_at_fixed_memory_is_free_of_p() -> None:
     """Equation (16) and its range, n/P <= M <= n/P^(1/2)."""
     found = fixed("nbody::nbody_replicated")

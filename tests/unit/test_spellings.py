@@ -77,8 +77,106 @@ ROWS = (
     ("local ok: bool = v > 1\nok |= w > 1\nok &= k > 1", "local ok: bool = v > 1\nok = ok or w > 1\nok = ok and k > 1"),
     # Several values at once.
     ("x[0], x[n-1] = x[n-1], x[0]", "x[0], x[n - 1] = x[n - 1], x[0]"),
+    ("(x[0], x[n-1]) = (x[n-1], x[0])", "x[0], x[n - 1] = x[n - 1], x[0]"),
+    ("x[0] = 1, x[1] = 2", "x[0] = 1\nx[1] = 2"),
+    # Comments of other languages, and `//` that divides.
+    ("// to the first\nx[0] = 1  // one of them", "# to the first\nx[0] = 1  # one of them"),
+    ("/* to the\n   first */\nx[0] = 1", "# to the\n# first\nx[0] = 1"),
+    (
+        "-- first\nx[0] = 1\n% second\nx[1] = 1\n! third\nx[2] = 1",
+        "# first\nx[0] = 1\n# second\nx[1] = 1\n# third\nx[2] = 1",
+    ),
+    ("for i in 0..n:  // all\n    x[i] = 1", "for i in 0..n:  # all\n    x[i] = 1"),
+    ("for i in 0..n // 2:\n    x[i] = 1", "for i in 0..n//2:\n    x[i] = 1"),
+    ("// the middle\nlocal c: int = (v + w) // 2", "# the middle\nlocal c: int = (v + w)//2"),
+    ("// the middle\nx[0] = y[0]  // middle", "# the middle\nx[0] = y[0]  # middle"),
+    # Blocks.
+    ("if (v > 1) {\n    x[0] = 1;\n} else {\n    x[0] = 2;\n}", "if v > 1:\n    x[0] = 1\nelse:\n    x[0] = 2"),
+    ("if (v > 1) x[0] = 1", "if v > 1:\n    x[0] = 1"),
+    ("if (v > 1) or (w > 1):\n    x[0] = 1", "if v > 1 or w > 1:\n    x[0] = 1"),
+    ("for i in 0..n do\n    x[i] = 1\nend do", "for i in 0..n:\n    x[i] = 1"),
+    ("if v > 1 then\n    x[0] = 1\nend if\nx[1] = 1", "if v > 1:\n    x[0] = 1\n\nx[1] = 1"),
+    # Loops in three parts.
+    ("for (i = 0; i < n; i++) {\n    x[i] = 1\n}", "for i in 0..n:\n    x[i] = 1"),
+    ("for (int i = 1; i <= n - 1; i += 2)\n    x[i] = 1", "for i in 1..n step 2:\n    x[i] = 1"),
+    ("for i = n-1; i >= 0; i--:\n    x[i] = 1", "for i in n-1 downto 0:\n    x[i] = 1"),
+    (
+        "for (i = 1; i < n; i *= 2):\n    if y[i] > 0: continue\n    x[i] = 1",
+        "local i: int = 1\nwhile i < n:\n    if y[i] > 0:\n        i *= 2\n        continue\n    x[i] = 1\n    i *= 2",
+    ),
+    (
+        "for (i = 0; i < n; i++):\n    if y[i] > 0: break\nx[0] = i",
+        "local i: int = 0\nwhile i < n:\n    if y[i] > 0:\n        break\n    i += 1\nx[0] = i",
+    ),
+    ("parallel for (i = 0; i < n; i++):\n    x[i] = 1", "parallel for i in 0..n:\n    x[i] = 1"),
+    ("do i = 1, n - 1\n    x[i] = 1\nend do", "for i in 1..n:\n    x[i] = 1"),
+    ("for i in n-1:-1:0\n    x[i] = 1", "for i in n-1 downto 0:\n    x[i] = 1"),
+    ("for i in reversed(0..n):\n    x[i] = 1", "for i in n-1 downto 0:\n    x[i] = 1"),
+    ("for i in reversed(range(n)):\n    x[i] = 1", "for i in n-1 downto 0:\n    x[i] = 1"),
+    ("for i in 0..n, j in 0..m:\n    A[i, j] = 1", "for i in 0..n:\n    for j in 0..m:\n        A[i, j] = 1"),
+    ("for each element i in 0..n:\n    x[i] = 1", "for i in 0..n:\n    x[i] = 1"),
+    (
+        "for i in 0..n:\n    if y[i] > 0: next\n    x[i] = 1",
+        "for i in 0..n:\n    if y[i] > 0:\n        continue\n    x[i] = 1",
+    ),
+    # Declarations.
+    ("const a = 2.5, b = 3\nx[0] = a*b", "local a: real = 2.5\nlet b = 3\nx[0] = a*b"),
+    ("let mut c: int = 0\nc += v\nx[0] = c", "local c: int = 0\nc += v\nx[0] = c"),
+    ("let a = y[0]*2\nx[0] = a", "local a: real = y[0]*2\nx[0] = a"),
+    ("let (a, b) = (y[0], y[1])\nx[0] = a*b", "local a: real\nlocal b: real\na, b = y[0], y[1]\nx[0] = a*b"),
+    ("int h = n/2;\nreal s[n];\nx[0] = s[h]", "let h = n/2\nlocal s: real[n]\nx[0] = s[h]"),
+    # Arrays by their elements.
+    ("d = [1, -1, 2.5]\nx[0] = d[1]", "local d: real[3]\nd[0] = 1\nd[1] = -1\nd[2] = 2.5\nx[0] = d[1]"),
+    ("d = {1, 2}\nx[0] = d[1]", "local d: int[2]\nd[0] = 1\nd[1] = 2\nx[0] = d[1]"),
+    (
+        "d = [[v, 2], [3, w]]\nx[0] = d[1, 0]",
+        "local d: int[2, 2]\nd[0, 0] = v\nd[0, 1] = 2\nd[1, 0] = 3\nd[1, 1] = w\nx[0] = d[1, 0]",
+    ),
+    (
+        "d = [v, 2; 3, w]\nx[0] = d[1, 0]",
+        "local d: int[2, 2]\nd[0, 0] = v\nd[0, 1] = 2\nd[1, 0] = 3\nd[1, 1] = w\nx[0] = d[1, 0]",
+    ),
+    (
+        "d = [2*j for j in range(n)]\nx[0] = d[1]",
+        "local d: int[n]\nparallel for j in 0..n:\n    d[j] = 2*j\nx[0] = d[1]",
+    ),
+    ("A[0, :] = [y[j] for j in 0..m]", "parallel for j in 0..m:\n    A[0, j] = y[j]"),
+    ("A[0, 1..3] = [v, w]", "A[0, 1 + 0] = v\nA[0, 1 + 1] = w"),
+    # Operators.
+    ("if v <> w or v ~= 2 or v /= 3:\n    x[0] = 1", "if v != w or v != 2 or v != 3:\n    x[0] = 1"),
+    ("x = 2.*y./y", "x = 2*y/y"),
+    ("x = exp.(y)", "x = exp(y)"),
+    (
+        "local B: real[n, n] = 0\nlocal C: real[n, m]\nC = B %*% A",
+        "local B: real[n, n] = 0\nlocal C: real[n, m]\nC = B @ A",
+    ),
+    ("x[0] = sum(A[i, j] for i in 0..n, j in 0..m)", "x[0] = sum(sum(A[i, j] for j in 0..m) for i in 0..n)"),
+    (
+        "local s: real = 0\nparallel for i in 0..n reduce(+: s):\n    s += y[i]\nx[0] = s",
+        "local s: real = 0\nparallel for i in 0..n with + on s:\n    s += y[i]\nx[0] = s",
+    ),
+    (
+        "s = 0\nparallel for i in 0..n with max on s:\n    s = max(s, y[i])\nx[0] = s",
+        "local s: real = 0\nparallel for i in 0..n with max on s:\n    s max= y[i]\nx[0] = s",
+    ),
+    ("parallel for i in 0..n:\n    atomic x[0] = y[i] + x[0]", "parallel for i in 0..n:\n    atomic x[0] += y[i]"),
+    ("local a: real[n], b: real = 2\nx[0] = b*0x1F", "local a: real[n]\nlocal b: real = 2\nx[0] = b*31"),
+    # Counters in subscripts.
+    ("c = 0\nx[c++] = 1\nx[--c] = 2", "local c: int = 0\nx[c] = 1\nc += 1\nc -= 1\nx[c] = 2"),
 )
 WHOLE = (
+    (
+        "algorithm f(input: real[n], output: out real[n]):\n    output[0] = input[0]",
+        "algorithm f(input: real[n], output: out real[n]):\n    output[0] = input[0]",
+    ),
+    (
+        "struct pair: a: real, b: real\nalgorithm f(x: out real[n]):\n    local p: pair\n    p.a = 1\n    x[0] = p.a",
+        "type pair:\n    a: real\n    b: real\n\nalgorithm f(x: out real[n]):\n    local p: pair\n    p.a = 1\n    x[0] = p.a",
+    ),
+    (
+        "algorithm g(x: out real[n]):\n    x[0] = 1\nalgorithm f(x: out real[n]):\n    call g(x)",
+        "algorithm g(x: out real[n]):\n    x[0] = 1\n\nalgorithm f(x: out real[n]):\n    g(x)",
+    ),
     ("def f(x: inout real[n]):\n    x[0] = 1", "algorithm f(x: inout real[n]):\n    x[0] = 1"),
     ("function f(x: inout real[n])\n    x[0] = 1", "algorithm f(x: inout real[n]):\n    x[0] = 1"),
     ("procedure f(A: inout real[n][m]):\n    A[0][0] = 1", "algorithm f(A: inout real[n, m]):\n    A[0, 0] = 1"),
@@ -118,6 +216,31 @@ def test_headers_and_abbreviations_have_one_canonical_form(written: str, canonic
 @pytest.mark.parametrize("canonical", [row[1] for row in ROWS])
 def test_canonical_forms_stay_as_they_are(canonical: str) -> None:
     assert format_source(Source("f.algo", read_row(canonical))) == read_row(canonical)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["x[v++] = v", "while x[v++] > 0: pass", "for i in 0..n, j in 0..m: break", "d = [[1, 2], [3]]", "x[0] += [1, 2]"],
+)
+def test_what_has_several_readings_is_refused(line: str) -> None:
+    with pytest.raises(al.ArchlineError) as raised:
+        al.loads(read_row(line))
+    assert raised.value.diagnostics[0].code == "AL101"
+    assert raised.value.diagnostics[0].hint
+
+
+def test_an_array_that_is_made_again_is_set_again() -> None:
+    text = """
+    algorithm f(x: inout real[n]):
+        d = [x[0], 2]
+        for i in 0..3:
+            d = [d[1], d[0] + 1]
+        x[0] = d[0]
+        x[1] = d[1]
+    """
+    run = al.loads(textwrap.dedent(text))["f"].run(x=[1.0, 0.0])
+    assert list(run.outputs["x"]) == [3.0, 3.0]
+    assert run.outside == ()
 
 
 def test_the_values_of_several_targets_are_read_before_any_is_stored() -> None:

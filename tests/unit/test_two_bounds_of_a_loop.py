@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
+from effort import all_of
 
 ENDS = ("i*i + 1", "n + 1", "i + n", "2*i + 1", "n*i + 1")
 GUARDS = (
@@ -36,7 +37,7 @@ def program(end: str, guard: str, body: str) -> al.Algorithm:
     return al.loads(text(end, guard, body))["f"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=all_of(25, 6), deadline=None)
 @given(end=st.sampled_from(ENDS), guard=st.sampled_from(GUARDS), body=st.sampled_from(BODIES), n=st.integers(1, 9))
 def test_bounds_hold_in_runs(end: str, guard: str, body: str, n: int) -> None:
     assert not program(end, guard, body).run({"n": n}, compiled=False).outside

@@ -17,6 +17,7 @@ from archline.analysis.analyse import derive
 from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.expr.text import format_expression
+from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 from derived_counts import assert_agreement
@@ -440,3 +441,15 @@ algorithm f(A: real[n, n], x: inout real[n]):
     # 7 -> 7/8.
     assert found.outputs["x"].tolist() == [0.5, 0.25, 0.125]
     assert_agreement(derive_text(text), found, text)
+
+
+def test_pages_name_copies_after_their_arrays() -> None:
+    text = "algorithm f(u: inout real[n], v: inout real[n]):\n    u, v = v, u\n"
+    module = load_text(text)
+    locals_ = [node.name for node in s.nodes(module.program.items) if isinstance(node, s.Local)]
+    assert locals_ == ["old_v", "old_u"]
+
+
+def test_a_column_by_a_row_is_a_dot_product() -> None:
+    text = "algorithm f(A: real[n, n]) -> real:\n    return A[:, 0] @ A[0, :]\n"
+    assert run(text, {"A": [[1.0, 2.0], [3.0, 4.0]]}).value == 1.0 + 6.0

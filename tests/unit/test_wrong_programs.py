@@ -98,11 +98,9 @@ PROGRAMS: list[tuple[str, str, str, str, Mended]] = [
     (HALF, "if n > 1", "if n > 0", "AL504", ("n > 0", "n > 1", "end the recursion earlier")),
     # Text of other languages
     (HALF, "x[0] += 1.0", "print(x[0])", "AL202", "edit"),
-    (SUM, "for i in 0..n:", "for (int i = 0; i < n; i++) {", "AL101", "edit"),
     (SUM, "for i in 0..n:", "for i = 0..n:", "AL101", "edit"),
     (SUM, "for i in 0..n:", "for i in 0..n by 1:", "AL101", "edit"),
     (AXPY, "for i in", "parfor i in", "AL101", "edit"),
-    (SUM, "    local s", "    // the sum\n    local s", "AL101", "edit"),
     (SUM, "return s", "return s, n", "AL101", "edit"),
 ]  # fmt: skip
 

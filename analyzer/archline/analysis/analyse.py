@@ -177,18 +177,12 @@ def derive_longest_message_costs(module: Module, algorithm: s.Algorithm) -> Cost
 
 def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> Costs:
     """Derive the costs of the longest paths through the processors of a grid."""
-    # A counted loop may have a bound that is derived; that of a `while` is never.
-    counted = next((item for item in list_iterations(module, algorithm) if isinstance(item.loop, s.While)), None)
-    metrics = (
-        _derive_within_budget(
-            lambda coarse: grid.derive_paths(module, algorithm, coarse, longest), RECURSION_EFFORT_FACTOR
-        )
-        if counted is None
-        else "on a grid a loop needs a bound: `while ... at most ... times`"
+    metrics = _derive_within_budget(
+        lambda coarse: grid.derive_paths(module, algorithm, coarse, longest), RECURSION_EFFORT_FACTOR
     )
     if isinstance(metrics, str):
-        names, span = grid.list_grid_metrics(algorithm), (algorithm if counted is None else counted.loop).span
-        metrics = {name: Cost(name, "unknown", None, None, metrics, span) for name in names}
+        names = grid.list_grid_metrics(algorithm)
+        metrics = {name: Cost(name, "unknown", None, None, metrics, algorithm.span) for name in names}
     costs = _build_costs(module, algorithm, metrics, {}, ())
     if longest is not None:
         costs = replace(costs, parameters=tuple(dict.fromkeys((*costs.parameters, *sorted(longest.names)))))

@@ -71,9 +71,9 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
         return running.run(self, values, caches.read_given_cache(cache), settings)
 
     def _gives_only_sizes(self, values: Mapping[str, Any]) -> bool:
-        """Test whether sizes are given, but none of the data that the algorithm takes."""
+        """Test whether sizes are given, but none of the arrays that the algorithm takes."""
         sizes = {*self.sizes, *self.signature.indices}
-        data = {*self.parameters} - sizes
+        data = {*self.parameters} - sizes - {*self.report().names.numbers}
         if self.node.grid:
             sizes.add("P")
         return bool(data and sizes & values.keys() and not data & values.keys())

@@ -12,11 +12,11 @@ from archline.api.algorithms import Algorithm
 from archline.api.changes import DEFAULT_TERMS, ChangeSearch, Terms, derive_written_costs
 from archline.api.modules import load
 from archline.changes.baseline import HEADER, NO_BASELINE, iterate_lines, make_relative_to_file, read_entries
-from archline.changes.canonical import make_canonical, rename_text, write_program
 from archline.changes.git import NO_VERSION
 from archline.changes.results import REMOVED, ROSE, CostChange
 from archline.claims import rules
 from archline.costs.rules import DEFECT
+from archline.language.canonical import make_canonical, rename_text, write_program
 from archline.language.conditions import NEVER_READ, NEVER_SET
 from archline.language.diagnostics import ArchlineError, format_count
 from archline.records import replace
@@ -106,6 +106,7 @@ def compare_with_baseline(
         raise ArchlineError(misread)
     if notes is not None:
         moved = [f"{old} -> {key}" for old, key in compared.renames]
+        notes += (f"{file}: note: assuming as many iterations as before: {text}" for text in compared.assumptions)
         notes += _iterate_notes(
             file, ("no entry", after), ("an older name", moved), ("costs without a program", search.bounds)
         )
@@ -133,7 +134,9 @@ def read_accepted_findings(file: str) -> tuple[BaselineEntry, ...]:
 def _make_finding(change: CostChange) -> CheckFinding:
     """Make the finding of a cost that grew or became unknown; a warning for a bound that rose."""
     _, metric, outcome, old, new, more = make_change_row(change)
-    message = "; ".join(filter(None, (f"{metric} {outcome}" + f": {old} -> {new}" * bool(old or new), more)))
+    message = "; ".join(
+        filter(None, (f"{metric} {outcome}" + f": {old} -> {new}" * bool(old or new), more, change.assumption))
+    )
     place = SourcePlace(make_path_relative(change.file), change.line)
     grew = make_finding(change.rule.code, message, place, change.algorithm.partition("::")[2], key=metric)
     return replace(grew, level=WARNING, title="a bound rose") if change.verdict == ROSE else grew

@@ -32,7 +32,6 @@ from archline.changes.baseline import (
     read_entries,
     write_costs,
 )
-from archline.changes.canonical import Canonical, make_canonical, match_iterations, match_sizes, rename_text
 from archline.changes.cost_changes import FURTHER_METRICS, RecordedSubject, compare_versions
 from archline.changes.git import NO_VERSION, SUFFIX
 from archline.changes.results import CostChange, VersionDifferences
@@ -42,11 +41,14 @@ from archline.costs.rules import DEFECT
 from archline.costs.sizes import SizeNames, parse_share, require_known_names
 from archline.energy.subjects import AlgorithmSubject
 from archline.language import syntax as s
+from archline.language.canonical import Canonical, make_canonical, match_iterations, match_sizes, rename_text
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
+from archline.language.iterations import NamedLoop, list_iterations
 from archline.language.parser import collect_sizes, parse_facts, parse_headers
 from archline.language.source import read_source
 from archline.language.suppressions import list_suppressions
 from archline.records import record, replace
+from archline.report.view import SourcePlace
 
 SERIAL_METRICS = ("flops", "work", "span", "io")
 VERSION_NAMES = "older_version", "newer_version"
@@ -153,12 +155,45 @@ class _Match:
         old, new = self.old, None if self.new is None else make_canonical(self.new.module, self.new.node)
         if isinstance(old, Entry):
             names = dict(zip(old.sizes, new.sizes if new else (), strict=True))
-            names |= {name: number for number, name in new.iterations.items()} if new else {}
+            names |= self._match_recorded_iterations(old)
             return Canonical("\n".join(rename_text(line, names) for line in old.costs), {}), new
         if old is None or self.new is None:
             return None if old is None else make_canonical(old.module, old.node, self.shared[0]), new
-        counted = match_iterations((old.module, old.node), (self.new.module, self.new.node))
+        counted = match_iterations((old.module, old.node), (self.new.module, self.new.node), self.shared[0])
         return make_canonical(old.module, old.node, self.shared[0], counted), new
+
+    def _match_recorded_iterations(self, old: Entry) -> dict[str, str]:
+        """Map the iterations in the costs of an entry to canonical names: by its program, or by the author's names."""
+        if self.new is None:
+            return {}
+        program = self.new.module, self.new.node
+        counted = list_iterations(*program)
+        earlier = {item.name: item.name for item in counted if not item.loop.chosen}
+        if old.program is not None:
+            earlier = {
+                was: item.name
+                for was, item in zip(match_iterations(old.program, program), counted, strict=False)
+                if was
+            }
+        numbers = {name: number for number, name in make_canonical(*program).iterations.items()}
+        return {was: numbers[name] for was, name in earlier.items()}
+
+    @cached_property
+    def loops(self) -> dict[str, NamedLoop]:
+        """The loops without a bound of both versions, by the canonical names of their iterations."""
+        result: dict[str, NamedLoop] = {}
+        for word, version, form in zip(("old", "new"), (self.old, self.new), self.forms, strict=True):
+            if isinstance(version, Algorithm) and form is not None:
+                counted = {item.name: item for item in list_iterations(version.module, version.node)}
+                for number, name in form.iterations.items():
+                    result[number] = NamedLoop(self.names.get(number, name), counted[name], word)
+        return result
+
+    @cached_property
+    def matched(self) -> frozenset[str]:
+        """The canonical names of the iterations that both versions have, of loops with the same text."""
+        old, new = (form.iterations.keys() if form else frozenset() for form in self.forms)
+        return frozenset(new if isinstance(self.old, Entry) else old & new)
 
     @cached_property
     def shared(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -191,17 +226,21 @@ class _Match:
     @cached_property
     def names(self) -> dict[str, str]:
         """The sizes by their canonical names; a size of the older version with the name of another one is `old.T1`."""
-        sizes = {number: name for form in self.forms if form for number, name in form.sizes.items()}
+        before, after = (form.sizes if form else {} for form in self.forms)
         old, new = (form.iterations if form else {} for form in self.forms)
-        taken = set(new.values())
+        # Sizes that only the older version has keep their names, unless iterations of the newer one have them.
+        taken = {*new.values(), *after.values()}
         olds = {number: f"old.{name}" if name in taken else name for number, name in old.items() if number not in new}
-        return {**olds, **new, **sizes}
+        sizes = {number: f"old.{name}" if name in new.values() else name for number, name in before.items()}
+        return {**olds, **sizes, **new, **after}
 
     def translate_change(self, change: CostChange) -> CostChange:
         """Convert a change of the canonical forms to the names of the algorithm, with its file, line and remarks."""
         latest, was = self.latest, self.was if self.was and change.verdict != r.EQUAL else None
         span, result = latest.node.name_span, replace(change.in_names(self.names), algorithm=self.key, moved_from=was)
-        if change.verdict in (r.GREW, r.ROSE, r.BECAME_UNKNOWN) and change.tolerance is None:
+        if change.counted and self.old is not None and self.new is not None:
+            result = self._explain_iterations(result, [number for number in change.counted if number in self.loops])
+        if change.verdict in (r.GREW, r.ROSE, r.BECAME_UNKNOWN, r.NOT_DECIDED) and change.tolerance is None:
             comments = list_suppressions(latest.module.program, {latest.name}, whole=False)
             result = replace(
                 result, ignored=any(comment.covers(change.rule.code, latest.name, 0) for comment in comments)
@@ -215,6 +254,23 @@ class _Match:
                 result = replace(result, reason=cost.reason, place=None if cost.span is None else str(cost.span))
         reason = "; ".join(filter(None, (result.reason, self.reordering))) or None
         return replace(result, reason=reason, file=span.source.path, line=span.line)
+
+    def _explain_iterations(self, change: CostChange, numbers: Sequence[str]) -> CostChange:
+        """Add to a change the loops that its costs depend on, and the assumption, or the reason, that this gives."""
+        loops = [self.loops[number] for number in numbers]
+        assumed = [
+            f"{loop.name} of the loop in {SourcePlace.of(loop.span)}"
+            for number, loop in zip(numbers, loops, strict=True)
+            if number in self.matched
+        ]
+        reason = change.reason
+        if change.verdict == r.NOT_DECIDED:
+            apart = [loop for number, loop in zip(numbers, loops, strict=True) if number not in self.matched]
+            names = ", ".join(f"{loop.name} ({SourcePlace.of(loop.span)})" for loop in apart)
+            several = len({loop.program for loop in apart}) > 1
+            why = f"{names} count iterations of different loops" if several else f"nothing bounds {names} in the sizes"
+            reason = "; ".join(filter(None, (why, reason)))
+        return replace(change, iterations=tuple(loops), assumptions=tuple(assumed), reason=reason)
 
 
 class ChangeSearch:
@@ -245,7 +301,9 @@ class ChangeSearch:
                 result[key] = entry
                 with suppress(ArchlineError, ValueError):
                     (text,) = map(json.loads, entry.programs)
-                    programs[key] = loads("\n" * (entry.line - 1) + text, file)[name], entry
+                    program = loads("\n" * (entry.line - 1) + text, file)[name]
+                    programs[key] = program, entry
+                    result[key] = replace(entry, program=(program.module, program.node))
         forms = [make_canonical(program.module, program.node) for program, _ in programs.values()]
         costs = derive_written_costs([form.text for form in forms], self._jobs, self._cached)
         for (key, (program, entry)), form, texts in zip(programs.items(), forms, costs, strict=True):
@@ -300,10 +358,13 @@ class ChangeSearch:
         counts = Counter(r.merge_cost_verdicts(changes).values())
         counts[r.EQUAL] += sum(filter(None, self._unchanged.values()))
         summary = {verdict: counts[verdict] for verdict in (*r.VERDICTS, r.IGNORED) if counts[verdict]}
+        assumptions = dict.fromkeys(f"{change.algorithm}: {text}" for change in changes for text in change.assumptions)
         changes = [change for change in changes if change.verdict not in (r.EQUAL, r.UNKNOWN)]
         changes.sort(key=lambda change: (r.VERDICTS.index(change.verdict), change.algorithm))
         names = tuple((match.was, match.key) for match in matches if match.was is not None)
-        return Diff(tuple(changes), summary, names, tuple(self._problems.values()), strict)
+        return Diff(
+            tuple(changes), summary, names, tuple(self._problems.values()), strict, assumptions=tuple(assumptions)
+        )
 
     def _require_names(self, algorithms: Iterator[Algorithm]) -> None:
         """Raise ArchlineError (AL401) for a size, of interest or in further facts, that no algorithm has."""

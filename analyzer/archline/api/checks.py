@@ -17,11 +17,13 @@ from archline.expr.text import format_fact
 from archline.expr.tree import Source
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, note_defects
+from archline.language.iterations import list_iterations
 from archline.language.parser import collect_sizes, parse_facts, parse_headers
 from archline.language.source import is_path, read_source
 from archline.language.suppressions import Suppression, list_suppressions
 from archline.records import record
 from archline.report.findings import CheckFinding, unset_findings
+from archline.report.json import make_iterations_document
 from archline.report.view import (
     CheckedAlgorithm,
     CheckView,
@@ -181,7 +183,10 @@ def _check_algorithm(subject: Algorithm, task: Task) -> CheckedAlgorithm:
     stopped = None if stop is None else StoppedRun.of(*stop)
     assumptions = (*map(format_fact, subject.further_facts), *report.needed)
     warnings = unset_findings(*subject.executed)
-    return CheckedAlgorithm(subject.name, contracts, stopped, messages.text if messages else "", assumptions, warnings)
+    counted = tuple(map(make_iterations_document, list_iterations(*subject.executed)))
+    return CheckedAlgorithm(
+        subject.name, contracts, stopped, messages.text if messages else "", assumptions, warnings, counted
+    )
 
 
 def _read_view(data: Any) -> CheckView:
@@ -204,7 +209,8 @@ def _read_algorithm(data: Any) -> CheckedAlgorithm:
     stopped = None if stop is None else StoppedRun(**{**stop, "place": SourcePlace(**stop["place"])})
     warnings = tuple(map(_read_finding, data["warnings"]))
     contracts, assumptions = tuple(map(_read_contract, data["contracts"])), tuple(data["assumptions"])
-    return CheckedAlgorithm(data["name"], contracts, stopped, data["messages"], assumptions, warnings)
+    counted = tuple(data["iterations"])
+    return CheckedAlgorithm(data["name"], contracts, stopped, data["messages"], assumptions, warnings, counted)
 
 
 def _read_finding(data: Any) -> CheckFinding:

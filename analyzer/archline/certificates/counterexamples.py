@@ -258,9 +258,12 @@ class CounterexampleChecker:
         """
         curve = {name: parse_expression(text) for name, text in data["curve"].items()}
         growth = parse_expression(data["ratio"])
+        variables = s.names(tuple(curve.values()))
+        require(len(variables) == 1, "the sizes on the curve are not functions of one variable")
+        (variable,) = variables
         ratios, expected = [], []
         for time in times:
-            point = {name: evaluate(size, {"T": time}, shift=0) for name, size in curve.items()}
+            point = {name: evaluate(size, {variable: time}, shift=0) for name, size in curve.items()}
             self._require_allowed(point, certain=certain)
             values = self._evaluate_both(point)
             signs = tuple(map(_decide_positivity, values))
@@ -270,7 +273,7 @@ class CounterexampleChecker:
                 raise _CancelledError("f or g cannot be evaluated on the curve")
             require(signs == (1, 1), "f or g is not positive on the curve")
             ratios.append(convert_to_ball(values[0]) / convert_to_ball(values[1]))
-            expected.append(evaluate(growth, {"T": time}, shift=0))
+            expected.append(evaluate(growth, {variable: time}, shift=0))
         require(_is_increasing(expected), "the claimed growth of f/g does not increase")
         for index in (1, 2):
             claimed = (convert_to_ball(expected[index]) / convert_to_ball(expected[index - 1])).log()

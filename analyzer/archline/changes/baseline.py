@@ -21,6 +21,7 @@ from archline.expr.tree import Source, Span
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.diagnostics import Rule, error
+from archline.language.model import Module
 from archline.language.parser import parse_facts
 from archline.records import field, record, replace
 
@@ -54,7 +55,7 @@ _ACCEPTED = re.compile(r"accept (?P<code>AL\d+) (?P<path>\S.*?)(::(?P<name>\w+))
 class Entry:
     """The entry of an algorithm in a baseline: its sizes, its costs and its programs, texts with their line numbers.
 
-    The first line is `line` of `file`.
+    The first line is `line` of `file`. The `program` is the one that is read from them.
     """
 
     file: str
@@ -62,6 +63,7 @@ class Entry:
     line: int
     costs: dict[str, int] = field(default_factory=dict)
     programs: dict[str, int] = field(default_factory=dict)
+    program: tuple[Module, s.Algorithm] | None = None
 
 
 def list_bounds_by_cache(*costs: Cost) -> list[Bound]:

@@ -41,6 +41,7 @@ from archline.ir.scope import NotStaticError
 from archline.ir.tree import UntracedError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
+from archline.language.iterations import list_iterations
 from archline.language.metrics import METRICS, Event
 from archline.numbers import format_percent
 from archline.records import memoised, record, replace
@@ -51,6 +52,9 @@ UNMOVED_VERDICTS = (r.EQUAL, r.OTHER_FORM, r.OTHER_BOUNDS, r.UNKNOWN)
 FURTHER_METRICS = {"divisions": "flops", "other_flops": "flops", "accesses": "work", "bytes": "io"}
 """Further costs that models use, each with the cost on which it depends; changes in proportion to it are not reported.
 Additions and multiplications are the remaining flops."""
+PROVED_VERDICTS = (r.EQUAL, r.OTHER_FORM, r.UNKNOWN, r.BECAME_KNOWN, r.BECAME_UNKNOWN)
+PROVED = (r.EVERYWHERE, r.SOMEWHERE)
+"""The extents of changes that are proved for all sizes: a cost that grew at some sizes shrank at none."""
 UNCHANGED: Move = r.EQUAL, None, None
 BOUND_VERDICTS = {r.GREW: r.ROSE, r.SHRANK: r.FELL, r.ROSE: r.ROSE}
 COST_VERDICTS = r.GREW, r.SHRANK
@@ -195,7 +199,10 @@ def _format_added_facts(first: AlgorithmUnderFacts, second: AlgorithmUnderFacts)
 
 @record(eq=False)
 class _MetricVersions:
-    """The costs of two versions in one metric, to compare; values at some sizes may show any of the `verdicts`."""
+    """The costs of two versions in one metric, to compare; values at some sizes may show any of the `verdicts`.
+
+    The costs are compared under the facts `alike` about iterations of both.
+    """
 
     old: AlgorithmSubject
     new: AlgorithmSubject
@@ -203,12 +210,55 @@ class _MetricVersions:
     tolerance: Fraction
     at: Sequence[Point]
     verdicts: Sequence[str] = VALUE_VERDICTS
+    alike: tuple[s.Fact, ...] = ()
 
     def find_changes(self, plain: CostChange) -> list[CostChange]:
-        """Find the changes of the cost; if time ran out, those without a proof have a remark. See `changes`."""
+        """Find the changes of the cost; if time ran out, those without a proof have a remark. See `changes`.
+
+        A cost that depends on iterations which only one version has is not decided without a proof for all sizes.
+        """
+        counted, unmatched = self._iterations
         changes, remark = self.changes(plain), OUT_OF_TIME if Clock.late else None
-        proved = r.EVERYWHERE, r.SOMEWHERE
-        return [x if x.extent in proved else replace(x, reason=x.reason or remark) for x in changes]
+        if unmatched and not all(change.verdict in PROVED_VERDICTS or change.extent in PROVED for change in changes):
+            growth = next((change.growth for change in changes if change.growth["new"] is not None), plain.growth)
+            changes = [
+                replace(plain, verdict=r.NOT_DECIDED, growth=growth, reason=self._compare_iteration_by_iteration())
+            ]
+        elif unmatched:
+            # Their growth may be compared only if the iterations may.
+            changes = [replace(change, order=None) for change in changes]
+        changes = [
+            change if change.extent in PROVED else replace(change, reason=change.reason or remark) for change in changes
+        ]
+        return [replace(change, counted=counted) for change in changes]
+
+    def _compare_iteration_by_iteration(self) -> str | None:
+        """Describe how the cost changed if the only loops that differ have as many iterations; None if not proved."""
+        counted, unmatched = self._iterations
+        olds = [item.name for item in list_iterations(*self.old.algorithm.executed) if item.name in unmatched]
+        news = [name for name in counted if name in unmatched and name not in olds]
+        if len(olds) != 1 or len(news) != 1:
+            return None
+        alike = replace(self, alike=(b.binary("==", b.name(news[0]), b.name(olds[0])),))
+        changes = alike.changes(CostChange(self.metric, r.EQUAL))
+        verdict = r.merge_verdicts({change.verdict for change in changes})
+        extents = {change.extent for change in changes}
+        if verdict in (r.EQUAL, r.OTHER_FORM):
+            return "with as many iterations as before it is the same"
+        if len(extents) == 1 and extents <= {*PROVED} and verdict in COST_VERDICTS:
+            return f"with as many iterations as before it {verdict} {extents.pop()}"
+        return None
+
+    @property
+    def _iterations(self) -> tuple[tuple[str, ...], frozenset[str]]:
+        """The iterations in the costs that either version counts, and those for which one version has no loop."""
+        sides = [{item.name for item in list_iterations(*side.algorithm.executed)} for side in (self.old, self.new)]
+        costs = [side.report.cost(self.metric) for side in (self.old, self.new)]
+        bounds = [
+            bound for cost in costs for bound in (cost.lower, cost.upper, *(case.value for case in cost.by_cache))
+        ]
+        held = frozenset(name for bound in bounds if bound is not None for name in bound.names)
+        return tuple(sorted(held & (sides[0] | sides[1]))), held & (sides[0] ^ sides[1])
 
     def changes(self, plain: CostChange) -> list[CostChange]:
         """Find the changes of the cost, region by region; only `plain` if nothing changed."""
@@ -468,7 +518,9 @@ class _MetricVersions:
         left, right = (b.call(self.metric, b.name(subject.name)) for subject in (self.new, self.old))
         claim = s.Claim(None, left, "<=", right, (), None, (), span=b.DERIVED)
         both: dict[tuple[str, ...], AlgorithmSubject] = {(subject.name,): subject for subject in (self.old, self.new)}
-        about = ClaimOfCosts(claim, ClaimedAlgorithms(self.new.algorithm.module, both), tuple(more))
+        about = ClaimOfCosts(
+            claim, ClaimedAlgorithms(self.new.algorithm.module, both), (*self.alike, *more), joint=True
+        )
         for side in (claim.left, claim.right):
             about.build_formula(side)
         sizes = about.sizes()

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
-from archline.changes.canonical import rename_text
 from archline.claims import rules
+from archline.language.canonical import rename_text
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import Diagnostic, Rule, format_count
+from archline.language.iterations import NamedLoop
 from archline.records import field, record, replace
 
 GREW, SHRANK, ROSE, FELL = "grew", "shrank", "bound rose", "bound fell"
 DIFFERS, BOUNDS_DIFFER, OTHER_BOUNDS = "differs", "bounds differ", "other bounds"
 """Verdicts on a whole cost: it, or its bound, rose at some sizes and fell at others; or only bounds moved."""
 BECAME_UNKNOWN, BECAME_KNOWN, NEW_METRIC, REMOVED = "became unknown", "became known", "new", "removed"
+NOT_DECIDED = "not decided"
+"""The verdict on a cost that depends on iterations of different loops, which are not comparable."""
 SIZES, NOW_TAKES, NO_LONGER_TAKES = "sizes", "now takes", "no longer takes"
 WHERE, NOW_REQUIRES, NO_LONGER_REQUIRES = "where", "now requires", "no longer requires"
 """The names that changes of sizes, and of facts about sizes, have in place of a metric, and their verdicts."""
 EQUAL, OTHER_FORM, UNKNOWN, IGNORED = "equal", "equal, other form", "unknown", "ignored"
 VERDICTS = (
-    *(GREW, DIFFERS, BECAME_UNKNOWN, ROSE, BOUNDS_DIFFER, SHRANK, FELL, BECAME_KNOWN, NEW_METRIC, REMOVED),
+    *(GREW, DIFFERS, BECAME_UNKNOWN, NOT_DECIDED, ROSE, BOUNDS_DIFFER, SHRANK, FELL, BECAME_KNOWN, NEW_METRIC, REMOVED),
     *(NOW_TAKES, NO_LONGER_TAKES, NOW_REQUIRES, NO_LONGER_REQUIRES, OTHER_BOUNDS, OTHER_FORM, EQUAL, UNKNOWN),
 )
 """The verdicts in the order of reports: findings come first. UNKNOWN is that of a cost that neither version knows.
@@ -43,7 +46,8 @@ class CostChange:
     version has no growth; it is also equal if a growth became less sharp, unless the upper bound rose. `tolerance` is
     the text of a tolerance that the change is proved not to exceed; `ignored` tells that a comment ignores it. A cost
     that became unknown has a `reason` and its `place`. The algorithm is in `file` at `line`, and may be `moved_from`
-    another path.
+    another path. The costs depend on the iterations `counted`, which `iterations` describes; under the `assumptions`
+    loops of the same text have as many iterations in both versions.
     """
 
     metric: str
@@ -65,11 +69,14 @@ class CostChange:
     file: str = ""
     line: int = 0
     ignored: bool = False
+    counted: Sequence[str] = ()
+    iterations: Sequence[NamedLoop] = ()
+    assumptions: Sequence[str] = ()
 
     @property
     def rule(self) -> Rule:
-        """The rule of the finding that a cost grew or became unknown."""
-        return rules.BECAME_UNKNOWN if self.verdict == BECAME_UNKNOWN else rules.GREW
+        """The rule of the finding that a cost grew, became unknown, or is not decided."""
+        return rules.BECAME_UNKNOWN if self.verdict in (BECAME_UNKNOWN, NOT_DECIDED) else rules.GREW
 
     @property
     def of_growth(self) -> CostChange:
@@ -96,7 +103,13 @@ class CostChange:
             growth=growth,
             at=rename_sizes(self.at),
             asked=asked,
+            counted=tuple(names.get(name, name) for name in self.counted),
         )
+
+    @property
+    def assumption(self) -> str:
+        """The assumption under which the verdict holds, empty if there is none."""
+        return f"assuming as many iterations as before: {', '.join(self.assumptions)}" if self.assumptions else ""
 
     @property
     def evidence(self) -> str:
@@ -113,7 +126,8 @@ class CostChange:
 class VersionDifferences:
     """All changes between two versions, the number of costs with each verdict, renamed algorithms, and problems.
 
-    With `strict` bounds that rose are findings; with `in_full` pages show all regimes of a change.
+    The `assumptions` are those of all verdicts, also of costs that are the same. With `strict` bounds that rose are
+    findings; with `in_full` pages show all regimes of a change.
     """
 
     changes: tuple[CostChange, ...]
@@ -122,6 +136,7 @@ class VersionDifferences:
     problems: tuple[Diagnostic, ...] = ()
     strict: bool = False
     in_full: bool = False
+    assumptions: tuple[str, ...] = ()
 
     @property
     def shown(self) -> tuple[CostChange, ...]:
@@ -144,13 +159,16 @@ class VersionDifferences:
 
     @property
     def findings(self) -> tuple[CostChange, ...]:
-        """The changes that fail a build: costs that grew or became unknown; if `strict`, bounds that rose."""
+        """The changes that fail a build: costs that grew, became unknown or are not decided.
+
+        If `strict`, bounds that rose too.
+        """
         return tuple(change for change in self.beyond_tolerance if not change.ignored)
 
     @property
     def beyond_tolerance(self) -> tuple[CostChange, ...]:
         """The findings, ignored ones included."""
-        verdicts = (GREW, BECAME_UNKNOWN, ROSE) if self.strict else (GREW, BECAME_UNKNOWN)
+        verdicts = (GREW, BECAME_UNKNOWN, NOT_DECIDED, *([ROSE] if self.strict else []))
         return tuple(change for change in self.changes if change.verdict in verdicts and change.tolerance is None)
 
 

@@ -47,7 +47,8 @@ BECAME_UNKNOWN = Rule(
     "a cost became unknown",
     """
     The baseline has a cost that can no longer be derived, or one that cannot be compared with the derived one; the
-    reason says why. If that is intended, write the baseline again with `--write-baseline FILE`.
+    reason says why. A cost is not decided if it counts iterations of loops that the data decides, and these loops
+    differ. If that is intended, write the baseline again with `--write-baseline FILE`.
     """,
 )
 UNNEEDED = Rule(

@@ -54,6 +54,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--explain", action="store_true", help="show the critical path of words, or of time with --machine"
     )
     parser.add_argument("--metric", choices=PATH_METRICS, help="with --explain, show the critical path of this metric")
+    parser.add_argument(
+        "--time-limit",
+        type=shared.parse_whole_number,
+        metavar="SECONDS",
+        help="seconds after which loops without a bound are stopped; 0 = no limit (default: 10)",
+    )
     shared.add_options(parser, *shared.MACHINE_OPTIONS, "--format", choices=("text", "json"))
 
 
@@ -80,6 +86,7 @@ def execute(options: argparse.Namespace) -> int:
         engine=options.engine,
         timeout=options.timeout,
         path=path,
+        seconds=options.time_limit,
     )
     done = run_at(subject, at, settings.cache, settings)
     sys.stdout.write(_render(options.format, done))

@@ -49,7 +49,7 @@ def execute(options: argparse.Namespace) -> str:
 
     machine = shared.read_only_machine(options)
     chosen = make_subject(options.target, options.where)
-    settings = Settings(measured=options.measured)
+    settings = Settings(measured=options.measured, option="--at")
     result = derive_scaling(
         chosen, machine, options.vary, shared.read_at(options), options.model, options.factor, settings
     )

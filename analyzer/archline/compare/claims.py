@@ -82,8 +82,8 @@ class _ClaimSetting:
     sizes: Mapping[str, s.Expr]
     least: Mapping[str, int]
     limited: bool
-    apart: bool = False
-    """Whether the iterations of loops are sizes of the algorithm's own: other algorithms in the claim have theirs."""
+    apart: str = ""
+    """The prefix of the iterations of loops, which other algorithms in the claim, or other sizes, do not share."""
 
     @property
     def program(self) -> tuple[Module, s.Algorithm]:
@@ -107,7 +107,7 @@ class _ClaimSetting:
         processors = build_processor_count(self.program[1])
         product = {} if processors is None else {"P": substitute_names(processors, self.sizes)}
         counted = [item.name for item in list_iterations(*self.program)] if self.apart else []
-        own = {name: b.name(f"{self.subject.name}.{name}") for name in counted}
+        own = {name: b.name(f"{self.apart}.{name}") for name in counted}
         return {**own, **product, **self.sizes}
 
     def has_runs(self, point: Point) -> bool:
@@ -145,13 +145,15 @@ class _ClaimSetting:
 class ClaimOfCosts:
     """A claim that compares costs; `amounts` are the costs in its formulas, `constants` the numbers of a machine.
 
-    `known` are the algorithms, `more` are further facts. `assumed` are assumptions of the verdict that are neither
+    `known` are the algorithms, `more` are further facts. With `joint`, iterations of the same name count the same loop
+    in all algorithms. `assumed` are assumptions of the verdict that are neither
     facts of the claim nor of the algorithms, `proofs` are those of a growth claim.
     """
 
     claim: s.Claim
     known: ClaimedAlgorithms
     more: tuple[s.Fact, ...] = ()
+    joint: bool = False
     amounts: dict[str, SizedCost] = field(default_factory=dict)
     constants: dict[str, Fraction] = field(default_factory=dict)
     of_amounts: dict[str, tuple[_ClaimSetting, str]] = field(default_factory=dict)
@@ -209,12 +211,8 @@ class ClaimOfCosts:
         assert isinstance(name, s.Name)
         sizes = dict(cost.sizes)
         subject, limited = self.known.subject(name.id), "K" in sizes or "K" in s.names((*self.facts, cost))
-        claim = self.claim
-        named = s.names((claim.left, claim.right, claim.where)) | {name for name, _ in claim.at}
-        counted = {item.name for item in list_iterations(*subject.algorithm.executed)}
-        several = len({s.names(claimed.arguments) for claimed in list_costs(self.claim)}) > 1
         unnarrowed = _ClaimSetting(
-            subject, sizes, subject.algorithm.signature.at_least, limited, apart=several and not named & counted
+            subject, sizes, subject.algorithm.signature.at_least, limited, self._separate_iterations(subject, cost)
         )
         names = {*unnarrowed.names, *MACHINE_SYMBOLS} - sizes.keys()
         facts = [fact for fact in self.claim.where if s.names(fact) <= names]
@@ -223,6 +221,40 @@ class ClaimOfCosts:
             narrowed = self.known.subject(name.id, *facts)
             return replace(unnarrowed, subject=narrowed) if narrowed.report else unnarrowed
         return unnarrowed
+
+    @cached_property
+    def _runs(self) -> dict[tuple[object, ...], s.Call]:
+        """The runs whose costs the claim names: by the algorithm and its sizes, without those of the cache."""
+        return {_find_run(cost): cost for cost in reversed(list_costs(self.claim))}
+
+    def _separate_iterations(self, subject: AlgorithmSubject, cost: s.Call) -> str:
+        """Return a prefix for the iterations of a run, empty if they have one name in the claim.
+
+        They have if the claim names them, for all its runs under an assumption.
+        """
+        places = {item.name: item for item in list_iterations(*subject.algorithm.executed)}
+        if self.joint or not places or len(self._runs) < 2:
+            return ""
+        claim = self.claim
+        named = s.names((claim.left, claim.right, claim.where)) | {name for name, _ in claim.at}
+        for name in sorted(named & places.keys() - dict(cost.sizes).keys()):
+            runs = [run for run in self._runs.values() if name in self._list_free_names(run)]
+            texts = [_format_arguments(run) for run in reversed(runs)]
+            if len(texts) > 1:
+                self.assumed[f"as many iterations {name} in {' as in '.join(texts)}"] = None
+        if named & places.keys():
+            return ""
+        same = [run for run in reversed(self._runs) if run[0] == subject.name]
+        number = same.index(_find_run(cost)) + 1
+        return subject.name if number == 1 else f"{subject.name}_{number}"
+
+    def _list_free_names(self, cost: s.Call) -> set[str]:
+        """Return the iterations and the sizes of a run that its cost sets no values for."""
+        (name,) = cost.arguments
+        assert isinstance(name, s.Name)
+        algorithm = self.known.subject(name.id).algorithm
+        counted = (item.name for item in list_iterations(*algorithm.executed))
+        return {*counted, *algorithm.signature.size_names} - dict(cost.sizes).keys()
 
     def _derive_units(self) -> tuple[str, str]:
         """Return the units of both sides, empty if unknown; a side without costs has the unit of the opposite side."""
@@ -448,6 +480,13 @@ def _derive_unit(side: s.Expr, costs: Sequence[s.Call]) -> str | None:
             return right if left is None and side.op != "/" else ""
         case _:
             return "" if any(part in costs for part in s.nodes(side)) else None
+
+
+def _find_run(cost: s.Call) -> tuple[object, ...]:
+    """Return the algorithm and the sizes of a cost, without those of the cache, as a key."""
+    (name,) = cost.arguments
+    assert isinstance(name, s.Name)
+    return name.id, *sorted((size, format_expression(value)) for size, value in cost.sizes if size not in ("Z", "L"))
 
 
 def _format_arguments(cost: s.Call) -> str:

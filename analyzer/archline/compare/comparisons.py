@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 
 from archline.compare.executions import iterate_paired_runs
-from archline.compare.growth import compare_growths, with_equal_ratios
+from archline.compare.growth import GrowthRelation, compare_growths, with_equal_ratios
+from archline.compare.iterations import ComparedIterations
 from archline.compare.results import ComparedPoint, CostComparison, Pair
 from archline.compare.verdicts import (
     OPEN,
@@ -92,25 +93,47 @@ def compare_subjects(
     by = given_by or ("time" if without else "energy")
     names = _make_distinct_names(subjects)
     pairs = list(combinations(range(len(subjects)), 2))
+    iterations = ComparedIterations(subjects, _make_labels(subjects))
     in_sizes = [subject.in_sizes(everywhere=everywhere) for subject in subjects]
-    growths = [_derive_growths(*pair, model, by) for pair in zip(subjects, in_sizes, strict=True)]
-    growth = {
-        (names[i], names[j]): with_equal_ratios(
-            compare_growths(
-                *(with_facts(growths[index], make_processor_facts(subjects[i], subjects[j])) for index in (i, j))
-            ),
-            _derive_constant_ratios(subjects[i], in_sizes[i], in_sizes[j], model),
+    growths = [
+        {
+            name: iterations.rename_growth(index, growth)
+            for name, growth in _derive_growths(subject, in_sizes[index], model, by).items()
+        }
+        for index, subject in enumerate(subjects)
+    ]
+
+    def relate_growths(i: int, j: int) -> dict[str, GrowthRelation]:
+        facts = make_processor_facts(subjects[i], subjects[j])
+        first, second = (with_facts(growths[index], facts) for index in (i, j))
+        relations = {
+            name: iterations.reject_refutations(relation, (first[name], second[name]))
+            for name, relation in compare_growths(first, second).items()
+        }
+        shared = [name for name in COMPARED_METRICS if all(_is_shared(index, name) for index in (i, j))]
+        return with_equal_ratios(
+            relations, _derive_constant_ratios(shared, subjects[i], in_sizes[i], in_sizes[j], model)
         )
-        for i, j in pairs
-    }
+
+    def _is_shared(index: int, metric: str) -> bool:
+        subject = subjects[index]
+        upper = (
+            subject.cost(metric).upper if isinstance(subject, AlgorithmSubject) and metric in subject.metrics else None
+        )
+        return upper is None or iterations.is_shared(index, upper.names)
+
+    growth = {(names[i], names[j]): relate_growths(i, j) for i, j in pairs}
     when = tuple(dict.fromkeys(format_fact(fact) for sizes in in_sizes for fact in sizes.when))
     implied = {format_fact(fact) for sizes in in_sizes for fact in sizes.where}.difference(when)
+    valued_names = {*(at or ()), *(() if sweep is None else sweep.names)}
+    assumed = iterations.iterate_assumptions(valued_names)
     result = CostComparison(
         tuple(names),
         model,
         by,
         growth,
-        assumptions=tuple(dict.fromkeys(text for subject in subjects for text in subject.assumptions)),
+        assumptions=(*dict.fromkeys(text for subject in subjects for text in subject.assumptions), *assumed),
+        iterations=tuple(iterations.iterate_loops()),
         when=when,
         implied=frozenset(implied),
         processors=dict(iterate_processor_counts(names, subjects)),
@@ -122,8 +145,13 @@ def compare_subjects(
     tied = () if sweep is None else sweep.names
     if sweep is not None:
         sweep.points_with(sizes_given)
-    require_known_names({**sizes_given, **dict.fromkeys(tied, (1, None))}, [subject.names for subject in subjects])
-    work = _PairwiseComparison(subjects, names, machines, model, by, sizes_given, sweep, settings, execute)
+    named = [*(subject.names for subject in subjects), iterations.further_names]
+    require_known_names({**sizes_given, **dict.fromkeys(tied, (1, None))}, named)
+    if settings.matrix is None:
+        iterations.require_values(
+            valued_names, dict.fromkeys(name for subject in subjects for name in subject.names.needed)
+        )
+    work = _PairwiseComparison(subjects, names, iterations, machines, model, by, sizes_given, sweep, settings, execute)
     points = tuple(work.points())
     return replace(
         result,
@@ -182,6 +210,12 @@ def _make_distinct_names(subjects: Sequence[Subject]) -> list[str]:
     return [name if names.count(name) == 1 else f"{name} ({index})" for index, name in enumerate(names, 1)]
 
 
+def _make_labels(subjects: Sequence[Subject]) -> list[str]:
+    """List names of the subjects that can be part of a name of a size; equal names are numbered."""
+    names = [subject.name for subject in subjects]
+    return [name if names.count(name) == 1 else f"{name}_{index}" for index, name in enumerate(names, 1)]
+
+
 def _derive_growths(chosen: Subject, in_sizes: InSizes | FormulaSubject, model: Model, by: str) -> dict[str, Growth]:
     """Return the growth of the metrics, the terms of the energy, and the time if it is compared, for quantities > 0.
 
@@ -208,12 +242,16 @@ def _derive_growths(chosen: Subject, in_sizes: InSizes | FormulaSubject, model: 
 
 
 def _derive_constant_ratios(
-    chosen: Subject, one: InSizes | FormulaSubject, other: InSizes | FormulaSubject, model: Model
+    metrics: Collection[str],
+    chosen: Subject,
+    one: InSizes | FormulaSubject,
+    other: InSizes | FormulaSubject,
+    model: Model,
 ) -> dict[str, str]:
-    """Return the ratios of metrics that are constant, and "1" for terms of the energy whose metrics are equal."""
+    """Return the ratios of `metrics` that are constant, and "1" for terms of the energy whose metrics are equal."""
     if isinstance(one, FormulaSubject) or isinstance(other, FormulaSubject):
         return {}
-    candidates = {name: one.ratio(other, name) for name in COMPARED_METRICS if name in chosen.metrics}
+    candidates = {name: one.ratio(other, name) for name in metrics if name in chosen.metrics}
     ratios = {name: ratio for name, ratio in candidates.items() if ratio is not None}
     if model.at_most:
         return ratios
@@ -248,6 +286,7 @@ class _PairwiseComparison:
 
     subjects: Sequence[Subject]
     names: Sequence[str]
+    iterations: ComparedIterations
     machines: Sequence[Machine]
     model: Model
     by: str
@@ -298,7 +337,7 @@ class _PairwiseComparison:
         key = (index, machine, size)
         if key not in self._known:
             try:
-                at = select_values(self._make_given_sizes(size), self.subjects[index])
+                at = self.iterations.select_values(index, self._make_given_sizes(size))
                 self._known[key] = self._estimate_in_numbers(index, machine, at, self.settings)
             except ArchlineError as problem:
                 # Facts of the sizes may fail at some points of a sweep; other errors occur at all points.
@@ -338,7 +377,11 @@ class _PairwiseComparison:
         try:
             runs = list(
                 iterate_paired_runs(
-                    first, second, select_values(at, first), select_values(at, second), self._make_run_settings(machine)
+                    first,
+                    second,
+                    self.iterations.select_values(i, at),
+                    self.iterations.select_values(j, at),
+                    self._make_run_settings(machine),
                 )
             )
         except ArchlineError as problem:
@@ -390,11 +433,10 @@ class _PairwiseComparison:
                 if not isinstance(subject, AlgorithmSubject):
                     raise error(rules.OPTIONS_CLASH, "`--matrix` is for algorithms", hint="omit formulas")
                 runs.append(subject.run(select_values(self.at, subject), self._make_run_settings(machine)))
+            executed = [{**run.sizes, **run.counted} for run in runs]
             for i, j in combinations(range(len(self.subjects)), 2):
                 estimates = [
-                    self._estimate_in_numbers(
-                        index, machine, convert_python_values(dict(runs[index].sizes)), derived_settings
-                    )
+                    self._estimate_in_numbers(index, machine, convert_python_values(executed[index]), derived_settings)
                     for index in (i, j)
                 ]
                 verdict = judge_estimates(estimates[0], estimates[1], self.by)
@@ -402,6 +444,7 @@ class _PairwiseComparison:
                     data = str(self.settings.matrix)
                     verdict = self._judge_runs(verdict, [(data, runs[i], runs[j])], machine, i, j)
                 at_both = {**runs[j].sizes, **runs[i].sizes}
+                at_both |= self.iterations.merge_counts({index: runs[index].counted for index in (i, j)})
                 pair: Pair = (self.names[i], self.names[j])
                 yield ComparedPoint(at_both, self.machines[machine], pair, verdict, *estimates)
 

@@ -12,6 +12,7 @@ from archline.energy.machines import Machine
 from archline.energy.model import Model
 from archline.energy.results import CacheUsed
 from archline.expr.intervals import Interval, Number
+from archline.language.iterations import NamedLoop
 from archline.records import field, record
 
 Pair = tuple[str, str]
@@ -69,6 +70,7 @@ class CostComparison:
     caches: Mapping[str, CacheUsed] = field(default_factory=dict)
     """The caches to which the numbers apply, by machine."""
     assumptions: tuple[str, ...] = ()
+    iterations: tuple[NamedLoop, ...] = ()
     when: tuple[str, ...] = ()
     implied: frozenset[str] = frozenset()
     processors: Mapping[str, str] = field(default_factory=dict)

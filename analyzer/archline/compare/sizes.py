@@ -61,7 +61,7 @@ class SizedCost:
 
     def in_sizes(self, value: Poly, scope: Scope) -> Poly:
         """Express a bound of the cost in the shared sizes, those of the scope. Raises NotStaticError."""
-        values = {name: static_value(expr, scope) for name, expr in self.sizes.items()}
+        values = {name: static_value(expr, scope) for name, expr in self.sizes.items() if name in value.names}
         return value.substitute({**scope.facts.rewrites, **values})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from numbers import Integral
 from typing import TypeAlias
@@ -47,7 +47,7 @@ class SizeNames:
     """The names that may have values: sizes with their minimum values, indices (any sign), cost symbols (>= 0).
 
     A point must have the `needed` names; machine symbols are always allowed. `iterations` are the sizes that a run
-    counts, with their minimum values.
+    counts, with their minimum values; `numbers` are scalar parameters, which a run alone takes.
     """
 
     sizes: Mapping[str, int]
@@ -55,6 +55,7 @@ class SizeNames:
     amounts: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()
     iterations: Mapping[str, int] = field(default_factory=dict)
+    numbers: tuple[str, ...] = ()
 
     @staticmethod
     def of(module: Module, algorithm: s.Algorithm, free: Iterable[str] = ()) -> SizeNames:
@@ -65,7 +66,12 @@ class SizeNames:
         held = set(free)
         iterations = {counted.name: counted.least for counted in list_iterations(module, algorithm)}
         further = [name for name in (*iterations, *signature.indices, *amounts) if name in held]
-        return SizeNames(sizes, signature.indices, amounts, (*sizes, *further), iterations)
+        return SizeNames(sizes, signature.indices, amounts, (*sizes, *further), iterations, _list_numbers(algorithm))
+
+    @property
+    def taken_by_run(self) -> tuple[str, ...]:
+        """The names of the values that a run takes."""
+        return (*self.for_a_run, *self.numbers)
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -91,6 +97,12 @@ class SizeNames:
         if name in self.indices:
             return None
         return 0 if name in self.amounts else 1
+
+
+def _list_numbers(algorithm: s.Algorithm) -> tuple[str, ...]:
+    """Return the scalar parameters whose values are data."""
+    scalars = (part for part in algorithm.parameters if isinstance(part.type, s.ScalarType))
+    return tuple(part.name for part in scalars if part.mode != "out" and not part.local)
 
 
 def read_settings(text: str, option: str) -> dict[str, tuple[Number, Span]]:
@@ -156,11 +168,12 @@ def require_known_names(given: Given, names: Sequence[SizeNames]) -> None:
     """
     sizes = {name for algorithm in names for name in algorithm.for_a_run}
     allowed = list(dict.fromkeys(name for algorithm in names for name in algorithm.all))
+    numbers = {name for algorithm in names for name in algorithm.numbers}
     needed = _list_accepted_names(given, (name for algorithm in names for name in algorithm.needed), allowed)
     problems = [
         diagnose_unknown_in_fact(name, sizes, span)
         if value is None
-        else _diagnose_unknown_name(name, allowed, needed, span)
+        else _diagnose_unknown_name(name, numbers, allowed, needed, span)
         for name, (value, span) in given.items()
         if name not in allowed
     ]
@@ -179,7 +192,12 @@ def _list_accepted_names(given: Given, needed: Iterable[str], known: Iterable[st
     return list(dict.fromkeys((*needed, *(name for name in given if name in known))))
 
 
-def _diagnose_unknown_name(name: str, known: Iterable[str], needed: Iterable[str], span: Span | None) -> Diagnostic:
+def _diagnose_unknown_name(
+    name: str, numbers: Collection[str], known: Sequence[str], needed: Iterable[str], span: Span | None
+) -> Diagnostic:
+    if name in numbers:
+        hint = f"`{name}` is a number of the data, which no cost depends on; `archline run --at` takes it"
+        return Diagnostic(rules.UNKNOWN_SIZE, f"`{name}` is not a size", span, hint=hint)
     hint = suggest_closest(name, known) or _format_names("values are given for", needed)
     return Diagnostic(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span, hint=hint)
 
@@ -203,9 +221,8 @@ def check_point(
         # Integers of numpy become Python integers.
         value = int(raw_value) if isinstance(raw_value, Integral) and not isinstance(raw_value, bool) else raw_value
         if name not in names.all:
-            problems.append(
-                _diagnose_unknown_name(name, names.all, _list_accepted_names(values, names.needed, names.all), span)
-            )
+            accepted = _list_accepted_names(values, names.needed, names.all)
+            problems.append(_diagnose_unknown_name(name, names.numbers, names.all, accepted, span))
             continue
         finding = diagnose_wrong_value(name, value, names, span)
         if finding is not None:

@@ -124,9 +124,9 @@ class Settings:
 
     `cache` is as given, the machine's (`of_machine`) or the default. `levels` are the caches of the machine's levels,
     for models that use these; `cache` is then that of the last level. `option` is the option that gave the sizes.
-    `engine` and `timeout` are parameters of `execute`. With `processors` a run is simulated on private caches. With a
-    `machine` the longest paths through a grid have times; `path` is a metric of paths, or "time", whose longest path is
-    recorded step by step.
+    `engine`, `timeout` and `seconds` are parameters of `execute`. With `processors` a run is simulated on private
+    caches. With a `machine` the longest paths through a grid have times; `path` is a metric of paths, or "time", whose
+    longest path is recorded step by step.
     """
 
     cache: Cache = DEFAULT_CACHE
@@ -145,6 +145,7 @@ class Settings:
     timeout: float = TIMEOUT
     machine: Machine | None = None
     path: str | None = None
+    seconds: float | None = None
 
     def takes_levels(self, at: Container[str]) -> bool:
         """Whether the caches may be those of a machine's levels, since no other cache is given."""

@@ -32,8 +32,10 @@ from archline.execution.results import Cache, MatrixView, RunCounts
 from archline.execution.results import Run as Execution
 from archline.execution.run import execute
 from archline.expr.intervals import Number
+from archline.expr.tree import Span
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, error
+from archline.language.diagnostics import ArchlineError, error, suggest_closest
+from archline.numbers import format_readable
 from archline.records import field, record, replace
 
 MAX_PROCESSORS = 65536
@@ -68,9 +70,14 @@ class ExecutedRun:
 
     @property
     def at(self) -> Mapping[str, Number]:
-        counted = self.execution.iterations
-        used = self.algorithm.cost().parameters if counted else ()
-        return {**self.sizes, **{name: counted[name] for name in counted if name in used}, **self.given}
+        return {**self.sizes, **self.counted, **self.given}
+
+    @property
+    def counted(self) -> Mapping[str, int]:
+        """The iterations of loops without a bound on which the costs depend."""
+        counts = self.execution.iterations
+        used = self.algorithm.cost().parameters if counts else ()
+        return {name: counts[name] for name in counts if name in used}
 
 
 R = TypeVar("R", bound=ExecutedRun)
@@ -85,6 +92,7 @@ def run_at_sizes(
     """
     report, file, seed = algorithm.report(), settings.matrix, settings.seed
     refuse_counted_sizes(report, at)
+    at, numbers = split_numbers(report, at, settings.option)
     point = report.point(at, () if file is not None else report.names.for_a_run, settings.option)
     # On a grid there is no cache unless one is asked for.
     cache = None if algorithm.node.grid and not settings.chosen_cache else cache
@@ -92,12 +100,13 @@ def run_at_sizes(
     sizes, symbols = split_arguments(algorithm, point)
     view = None
     if file is None:
-        subject, arguments = "data was", generate_arguments(*algorithm.executed, sizes, seed)
+        subject, arguments = "data was", generate_arguments(*algorithm.executed, sizes, seed, numbers)
     else:
         matrix, block = read_matrix(file), settings.block
         view = MatrixView(str(file), matrix.n, matrix.m, matrix.nz, matrix.nr, matrix.nc, block)
-        subject, arguments = "vectors were", bind_matrix(*algorithm.executed, matrix, sizes, block=block, seed=seed)
-    settings, data = replace(settings, chosen_cache=chosen), f"the {subject} generated (seed {seed})"
+        subject = "vectors were"
+        arguments = bind_matrix(*algorithm.executed, matrix, sizes, block=block, seed=seed, numbers=numbers)
+    settings, data = replace(settings, chosen_cache=chosen), _describe_data(subject, numbers, seed)
     return run_on_arguments(kind, algorithm, {**arguments, **symbols}, cache, settings, data, view, report)
 
 
@@ -106,6 +115,46 @@ def refuse_counted_sizes(report: DerivedCosts, at: Given) -> None:
     for name in (name for name in at if name in report.names.iterations):
         message = f"`{name}` is a number of iterations, which the run counts"
         raise error(rules.OPTIONS_CLASH, message, span=at[name][1], hint=f"leave out `{name}`")
+
+
+def split_numbers(report: DerivedCosts, at: Given, option: str) -> tuple[Given, dict[str, int | float]]:
+    """Split the values that a run is given into those of sizes and those of scalar parameters.
+
+    Raises ArchlineError (AL401, AL404, AL405).
+    """
+    names, types = report.names, {part.name: part.type for part in report.node.parameters}
+    numbers: dict[str, int | float] = {}
+    for name, (value, span) in at.items():
+        if name in names.numbers:
+            type_ = types[name]
+            real = isinstance(type_, s.ScalarType) and type_.element == "real"
+            numbers[name] = _convert_number(name, value, real, span)
+        elif name not in names.all:
+            message = f"`{report.node.name}` has no size, and no number, `{name}`"
+            known = dict.fromkeys((*names.taken_by_run, *(given for given in at if given in names.all)))
+            taken = ", ".join(f"`{accepted}`" for accepted in known)
+            hint = suggest_closest(name, names.taken_by_run) or (f"a run takes {taken}" if taken else None)
+            raise error(rules.UNKNOWN_SIZE, message, span=span, hint=hint)
+    return {name: given for name, given in at.items() if name not in numbers}, numbers
+
+
+def _convert_number(name: str, value: object, real: bool, span: Span | None) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | Fraction | float):
+        raise error(rules.NOT_A_NUMBER, f"the value of `{name}` is not a number", span=span)
+    if real:
+        return float(value)
+    if value != int(value):
+        message = f"`{name}` is {format_readable(Fraction(value))}, and its type is `int`"
+        raise error(rules.NOT_AN_INTEGER, message, span=span)
+    return int(value)
+
+
+def _describe_data(subject: str, numbers: Mapping[str, int | float], seed: int) -> str:
+    """Describe where data comes from: `k = 3; the other data was generated (seed 0)`."""
+    if not numbers:
+        return f"the {subject} generated (seed {seed})"
+    given = ", ".join(f"{name} = {value}" for name, value in numbers.items())
+    return f"{given}; the other {subject} generated (seed {seed})"
 
 
 def split_arguments(algorithm: AlgorithmUnderFacts, point: Point) -> tuple[dict[str, int], Point]:
@@ -142,7 +191,8 @@ def run_on_arguments(
     prices = _compute_seconds_per_unit(node, machine) if machine and priced else ()
     execution = execute(module, node, arguments, cache=None if events else cache, line=_get_line_words(cache),
                         events=events, compiled=compiled, engine=settings.engine, timeout=settings.timeout,
-                        trace=bool(levels), prices=prices, path=settings.path)  # fmt: skip
+                        trace=bool(levels), prices=prices, path=settings.path,
+                        seconds=settings.seconds)  # fmt: skip
     broken = diagnose_broken_facts(execution.sizes, algorithm.of_first_call)
     if broken:
         raise ArchlineError(broken)
@@ -155,7 +205,16 @@ def run_on_arguments(
     traces = {_get_line_words(cache): execution.trace}
     for name, level_cache in levels:
         if level_cache.L not in traces:
-            again = execute(module, node, arguments, line=level_cache.L, trace=True, races=False, compiled=compiled)
+            again = execute(
+                module,
+                node,
+                arguments,
+                line=level_cache.L,
+                trace=True,
+                races=False,
+                compiled=compiled,
+                seconds=settings.seconds,
+            )
             traces[level_cache.L] = again.trace
         trace = traces[level_cache.L]
         assert trace is not None

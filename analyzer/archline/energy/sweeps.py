@@ -24,7 +24,7 @@ from archline.language.printer import format_fact
 from archline.language.substitution import build_processor_count
 from archline.records import record
 
-_SWEEP = re.compile(r"\s*((?:[A-Za-z_]\w*\s*=\s*)+)(.+?)\.\.(.+?)(?:\s+step\s+(.+))?\s*")
+_SWEEP = re.compile(r"\s*((?:[A-Za-z_][\w.]*\s*=\s*)+)(.+?)\.\.(.+?)(?:\s+step\s+(.+))?\s*")
 MAX_POINTS = 1000
 
 
@@ -93,7 +93,7 @@ def _list_points(low: int, high: int, step: int | None) -> tuple[int, ...]:
     return (*points, high)
 
 
-_RANGE = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:=\s*(.+?)\s*\.\.\s*(.+?)\s*)?")
+_RANGE = re.compile(r"\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\s*(?:=\s*(.+?)\s*\.\.\s*(.+?)\s*)?")
 
 
 def read_variables(

@@ -159,23 +159,31 @@ def _find_blocks_per_side(count: s.Expr) -> s.Expr:
 
 
 Arguments = dict[str, Any]
+NO_NUMBERS: Mapping[str, int | float] = {}
 
 _MAX_DRAWS = 1000
 _INTEGER_DATA_BOUNDS = {"int": 10, "char": 128, "bool": 2}
 
 
-def generate_arguments(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any], seed: int = 0) -> Arguments:
+def generate_arguments(
+    module: Module,
+    algorithm: s.Algorithm,
+    sizes: Mapping[str, Any],
+    seed: int = 0,
+    numbers: Mapping[str, int | float] = NO_NUMBERS,
+) -> Arguments:
     """Generate random arguments of an algorithm for values of all its sizes and indices.
 
     Reals are uniform in [0.5, 1.5), `int` data in 0..10, indices uniform below their bound; offsets have the given
     total and no gap above their longest, with one gap of that length if `longest` is a size of its own. Scalars are
-    drawn until what an algorithm assumes about them at its start holds. `out` arrays are zero.
+    drawn until what an algorithm assumes about them at its start holds, but for the given `numbers`. `out` arrays are
+    zero.
 
     Raises ArchlineError: AL524 for sizes that are missing, extra, fractional or too small, AL506 if a `where` is false,
     AL526 if offsets or indices of such sizes do not exist, AL519 if the arrays would not fit memory.
     """
     point = check_sizes(module, algorithm, sizes)
-    return _fill_arguments(module, algorithm, point, {}, np.random.default_rng(seed), zero_results=False)
+    return _fill_arguments(module, algorithm, point, {}, np.random.default_rng(seed), numbers, zero_results=False)
 
 
 def bind_matrix(
@@ -186,6 +194,7 @@ def bind_matrix(
     *,
     block: int | None = None,
     seed: int = 0,
+    numbers: Mapping[str, int | float] = NO_NUMBERS,
 ) -> Arguments:
     """Return arguments with a sparse matrix, in the form of a kernel's parameters: CSR, CSC or blocks.
 
@@ -201,7 +210,7 @@ def bind_matrix(
             message = f"the matrix has `{name}` = {value}, but {given_sizes[name]} was given"
             raise error(rules.BAD_SIZE, message, span=algorithm.name_span)
     point = check_sizes(module, algorithm, {**given_sizes, **matrix_sizes})
-    return _fill_arguments(module, algorithm, point, arrays, np.random.default_rng(seed), zero_results=True)
+    return _fill_arguments(module, algorithm, point, arrays, np.random.default_rng(seed), numbers, zero_results=True)
 
 
 def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> dict[str, int]:
@@ -262,6 +271,7 @@ def _fill_arguments(
     point: Mapping[str, int],
     arrays: Mapping[str, NDArray[Any]],
     source: np.random.Generator,
+    numbers: Mapping[str, int | float],
     *,
     zero_results: bool,
 ) -> Arguments:
@@ -284,19 +294,19 @@ def _fill_arguments(
     if algorithm.grid:
         arguments["P"] = point["P"]
     else:
-        arguments |= _draw_assumed_scalars(algorithm, {**point, **arguments}, source)
-    return arguments
+        arguments |= _draw_assumed_scalars(algorithm, {**point, **arguments, **numbers}, numbers, source)
+    return {**arguments, **numbers}
 
 
 def _draw_assumed_scalars(
-    algorithm: s.Algorithm, values: Mapping[str, Any], source: np.random.Generator
+    algorithm: s.Algorithm, values: Mapping[str, Any], numbers: Mapping[str, int | float], source: np.random.Generator
 ) -> dict[str, Any]:
     """Return scalars that meet the assumptions at the start of the algorithm.
 
     They are drawn again until they do; after many draws the last ones stay, and the run reports the assumption.
     """
     facts = _list_opening_facts(algorithm)
-    names = {name.removesuffix("'") for fact in facts for name in s.names(fact)}
+    names = {name.removesuffix("'") for fact in facts for name in s.names(fact)} - numbers.keys()
     scalars = [part for part in algorithm.parameters if isinstance(part.type, s.ScalarType) and part.name in names]
     drawn: dict[str, Any] = {}
     for _ in range(_MAX_DRAWS if scalars else 0):

@@ -26,14 +26,16 @@ from archline.execution.launch import (
     allow_deep_recursion,
     collect_sizes,
     compute_block_costs,
+    count_iterations,
     counts_of,
     fill_state,
     launch_attempts,
     list_entry_arguments,
+    split_results,
 )
 from archline.execution.memory import Memory, Room, compiled_memory, fetch_array, plain_memory
 from archline.execution.paths import METRICS, NO_UNIT_TIMES, CriticalPath, Links, UnitTimes
-from archline.execution.progress import run_in_large_stack
+from archline.execution.progress import limit_endless_loops, run_in_large_stack
 from archline.execution.results import Run, RunCounts
 from archline.execution.simulated import Locations, RunningProcessor, Stop, simulate
 from archline.execution.slots import PEAK, SITE_FULL
@@ -51,12 +53,16 @@ INITIAL_WORDS = 1 << 16
 
 @record(eq=False, slots=True)
 class ProcessorResult:
-    """The result of one processor: its counts, its critical path, its return value, and its `local` arrays by name."""
+    """The result of one processor: its counts, its critical path, its return value, and its `local` arrays and outputs.
+
+    `iterations` are those of its loops without a bound, by the names of their sizes.
+    """
 
     counts: RunCounts
     path: CriticalPath
     value: Any
     outputs: Mapping[str, NDArray[Any]]
+    iterations: Mapping[str, int]
 
 
 def compute_grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any) -> tuple[int, ...]:
@@ -119,7 +125,7 @@ def make_simulated_attempt(shape: tuple[int, ...]) -> Callable[[RunPlan, Room | 
     def attempt(plan: RunPlan, room: Room | None, fuel: int | None) -> Run | Room | None:
         ready = prepare_processors(plan, shape, room, fuel, range(math.prod(shape)))
         started = time.perf_counter()
-        stops = run_with_large_stack(ready, lambda: simulate(ready.running, ready.links, ready.places))
+        stops = run_with_large_stack(plan, ready, lambda: simulate(ready.running, ready.links, ready.places))
         if stops:
             return plan_restart(stops, room)
         seconds = time.perf_counter() - started
@@ -134,9 +140,11 @@ def make_simulated_attempt(shape: tuple[int, ...]) -> Callable[[RunPlan, Room | 
 def collect_processor_result(plan: RunPlan, running: RunningProcessor) -> ProcessorResult:
     """Return the result of a processor that has ended."""
     names = [parameter.name for parameter in plan.algorithm.parameters if parameter.local and parameter.mode != "in"]
-    outputs = {name: fetch_array(plan.bound, name, running.memory) for name in names}
-    counts = counts_of(FinishedRun(running.code, running.memory, running.value, running.amounts, 0.0, 0.0))
-    return ProcessorResult(counts, running.path, running.value, outputs)
+    value, numbers = split_results(plan.algorithm, running.value)
+    outputs = {name: fetch_array(plan.bound, name, running.memory) for name in names} | numbers
+    finished = FinishedRun(running.code, running.memory, running.value, running.amounts, 0.0, 0.0)
+    iterations = count_iterations(plan, finished)
+    return ProcessorResult(counts_of(finished), running.path, value, outputs, iterations)
 
 
 def make_grid_result(
@@ -162,6 +170,9 @@ def make_grid_result(
         for parameter in plan.algorithm.parameters
         if parameter.mode != "in"
     }
+    for output in plan.algorithm.outputs:
+        name = output.parameter.name
+        outputs[name] = np.stack([processor.outputs[name] for processor in processors])
     return Run(
         RunCounts(
             flops=longest["flops"],
@@ -189,6 +200,9 @@ def make_grid_result(
         0.0,
         replicated,
         traced,
+        iterations={
+            name: max(processor.iterations[name] for processor in processors) for name in processors[0].iterations
+        },
     )
 
 
@@ -267,9 +281,10 @@ def _make_memory(plan: RunPlan, built: Engine, room: Room | None, fuel: int | No
     return compiled_memory(plan.algorithm, plan.bound, built.program, replace(room, words=words), rank)
 
 
-def run_with_large_stack(ready: PreparedGrid, work: Callable[[], Result]) -> Result:
+def run_with_large_stack(plan: RunPlan, ready: PreparedGrid, work: Callable[[], Result]) -> Result:
     """Run `work` with a stack for deep recursion. Raises ArchlineError (AL519) if memory runs out."""
-    with allow_deep_recursion():
+    states = [running.memory.state for running in ready.running]
+    with allow_deep_recursion(), limit_endless_loops(states, plan.seconds):
         first = ready.running[0]
         return run_in_large_stack(work, first.memory.state, recursive=bool(first.code.layout.measures))
 

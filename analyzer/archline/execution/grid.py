@@ -29,6 +29,10 @@ Tag = tuple[int, int, tuple[int, ...]]
 (For `send` and `receive`, which pair in order, the iteration does not count.)
 """
 
+FollowedLoop = tuple[int, int, tuple[int, ...], int]
+"""An execution of a loop that a group leaves together: a hash of the call, the number of the place in the source, the
+iteration of the loops around, and the first rank of the group."""
+
 
 @record(slots=True)
 class Step:
@@ -54,7 +58,8 @@ class Processor:
 
     `written` has the number of the `output` statement that wrote each element of the global arrays (0: none), `readers`
     the rank that read each (-1: none, -2: several); `called` is the number of the call in the outermost algorithm
-    entered last.
+    entered last. `followed` has the loops that processors must leave in the same iteration: the iterations that this
+    one has begun, 1 once it has left the loop, and the number of the call that the loop is part of (-1: none).
     """
 
     rank: int
@@ -65,6 +70,7 @@ class Processor:
     readers: NDArray[np.int64]
     compiled: bool
     called: int | None = None
+    followed: dict[FollowedLoop, list[int]] = field(default_factory=dict)
 
     @cached_property
     def reals(self) -> Any:
@@ -201,6 +207,16 @@ class ProcessorGroup:
         position = divmod(self.coordinates[axis], extent // parts)
         coordinates = (*self.coordinates[:axis], *position, *self.coordinates[axis + 1 :])
         return ProcessorGroup(self.processor, self.ranks.reshape(shape), coordinates, self.context, self.called)
+
+    def follow(self, site: int, iteration: tuple[int, ...], axes: tuple[int, ...]) -> list[int]:
+        """Return the record of a loop that begins, which the processors along `axes` leave in the same iteration.
+
+        `site` is the number of the place in the source, for diagnostics.
+        """
+        first = int(self._select_axes(axes)[0].flat[0])
+        begun = [0, 0, -1 if self.called is None else self.called]
+        self.processor.followed[self.context, site, iteration, first] = begun
+        return begun
 
     def partner(self, coordinates: tuple[int, ...], axes: tuple[int, ...], site: int) -> int:
         """Return the rank at `coordinates` on `axes`, and at this processor's coordinates on the other axes.

@@ -109,9 +109,14 @@ def highest_bit(word: int) -> int:
     return word.bit_length() - 1
 
 
+def read_now(words: Buffer, index: int) -> int:
+    """Return an element that another thread may have changed: compiled code reads it anew at each call."""
+    return words[index]
+
+
 @functools.cache
 def _register_bit_functions() -> None:
-    """Register `popcount` and `highest_bit` with numba, which has no builtins for them, as single instructions."""
+    """Register `popcount`, `highest_bit` and `read_now` with numba, which has no builtins for them."""
     extending = import_module("numba.extending")
     types = import_module("numba.core.types")
 
@@ -127,6 +132,24 @@ def _register_bit_functions() -> None:
 
         return types.int64(types.int64), generate
 
+    def element_now(_typing: Any, words: Any, index: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            place = builder.gep(array.data, [arguments[1]])
+            # No optimisation moves an atomic read out of a loop.
+            return builder.load_atomic(place, "monotonic", 8)
+
+        return types.int64(words, index), generate
+
+    read_element = extending.intrinsic(element_now)
+
+    def read_now_of(words: Any, index: Any) -> Any:
+        def compiled(words: Any, index: Any) -> Any:
+            return read_element(words, index)
+
+        return compiled
+
+    extending.overload(read_now)(read_now_of)
     count_ones = extending.intrinsic(population)
     count_zeros = extending.intrinsic(leading_zeros)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections import Counter
@@ -9,6 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
 from archline.execution.binding import BoundArguments
@@ -27,7 +31,7 @@ from archline.execution.memory import (
     plain_memory,
     require_free_memory,
 )
-from archline.execution.progress import run_in_large_stack, show_progress
+from archline.execution.progress import limit_endless_loops, run_in_large_stack, show_progress
 from archline.execution.results import Cache, RunCounts
 from archline.execution.slots import (
     EVENTS,
@@ -37,6 +41,7 @@ from archline.execution.slots import (
     MEM_DECLARED,
     MEM_EVENTS,
     MEM_TRACE,
+    NO_INT,
     PEAK,
     SHADOW,
     SITE,
@@ -76,6 +81,8 @@ class RunPlan:
     options: Options
     progress: bool | None
     prices: tuple[Fraction, ...] = ()
+    seconds: float = 0.0
+    """The time that loops without a bound may take; 0 for no limit."""
     traced: str | None = None
     """On a grid, the metric (or "time") whose longest path is recorded; None for no recording."""
 
@@ -165,7 +172,11 @@ def _try_plain(plan: RunPlan, fuel: int | None) -> FinishedRun | None:
     arguments = _prepare_call_arguments(plan, memory, values)
     started = time.perf_counter()
     try:
-        with allow_deep_recursion(), show_progress(plan.algorithm.name, memory.state, plan.progress):
+        with (
+            allow_deep_recursion(),
+            limit_endless_loops([memory.state], plan.seconds),
+            show_progress(plan.algorithm.name, memory.state, plan.progress),
+        ):
             value = built.call(arguments)
     except StoppedError:
         if memory.state[SITE] == SITE_FUEL:
@@ -199,7 +210,10 @@ def _try_compiled(plan: RunPlan, room: Room) -> FinishedRun | Room | None:
     started = time.perf_counter()
     recursive = bool(built.program.layout.measures)
     try:
-        with show_progress(plan.algorithm.name, memory.state, plan.progress):
+        with (
+            limit_endless_loops([memory.state], plan.seconds),
+            show_progress(plan.algorithm.name, memory.state, plan.progress),
+        ):
             value = run_in_large_stack(lambda: built.call(arguments), memory.state, recursive)
     except StoppedError:
         state = memory.state
@@ -352,6 +366,21 @@ def _sum_blocks(finished: FinishedRun) -> Counter[str]:
         for kind, amount in cost.items():
             totals[kind] += amount * times
     return totals
+
+
+def split_results(algorithm: s.Algorithm, value: Any) -> tuple[int | float | None, dict[str, NDArray[Any]]]:
+    """Return the result of an algorithm, and its outputs by name as arrays without dimensions."""
+    if not algorithm.outputs:
+        return value, {}
+    values = iter(value)
+    result = None if algorithm.result is None else next(values)
+    numbers = {}
+    for output in algorithm.outputs:
+        number, is_set = next(values), next(values)
+        real = isinstance(output.parameter.type, s.ScalarType) and output.parameter.type.element == "real"
+        unset = math.nan if real else NO_INT
+        numbers[output.parameter.name] = np.array(number if is_set else unset, np.float64 if real else np.int64)
+    return result, numbers
 
 
 def count_iterations(plan: RunPlan, finished: FinishedRun) -> dict[str, int]:

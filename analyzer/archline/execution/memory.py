@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
+from archline.execution import slots
 from archline.execution.binding import BoundArguments
 from archline.execution.codegen.program import GeneratedProgram
 from archline.execution.placement import read_array, write_array
 from archline.execution.races import SERIAL
-from archline.execution.slots import CAPACITY, FUEL, MEM_INTS, MEM_REALS, NO_INT, SHADOW, UNSET_REAL
+from archline.execution.slots import CAPACITY, FUEL, ITERATION_LIMIT, MEM_INTS, MEM_REALS, NO_INT, SHADOW, UNSET_REAL
 from archline.execution.sparse_matrix import available_memory
 from archline.language import syntax as s
 from archline.language.diagnostics import error
@@ -79,6 +80,7 @@ def plain_memory(
     words: list[Any] = [None] * size
     state = [0] * (program.layout.first_counter + len(program.tables.blocks))
     state[FUEL] = _UNLIMITED_FUEL if fuel is None else fuel
+    state[ITERATION_LIMIT] = slots.MAX_ITERATIONS
     state[CAPACITY] = free // (_PLAIN_WORD_BYTES * shadow_factor)
     shadow = [0] * (SHADOW * size) if program.options.races else None
     _load_arguments(algorithm, bound, words, words, rank)
@@ -99,6 +101,7 @@ def compiled_memory(
     # Padding is never read; words that are not loaded below are unset.
     state = np.zeros(program.layout.first_counter + len(program.tables.blocks), np.int64)
     state[FUEL] = _UNLIMITED_FUEL
+    state[ITERATION_LIMIT] = slots.MAX_ITERATIONS
     wide = 2 * room.words > MAX_INT32
     trace = (
         _allocate_largest(free // 2, np.int64 if wide else np.int32)

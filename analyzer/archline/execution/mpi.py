@@ -30,17 +30,19 @@ from archline.execution.distributed import (
     run_with_large_stack,
 )
 from archline.execution.engine import make_stop_error
-from archline.execution.grid import Step, Tag, Words, fetch_words, put_words
+from archline.execution.grid import FollowedLoop, Step, Tag, Words, fetch_words, put_words
 from archline.execution.launch import RunPlan
 from archline.execution.memory import Room
 from archline.execution.results import Run
 from archline.execution.simulated import (
+    Followed,
     Letter,
     Origin,
     RunningProcessor,
     Stop,
     begin_step,
     end_step,
+    find_disagreement,
     make_deadlock_error,
     make_lost_error,
     make_stop,
@@ -61,12 +63,16 @@ State = Step | Stop | None
 
 @record
 class Status:
-    """The state of a rank, the numbers of letters sent and taken, and its unused letters: (sender, origin)."""
+    """The state of a rank, the numbers of letters sent and taken, and its unused letters: (sender, origin).
+
+    `followed` has its loops as in `grid.Processor`.
+    """
 
     state: State
     sent: int
     taken: int
     unused: tuple[tuple[int, Origin], ...]
+    followed: Followed
 
 
 class _MetError(Exception):
@@ -93,6 +99,7 @@ class Mailbox:
     comm: Any
     sent: int = 0
     taken: int = 0
+    followed: dict[FollowedLoop, list[int]] = field(default_factory=dict)
     attempt: int = 0
     meeting: int = 0
     called: set[Key] = field(default_factory=set)
@@ -111,6 +118,7 @@ class Mailbox:
         """Begin the next attempt of a run, and drop the letters of earlier ones."""
         self.attempt += 1
         self.meeting = 1
+        self.followed = {}
         self.arrived = {key: letters for key, letters in self.arrived.items() if key[0][0] >= self.attempt}
 
     def send_letter(self, tag: Tag, receiver: int, letter: Letter) -> None:
@@ -194,7 +202,7 @@ class Mailbox:
         ]
         key = (self.attempt, self.meeting)
         self.meeting += 1
-        status = Status(state, self.sent, self.taken, tuple(unused))
+        status = Status(state, self.sent, self.taken, tuple(unused), self.followed)
         self.send_to_all(key, status)
         statuses: list[Status] = self.gather(key, status)
         restarts = any(isinstance(shared.state, int) for shared in statuses)
@@ -258,6 +266,7 @@ def make_rank_attempt(
         outcome: EndedProcessor | Stop
         try:
             ready = prepare_processors(plan, shape, room, fuel, (here.rank,))
+            here.followed = ready.running[0].processor.followed
             outcome = _run_processor(ready, here, plan, timeout)
         except _MetError as met:
             return _plan_restart_or_raise(met.statuses, ready, room)
@@ -267,6 +276,7 @@ def make_rank_attempt(
         while statuses is None:
             statuses = here.exchange_statuses(None if isinstance(outcome, EndedProcessor) else outcome)
         done = all(status.state is None and not status.unused for status in statuses)
+        done = done and (ready is None or _find_disagreement(statuses, ready) is None)
         if ready is None or not isinstance(outcome, EndedProcessor) or not done:
             return _plan_restart_or_raise(statuses, ready, room)
         return _share_result(outcome, ready, plan, here)
@@ -282,7 +292,7 @@ def _run_processor(ready: PreparedGrid, here: Mailbox, plan: RunPlan, timeout: f
     running = ready.running[0]
     started = time.perf_counter()
     try:
-        run_with_large_stack(ready, lambda: _advance_processor(running, ready, here, timeout))
+        run_with_large_stack(plan, ready, lambda: _advance_processor(running, ready, here, timeout))
     except (StoppedError, ArchlineError) as problem:
         return make_stop(running, problem, ready.places)
     written = np.flatnonzero(ready.written)
@@ -330,12 +340,19 @@ def _await_letter(step: Step, source: int, here: Mailbox, timeout: float) -> Let
             raise _MetError(statuses)
 
 
+def _find_disagreement(statuses: Sequence[Status], ready: PreparedGrid) -> ArchlineError | None:
+    return find_disagreement([status.followed for status in statuses], ready.places)
+
+
 def _plan_restart_or_raise(statuses: Sequence[Status], ready: PreparedGrid | None, room: Room | None) -> Room | None:
     """Return the room of a new attempt (None: another limit), if ranks stopped for it; else raise the failure."""
     stops = [status.state for status in statuses if isinstance(status.state, Exception | int)]
     if stops:
         return plan_restart(stops, room)
     assert ready is not None
+    disagreement = _find_disagreement(statuses, ready)
+    if disagreement is not None:
+        raise disagreement
     waiting = {rank: status.state for rank, status in enumerate(statuses) if isinstance(status.state, Step)}
     if waiting:
         raise make_deadlock_error(waiting, ready.places)

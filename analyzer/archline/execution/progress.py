@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from archline.execution.slots import FUEL, STEPS
+from archline.execution.slots import FUEL, ITERATION_LIMIT, MAX_LATE_ITERATIONS, STEPS
 
 Result = TypeVar("Result")
 
@@ -55,10 +56,48 @@ def _watch_steps(name: str, state: Any, done: threading.Event) -> None:
         sys.stderr.write("\n")
 
 
+DEFAULT_SECONDS = 10.0
+_PATIENCE = 5
+"""After so many times its seconds a run stops in any loop without a bound, however few its iterations are."""
+
+
+def read_time_limit() -> float:
+    """Return the seconds that loops without a bound may take by default; 0 for no limit."""
+    with suppress(ValueError):
+        return max(float(os.environ.get("ARCHLINE_TIME_LIMIT", "")), 0.0)
+    return DEFAULT_SECONDS
+
+
+@contextmanager
+def limit_endless_loops(states: Sequence[Any], seconds: float) -> Iterator[None]:
+    """Lower the number of iterations of loops without a bound after some seconds (0: never), so that a run ends.
+
+    `states` are those of the processors. Loops with few iterations have more time: one around them may be endless.
+    """
+    if not seconds:
+        yield
+        return
+
+    def lower(limit: int) -> None:
+        for state in states:
+            state[ITERATION_LIMIT] = min(limit, state[ITERATION_LIMIT])
+
+    steps = ((seconds, MAX_LATE_ITERATIONS), (_PATIENCE * seconds, 0))
+    timers = [threading.Timer(delay, lower, (limit,)) for delay, limit in steps]
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        for timer in timers:
+            timer.cancel()
+
+
 def run_in_large_stack(work: Callable[[], Result], state: Any, recursive: bool) -> Result:
     """Run work in a thread, with a large stack if it is `recursive`.
 
-    An interrupt sets the fuel in `state` so that the work stops, waits for it, and is raised.
+    An interrupt sets the limits in `state` so that the work stops, waits for it, and is raised.
     """
     outcome: list[Result] = []
     failure: list[BaseException] = []
@@ -79,7 +118,7 @@ def run_in_large_stack(work: Callable[[], Result], state: Any, recursive: bool) 
         try:
             thread.join()
         except BaseException:
-            state[FUEL] = -1
+            state[FUEL] = state[ITERATION_LIMIT] = -1
             thread.join()
             raise
     if failure:

@@ -22,12 +22,21 @@ from archline.execution.codegen.writer import Options
 from archline.execution.data import generate_arguments
 from archline.execution.distributed import compute_grid_shape, launch_on_grid, make_simulated_attempt
 from archline.execution.externs import register_extern
-from archline.execution.launch import FinishedRun, RunPlan, collect_sizes, count_iterations, counts_of, launch_run
+from archline.execution.launch import (
+    FinishedRun,
+    RunPlan,
+    collect_sizes,
+    count_iterations,
+    counts_of,
+    launch_run,
+    split_results,
+)
 from archline.execution.memory import fetch_array
 from archline.execution.mpi import make_rank_attempt, make_sendable
 from archline.execution.mpiexec import JOB_FILE, OUTCOME_FILE, read_rank, run_on_ranks
+from archline.execution.progress import read_time_limit
 from archline.execution.results import TIMEOUT, Cache, Run, Trace
-from archline.execution.slots import EVENTS, MEM_EVENTS, MEM_TRACE, NO_INT, TRACE
+from archline.execution.slots import EVENTS, MEM_EVENTS, MEM_TRACE, TRACE
 from archline.language import syntax as s
 from archline.language.call_graph import has_parallelism
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
@@ -53,6 +62,7 @@ def execute(
     steps: int | None = None,
     prices: tuple[Fraction, ...] = (),
     path: str | None = None,
+    seconds: float | None = None,
 ) -> Run:
     """Run an algorithm on arguments, given by parameter name as numpy arrays (or nested lists) and numbers.
 
@@ -69,7 +79,8 @@ def execute(
 
     `prices` are the seconds for a unit of each metric in `paths.METRICS`; with them the time of the slowest path on a
     grid is computed. `path` is such a metric, or "time" (with prices), whose longest path is returned, on
-    simulated processors.
+    simulated processors. Loops without a bound are stopped (AL508) after `seconds`, 0 for never; None takes those of
+    the variable ARCHLINE_TIME_LIMIT, or 10.
 
     Raises ArchlineError: for bad arguments (AL520 to AL525), for failures in the run (AL501 to AL516, AL530 to AL535),
     for programs that cannot be run (AL517 to AL519, AL536 to AL539).
@@ -83,7 +94,18 @@ def execute(
     streams = cache is not None and cache.policy == "lru" and not (trace or events)
     options = Options(False, tracing, racing, events, streamed.choose_line_operator(line) if streams else "")
     _check_path(algorithm, engine, path)
-    plan = RunPlan(module, algorithm, bound, line, cache, options, progress, prices, path)
+    plan = RunPlan(
+        module,
+        algorithm,
+        bound,
+        line,
+        cache,
+        options,
+        progress,
+        prices,
+        read_time_limit() if seconds is None else seconds,
+        path,
+    )
     if not algorithm.grid:
         return _make_result(plan, launch_run(plan, compiled, steps), trace)
     if tracing:
@@ -100,7 +122,14 @@ def execute(
         return launch_on_grid(plan, shape, compiled, make_simulated_attempt(shape), steps)
     if read_rank() is not None:
         return launch_on_grid(plan, shape, compiled, make_rank_attempt(shape, timeout))
-    rank_options = {"line": line, "races": races, "compiled": compiled, "timeout": timeout, "prices": prices}
+    rank_options = {
+        "line": line,
+        "races": races,
+        "compiled": compiled,
+        "timeout": timeout,
+        "prices": prices,
+        "seconds": plan.seconds,
+    }
     return run_on_ranks(math.prod(shape), module, algorithm, arguments, rank_options)
 
 
@@ -123,7 +152,7 @@ def try_run(
         return None
     data |= dict.fromkeys(list_cost_symbols(module.externs.values()), 1)
     try:
-        return execute(module, algorithm, data, compiled=False, progress=False, steps=steps)
+        return execute(module, algorithm, data, compiled=False, progress=False, steps=steps, seconds=0)
     except ArchlineError as stopped:
         return stopped.diagnostics[0]
 
@@ -186,7 +215,7 @@ def _make_result(plan: RunPlan, finished: FinishedRun, keep_trace: bool) -> Run:
         counts = counts.with_cache(outcome.io, outcome.writebacks, plan.line)
         cache_seconds = time.perf_counter() - started
     outputs = {parameter.name: fetch_array(plan.bound, parameter.name, finished.memory) for parameter in written}
-    value, numbers = _split_results(plan.algorithm, finished.value)
+    value, numbers = split_results(plan.algorithm, finished.value)
     return Run(
         counts,
         outputs | numbers,
@@ -200,21 +229,6 @@ def _make_result(plan: RunPlan, finished: FinishedRun, keep_trace: bool) -> Run:
         cache_seconds,
         iterations=count_iterations(plan, finished),
     )
-
-
-def _split_results(algorithm: s.Algorithm, value: Any) -> tuple[int | float | None, dict[str, NDArray[Any]]]:
-    """Return the result of an algorithm, and its outputs by name as arrays without dimensions."""
-    if not algorithm.outputs:
-        return value, {}
-    values = iter(value)
-    result = None if algorithm.result is None else next(values)
-    numbers = {}
-    for output in algorithm.outputs:
-        number, is_set = next(values), next(values)
-        real = isinstance(output.parameter.type, s.ScalarType) and output.parameter.type.element == "real"
-        unset = math.nan if real else NO_INT
-        numbers[output.parameter.name] = np.array(number if is_set else unset, np.float64 if real else np.int64)
-    return result, numbers
 
 
 def _decode_trace(finished: FinishedRun, line: int) -> Trace:

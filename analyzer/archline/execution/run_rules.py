@@ -194,3 +194,12 @@ RANK_LOST = Rule(
     "ranks that ended without a result",
     "A process was killed, by a user or for lack of memory, or MPI could not start; the message has its last lines.",
 )
+DIFFERENT_TESTS = Rule(
+    "AL540",
+    "processors leave a loop at different times",
+    """
+    The processors of a group left a loop after different numbers of iterations, although they communicate in it, or its
+    number of iterations is the same for all by the text of the program. So a collective did not give them the same
+    result: one of the library does.
+    """,
+)

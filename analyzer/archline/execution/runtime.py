@@ -14,7 +14,7 @@ import numpy as np
 
 from archline.execution import arithmetic, races
 from archline.execution.cache import streamed
-from archline.execution.jit import helper
+from archline.execution.jit import helper, read_now
 from archline.execution.slots import CAPACITY, EVENTS, NO_INT, PEAK, SHADOW, SITE_FULL, UNSET_REAL
 from archline.execution.stops import StoppedError, fail
 
@@ -279,6 +279,7 @@ def make_namespace(compiled: bool) -> dict[str, Any]:
     """Return the global names of generated code: with `compiled` the functions on arrays, else those on lists."""
     names: dict[str, Any] = {function.__name__: function for function in SHARED_FUNCTIONS}
     names["StoppedError"] = StoppedError
+    names["read_now"] = read_now
     names["infinity"] = math.inf
     names["int64"] = np.int64
     return {**names, **(_COMPILED_FUNCTIONS if compiled else _PLAIN_FUNCTIONS)}

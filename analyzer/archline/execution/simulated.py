@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from archline.execution import run_rules as rules
 from archline.execution.codegen.program import GeneratedProgram
 from archline.execution.engine import make_stop_error
-from archline.execution.grid import Processor, Step, Tag, Words
+from archline.execution.grid import FollowedLoop, Processor, Step, Tag, Words
 from archline.execution.memory import Memory
 from archline.execution.paths import NO_AMOUNTS, NO_BUFFER, CriticalPath, Links, Values
 from archline.execution.slots import FIRST_SITE, SITE, SITE_FULL
@@ -178,6 +178,28 @@ def make_deadlock_error(waiting: Mapping[int, Step], places: Locations) -> Excep
     )
 
 
+Followed = Mapping[FollowedLoop, Sequence[int]]
+
+
+def find_disagreement(followed: Sequence[Followed], places: Locations) -> ArchlineError | None:
+    """Return the error (AL540) about processors that left a loop after different iterations; None if none did.
+
+    `followed` has the loops of each rank, of which some may still be in progress.
+    """
+    first: dict[FollowedLoop, tuple[int, Sequence[int]]] = {}
+    for rank, loops in enumerate(followed):
+        for loop, begun in loops.items():
+            other, before = first.setdefault(loop, (rank, begun))
+            (short, least), (long, most) = sorted(((other, before), (rank, begun)), key=lambda item: item[1][0])
+            if least[0] < most[0] and least[1]:
+                here, there = places.name_processor(short), places.name_processor(long)
+                goes_on = f"leaves it after {most[0]}" if most[1] else "goes on"
+                message = f"{here} leaves the loop after {format_count(least[0], 'iteration')}, and {there} {goes_on}"
+                called = None if least[2] < 0 else least[2]
+                return places.make_error(rules.DIFFERENT_TESTS, message, places.span(loop[1]), called)
+    return None
+
+
 def make_lost_error(sender: int, receiver: int, origin: Origin, places: Locations) -> Exception:
     """Return the error (AL534) for a message that its receiver never received."""
     site, called, number = origin
@@ -194,7 +216,8 @@ def _explain_pairing(number: int) -> str | None:
 def simulate(processors: Sequence[RunningProcessor], links: Links, places: Locations) -> list[Stop]:
     """Run all processors until none can continue; return why processors stopped, in the order of ranks.
 
-    Raises ArchlineError if none stopped, but all wait (AL533) or a message was not received (AL534).
+    Raises ArchlineError if none stopped, but all wait (AL533), a message was not received (AL534) or processors left a
+    loop apart (AL540).
     """
     return _GridSimulation(processors, links, places).run()
 
@@ -221,6 +244,9 @@ class _GridSimulation:
                     break
         if self._stops:
             return [self._stops[rank] for rank in sorted(self._stops)]
+        disagreement = find_disagreement([running.processor.followed for running in self._processors], self._places)
+        if disagreement is not None:
+            raise disagreement
         if self._waiting:
             raise make_deadlock_error({rank: step for rank, (step, _) in self._waiting.items()}, self._places)
         for (_, sender, receiver), letters in self._mail.items():

@@ -58,7 +58,9 @@ RESIDENT_LINES = 25
 FETCHED_LINES = 26
 WRITTEN_BACK = 27
 OLDEST_POSITION = 28
-FIRST_PROGRAM_SLOT = 29
+ITERATION_LIMIT = 29
+"""The number of iterations after one entry at which a loop without a bound stops; the clock lowers it."""
+FIRST_PROGRAM_SLOT = 30
 """Amounts of externs, cost symbols and measures of recursion, then the counters of blocks, follow from here."""
 
 SYMBOLS = {"P": SYMBOL_P, "Z": SYMBOL_Z, "L": SYMBOL_L, "K": SYMBOL_K}
@@ -83,5 +85,7 @@ MAX_DEPTH = 100_000
 """The number of active recursive calls at which the run stops."""
 MAX_ITERATIONS = 10**9
 """The number of iterations of a loop without a bound, after one entry, at which the run stops."""
+MAX_LATE_ITERATIONS = 1000
+"""That number once the time of such loops is over: so a loop that calls others is found, not one of these."""
 SHADOW = 6
 """Words of shadow for each element: task and place number of its last writer, of a reader and of an atomic access."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
@@ -281,6 +282,8 @@ def _bound_log2_above(value: fmpq) -> fmpq:
     return fmpq(int(value.ceil() - 1).bit_length() if value >= 1 else 1 - int((1 / value).floor()).bit_length())
 
 
+CURVE_VARIABLES = ("T", "t", "s", "u")
+"""The names of the variable on a curve; the first that no size has is shown."""
 LEVELS = ("2^T", "T", "log2(T)", "log2(log2(T))", "log2(log2(log2(T)))")
 SAMPLE_TIMES = (4, 16, 256, 65536)
 MAX_BITS = 1 << 19
@@ -298,14 +301,21 @@ def encode_counterexample(f: s.Expr, g: s.Expr, refutation: Divergence | Point, 
     return {
         "kind": "curve",
         "curve": format_curve(refutation.curve),
-        "ratio": refutation.ratio,
+        "ratio": _with_free_variable(refutation.ratio, refutation.curve),
         "samples": [sample.document for sample in samples],
     }
 
 
 def format_curve(curve: Curve) -> dict[str, str]:
-    """Format the sizes as functions of T."""
-    return {name: format_curve_size(curve, name) for name in sorted(curve.scales)}
+    """Format the sizes as functions of T, or of another variable if a size is called T."""
+    return {name: _with_free_variable(format_curve_size(curve, name), curve) for name in sorted(curve.scales)}
+
+
+def _with_free_variable(text: str, curve: Curve) -> str:
+    """Replace T in a text by a variable that is not the name of a size."""
+    used = {name.rpartition(".")[2] for name in curve.scales}
+    names = itertools.chain(CURVE_VARIABLES, (f"t{number}" for number in itertools.count(1)))
+    return re.sub(r"\bT\b", next(name for name in names if name not in used), text)
 
 
 def format_curve_size(curve: Curve, name: str) -> str:

@@ -224,7 +224,7 @@ class Lowering:
             counts.append((name, facts.positive_part(extent)))
             facts = facts.with_symbol(name, (ZERO,), (extent - 1,))
         subscripts = tuple(Poly.symbol(name) for name, _ in counts)
-        inner_context = replace(context, certain=context.certain and target.exact)
+        inner_context = context.where_sure(() if target.exact else None)
         counters = frozenset(name for name, _ in counts)
         body: tuple[Node, ...] = ()
         for view in filter(None, (source, target)):
@@ -259,9 +259,11 @@ class Lowering:
             lo, hi, certain = ZERO, self._bound_while_iterations(loop, context), False
             trips, inside = hi, scope.facts.with_symbol(name, (ZERO,), (hi - 1,))
             inner = scope.with_facts(inside).without_value(loop.variable)
-        # Which iterations a loop has that an exit may end is not known.
-        certain = certain and not s.may_be_left(loop)
-        body = tuple(self.block(loop.body, context.inside(inner, loop, name, certain)))
+        sure: tuple[Poly, ...] | None = () if certain else None
+        if certain and s.may_be_left(loop):
+            # Of a loop that an exit may end only the first iteration is certain.
+            sure = (lo - Poly.symbol(name),)
+        body = tuple(self.block(loop.body, context.inside(inner, loop, name, sure)))
         try:
             self.made[:] = [_maximize_extents(array, name, lo, hi, scope.facts) for array in self.made]
         except UnboundedError:
@@ -307,11 +309,13 @@ class Lowering:
         extra = int(not loop.tests_last and next(self.reads(loop.condition, context), None) is not None)
         trips = context.scope.facts.positive_part(limit) + extra
         inside = context.scope.facts.with_symbol(name, (ZERO,), (trips - 1,))
-        inner = context.inside(context.scope.with_facts(inside), loop, name, False)
+        # The first test is certain, and of a `repeat` the first iteration.
+        first = context.inside(context.scope.with_facts(inside), loop, name, (-Poly.symbol(name),))
         if loop.tests_last:
-            body = (*self.block(loop.body, inner), *self.reads(loop.condition, inner))
+            tested = first.where_sure(None) if s.list_exits(loop.body) else first
+            body = (*self.block(loop.body, first), *self.reads(loop.condition, tested))
         else:
-            body = (*self.reads(loop.condition, inner), *self.block(loop.body, inner))
+            body = (*self.reads(loop.condition, first), *self.block(loop.body, first.where_sure(None)))
         if body:
             yield Loop(name, ZERO, trips, trips, context.scope.facts, inside, body, loop.span)
 
@@ -455,7 +459,10 @@ class Lowering:
         if self._count > MAX_ACCESSES:
             raise UntracedError(f"the program has more than {MAX_ACCESSES} accesses of arrays", span)
         certain = context.certain and view.exact
-        return Access(view.array, view.place(subscripts), span, view.parts, certain=certain, when=context.when)
+        access = Access(view.array, view.place(subscripts), span, view.parts, certain=certain, when=context.when)
+        if not context.sure or not view.exact:
+            return access
+        return replace(access, shared=(*context.when, *context.sure))
 
     # Calls
     def build_passed_views(self, call: s.Call, target: s.Algorithm, context: LoweringContext) -> dict[str, View]:
@@ -473,14 +480,13 @@ class Lowering:
         loops = (*context.loops, *(loop.variable for loop in size_loops))
         # Loops of the caller do not change the callee's parameters while it runs, so `around` has its own loops alone.
         inner = replace(
-            context,
+            context.where_sure(None if size_loops else ()),
             scope=scope,
             views=views,
             loops=loops,
             algorithm=target.name,
             depth=context.depth + 1,
             around=(),
-            certain=context.certain and not size_loops,
             integers={},
             rested=None,
         )

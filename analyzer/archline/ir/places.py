@@ -243,9 +243,10 @@ def make_whole_view(array: Array) -> View:
 class LoweringContext:
     """The context of a statement: its names, the loops around it, and the lines of the local arrays on the stack.
 
-    If `certain`, it is executed in every iteration of the loops in which all of `when` are nonnegative; else some may
-    skip it. `integers` maps data-dependent variables to their values where these are known. Since the loop `rested`
-    ended, no integer was assigned.
+    It is executed in every iteration of the loops in which all of `when` and of `sure` are nonnegative, and in no
+    iteration in which one of `when` is negative; if `sure` is None, data may skip it anywhere. `integers` maps
+    data-dependent variables to their values where these are known. Since the loop `rested` ended, no integer was
+    assigned.
     """
 
     scope: Scope
@@ -256,7 +257,7 @@ class LoweringContext:
     depth: int = 0
     around: tuple[EnclosingLoop, ...] = ()
     locals: tuple[Array, ...] = ()
-    certain: bool = True
+    sure: tuple[Poly, ...] | None = ()
     when: tuple[Poly, ...] = ()
     integers: Mapping[str, Poly] = field(default_factory=dict)
     rested: EnclosingLoop | None = None
@@ -265,6 +266,11 @@ class LoweringContext:
     def algorithm_top(self) -> bool:
         """True in the body of the lowered algorithm itself, outside of its loops and of inlined calls."""
         return not self.loops and not self.depth
+
+    @property
+    def certain(self) -> bool:
+        """True if every iteration in which all of `when` are nonnegative executes the statement."""
+        return self.sure == ()
 
     @property
     def is_unconditional(self) -> bool:
@@ -276,12 +282,17 @@ class LoweringContext:
         """The scope extended by the data-dependent integers whose values are known."""
         return replace(self.scope, values={**self.integers, **self.scope.values}) if self.integers else self.scope
 
-    def inside(self, scope: Scope, loop: s.Loop | s.While, variable: str, certain: bool) -> LoweringContext:
-        """Return the context in the body of a loop; accesses there are certain if `certain`, and if they are here."""
+    def inside(
+        self, scope: Scope, loop: s.Loop | s.While, variable: str, sure: tuple[Poly, ...] | None
+    ) -> LoweringContext:
+        """Return the context in the body of a loop, which is `sure` to be executed in some of its iterations."""
         around = (*self.around, EnclosingLoop(loop, variable, self.scope.facts, self.integers))
-        loops, certain = (*self.loops, variable), self.certain and certain
-        inner = replace(self, scope=scope, loops=loops, around=around, certain=certain)
-        return replace(inner.after(loop), rested=None)
+        inner = replace(self, scope=scope, loops=(*self.loops, variable), around=around)
+        return replace(inner.where_sure(sure).after(loop), rested=None)
+
+    def where_sure(self, sure: tuple[Poly, ...] | None) -> LoweringContext:
+        """Return the context of a part that is executed for certain where all of `sure` are nonnegative, or nowhere."""
+        return replace(self, sure=None if self.sure is None or sure is None else (*self.sure, *sure))
 
     def after(self, statement: s.Stmt) -> LoweringContext:
         """Return the context after a statement, or in the body of a loop, without the integers that it assigns."""
@@ -298,7 +309,7 @@ class LoweringContext:
     def with_conditions(self, conditions: tuple[Poly, ...] | None) -> LoweringContext:
         """Return the context in which all of `conditions` are nonnegative; None stands for a condition on data."""
         if conditions is None:
-            return replace(self, certain=False)
+            return self.where_sure(None)
         return replace(self, when=(*self.when, *conditions))
 
 

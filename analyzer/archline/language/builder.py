@@ -14,16 +14,27 @@ from archline.language import surface
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import error
-from archline.language.spellings import FilledArray, SpellingBuilder, name_elements
-from archline.records import replace
+from archline.language.loop_spellings import LoopBuilder
+from archline.language.spellings import ArrayByRange, ArrayOfElements, FilledArray, name_elements
+from archline.records import record, replace
 
 MAX_DIGITS = 1000
 _NAMESPACES = ("math", "Math", "np", "numpy")
 """Names before the functions of other languages, as in `math.sqrt(x)`."""
 
 
+@record
+class NestedRanges:
+    """The argument of `sum(e for i in a, j in b if c)`."""
+
+    value: Any
+    ranges: tuple[tuple[str, Any, Any], ...]
+    condition: Any
+    span: Span
+
+
 @v_args(meta=True)
-class TreeBuilder(SpellingBuilder):
+class TreeBuilder(LoopBuilder):
     """Builds nodes bottom-up."""
 
     # Expressions
@@ -31,7 +42,7 @@ class TreeBuilder(SpellingBuilder):
         text = str(children[0])
         if len(text) > MAX_DIGITS:
             raise error(rules.NUMBER_TOO_LONG, f"a number of {len(text)} digits", span=self._make_span(meta))
-        return s.Integer(int(text), span=self._make_span(meta))
+        return s.Integer(int(text, 16 if text.startswith("0x") else 10), span=self._make_span(meta))
 
     def group(self, meta: Meta, children: list[Any]) -> Any:
         return children[0]
@@ -63,6 +74,23 @@ class TreeBuilder(SpellingBuilder):
         node = surface.Comprehension(value, name, lo, hi, step, condition, span=self._make_span(meta))
         return self._check_depth(node, value, lo, hi, *filter(None, (step, condition)))  # type: ignore[no-any-return]
 
+    def nested_comprehension(self, meta: Meta, children: list[Any]) -> NestedRanges:
+        value, variable, _, lo, direction, hi, *inner, condition = children
+        names = (s.Name(str(variable), span=self._make_span(variable)),)
+        ranges = []
+        for loop_names, _, first, kind, last in [(names, None, lo, direction, hi), *inner]:
+            ranges.append((self._read_loop_variable(loop_names), *self._make_range(first, kind, last)))
+        return NestedRanges(value, tuple(ranges), condition, self._make_span(meta))
+
+    def _nest_ranges(self, function: str, nested: NestedRanges) -> surface.Comprehension:
+        """Build `sum(e for i in a, j in b if c)` as `sum(sum(e for j in b if c) for i in a)`."""
+        value, condition = nested.value, nested.condition
+        for number, (name, lo, hi) in enumerate(reversed(nested.ranges)):
+            if number:
+                value, condition = s.Call(function, (value,), span=nested.span), None
+            value = surface.Comprehension(value, name, lo, hi, None, condition, span=nested.span)
+        return value  # type: ignore[no-any-return]
+
     def comprehension_over(self, meta: Meta, children: list[Any]) -> surface.Comprehension:
         value, variable, _, over, condition = children
         match over:
@@ -91,6 +119,9 @@ class TreeBuilder(SpellingBuilder):
             name = method
         sizes = tuple((part[0], part[1]) for part in parts or () if isinstance(part, tuple))
         arguments = tuple(part for part in parts or () if not isinstance(part, tuple))
+        arguments = tuple(
+            self._nest_ranges(str(name), part) if isinstance(part, NestedRanges) else part for part in arguments
+        )
         node = s.Call(str(name), arguments, sizes, as_method, span=self._make_span(meta))
         self.sized = node.span if sizes else self.sized
         return self._check_depth(node, *arguments, *(value for _, value in sizes))  # type: ignore[no-any-return]
@@ -157,15 +188,22 @@ class TreeBuilder(SpellingBuilder):
         _, name, type_, value, when = children
         return self._declare_local(name, type_, value, self._make_span(meta), when)
 
+    def local_list(self, meta: Meta, children: list[Any]) -> list[Any]:
+        """Build `local a: real[n], b: real[n]`."""
+        return children[1:]
+
     def assign(self, meta: Meta, children: list[Any]) -> Any:
         atomic, target, op, value = children
         op = "=" if op.type == "ASSIGN_ARROW" else str(op)
-        return self._store_value(target, op, value, atomic is not None, self._make_span(meta))
+        span = self._make_span(meta)
+        before, after = self._order_increments((target, value), span)
+        stored = self._store_value(target, op, value, atomic is not None, span)
+        return [*before, stored, *after] if before or after else stored
 
     def return_exit(self, meta: Meta, children: list[Any]) -> Any:
         (value,) = children
         span = self._make_span(meta)
-        if isinstance(value, FilledArray):
+        if isinstance(value, FilledArray | ArrayOfElements | ArrayByRange):
             hint = "hand it back through a parameter `x: out int[n]`"
             raise error(rules.UNEXPECTED, "a result is a number", span=value.span, hint=hint)
         if value is None:
@@ -181,6 +219,10 @@ class TreeBuilder(SpellingBuilder):
     def invoke(self, meta: Meta, children: list[Any]) -> s.Invoke:
         spawn, call, _, along = children
         return s.Invoke(call, spawn is not None, along or (), span=self._make_span(meta))
+
+    def invoke_by_call(self, meta: Meta, children: list[Any]) -> s.Invoke:
+        """Build `call f(x)`."""
+        return self.invoke(meta, [None, *children])
 
     def amount(self, meta: Meta, children: list[Any]) -> tuple[Any, str]:
         return children[0], str(children[1])
@@ -260,6 +302,10 @@ class TreeBuilder(SpellingBuilder):
         text, span = doc[1] if doc else None, self._make_header_span(meta)
         return surface.RecordDefinition(self._check_name(name), sizes or (), text, tuple(fields), span=span)
 
+    def record_line(self, meta: Meta, children: list[Any]) -> surface.RecordDefinition:
+        name, sizes, *fields = children
+        return self.record_definition(meta, [name, sizes, None, *fields])
+
     def use(self, meta: Meta, children: list[Any]) -> s.Use:
         return s.Use(tuple(str(part) for part in children), span=self._make_span(meta))
 
@@ -328,12 +374,13 @@ class TreeBuilder(SpellingBuilder):
     def algorithm(self, meta: Meta, children: list[Any]) -> s.Algorithm:
         name, parameters, result, grid, doc, *rest = children
         parts: dict[str, list[Any]] = {"where": [], "ensures": [], "decreases": []}
-        body = []
+        body: list[Any] = self.assume_bounds(parameter for parameter in parameters or () if parameter.mode != "out")
         for child in _flatten_statements(rest):
             if isinstance(child, tuple):
                 parts[child[0]].append(child[1])
             else:
                 body.append(child)
+        self._refuse_increments()
         return s.Algorithm(
             self._check_name(name),
             parameters or (),
@@ -343,7 +390,7 @@ class TreeBuilder(SpellingBuilder):
             tuple(fact for facts in parts["where"] for fact in facts),
             tuple(parts["ensures"]),
             tuple(expr for exprs in parts["decreases"] for expr in exprs),
-            name_elements(tuple(body), parameters or ()),
+            name_elements(self._resolve_counted_loops(tuple(body)), parameters or ()),
             self._make_span(name),
             span=self._make_header_span(meta),
         )

@@ -213,11 +213,28 @@ MIXED = Rule(
     ```
     """,
 )
+UNEQUAL_TEST = Rule(
+    "AL279",
+    "processors may leave a loop at different times",
+    """
+    All processors of a group leave a loop in which they communicate after the same iteration: the test of a `while`
+    without a bound, and the conditions of a `break` or `return`, must be equal on the group. They are if they depend on
+    sizes, numbers and the results of `allreduce`, `broadcast` and `allgather` along its axes alone, in registers or
+    whole arrays. A run checks that the processors agree.
+
+    ```
+    while error > eps:               # write: allreduce error with max
+        exchange ...
+        error = ...
+    ```
+    """,
+)
 TOO_MANY_ITERATIONS = Rule(
     "AL508",
     "too many iterations of a `while`",
     """
-    A loop without a bound had 10^9 iterations, after which a run stops it; or a `while` loop began more iterations
+    A loop without a bound did not end in the time that a run gives it (10 seconds, or `--time-limit`), or in 10^9
+    iterations; or a `while` loop began more iterations
     than its `at most` allows. That bound is evaluated once, on entry. It is a declared fact: where the data decides the
     number of iterations, a run that exceeds it stops. Where the sizes alone decide that number, `check` and `cost`
     refuse a bound that it exceeds at some small sizes.

@@ -6,14 +6,19 @@ call of the algorithm. A loop of an algorithm `find` that it calls, directly or 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from archline.expr.text import format_expression
+from archline.expr.tree import Source, Span
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, traverse_reachable
+from archline.language.diagnostics import Edit, Proposal
 from archline.language.model import Module
 from archline.records import record
+
+_HEADER_END = re.compile(r"(\)*(?:\s+with\s+\S+\s+on\s+\w+)?)\s*(?::|do\b|then\b|#|$)")
 
 
 @record
@@ -28,9 +33,27 @@ class IterationCount:
     @property
     def described(self) -> str:
         """The loop that the size counts, as pages describe it."""
-        word = "for" if isinstance(self.loop, s.Loop) else "repeat" if self.loop.tests_last else "while"
         place = f" of `{self.algorithm.name}`" if "." in self.name else ""
-        return f"iterations of the {word} in line {self.loop.span.line}{place}"
+        return f"iterations of {describe_loop_in_line(self.loop)}{place}"
+
+
+@record
+class NamedLoop:
+    """A loop whose iterations have the size `name` in a result about several programs; `program` tells which one."""
+
+    name: str
+    counted: IterationCount
+    program: str
+
+    @property
+    def span(self) -> Span:
+        return self.counted.loop.span
+
+
+def describe_loop_in_line(loop: s.While | s.Loop) -> str:
+    """Describe a loop by its keyword and its line."""
+    word = "for" if isinstance(loop, s.Loop) else "repeat" if loop.tests_last else "while"
+    return f"the {word} in line {loop.span.line}"
 
 
 def iterate_unbounded_loops(algorithm: s.Algorithm) -> Iterator[s.While | s.Loop]:
@@ -78,14 +101,42 @@ def find_counted_loops(algorithm: s.Algorithm, visible: Mapping[str, s.Algorithm
     }
 
 
-def suggest_name(loop: s.While | s.Loop) -> str:
-    """Suggest the text that names the iterations of a loop, which the elaboration has named."""
-    if loop.tests_last:
-        return f"name it in line {loop.span.line}: `repeat iterations {loop.iterations}:`"
-    if isinstance(loop, s.Loop):
-        return f"name it in line {loop.span.line}: `for {loop.variable} in ... iterations {loop.iterations}:`"
-    condition = format_expression(loop.condition)
-    return f"name it in line {loop.span.line}: `while {condition} iterations {loop.iterations}:`"
+def suggest_name(loop: s.While | s.Loop, name: str, near: Source, safe: bool = True) -> str:
+    """Suggest the text that names the iterations of a loop; as an edit if the loop is in the source `near`.
+
+    The clause follows the condition or the range, as they stand in the source. The edit is `safe` if nothing but these
+    iterations can be meant.
+    """
+    line = loop.span.source.lines[loop.span.line - 1] if 0 < loop.span.line <= len(loop.span.source.lines) else ""
+    clause = f" iterations {name}"
+    match loop:
+        case s.While(tests_last=True):
+            text, place = f"repeat{clause}:", _find_header_end(line, loop.span.column - 1 + len("repeat"))
+        case s.While(condition=condition):
+            text = f"while {format_expression(condition)}{clause}:"
+            place = _find_end_in_line(line, loop, (condition,))
+        case s.Loop(variable=variable, lo=lo, hi=hi, step=step):
+            text = f"for {variable} in ...{clause}:"
+            place = _find_end_in_line(line, loop, (lo, hi, step))
+    words = f"name it in line {loop.span.line}: `{text}`"
+    if place is None or loop.span.source != near:
+        return words
+    before = line[:place]
+    span = Span(near, loop.span.line, place + 1, loop.span.line, place + 1)
+    return Proposal(f"name it in line {loop.span.line}: `{before.strip()}{clause}:`", (Edit(span, clause),), safe)
+
+
+def _find_end_in_line(line: str, loop: s.While | s.Loop, parts: tuple[s.Expr | None, ...]) -> int | None:
+    """Find the place in the header of a loop behind its condition or its range; None if they are not in that line."""
+    spans = [part.span for part in parts if part is not None]
+    inside = [span.end_column - 1 for span in spans if span.line == span.end_line == loop.span.line]
+    return _find_header_end(line, max(inside)) if len(inside) == len(spans) else None
+
+
+def _find_header_end(line: str, start: int) -> int | None:
+    """Find the end of a header that has ended at `start` but for brackets and a reduction; None if it has not."""
+    match = _HEADER_END.match(line, start)
+    return None if match is None else match.end(1)
 
 
 def qualified_name(algorithm: s.Algorithm, loop: s.While | s.Loop) -> str:

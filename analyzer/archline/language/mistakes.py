@@ -11,6 +11,7 @@ from archline.language.rearranging import (
     HEADERS,
     infer_types,
     mask_strings_and_comment,
+    suggest_definition,
     suggest_moving,
     suggest_results,
 )
@@ -75,10 +76,6 @@ _AMOUNT, _UNIT = re.compile(r"^\s*claim\b.*[\d)]\s*$"), re.compile(r"([kMGTPmuµ
 
 _LET = "`let` names a size or a view, without a type; data is `local t: real = 0`"
 
-_COUNTED = (
-    r"^\s*(?P<at>for\s*\(\s*(?:\w+\s+)?(\w+)\s*=\s*([^;]*[^;\s])\s*;\s*\2\s*{}\s*([^;=]*[^;=\s])\s*;"
-    r"\s*(?:\2\s*\+\+|\+\+\s*\2|\2\s*\+=\s*1)\s*\)\s*[:{{]?)\s*$"
-)
 _KIND = r"(real|int|float|double)"
 REDUCTIONS = ("sum", "dot", "norm")
 """What is known by these names where it is taken of arrays, or of a range."""
@@ -94,6 +91,17 @@ FOREIGN_FUNCTIONS = {
     "swap": "write three lines: `local t: real = a`, `a = b`, `b = t`",
 }
 """Corrections for functions of other languages."""
+_POSITION = (
+    "the place of the {1} is found by a loop: `place = 0`, then `for i in 1..n:` with `if x[i] {0} x[place]: place = i`"
+)
+FOREIGN_FUNCTIONS |= {
+    name: _POSITION.format(sign, word)
+    for sign, word, names in (
+        ("<", "minimum", ("argmin", "index_of_min")),
+        (">", "maximum", ("argmax", "index_of_max")),
+    )
+    for name in names
+}
 FOREIGN_METHODS = {
     **dict.fromkeys(("append", "push_back", "enqueue", "add", "addLast", "put_back"), "push"),
     **dict.fromkeys(("pop_front", "popleft", "pop_back", "dequeue", "poll", "removeFirst"), "pop"),
@@ -120,13 +128,9 @@ SAME_OPERATIONS = tuple(
 
 # Patterns are searched in the line without its comment; the first that matches gives the hint, with its groups.
 _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
-    _Form(_COUNTED.format("<"), r"for \2 in \3..\4:"),
-    _Form(_COUNTED.format("<="), r"for \2 in \3..\4 + 1:"),
     _Form(r"\(\s*([^()]+?)\s*\.\.=\s*([^()]+?)\s*\)\.rev\(\)", r"\2 downto \1"),
     _Form(r"\(\s*([^()]+?)\s*\.\.\s*([^()]+?)\s*\)\.rev\(\)", r"\2 - 1 downto \1"),
-    _Form(r"\breduction\s*\(\s*([+*]|min|max)\s*:\s*(\w+)\s*\)", r"with \1 on \2"),
     _Form(r"^\s*(?P<at>(?:for|forall)\s+(.*?)\s+(?:do\s+)?in\s+parallel\b(?:\s+do\b)?)", r"parallel for \2"),
-    _Form(r"^\s*(?:parallel\s+)?(?P<at>for\s*\(\s*(\w+\s+(?:in|from|=)\s.*)\)\s*:?)\s*$", r"for \2:"),
     _Form(r"^\s*(?:parallel\s+)?for\b.*\s(?P<at>by)\s", "step", _LOOP),
     _Form(
         r"^\s*(?:parallel\s+)?for\s+\w+\s*(?P<at>(?:in|=)\s*(\w+)\s*:\s*(\w+))\s*(?::|do\b|$)",
@@ -177,17 +181,8 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"^use\s+(?P<at>(\w+)/(\w+)(?:\.algo)?)\s*$", r"\2.\3", r"write `use {}`"),
     (r"^\s*(import|from|include)\b|^\s*use\b.*[/\"]", "write `use dense.matmul`"),
     # Blocks and comments
-    _Form(r"^\s*(?P<at>//|--)", "#", "a comment starts with `#`"),
-    _Form(r"^\s*(?P<at>/\*(.*)\*/)", r"#\2", "a comment starts with `#`"),
-    (r"^\s*/?\*", "a comment starts with `#`"),
+    (r"\s//\s+[A-Za-z]", "a comment starts with `#`"),
     _Form(r"^\s*(?P<at>(?:end\w*|begin|fi|od|done)(?:\s+\w+)?)\s*$", "", "indentation marks a block: leave this out"),
-    _Form(r"^\s*(?P<at>\}+)\s*$", "", "indentation marks a block: leave out `}`"),
-    _Form(r"^\s*(?P<at>\}\s*else\s*\{)\s*$", "else:", "indentation marks a block: write `{}`"),
-    _Form(
-        r"^\s*(?:(?:parallel\s+)?for|if|while|elif|else|algorithm)\b.*?(?P<at>\s*\{)\s*$",
-        ":",
-        "indentation marks a block: write `{}`",
-    ),
     (r"[{}]", "indentation marks a block"),
     _Form(r"^\s*(?P<at>assert)\b", "assume", "a fact to be checked is written `assume n > 1`"),
     _Form(
@@ -222,10 +217,17 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
         r"\bheap\s+of\b|\bpriority\s+queue\s+of\b",
         "a heap of the library has numbers from 0 on with keys: `local H: heap[n]`",
     ),
+    _Form(
+        r"^\s*(?:\w*[Qq]ueue\w*|\w*fifo\w*|\w*frontier\w*|[Qq])\s*=\s*(?P<at>\[\s*\])\s*$",
+        "queue()",
+        "a list that grows at its end and shrinks at its start is a `queue` of the library: write `{}`",
+        False,
+    ),
     _Form(r"=\s*(?P<at>\[\s*\])\s*$", "stack()", "a list that grows is a `stack` of the library: write `{}`", False),
     (r"=\s*\[|\(\s*\[|\bin\s*\[", "a list is an array: `local x: int[n] = 0`, or a `stack` of the library if it grows"),
     (r"\(\s*\([^()]*,[^()]*\)", "a pair is two numbers: keep them in two arrays, or as one number, `row*n + column`"),
     _Form(r"^\s*(?P<at>\(([^()]*,[^()]*)\))\s*=(?!=)", r"\2"),
+    (r"^\s+(?:let\s+)?\w+\s*\(\s*\w+\s*(?:,\s*\w+\s*)*\)\s*=(?!=)", suggest_definition),
     (r"\blambda\b|=>", "a short function is written before the algorithms: `let f(x) = x + 1`"),
     (r"^\s*return\b.*,", suggest_results),
     (r"^\s*(class|struct|record)\b", "a record is written `type point:`, with a field such as `x: real` on each line"),
@@ -236,8 +238,6 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"^\s*(?P<at>(?:decrement|--)\s*(\w+(?:\[[^\]]*\])?))\s*$", r"\2 -= 1"),
     _Form(r"^\s*(?P<at>(\w+)\s*=\s*(\w+)\s*=\s*(-?[\d.]+|inf|true|false))\s*$", r"\2, \3 = \4, \4"),
     (r"^\s*(break|continue|return\b.*)\s+(if|when|unless)\b", "the `if` stands before it: `if x > 0: break`"),
-    _Form(r"^\s*(?P<at>next|cycle)\s*$", "continue"),
-    _Form(r"^\s*(?P<at>last|leave)\s*$", "break"),
     (r"\bthen\b|\bdo\b", "a block header ends with `:` alone"),
     (
         r"=.*\bif\b.*\belse\b|\?|\bif\b.*\belse\b",
@@ -246,6 +246,11 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"\batmost\b", "at most", "write `while x > 1 at most n times:`"),
     _Form(r"\bat\s+most\b(?!.*\btimes\b)[^:]*?(?P<at>\s*(?::|$))", " times:", "write `while x > 1 at most n times:`"),
     (r"(?<!&)&(?!&)", "write `and`"),
+    _Form(
+        r"(?:^|[-+*/%^(,=<>:\[]|\b(?:return|if|elif|while|until|and|or|not|for|in)\b)\s*"
+        r"(?P<at>(?<!\|)\|(?!\|)\s*([^|]*[^|\s])\s*\|(?!\|))",
+        r"abs(\2)",
+    ),
     (r"\|", "write `or`"),
     (r"(\w+|\([^()]*\))!(?!=)", r"factorials are not in the language; the nearest is `\1^\1`, and \1! is at most that"),
     (r"!(?!=)", "write `not`"),
@@ -285,18 +290,6 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
         "a product is written with `*`: `3*x`",
     ),
     _Form(
-        r"^\s*(?P<at>(?:let|const|val)\s+(?:mut\s+)?(\w+)\s*:\s*(?:real|float|double|f32|f64))\s*=",
-        r"local \2: real",
-        _LET,
-    ),
-    _Form(
-        r"^\s*(?P<at>(?:let|const|val)\s+(?:mut\s+)?(\w+)\s*:\s*(?:int|integer|i32|i64|u32|u64|usize))\s*=",
-        r"local \2: int",
-        _LET,
-    ),
-    _Form(r"^\s*(?P<at>let\s+(\w+)\s*:\s*(?:size|index))\s*=", r"let \2", _LET),
-    (r"^\s*let\s+\w+\s*:", _LET),
-    _Form(
         r"^\s*(?P<at>(?:long\s+long|long|short|unsigned(?:\s+int)?|size_t|u?int\d+(?:_t)?|usize)\s+(\w+)\s*=)",
         r"local \2: int =",
     ),
@@ -317,6 +310,7 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"\bis\s+(?P<at>a\s+)power\s+of\b", "", "write `n is power of 2`"),
     _Form(r"(?<!\bis)\s(?P<at>power\s+of)\b", "is power of", "write `n is power of 2`"),
     _Form(r"\b(\w+)\s+is\s+even\b", r"2 divides \1"),
+    _Form(r"\b(\w+)\s+is\s+odd\b", r"\1 % 2 == 1"),
     _Form(r"\b(\w+)\s+is\s+divisible\s+by\s+(\w+)", r"\2 divides \1"),
     (r"\bis\s+(odd|a)\b", "facts are comparisons, `n is power of 2`, `n is square` and `2 divides n`"),
 )
@@ -347,6 +341,10 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
         return "a layout is `rowmajor`, `colmajor` or `zmorton`"
     if kind in ("NAME", "INTEGER") and (left_out := _suggest_left_out(line, before, rest)) is not None:
         return left_out
+    if kind == "GREATER" and before.endswith("<"):
+        return line.propose_text(at - 1, column, "!=")
+    if kind in ("ASSIGN_PLAIN", "EQUAL") and (power := suggest_power(line)) is not None:
+        return power
     if kind == "ASSIGN_PLAIN" and (
         "EQUAL" in accepted or words[:1] in (["if"], ["elif"], ["while"], ["until"], ["else"])
     ):
@@ -375,6 +373,19 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
     if words and words[0] in ("where", "ensures", "decreases") and "ASSIGN_PLAIN" in accepted:
         return f"`{words[0]}` stands at the top of an algorithm, before its statements"
     return None
+
+
+def suggest_power(line: CodeLine) -> str | None:
+    """Return the hint for `where n = 2^k` with a k that nothing declares."""
+    pattern = r"(?:^\s*(?:where|assume)\b|,)\s*(?P<at>(\w+)\s*={1,2}\s*(\d+)\s*(?:\^|\*\*)\s*([A-Za-z_]\w*))"
+    power = re.search(pattern, line.code)
+    if power is None:
+        return None
+    text = "\n".join(line.source.lines[: line.number - 1])
+    begun = text.rfind("\nalgorithm ")
+    if re.search(rf"\b{power[4]}\b", text[max(begun, 0) :]):
+        return None
+    return line.propose_text(*power.span("at"), f"{power[2]} is power of {power[3]}")
 
 
 def _suggest_types(line: CodeLine) -> str:

@@ -42,7 +42,8 @@ SHADOWING = Rule(
         for i in 0..m:       # a second i
     ```
 
-    Choose another name. Names of sizes that only stand in shapes (`n` in `A: real[n]`) count too, and so do
+    Choose another name. The variable of a loop may have the name of a register that nothing reads behind the loop
+    before it is set again. Names of sizes that only stand in shapes (`n` in `A: real[n]`) count too, and so do
     the cost symbols of the externs in scope (`f` in `extern g(a: real) -> real costs f flops`).
     """,
 )

@@ -154,6 +154,20 @@ def suggest_moving(source: Source, number: int) -> str:
     return Proposal(NESTED, edits, safe=False)
 
 
+def suggest_definition(source: Source, number: int) -> str:
+    """Propose to write the short function `let f(x) = e` on a line before the algorithm around it."""
+    whole, words = _Algorithm(source, number), "a short function is written before the algorithms: `let f(x) = x + 1`"
+    text = whole.code[number - 1].strip()
+    if whole.start == number - 1:
+        return words
+    text = text if text.startswith("let ") else f"let {text}"
+    edits = [
+        Edit(whole.make_span(whole.start, 0, 0), f"{text}\n\n\n"),
+        Edit(Span(source, number, 1, number + 1, 1), ""),
+    ]
+    return Proposal(words, edits, safe=False)
+
+
 def infer_types(source: Source, name: str, parameters: list[str], body: str) -> list[str]:
     """Return the parameters of an algorithm with types: those that its calls pass, or that its body suggests."""
     names = [_split_parameter(parameter)[0] for parameter in parameters]

@@ -6,34 +6,56 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from itertools import chain, count
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from lark import Token, v_args
 from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive
 
-from archline.expr.text import format_expression
 from archline.expr.tree import MAX_DEPTH, Source, Span, has_same_structure
 from archline.language import surface
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
-from archline.language.diagnostics import Edit, Proposal, error, propose_text
+from archline.language.diagnostics import error, propose_text
 from archline.language.rearranging import suggest_renaming
-from archline.language.words import INTRINSICS, RESERVED
+from archline.language.words import INTRINSICS, REAL_FUNCTIONS, RESERVED
 from archline.records import record, replace
 
 _OPERATORS = {
     "AND": "and", "OR": "or", "NOT_EQUAL": "!=", "LESS_EQUAL": "<=", "GREATER_EQUAL": ">=", "MODULO": "%", "POWER": "^",
-    "FLOOR_DIVIDE": "//",
+    "FLOOR_DIVIDE": "//", "MATRIX": "@", "TIMES": "*", "DIVIDE": "/",
 }  # fmt: skip
 """The operator of this language for terminals that have several spellings."""
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-_FOREIGN_TYPES = {"float": "real", "double": "real", "integer": "int", "boolean": "bool"}
+_FOREIGN_TYPES = {
+    **dict.fromkeys(["float", "double", "f32", "f64", "float32", "float64", "Float", "Double"], "real"),
+    **dict.fromkeys(
+        [
+            "integer",
+            "long",
+            "short",
+            "unsigned",
+            "size_t",
+            "usize",
+            "i32",
+            "i64",
+            "u32",
+            "u64",
+            "int32",
+            "int64",
+            "Int",
+            "Integer",
+        ],
+        "int",
+    ),
+    **dict.fromkeys(["boolean", "Bool"], "bool"),
+}
 """The types of this language for those of other languages."""
 _UPDATES = {
     "//=": "FLOOR_DIVIDE", "%=": "MODULO", "<<=": "SHIFT_LEFT", ">>=": "SHIFT_RIGHT", "&=": "BIT_AND", "**=": "POWER",
+    "|=": "OR", "||=": "OR", "&&=": "AND",
 }  # fmt: skip
 """The operators of updates that are read as `x = x op y`."""
 
@@ -56,6 +78,26 @@ class FilledArray:
     span: Span
 
 
+@record
+class ArrayOfElements:
+    """`[a, b]` or `[[a, b], [c, d]]`: an array by its elements."""
+
+    rows: tuple[tuple[Any, ...], ...]
+    two_dimensional: bool
+    span: Span
+
+
+@record
+class ArrayByRange:
+    """`[e for i in lo..hi]`: an array whose elements a range gives."""
+
+    comprehension: surface.Comprehension
+    span: Span
+
+
+_Array = FilledArray | ArrayOfElements | ArrayByRange
+
+
 @v_args(meta=True)
 class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
     """Builds nodes of forms with several spellings.
@@ -70,6 +112,12 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         self._depth: dict[s.Node, int] = {}
         self._bits: dict[s.Node, tuple[Any, Any]] = {}
         """For conditions on one bit the number that the bit is, and the power of 2 of its place or None for 1."""
+        self._increments: dict[s.Name, tuple[str, bool]] = {}
+        """For names in subscripts `i++` and `--i` the update, and whether it is before the use."""
+        self._counted: dict[s.Loop, Any] = {}
+        """For loops that were written in three parts what these are."""
+        self._bounds: dict[s.ScalarType, s.Expr] = {}
+        """The bounds of numbers that are declared as `index below bound`."""
         self.sized: Span | None = None
         """The place of a cost with sizes, such as `work(f, n = 2*n)`, outside of claims, where it is a mistake."""
 
@@ -209,6 +257,16 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             case _:
                 return self._make_binary("+", expr, one, expr.span)
 
+    def _subtract_one(self, expr: Any) -> Any:
+        """Return an expression minus 1; of `e + 1` it is e."""
+        match expr:
+            case s.Integer(value=value) if value:
+                return s.Integer(value - 1, span=expr.span)
+            case s.Binary(op="+", left=rest, right=s.Integer(value=1)):
+                return rest
+            case _:
+                return self._make_binary("-", expr, s.Integer(1, span=expr.span), expr.span)
+
     # Types and declarations
     def record_type(self, meta: Meta, children: list[Any]) -> Any:
         name, *shapes = children
@@ -222,11 +280,41 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         """Build `stack of int`, a record of the library without a size, as `stack`."""
         return surface.RecordType(str(children[0]), (), span=self._make_span(meta))
 
-    def bounded_integer(self, meta: Meta, _: list[Any]) -> s.ScalarType:
-        """Build `index below n` of a single number as `int`: the range of data is left to runs."""
-        return s.ScalarType("int", span=self._make_span(meta))
+    def bounded_integer(self, meta: Meta, children: list[Any]) -> s.ScalarType:
+        """Build `index below n` of a single number as `int`, with an `assume` where the number has its first value."""
+        type_ = s.ScalarType("int", span=self._make_span(meta))
+        self._bounds[type_] = children[-1]
+        return type_
+
+    def assume_bounds(self, declared: Iterable[s.Parameter | s.Local]) -> list[s.Assume]:
+        """Return what the types of numbers say about their values."""
+        statements = []
+        for name, type_ in ((item.name, item.type) for item in declared):
+            if isinstance(type_, s.ScalarType) and type_ in self._bounds:
+                value, zero = s.Name(name, span=type_.span), s.Integer(0, span=type_.span)
+                least = s.Binary("<=", zero, value, span=type_.span)
+                below = s.Binary("<", value, self._bounds[type_], span=type_.span)
+                statements.append(s.Assume((least, below), span=type_.span))
+        return statements
 
     def typed_name(self, meta: Meta, children: list[Any]) -> Any:
+        name, type_, value = children
+        if value is not None and isinstance(type_, s.SizeType | s.IndexType):
+            return s.Let(self._check_name(name), value, span=self._make_span(meta))
+        return self._declare_local(name, type_, value, self._make_span(meta))
+
+    def declared_array(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
+        """Build `table[n]` of `int table[n]`; the type of its elements stands before the names."""
+        name, *shapes, value = children
+        shapes = [shape for shape in shapes if isinstance(shape, tuple)]
+        span = self._make_span(meta)
+        return name, s.ArrayType("", tuple(chain.from_iterable(shapes)), "rowmajor", span=span), value, span
+
+    def constant_declarations(self, meta: Meta, children: list[Any]) -> list[Any]:
+        """Build `const a = 1, b = 2`."""
+        return children
+
+    def constant_declaration(self, meta: Meta, children: list[Any]) -> Any:
         name, type_, value = children
         return self._declare_local(name, type_, value, self._make_span(meta))
 
@@ -239,12 +327,18 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return name, type_, value, self._make_span(meta)
 
     def typed_declaration(self, meta: Meta, children: list[Any]) -> list[Any]:
-        """Build `int lo = 0, hi = n`, or with `var` or `auto` a declaration whose type may be missing."""
+        """Build `int lo = 0, hi = n`, or with `var` or `auto` a declaration whose type may be missing.
+
+        An `int` with a value is like a name without a declaration: it may be a size.
+        """
         word, *declared = children
         locals_ = []
         for name, type_, value, span in declared:
-            if type_ is None and word not in ("var", "auto"):
-                type_ = s.ScalarType(_FOREIGN_TYPES.get(word, str(word)), span=span)
+            element = _FOREIGN_TYPES.get(word, str(word))
+            if isinstance(type_, s.ArrayType) and not type_.element:
+                type_ = replace(type_, element="" if word in ("var", "auto") else element)
+            elif type_ is None and word not in ("var", "auto") and (element != "int" or value is None):
+                type_ = s.ScalarType(element, span=span)
             locals_.append(self._declare_local(name, type_, value, span))
         return locals_
 
@@ -261,6 +355,9 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
     def _declare_local(self, token: Token, type_: Any, value: Any, span: Span, when: Any = None) -> Any:
         """Return the definition of a local, without a type the assignment to a name that may be undeclared."""
         name = self._check_name(token)
+        if isinstance(value, ArrayOfElements | ArrayByRange):
+            stored = self._store_elements(s.Name(name, span=self._make_span(token)), value, span)
+            return stored if type_ is None else [s.Local(name, type_, None, when, span=span), *stored[1:]]
         if type_ is None:
             if value is None:
                 hint = f"write `local {name}: int = 0` or `local {name}: real = 0`"
@@ -270,7 +367,9 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             target = s.Name(name, span=self._make_span(token))
             return [s.Local(name, type_, None, when, span=span), self._store_value(target, "=", value, False, span)]
         value = value.value if isinstance(value, FilledArray) else self._read_bit(value)
-        return s.Local(name, type_, value, when, span=span)
+        local = s.Local(name, type_, value, when, span=span)
+        assumed = [] if value is None else self.assume_bounds([local])
+        return [local, *assumed] if assumed else local
 
     # Values and assignments
     def value_choice(self, meta: Meta, children: list[Any]) -> Choice:
@@ -290,11 +389,100 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             raise error(rules.UNEXPECTED, "the rows of an array are counted by `range(n)`", span=over.span)
         return FilledArray(row.value, (over.arguments[0], *row.extents), self._make_span(meta))
 
+    def array_of_elements(self, meta: Meta, children: list[Any]) -> ArrayOfElements:
+        return ArrayOfElements((tuple(children),), False, self._make_span(meta))
+
+    def array_of_rows(self, meta: Meta, children: list[Any]) -> ArrayOfElements:
+        lengths = {len(row) for row in children}
+        span = self._make_span(meta)
+        if len(lengths) > 1:
+            message = f"rows of {' and '.join(map(str, sorted(lengths)))} elements"
+            raise error(rules.UNEXPECTED, message, span=span, hint="the rows of an array have equal lengths")
+        return ArrayOfElements(tuple(children), True, span)
+
+    def row_of_elements(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
+        return tuple(children)
+
+    def array_by_range(self, meta: Meta, children: list[Any]) -> ArrayByRange:
+        (comprehension,) = children
+        span = self._make_span(meta)
+        if not isinstance(comprehension, surface.Comprehension):
+            raise error(rules.UNEXPECTED, "an array by two ranges", span=span, hint="write two loops that set it")
+        if comprehension.condition is not None or comprehension.step is not None:
+            hint = "write a loop that counts the elements it keeps"
+            raise error(rules.UNEXPECTED, "the range of an array has no step and no condition", span=span, hint=hint)
+        return ArrayByRange(comprehension, span)
+
+    def _store_elements(self, target: Any, value: ArrayOfElements | ArrayByRange, span: Span) -> list[Any]:
+        """Return the statements that set an array or a row element by element; a name is declared first."""
+        declared, stores, place = list[Any](), list[Any](), getattr(target, "subscripts", None)
+        array = target.id if place is None else target.array
+        slices = 0 if place is None else sum(isinstance(part, s.Slice) for part in place)
+        dimensions = 2 if isinstance(value, ArrayOfElements) and value.two_dimensional else 1
+        if place is not None and slices != dimensions:
+            raise error(rules.UNEXPECTED, "an array cannot be stored in an element", span=value.span)
+
+        def locate_target(*indices: Any) -> Any:
+            if place is None:
+                return s.Element(array, indices, span=target.span)
+            rest, parts = iter(indices), list[Any]()
+            for part in self._copy_node(place):
+                if isinstance(part, s.Slice):
+                    index = next(rest)
+                    part = index if part.lo is None else self._make_binary("+", part.lo, index, index.span)
+                parts.append(part)
+            return s.Element(array, tuple(parts), span=target.span)
+
+        def make_number(position: int) -> s.Integer:
+            return s.Integer(position, span=span)
+
+        parts = value.comprehension if isinstance(value, ArrayByRange) else value.rows
+        read = array in {element.array for element in s.find_nodes(parts, s.Element)} | s.names(parts)
+        if isinstance(value, ArrayByRange):
+            if read:
+                hint = "copy it first, into an array with another name"
+                raise error(rules.UNEXPECTED, f"`{array}` is set from itself", span=span, hint=hint)
+            items = value.comprehension
+            extent = items.hi
+            if not (isinstance(items.lo, s.Integer) and items.lo.value == 0):
+                extent = self._make_binary("-", items.hi, self._copy_node(items.lo), span)
+            index: Any = s.Name(items.variable, span=span)
+            if extent is not items.hi:
+                index = self._make_binary("-", index, self._copy_node(items.lo), span)
+            store = self._store_value(locate_target(index), "=", items.value, False, span)
+            body = tuple(store) if isinstance(store, list) else (store,)
+            loop = s.Loop(items.variable, items.lo, self._copy_node(items.hi), None, False, True, body, span=span)
+            extents, stores = [extent], [loop]
+        else:
+            rows = value.rows
+            numbers: list[Any] = [make_number(len(rows)), make_number(len(rows[0]))]
+            extents = numbers if value.two_dimensional else numbers[1:]
+            stores = [
+                s.Assign(
+                    locate_target(*([make_number(i), make_number(j)] if value.two_dimensional else [make_number(j)])),
+                    "=",
+                    self._read_bit(element),
+                    False,
+                    span=span,
+                )
+                for i, row in enumerate(rows)
+                for j, element in enumerate(row)
+            ]
+        if read:
+            # All elements are read before any is set.
+            targets, values = zip(*((store.target, store.value) for store in stores), strict=True)
+            stores = [surface.Multiple(targets, values, span=span)]
+        if place is None:
+            declared.append(
+                s.Local(array, s.ArrayType("", tuple(extents), "rowmajor", span=span), None, None, span=span)
+            )
+        return [*declared, *stores]
+
     def update(self, meta: Meta, children: list[Any]) -> Any:
         """Build `x //= y` as `x = x//y`."""
         target, op, value = children
         span = self._make_span(meta)
-        if isinstance(value, Choice | FilledArray):
+        if isinstance(value, Choice | _Array):
             raise error(rules.UNEXPECTED, f"`{op}` takes a single value", span=span, hint="write an `if`")
         if op == "&=" and isinstance(value, s.Binary) and value.op == "-" and has_same_structure(value.left, target):
             place, indent = target.span.text, " " * (span.column - 1)
@@ -316,12 +504,18 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return isinstance(value, s.Name | s.Element | s.Call)
 
     def _store_value(self, target: Any, op: str, value: Any, atomic: bool, span: Span) -> Any:
+        if isinstance(value, ArrayOfElements | ArrayByRange) and op == "=":
+            return self._store_elements(target, value, span)
         if isinstance(value, FilledArray):
             if isinstance(target, s.Name) and op == "=":
                 type_ = s.ArrayType("", value.extents, "rowmajor", span=span)
                 return s.Local(target.id, type_, value.value, None, span=span)
             hint = "a list is an array: write `local x: int[n] = 0`"
             raise error(rules.UNEXPECTED, "a list can only be given a name", span=value.span, hint=hint)
+        if isinstance(value, _Array):
+            raise error(rules.UNEXPECTED, f"`{op}` takes a single value", span=value.span, hint="write a loop")
+        if atomic and op == "=" and (update := read_update(target, value)) is not None:
+            op, value = update
         return self._branch_choice(
             value, span, lambda chosen: s.Assign(self._copy_node(target), op, chosen, atomic, span=span)
         )
@@ -340,139 +534,92 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         values = self._copy_node(second), self._copy_node(first)
         return surface.Multiple((first, second), values, span=self._make_span(meta))
 
+    def increment_after_use(self, meta: Meta, children: list[Token]) -> s.Name:
+        name, op = children if children[0].type == "NAME" else children[::-1]
+        node = s.Name(str(name), span=self._make_span(meta))
+        self._increments[node] = ("+=" if op.type.startswith("INCREMENT") else "-=", op.type.endswith("BEFORE"))
+        return node
+
+    increment_before_use = increment_after_use
+
+    def _order_increments(self, parts: tuple[Any, ...], span: Span) -> tuple[list[Any], list[Any]]:
+        """Return the updates before and after a statement for `i++` and `--i` in subscripts of its parts."""
+        before, after = list[Any](), list[Any]()
+        nodes = list(s.find_nodes(parts, s.Name)) if self._increments else []
+        for node in nodes:
+            if node not in self._increments:
+                continue
+            op, first = self._increments.pop(node)
+            if sum(name.id == node.id for name in nodes) > 1:
+                hint = f"write `{node.id} {op} 1` on a line of its own"
+                message = f"`{node.id}` is used and changed in one statement"
+                raise error(rules.UNEXPECTED, message, span=node.span, hint=hint)
+            name = s.Name(node.id, span=node.span)
+            update = s.Assign(name, op, s.Integer(1, span=node.span), False, span=span)
+            (before if first else after).append(update)
+        return before, after
+
+    def _refuse_increments(self) -> None:
+        """Refuse `i++` in a subscript where it is not known what happens before and after."""
+        for node, (op, _) in self._increments.items():
+            hint = f"write `{node.id} {op} 1` on a line of its own"
+            message = "a counter changes in the subscripts of an assignment alone"
+            raise error(rules.UNEXPECTED, message, span=node.span, hint=hint)
+
     def unit_increment(self, meta: Meta, children: list[Any]) -> s.Assign:
         target, op = children
         span = self._make_span(meta)
         return s.Assign(target, "+=" if op.type == "INCREMENT" else "-=", s.Integer(1, span=span), False, span=span)
 
+    def increment_before(self, meta: Meta, children: list[Any]) -> s.Assign:
+        op, target = children
+        span = self._make_span(meta)
+        sign = "+=" if op.type == "INCREMENT_BEFORE" else "-="
+        return s.Assign(target, sign, s.Integer(1, span=span), False, span=span)
+
     def multiple_assignment(self, meta: Meta, children: list[Any]) -> surface.Multiple:
         position = next(number for number, child in enumerate(children) if isinstance(child, Token))
-        targets, values = tuple(children[:position]), tuple(children[position + 1 :])
+        return self._assign_several(meta, tuple(children[:position]), tuple(children[position + 1 :]))
+
+    def values_of_tuple(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
+        return tuple(children)
+
+    def assigned_tuple(self, meta: Meta, children: list[Any]) -> surface.Multiple:
+        *targets, _, values = children
+        return self._assign_several(meta, tuple(targets), values)
+
+    def let_tuple(self, meta: Meta, children: list[Any]) -> surface.Multiple:
+        """Build `let (a, b) = (c, d)`."""
+        *names, values = (child for child in children if child is not None)
+        targets = tuple(s.Name(self._check_name(name), span=self._make_span(name)) for name in names)
+        return self._assign_several(meta, targets, values)
+
+    def _assign_several(self, meta: Meta, targets: tuple[Any, ...], values: tuple[Any, ...]) -> surface.Multiple:
         span = self._make_span(meta)
         if len(targets) != len(values):
             message = f"{len(targets)} places on the left, {len(values)} values on the right"
             raise error(rules.UNEXPECTED, message, span=span)
         return surface.Multiple(targets, values, span=span)
 
-    # Loops
-    def _make_written_loop(
-        self,
-        meta: Meta,
-        parallel: Token | None,
-        names: Any,
-        word: Token,
-        lo: Any,
-        direction: Token,
-        hi: Any,
-        step: Any,
-        reduction: Any,
-        body: Any,
-    ) -> s.Loop:
-        if word.type in ("ASSIGN_PLAIN", "ASSIGN_ARROW") and direction.type == "UPTO":
-            hint = self._suggest_ranges(names[0].id, self._make_span(word), lo, hi)
-            message = "`for i = a..b` may mean that b is left out or taken"
-            raise error(rules.UNEXPECTED, message, span=self._make_header_span(meta), hint=hint)
-        if direction.type == "UPTO" and isinstance(step, s.Unary):
-            return self._make_falling_loop(meta, parallel, names, lo, hi, step.operand, body)
-        lo, hi = self._make_range(lo, direction, hi)
-        loop = self._make_loop(meta, parallel, names, lo, hi, step, body, direction.type == "DOWNTO")
-        return self._combine_values(meta, loop, parallel, reduction)
 
-    def _combine_values(self, meta: Meta, loop: s.Loop, parallel: Token | None, reduction: Any) -> s.Loop:
-        if reduction is None:
-            return loop
-        if parallel is None:
-            message = "`with ... on` combines the values of parallel iterations"
-            parallel_loop = f"write `parallel {self._make_header_span(meta).text}`"
-            raise error(rules.UNEXPECTED, message, span=reduction.span, hint=parallel_loop)
-        return replace(loop, reduction=reduction)
-
-    def _suggest_ranges(self, variable: str, sign: Span, lo: Any, hi: Any) -> Proposal:
-        """Suggest the two ranges that `for i = a..b` may mean: neither edit is safe."""
-        ranges = [f"{format_expression(lo)}..{format_expression(end)}" for end in (hi, self._add_one(hi))]
-        left_out, taken = (f"for {variable} in {text}:" for text in ranges)
-        hint = f"write `{left_out}` without the last value, or `{taken}` with it"
-        end = self._source.lines[sign.line - 1].find(hi.span.text, hi.span.column - 1) + len(hi.span.text)
-        whole = Span(self._source, sign.line, sign.column, sign.line, end + 1)
-        # Brackets around an end are outside of its span.
-        whole = replace(whole, end_column=whole.end_column + whole.text.count("(") - whole.text.count(")"))
-        return Proposal(hint, [Edit(whole, f"in {text}") for text in ranges], safe=False)
-
-    def loop_over(self, meta: Meta, children: list[Any]) -> s.Loop | surface.LoopOver:
-        parallel, names, _, over, reduction, iterations, body = children
-        loop = self._make_loop_over(meta, parallel, names, over, body)
-        if isinstance(loop, s.Loop):
-            loop = self._combine_values(meta, loop, parallel, reduction)
-        elif reduction is not None:
-            hint = "write a loop over a range, `parallel for i in 0..n`, and `x[i]` for an element"
-            message = "the values of a loop over elements are not combined"
-            raise error(rules.UNEXPECTED, message, span=reduction.span, hint=hint)
-        return loop if iterations is None else replace(loop, iterations=self._check_name(iterations))
-
-    def _make_loop_over(
-        self, meta: Meta, parallel: Token | None, names: Any, over: Any, body: Any
-    ) -> s.Loop | surface.LoopOver:
-        """Build a loop over consecutive integers, a `range`, or the elements of an array."""
-        span = self._make_header_span(meta)
-        match over:
-            case tuple():
-                values = [item.value if isinstance(item, s.Integer) else None for item in over]
-                if values[0] is None or values != list(range(values[0], values[0] + len(values))):
-                    message = "only consecutive integers can stand in braces"
-                    raise error(rules.UNEXPECTED, message, span=span, hint="put the values into an array")
-                end = s.Integer(values[0] + len(values), span=over[-1].span)
-                return self._make_loop(meta, parallel, names, over[0], end, None, body)
-            case s.Call(function="range", arguments=(hi,)):
-                return self._make_loop(meta, parallel, names, s.Integer(0, span=hi.span), hi, None, body)
-            case s.Call(function="range", arguments=(lo, hi)):
-                return self._make_loop(meta, parallel, names, lo, hi, None, body)
-            case s.Call(function="range", arguments=(lo, hi, s.Unary(op="-", operand=step))):
-                return self._make_falling_loop(meta, parallel, names, lo, hi, step, body)
-            case s.Call(function="range", arguments=(lo, hi, step)):
-                return self._make_loop(meta, parallel, names, lo, hi, step, body)
-            case _:
-                pass
-        return surface.LoopOver(self._read_loop_variable(names), over, parallel is not None, body, span=span)
-
-    def _make_falling_loop(
-        self, meta: Meta, parallel: Token | None, names: Any, first: Any, end: Any, step: Any, body: Any
-    ) -> s.Loop:
-        """Build the loop from `first` down to what stands before `end`, which is left out."""
-        by = None if isinstance(step, s.Integer) and step.value == 1 else step
-        return self._make_loop(meta, parallel, names, first, self._add_one(end), by, body, down=True)
-
-    def _make_loop(
-        self, meta: Meta, parallel: Token | None, names: Any, lo: Any, hi: Any, step: Any, body: Any, down: bool = False
-    ) -> s.Loop:
-        name = self._read_loop_variable(names)
-        span = self._make_header_span(meta)
-        return s.Loop(name, lo, hi, step, down, parallel is not None, body, span=span)
-
-    def _read_loop_variable(self, names: tuple[s.Name, ...]) -> str:
-        first, *others = names
-        if others:
-            raise error(rules.UNEXPECTED, "a loop has one variable", span=first.span, hint="nest two loops")
-        return self._check_word(first.id, first.span)
-
-    def _make_range(self, lo: Any, direction: Token, hi: Any) -> tuple[Any, Any]:
-        """Return the ends of a range, whose upper end is left out unless it is a `downto`."""
-        if direction.type not in ("UPTO_INCLUDING", "TO"):
-            return lo, hi
-        return lo, self._add_one(hi)
-
-    def repeat_times(self, meta: Meta, children: list[Any]) -> s.Loop:
-        """Build `repeat n times` as a loop whose variable has a name that is not in the text."""
-        times, body = children
-        words = set(re.findall(r"\w+", self._source.text))
-        name = next(name for name in chain(("i", "j", "k"), map("i{}".format, count())) if name not in words)
-        span = self._make_header_span(meta)
-        return s.Loop(name, s.Integer(0, span=times.span), times, None, False, False, body, span=span)
+def read_update(target: Any, value: Any) -> tuple[str, Any] | None:
+    """Return the operator and the operand of `x = x + e` or `x = max(x, e)` as an update; None for other values."""
+    match value:
+        case s.Binary(op="+" | "*" as op, left=left, right=right):
+            pass
+        case s.Call(function="min" | "max" as op, arguments=(left, right)):
+            pass
+        case _:
+            return None
+    if has_same_structure(target, left):
+        return f"{op}=", right
+    return (f"{op}=", left) if has_same_structure(target, right) else None
 
 
 def name_elements(body: tuple[Any, ...], parameters: tuple[s.Parameter, ...]) -> tuple[Any, ...]:
-    """Return a body in which arrays filled by `x = [v] * n` have an element type: `real` if any element is set to one.
+    """Return a body in which arrays made by `x = [v] * n` have an element type: `real` if any element is set to one.
 
-    Where x is a parameter, the statement fills it.
+    Where x is a parameter or has been made before, the statement only fills it.
     """
     locals_: list[Any] = list(s.find_nodes(body, s.Local))
     unknown = [local for local in locals_ if getattr(local.type, "element", None) == ""]
@@ -485,27 +632,55 @@ def name_elements(body: tuple[Any, ...], parameters: tuple[s.Parameter, ...]) ->
         stored.append((getattr(node.target, "array", getattr(node.target, "id", "")), node.value))
     while found := {name for name, value in stored if name not in reals and _has_reals(value, reals)}:
         reals |= found
-    changed: dict[s.Local, Any] = {}
+    changed: dict[s.Node, Any] = {}
+    for local in _iterate_repeated(body, given):
+        target = s.Name(local.name, span=local.span)
+        fill = [] if local.value is None else [s.Assign(target, "=", local.value, False, span=local.span)]
+        changed[local] = fill
     for local in unknown:
-        if local.name in given and local.value is not None:
-            target = s.Name(local.name, span=local.span)
-            changed[local] = s.Assign(target, "=", local.value, False, span=local.span)
-        else:
+        if local not in changed:
             type_ = replace(local.type, element="real" if local.name in reals else "int")
             changed[local] = replace(local, type=type_)
-    return tuple(_replace_statements(statement, changed) for statement in body)
+    return tuple(replace_statements(body, changed))
+
+
+def _iterate_repeated(body: tuple[Any, ...], visible: set[str]) -> Iterator[s.Local]:
+    """Yield the arrays without an element type whose names are visible already."""
+    visible = set(visible)
+    for statement in body:
+        match statement:
+            case s.Local(name=name, type=type_):
+                if name in visible and getattr(type_, "element", None) == "":
+                    yield statement
+                visible.add(name)
+            case s.If(branches=branches):
+                for branch in branches:
+                    yield from _iterate_repeated(branch.body, visible)
+            case _:
+                # Loops hold blocks, and simple statements none.
+                yield from _iterate_repeated(getattr(statement, "body", ()), visible)
 
 
 def _has_reals(value: Any, reals: set[str]) -> bool:
     arrays = {element.array for element in s.find_nodes(value, s.Element)}
-    return bool((s.names(value) | arrays) & reals) or any(s.find_nodes(value, s.Real))
+    functions = {call.function for call in s.find_nodes(value, s.Call)}
+    divided = any(node.op == "/" for node in s.find_nodes(value, s.Binary))
+    return (
+        divided
+        or bool((s.names(value) | arrays) & reals or functions & REAL_FUNCTIONS)
+        or any(s.find_nodes(value, s.Real))
+    )
 
 
-def _replace_statements(value: Any, changed: dict[s.Local, Any]) -> Any:
+def replace_statements(value: Any, changed: Mapping[s.Node, Any]) -> Any:
+    """Return statements in which some are replaced, each by one statement or a list."""
     if isinstance(value, tuple):
-        return tuple(_replace_statements(item, changed) for item in value)
-    if isinstance(value, s.Local):
-        return changed.get(value, value)
+        parts = (replace_statements(item, changed) for item in value)
+        return tuple(chain.from_iterable(part if isinstance(part, list) else [part] for part in parts))
+    if value in changed:
+        value = changed[value]
+        if isinstance(value, list):
+            return [replace_statements(item, changed) for item in value]
     if isinstance(value, s.If):
-        return replace(value, branches=_replace_statements(value.branches, changed))
-    return replace(value, body=_replace_statements(value.body, changed)) if hasattr(value, "body") else value
+        return replace(value, branches=tuple(replace_statements(branch, changed) for branch in value.branches))
+    return replace(value, body=replace_statements(value.body, changed)) if hasattr(value, "body") else value

@@ -12,14 +12,19 @@ INTRINSICS = {
 }  # fmt: skip
 """The intrinsic functions and the number of arguments of each; None: two or more."""
 
+REAL_FUNCTIONS = frozenset({"sqrt", "rsqrt", "exp", "log", "sin", "cos", "real_of"})
+"""The intrinsic functions whose values are real for integers too."""
+
 NOTHING = ("NIL", "Nil", "nil", "NULL", "null", "None", "nullptr")
 """Names that other languages give to no object; here one stands for a number that is no index."""
 
 CONTEXTUAL_WORDS = frozenset(
     {
-        "all", "any", "below", "bool", "char", "const", "counts", "def", "div", "do", "each", "function", "grid",
-        "in", "index", "inout", "iterations", "longest", "mod", "most", "of", "offsets", "operator", "out", "power",
-        "procedure", "reduction", "size", "square", "step", "then", "times", "type", "until", "use", "within",
+        "all", "any", "barrier", "below", "bool", "broadcast", "char", "const", "counts", "def", "div", "do",
+        "each", "every", "exchange", "function", "gather", "grid", "in", "index", "inout", "input",
+        "iterations", "longest", "mod", "most", "of", "offsets", "operator", "out", "output", "power",
+        "procedure", "receive", "reduce", "scan", "scatter", "send", "shift", "size", "square", "step", "then",
+        "times", "until", "use", "within",
     }
 )  # fmt: skip
 """Words of the language that can be names too: they are its words only at places where no name can stand."""

@@ -27,6 +27,7 @@ _UPPER_SEPARATOR = ", at most "
 _VERDICT_WORDS = {
     r.GREW: ("grew", "grew"),
     r.BECAME_UNKNOWN: ("became unknown", "became unknown"),
+    r.NOT_DECIDED: ("is not decided", "are not decided"),
     r.DIFFERS: ("is more at some sizes and less at others", "are more at some sizes and less at others"),
     r.ROSE: ("has a bound that rose", "have bounds that rose"),
     r.BOUNDS_DIFFER: (
@@ -86,6 +87,12 @@ def list_uncompared_files(differences: VersionDifferences) -> list[str]:
     return [f"{format_count(len(files), 'file')} cannot be compared: {', '.join(files)}"] if files else []
 
 
+def list_assumptions(differences: VersionDifferences) -> list[str]:
+    """Return the assumptions of the verdicts, one a line, below a line about them; empty if there are none."""
+    head = "assuming that loops of the same text have as many iterations as before:"
+    return [head, *differences.assumptions] if differences.assumptions else []
+
+
 def make_change_row(change: CostChange, longest: int = MAX_EXPRESSION_WIDTH) -> list[str]:
     """Return the cells of a change: algorithm, metric, verdict, cost before and after, and further facts."""
     extent = "" if change.extent == r.AT_SHOWN_SIZES else change.extent
@@ -138,6 +145,8 @@ def as_text(differences: VersionDifferences, width: int) -> str:
         groups.setdefault(change.algorithm, []).append(change)
     for algorithm, changes in groups.items():
         lines += ["", algorithm, *indent_lines(list(_iterate_change_lines(changes, width - 2)))]
+    if assumed := list_assumptions(differences):
+        lines += ["", assumed[0], *indent_lines([line for text in assumed[1:] for line in wrap(text, width - 2)])]
     return "\n".join(lines) + "\n"
 
 
@@ -181,7 +190,8 @@ def as_markdown(differences: VersionDifferences, width: int) -> str:
     rows[:1] = [f"\n{MARKDOWN_HEADER}\n{row}" for row in rows[:1]]
     names[:1] = [f"\n{name}" for name in names[:1]]
     whole = f"**{format_verdict(differences)}**\n" if rows else f"{format_verdict(differences)}\n"
-    whole += "".join(f"\n{line}\n" for line in list_uncompared_files(differences))[: MAX_COMMENT_LENGTH // 2]
+    notes = [*list_uncompared_files(differences), " ".join(list_assumptions(differences))]
+    whole += "".join(f"\n{line}\n" for line in notes if line)[: MAX_COMMENT_LENGTH // 2]
     for number, row in enumerate([*rows, *names]):
         if len(whole) + len(row) > MAX_COMMENT_LENGTH - 100:
             return f"{whole}\nand {len(rows) + len(names) - number} more, which `archline diff` prints\n"
@@ -200,13 +210,15 @@ def as_github(differences: VersionDifferences, width: int) -> str:
         *(format_command(finding, Path.cwd()) for finding in findings),
         format_verdict(differences),
         *list_uncompared_files(differences),
+        *list_assumptions(differences),
     ]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _make_finding(change: CostChange) -> CheckFinding:
     algorithm, metric, outcome, old, new, more = make_change_row(change)
-    message = "\n".join(filter(None, (f"{algorithm}: {metric} {outcome}", f"{old} -> {new}", more)))
+    texts = f"{algorithm}: {metric} {outcome}", f"{old} -> {new}", more, change.assumption
+    message = "\n".join(filter(None, texts))
     rule = change.rule
     return CheckFinding(
         rule.code,
@@ -227,9 +239,20 @@ def make_json_document(differences: VersionDifferences) -> dict[str, Any]:
     """Return the number of costs of each verdict, the changes, the renames, and the files that cannot be compared."""
     problems = map(convert_diagnostic, differences.problems)
     return {
-        "version": json.VERSION,
+        "version": json.COSTS_VERSION,
         "summary": differences.summary,
-        "changes": [{"algorithm": change.algorithm, **asdict(change)} for change in differences.changes],
+        "changes": [_make_change_document(change) for change in differences.changes],
+        "assumptions": list(differences.assumptions),
         "renames": [{"old": old, "new": new} for old, new in differences.renames],
         "problems": [json.pick(problem, "code", "message", "path", "line") for problem in problems],
     }
+
+
+def _make_change_document(change: CostChange) -> dict[str, Any]:
+    loops = [
+        {**json.make_iterations_document(loop.counted, loop.name), "version": loop.program}
+        for loop in change.iterations
+    ]
+    document = {"algorithm": change.algorithm, **asdict(replace(change, iterations=(), counted=()))}
+    del document["counted"]
+    return {**document, "iterations": loops, "assumptions": list(change.assumptions)}

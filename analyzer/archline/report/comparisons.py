@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from archline.compare.growth import GrowthRelation
@@ -27,6 +27,7 @@ from archline.report.energies import shown
 from archline.report.energies.formats import format_decimal, iterate_decimal_ends, make_cache_document
 from archline.report.growth import describe_certificate
 from archline.report.layout import Indented
+from archline.report.view import SourcePlace
 
 
 def as_text(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
@@ -196,7 +197,19 @@ def make_page(
     assumed = (
         (join_phrases("assuming ", join_with_mark(comparison.assumptions, ", ")),) if comparison.assumptions else ()
     )
-    return Document(format_heading(comparison), "", "", (*blocks, (*list_case_notes(comparison), *assumed)))
+    counted = iterate_iterations(comparison)
+    return Document(format_heading(comparison), "", "", (*blocks, (*list_case_notes(comparison), *counted, *assumed)))
+
+
+def iterate_iterations(comparison: CostComparison) -> Iterator[str]:
+    """Describe the sizes that count iterations of loops without a bound, and say which ones nothing relates."""
+    named: dict[str, list[str]] = {}
+    for loop in comparison.iterations:
+        named.setdefault(loop.name, []).append(str(SourcePlace.of(loop.span)))
+    for name, places in named.items():
+        yield f"{name}: iterations of the {'loops' if len(places) > 1 else 'loop'} in {' and '.join(places)}"
+    if apart := [name for name, places in named.items() if len(places) == 1]:
+        yield f"growth in {', '.join(apart)} is compared only as far as it holds for any numbers of iterations"
 
 
 def _make_growth_section(
@@ -269,7 +282,7 @@ def as_json(comparison: CostComparison, width: int, *, certificates: bool = Fals
     used = list(dict.fromkeys(comparison.caches.values()))
     crossover = "variable", "from=start", "to=end", "machine", "pair", "less_before=before", "less_after=after"
     document = {
-        "version": json.VERSION,
+        "version": json.COSTS_VERSION,
         **json.pick(comparison, "algorithms", "model=model.name", "by"),
         "growth": pairs[0]["growth"],
         "pairs": pairs,
@@ -282,6 +295,10 @@ def as_json(comparison: CostComparison, width: int, *, certificates: bool = Fals
         ),
         "notes": [*filter(None, [comparison.without]), *warn_beyond_peak(comparison)],
         "data": comparison.data,
+        "iterations": [
+            {**json.make_iterations_document(loop.counted, loop.name), "subject": loop.program}
+            for loop in comparison.iterations
+        ],
     }
     return json.render(document)
 

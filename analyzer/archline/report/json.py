@@ -13,10 +13,13 @@ from typing import Any
 
 from archline.algebra.polynomial import Poly
 from archline.expr.intervals import Number
+from archline.language.iterations import IterationCount
 from archline.numbers import format_exact
 from archline.report.view import Contract, SourcePlace, ValueRange
 
 VERSION = 1
+COSTS_VERSION = 2
+"""The version of documents with costs, which may depend on iterations of loops: sizes that no caller gives."""
 
 
 def render(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
@@ -61,6 +64,22 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
 def make_point_document(point: Mapping[str, Number] | None) -> dict[str, str] | None:
     """Return the JSON document of sizes: their exact values as text; None for None."""
     return None if point is None else {name: format_exact(value) for name, value in point.items()}
+
+
+def make_iterations_document(
+    counted: IterationCount, name: str | None = None, count: int | None = None
+) -> dict[str, Any]:
+    """Return the JSON document of a size that counts iterations: its loop, and the ends between which it lies.
+
+    An end is None if it is not known; both are the `count` of a run. The size may have another `name` in a result.
+    """
+    return {
+        "name": name or counted.name,
+        "place": str(SourcePlace.of(counted.loop.span)),
+        "algorithm": counted.algorithm.name,
+        "lower": counted.least if count is None else count,
+        "upper": count,
+    }
 
 
 def make_contract_document(contract: Contract) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from archline.costs.communication import describe_replication
 from archline.energy.running import ExecutedRun
 from archline.energy.units import format_si
@@ -16,7 +18,7 @@ from archline.report import paths
 from archline.report.communication import describe_run_bounds
 from archline.report.communication import make_json_document as bounds_document
 from archline.report.documents import Document, Table
-from archline.report.json import VERSION, make_point_document, pick
+from archline.report.json import COSTS_VERSION, make_iterations_document, make_point_document, pick
 from archline.report.layout import Columns, render_page, wrap
 from archline.report.view import RunView, ValueRange
 
@@ -101,12 +103,24 @@ _UNSET_INT = -(2**63)
 
 
 def output_notes(run: ExecutedRun) -> list[str]:
-    """State the numbers that the algorithm hands back by its parameters: `hits = 3`."""
+    """State the numbers that the algorithm hands back by its parameters: `hits = 3`, on a grid those of processors."""
     values = run.execution.outputs
     names = [output.parameter.name for output in run.algorithm.node.outputs if output.parameter.name in values]
-    unset = {name for name in names if values[name] != values[name] or values[name] == _UNSET_INT}
-    shown = [f"{name} is not set" if name in unset else f"{name} = {values[name].item()}" for name in names]
+    shown = [_describe_numbers(name, np.atleast_1d(values[name]).tolist()) for name in names]
     return [", ".join(shown)] if shown else []
+
+
+def _describe_numbers(name: str, numbers: list[float]) -> str:
+    """State the number of a parameter, on a grid those of its first processors."""
+    texts = ["unset" if number != number or number == _UNSET_INT else str(number) for number in numbers]
+    if len(set(texts)) == 1:
+        return f"{name} is not set" if texts[0] == "unset" else f"{name} = {texts[0]}"
+    more = ", ..." if len(texts) > _MAX_PROCESSORS else ""
+    return f"{name} = {', '.join(texts[:_MAX_PROCESSORS])}{more} by processor"
+
+
+_MAX_PROCESSORS = 8
+"""The number of processors whose numbers are shown."""
 
 
 def unchecked_notes(view: RunView) -> list[str]:
@@ -180,7 +194,7 @@ def run_document(view: RunView) -> dict[str, Any]:
     """Return the document of `archline run`. `checked`: every count was compared and lies within derived bounds."""
     counts, done = view.counts, view.run
     document: dict[str, Any] = {
-        "version": VERSION,
+        "version": COSTS_VERSION,
         "algorithm": done.algorithm.name,
         "at": make_point_document(done.at),
         "counts": _convert_counts(counts.executed),
@@ -192,8 +206,12 @@ def run_document(view: RunView) -> dict[str, Any]:
         "cache": None if done.cache is None else _cache_document(done, done.cache),
         "data": view.data,
     }
-    if done.execution.iterations:
-        document["iterations"] = done.execution.iterations
+    if counts_of_loops := done.execution.iterations:
+        document["iterations"] = [
+            make_iterations_document(counted, count=counts_of_loops[counted.name])
+            for counted in list_iterations(*done.algorithm.executed)
+            if counted.name in counts_of_loops
+        ]
     document |= {name: _convert_counts(amounts) for name, amounts in pick(counts, "own", "total").items() if amounts}
     if view.timed is not None:
         machine, time, apart = view.timed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from archline.expr.intervals import Number, Point
 from archline.expr.text import Formula, join_phrases, join_with_mark
@@ -151,6 +151,8 @@ class CheckedAlgorithm:
     messages: str = ""
     assumptions: tuple[str, ...] = ()
     warnings: tuple[CheckFinding, ...] = ()
+    iterations: tuple[Mapping[str, Any], ...] = ()
+    """The JSON documents of the sizes that count iterations of loops without a bound."""
 
 
 @record

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import islice, product
 
 from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.expand import expand_logarithms
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.reduce import reduce_in_sizes
 from archline.analysis.communication.floors import (
     fold_ceilings,
@@ -27,8 +27,9 @@ from archline.analysis.communication.floors import (
 )
 from archline.analysis.communication.memory import LocalMemory
 from archline.analysis.communication.path_steps import PathStep
-from archline.analysis.communication.place import Position, ReachingProcessors, position_at_start
+from archline.analysis.communication.place import Position, ReachingProcessors, position_at_start, processor_counts
 from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, StretchCosts
+from archline.analysis.communication.rounds import Iterations
 from archline.analysis.communication.walk import (
     FREE,
     METRICS,
@@ -41,6 +42,7 @@ from archline.analysis.cost import Cost, build_cost
 from archline.analysis.metrics.data import express_in_sizes
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError
+from archline.expr.tree import Span
 from archline.ir.amounts import ZERO_AMOUNT, Amount, KnownAmount, UnknownAmount, add_amounts, exact_amount, map_bounds
 from archline.ir.conditions import NEGATED_OPERATORS, subtract_sides
 from archline.ir.declarations import declared_scope
@@ -74,8 +76,21 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
         _express_in_sizes(spent, facts, algorithm)
         for spent in extend_paths_by_disseminations(corners, upper, facts, METRICS)
     ]
-    means = [_express_in_sizes(spent, facts, algorithm) for spent in _derive_mean_costs(module, algorithm, recursions)]
+    means = (
+        []
+        if upper.rounds
+        else [_express_in_sizes(spent, facts, algorithm) for spent in _derive_mean_costs(module, algorithm, recursions)]
+    )
     upper = _express_in_sizes(upper, facts, algorithm)
+
+    @cache
+    def any_processor() -> PathCosts:
+        return _derive_least_costs(algorithm, recursions, scope)
+
+    own = [_express_in_sizes(spent, facts, algorithm) for spent in corners.values()]
+    iterations = Iterations(
+        module, algorithm, facts, upper, own, any_processor, processor_counts(module, algorithm)["P"].upper or ONE
+    )
     costs = {}
 
     @cache
@@ -94,11 +109,11 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
         if not _is_huge(upper.of(metric)):
             most = add_amounts(upper.of(metric), exact_amount(call))
             amount = _combine_bounds(most, corner_sums, call, facts)
-            if isinstance(amount, KnownAmount) and not amount.exact and metric != "memory":
+            if isinstance(amount, KnownAmount) and not amount.exact and metric != "memory" and not upper.rounds:
                 inner = [(add_amounts(spent.of(metric), exact_amount(call)), needs) for spent, needs in inner_costs()]
                 inner_sums = [_drop_bound_if_missing(bound, needs, corner_sums, facts) for bound, needs in inner]
                 amount = _combine_bounds(most, [*corner_sums, *inner_sums], call, facts)
-        cost = build_cost(metric, amount, upper.declared, algorithm)
+        cost = build_cost(metric, iterations.add_to(metric, amount), upper.declared, algorithm)
         for mean in means:
             cost = _increase_lower_bound_to_mean(cost, add_amounts(mean.of(metric), exact_amount(call)), facts)
         if find_recursive_component(module, algorithm):
@@ -234,9 +249,41 @@ def _increase_lower_bound_to_mean(cost: Cost, mean: Amount, facts: Facts) -> Cos
     return replace(cost, lower=first, at_least=(Cost(cost.metric, "bounded", second, cost.upper),))
 
 
+def _derive_least_costs(algorithm: s.Algorithm, recursions: GridRecursions, scope: Scope) -> PathCosts:
+    """Derive what each processor costs at least, as exact amounts; 0 where no bound holds for all of them."""
+    coordinates = {axis.name: Poly.symbol(axis.name) for axis in algorithm.grid}
+    place = position_at_start(scope.module, algorithm, coordinates, scope)
+    ranged = position_at_start(scope.module, algorithm, None, scope)
+    if place is None or ranged is None:
+        return FREE
+    walk = GridWalk(scope.module, recursions)
+    least = partial(_bound_on_all_processors_below, place=ranged, span=algorithm.span)
+    spent = walk.algorithm(algorithm, place).map(least)
+    rough = walk.without_guard_counts.algorithm(algorithm, replace(place, counts_guards=False)).map(least)
+    # A bound of 0 is none; counted guards give the sharper one where it is free of coordinates.
+    spent = replace(
+        spent,
+        amounts={
+            name: rough.of(name) if amount == exact_amount(ZERO) else amount for name, amount in spent.amounts.items()
+        },
+    )
+    return _express_in_sizes(spent, place.facts, algorithm)
+
+
+def _bound_on_all_processors_below(amount: Amount, place: Position, span: Span) -> Amount:
+    """Return the lower bound of an amount of one processor over all of them, as an exact amount."""
+    if isinstance(amount, UnknownAmount):
+        return exact_amount(ZERO)
+    opposite = place.find_upper_bound(-amount.lower, span)
+    return exact_amount(ZERO if opposite is None else place.facts.positive_part(-opposite))
+
+
 def _express_in_sizes(spent: PathCosts, facts: Facts, algorithm: s.Algorithm) -> PathCosts:
-    amounts = {name: _express_amount_in_sizes(amount, facts, algorithm) for name, amount in spent.amounts.items()}
-    return PathCosts(amounts, spent.declared)
+    def express(amounts: Mapping[str, Amount]) -> dict[str, Amount]:
+        return {name: _express_amount_in_sizes(amount, facts, algorithm) for name, amount in amounts.items()}
+
+    rounds = tuple(replace(part, amounts=express(part.amounts)) for part in spent.rounds)
+    return PathCosts(express(spent.amounts), spent.declared, rounds=rounds)
 
 
 def _express_amount_in_sizes(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
@@ -251,6 +298,10 @@ def build_grid_recurrences(module: Module, stretches: StretchCosts, longest: Pol
         memory = LocalMemory(module, recursions, level).body(level.algorithm, place)
         grid = level.algorithm.grid
         spent = GridWalk(module, recursions, level).algorithm(level.algorithm, place) if grid else FREE
+        if spent.rounds:
+            spent = unknown_path_costs(
+                "a loop without a bound in a recursion on a grid is not counted", level.algorithm
+            )
         return Tally({**spent.amounts, "memory": memory}, declared=spent.declared)
 
     recursions = GridRecursions(module, stretches, (*METRICS, "memory"), level_costs, longest)

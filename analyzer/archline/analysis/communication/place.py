@@ -336,7 +336,8 @@ def position_at_start(
 
     `given` maps axes to coordinates: "first", "last", or an index of the algorithm. If a processor with these may not
     exist, the result is None. A coordinate may also be an expression in sizes; costs are then valid only where the
-    processor exists. `scope` is that of the declarations, so that several processors share its proofs.
+    processor exists. The symbol of an axis' name stands for the coordinate of any processor. `scope` is that of the
+    declarations, so that several processors share its proofs.
     """
     scope = declared_scope(module, algorithm) if scope is None else scope
     facts = scope.facts
@@ -356,6 +357,8 @@ def position_at_start(
                 facts.nonnegative(coordinate) and facts.nonnegative(extent - 1 - coordinate)
             ):
                 return None
+            if coordinate == Poly.symbol(axis.name):
+                facts = facts.with_symbol(axis.name, (ZERO,), (extent - 1,))
         elif facts.nonnegative(1 - extent):
             coordinate = ZERO
         else:

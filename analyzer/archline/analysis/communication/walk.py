@@ -43,10 +43,11 @@ from archline.ir.amounts import (
     exact_amount,
     intersect_amounts,
     scale_amount,
+    widen_to_zero,
 )
 from archline.ir.conditions import is_summable
 from archline.ir.ranges import IterationRange
-from archline.ir.scope import NotStaticError
+from archline.ir.scope import NotStaticError, floor_while_bound, static_value
 from archline.language import syntax as s
 from archline.language.call_graph import (
     find_reachable,
@@ -54,6 +55,7 @@ from archline.language.call_graph import (
     iterate_callees,
     iterate_declared_costs,
 )
+from archline.language.iterations import name_unbounded_loops
 from archline.language.metrics import TEST
 from archline.language.model import Module
 from archline.language.visitor import StatementVisitor
@@ -156,11 +158,24 @@ class DisseminationStage:
 
 
 @record
+class PathRound:
+    """The costs of an iteration of a loop without a bound, by metric; `name` qualifies its iterations.
+
+    A path may come to a loop that is `repeated` several times, each time on another processor.
+    """
+
+    name: str
+    amounts: Mapping[str, Amount]
+    repeated: bool = False
+
+
+@record
 class PathCosts:
     """The costs of a part of a program by metric, with the names of the declared costs in them.
 
     `stages` are its consecutive stages, which all processors go through, and `rest` the costs after the last one.
-    `steps` are the costs of each statement, if requested.
+    `steps` are the costs of each statement, if requested. `rounds` has the costs of one iteration for each way to come
+    to a loop without a bound: the iterations cost that besides `amounts`.
     """
 
     amounts: Mapping[str, Amount] = field(default_factory=dict)
@@ -168,6 +183,7 @@ class PathCosts:
     stages: tuple[DisseminationStage, ...] = ()
     rest: Mapping[str, Amount] = field(default_factory=dict)
     steps: tuple[PathStep, ...] = ()
+    rounds: tuple[PathRound, ...] = ()
 
     def of(self, metric: str) -> Amount:
         return self.amounts.get(metric, ZERO_AMOUNT)
@@ -175,26 +191,48 @@ class PathCosts:
     def then(self, following: PathCosts) -> PathCosts:
         """Return the costs of this part followed by another one."""
         amounts, declared = _sum_amounts(self.amounts, following.amounts), self.declared | following.declared
-        steps = self.steps + following.steps
+        steps, rounds = self.steps + following.steps, self.rounds + following.rounds
+        if len({part.name for part in rounds}) < len(rounds):
+            rounds = _repeat_rounds(rounds)
         if not (self.stages or following.stages):
-            return PathCosts(amounts, declared, steps=steps)
+            return PathCosts(amounts, declared, steps=steps, rounds=rounds)
         tail = self.rest if self.stages else self.amounts
         if not following.stages:
-            return PathCosts(amounts, declared, self.stages, _sum_amounts(tail, following.amounts), steps)
+            return PathCosts(amounts, declared, self.stages, _sum_amounts(tail, following.amounts), steps, rounds)
         first, *more = following.stages
         stages = (*self.stages, replace(first, before=_sum_amounts(tail, first.before)), *more)
-        return PathCosts(amounts, declared, stages, following.rest, steps)
+        return PathCosts(amounts, declared, stages, following.rest, steps, rounds)
 
-    def map(self, function: Callable[[Amount], Amount]) -> PathCosts:
-        """Apply a function to every amount; stages are dropped."""
+    def map(
+        self, function: Callable[[Amount], Amount], of_rounds: Callable[[Amount], Amount] | None = None
+    ) -> PathCosts:
+        """Apply a function to every amount; stages are dropped. `of_rounds`, or else `function`, maps iterations."""
         amounts = {name: function(self.of(name)) for name in METRICS}
-        return PathCosts(amounts, self.declared, steps=tuple(step.map_totals(function) for step in self.steps))
+        rounds = tuple(
+            replace(part, amounts={name: (of_rounds or function)(amount) for name, amount in part.amounts.items()})
+            for part in self.rounds
+        )
+        steps = tuple(step.map_totals(function) for step in self.steps)
+        return PathCosts(amounts, self.declared, steps=steps, rounds=rounds)
+
+    def repeat(self) -> PathCosts:
+        """Return the costs of a part to which a path may come several times."""
+        return replace(self, rounds=_repeat_rounds(self.rounds))
 
     def tighten(self, other: PathCosts, facts: Facts) -> PathCosts:
         """Combine two bounds of the same part to the tighter one for each metric; of stages, keep those of `self`."""
         return replace(
             self, amounts={name: intersect_amounts(self.of(name), other.of(name), facts) for name in METRICS}
         )
+
+
+def _repeat_rounds(rounds: tuple[PathRound, ...]) -> tuple[PathRound, ...]:
+    return tuple(replace(part, repeated=True) for part in rounds)
+
+
+def keep_amount(amount: Amount) -> Amount:
+    """Return an amount unchanged."""
+    return amount
 
 
 def _sum_amounts(one: Mapping[str, Amount], other: Mapping[str, Amount]) -> Mapping[str, Amount]:
@@ -232,6 +270,13 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         self._level = level
         self._stepwise = stepwise
         self._uneven = False
+
+    @property
+    def without_guard_counts(self) -> GridWalk:
+        """A follower that counts no guards: guarded code is bounded as never or always executed."""
+        unguarded = copy(self)
+        unguarded._stretches = self._stretches.without_guard_counts
+        return unguarded
 
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> PathCosts:
         """Derive the costs of the body of an algorithm on a grid."""
@@ -273,8 +318,9 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
     def _stretch_costs(self, statements: tuple[s.Stmt, ...], place: Position) -> PathCosts:
         """Derive the costs of a stretch, which are statements without communication."""
         tally, parts = self._stretches.block(statements, place)
+        rounds = tuple(PathRound(name, self._stretch_amounts(once, statements)) for name, once in tally.rounds.items())
         spent = self._max_over_processors(
-            PathCosts(self._stretch_amounts(tally, statements), tally.declared), statements[0], place
+            PathCosts(self._stretch_amounts(tally, statements), tally.declared, rounds=rounds), statements[0], place
         )
         if any(
             isinstance(value, KnownAmount) and place.depends_on_coordinates(value.upper)
@@ -329,10 +375,33 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         return unknown_path_costs(reason, statement)
 
     def invoke(self, invoke: s.Invoke, place: Position) -> PathCosts:
-        return self._merge_steps(self._call_costs(invoke, place), invoke, invoke.call.function)
+        return self._merge_steps(self._call_costs(invoke, place, invoke.outputs), invoke, invoke.call.function)
 
     def while_loop(self, loop: s.While, place: Position) -> PathCosts:
-        return unknown_path_costs("the number of communication steps depends on data", loop)
+        test = evaluation_cost(loop.condition, place, self._stretches).then(
+            self._stretches.model.event(TEST), place.facts
+        )
+        tested = self._max_over_processors(_flops_and_work(test), loop, place)
+        # No test follows an iteration that an exit ends.
+        entry = tested.map(widen_to_zero) if s.may_be_left(loop) else tested
+        body = self._max_over_processors(PathCosts({"work": UNIT_AMOUNT}), loop, place).then(
+            self._block_costs(loop.body, place)
+        )
+        start = FREE if loop.tests_last else entry
+        once = body.then(entry if loop.tests_last and loop.limit is None else tested).repeat()
+        if loop.limit is None:
+            one = PathRound(name_unbounded_loops(self._module)[loop], once.amounts)
+            return replace(start, declared=start.declared | once.declared, rounds=(one, *once.rounds))
+        try:
+            limit = place.find_upper_bound(
+                floor_while_bound(static_value(loop.limit, place), place.facts), loop.limit.span
+            )
+        except NotStaticError as problem:
+            return unknown_path_costs(f"the bound of this while: {problem.reason}", loop)
+        if limit is None:
+            return unknown_path_costs("no bound of this while holds for all processors", loop)
+        trips = KnownAmount(ZERO, place.facts.positive_part(limit))
+        return start.then(once.map(lambda amount: scale_amount(amount, trips), keep_amount))
 
     def simple(self, statement: s.SimpleStmt, place: Position) -> PathCosts:
         raise AssertionError("statements without communication are derived as stretches")
@@ -345,7 +414,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             inside = position_in_callee(self._module, invoke.call, callee, invoke.along, place)
         except NotStaticError as problem:
             return unknown_path_costs(problem.reason, invoke)
-        arguments = _flops_and_work(total_evaluation_cost((*more, *invoke.call.arguments), place, self._stretches))
+        arguments = _flops_and_work(total_evaluation_cost((*invoke.call.arguments, *more), place, self._stretches))
         before = self._max_over_processors(arguments, invoke, place).then(
             self._max_over_processors(PathCosts({"work": UNIT_AMOUNT}), invoke, place)
         )
@@ -395,7 +464,10 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         body = self._max_over_processors(PathCosts({"work": UNIT_AMOUNT}), loop, inside).then(
             self._block_costs(loop.body, inside)
         )
-        spent = body.map(lambda amount: _sum_over_iterations(amount, iterations, bool(place.ranged) and not mean, mean))
+        spent = body.map(
+            lambda amount: _sum_over_iterations(amount, iterations, bool(place.ranged) and not mean, mean),
+            iterations.bound_amount,
+        ).repeat()
         ends = [
             end for cost in map(body.of, METRICS) if isinstance(cost, KnownAmount) for end in (cost.lower, cost.upper)
         ]
@@ -405,13 +477,29 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         # A lower bound whose sum has no closed form became 0; without guards it may be larger.
         unsummed = [name for name in METRICS if spent.of(name) == ZERO_AMOUNT != body.of(name)]
         if not mean and place.counts_guards and (long or unsummed or not all(is_summable(end, inside) for end in ends)):
-            unguarded = copy(self)
-            unguarded._stretches = self._stretches.without_guard_counts
-            rough = unguarded.loop(loop, replace(place, counts_guards=False))
+            rough = self.without_guard_counts.loop(loop, replace(place, counts_guards=False))
             spent = spent.tighten(rough, place.facts)
             improved = {name: rough.of(name) for name in unsummed if isinstance(rough.of(name), KnownAmount)}
             spent = replace(spent, amounts={**spent.amounts, **improved})
-        return spent
+        return self._leave_early(spent, body, loop, iterations, place) if s.may_be_left(loop) else spent
+
+    def _leave_early(
+        self, spent: PathCosts, body: PathCosts, loop: s.Loop, iterations: IterationRange, place: Position
+    ) -> PathCosts:
+        """Bound the costs of a loop that an exit may end: from below by those of its first iteration, if it has one."""
+        facts, first = place.facts, {iterations.variable: iterations.lo}
+        ascends = iterations.value.substitute(first) == facts.simplify(static_value(loop.lo, place))
+        nonempty = facts.positive_part(iterations.trips) - facts.positive_part(iterations.trips - 1)
+
+        def bound_amount(name: str) -> Amount:
+            amount, one = spent.of(name), body.of(name)
+            if isinstance(amount, UnknownAmount):
+                return amount
+            if not ascends or isinstance(one, UnknownAmount):
+                return widen_to_zero(amount)
+            return KnownAmount(facts.positive_part(one.lower.substitute(first)) * nonempty, amount.upper)
+
+        return replace(spent, amounts={name: bound_amount(name) for name in METRICS})
 
     def _range_over_processors(self, loop: s.Loop, place: Position) -> IterationRange:
         """Return the range of the loop variable over all processors.
@@ -436,6 +524,9 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         first, *rest = branches
         if first.condition is None:
             return self._block_costs(first.body, place)
+        if isinstance(first.condition, s.Reached):
+            # The code behind an exit is executed or not.
+            return self._block_costs(first.body, place).map(widen_to_zero, keep_amount)
         facts = place.facts
         test = evaluation_cost(first.condition, place, self._stretches).then(self._stretches.model.event(TEST), facts)
         cost = self._max_over_processors(_flops_and_work(test), first, place)
@@ -459,7 +550,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
 
         `shown` is the condition as text, for steps; None if it is not shown.
         """
-        declared = arm.declared | second.declared
+        declared, rounds = arm.declared | second.declared, arm.then(second).rounds
         facts = place.facts
         if (held := holding.lower) == holding.upper and not place.depends_on_coordinates(held):
             amounts = {name: choose_by_indicator(held, arm.of(name), second.of(name)) for name in METRICS}
@@ -475,14 +566,15 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             else:
                 steps = [step.in_branch(shown, first) for step in arm.steps]
                 steps += [step.in_branch("else", rest) for step in second.steps]
-            return PathCosts(amounts, declared, steps=tuple(steps))
+            return PathCosts(amounts, declared, steps=tuple(steps), rounds=rounds)
         if place.average is not None:
             return arm.then(second)
         if place.ranged:
             possible = KnownAmount(ZERO, place.bound_indicator_anywhere_above(holding.upper, at.span))
             elsewhere = KnownAmount(ZERO, place.bound_indicator_anywhere_above(1 - holding.lower, at.span))
-            arm = arm.map(lambda amount: scale_amount(_upper_amount(amount, facts), possible))
-            return arm.then(second.map(lambda amount: scale_amount(_upper_amount(amount, facts), elsewhere)))
+            arm = arm.map(lambda amount: scale_amount(_upper_amount(amount, facts), possible), keep_amount)
+            second = second.map(lambda amount: scale_amount(_upper_amount(amount, facts), elsewhere), keep_amount)
+            return arm.then(second)
 
         def combined_amount(name: str) -> Amount:
             left, right = arm.of(name), second.of(name)
@@ -490,7 +582,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
                 holding.upper, choose_by_indicator(holding.lower, left, bound_either_amount(left, right, facts)), right
             )
 
-        return PathCosts({name: combined_amount(name) for name in METRICS}, declared)
+        return PathCosts({name: combined_amount(name) for name in METRICS}, declared, rounds=rounds)
 
 
 def _rename_axes(stage: DisseminationStage, callee: s.Algorithm, joined: list[str]) -> DisseminationStage:

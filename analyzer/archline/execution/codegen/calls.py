@@ -42,7 +42,11 @@ def write_call(fn: AlgorithmWriter, expr: s.Call, places: Places = (), spawned: 
 
 
 def write_call_on_grid(
-    fn: AlgorithmWriter, node: s.Invoke | s.Communicate, expr: s.Call, along: tuple[s.Name, ...]
+    fn: AlgorithmWriter,
+    node: s.Invoke | s.Communicate,
+    expr: s.Call,
+    along: tuple[s.Name, ...],
+    places: Places = (),
 ) -> None:
     """Write a call of an algorithm by the processors of a grid; buffers may be copied for it, at no cost."""
     callee = fn.module.targets[expr]
@@ -68,10 +72,14 @@ def write_call_on_grid(
     fn.emit(f"K[{CALL}] = {site}")
     task = [fn.frame.task] if fn.options.races else []
     passed = ", ".join(["mem", fn.frame.top, fn.frame.alive, *task, group, *arguments])
-    fn.emit(f"yield from {function}({passed})")
+    handed = [(fn.name("v"), fn.name("v")) for _ in callee.outputs]
+    names = ", ".join(name for pair in handed for name in pair)
+    fn.emit(f"{names} = yield from {function}({passed})" if names else f"yield from {function}({passed})")
     fn.emit(f"{fn.frame.span} += K[{SPAN}]")
     for write_end in write_ends:
         write_end()
+    for place, (value, flag) in zip(places, handed, strict=True):
+        _store_output(fn, place, value, flag)
     fn.frame = replace(fn.frame, top=before.top)
 
 

@@ -159,6 +159,23 @@ def format_buffer(array: ArrayValue) -> str:
     return f"({int(array.element is Kind.REAL)}, {array.base}, ({extents},), ({strides_text},))"
 
 
+# Loops
+def write_followed_loop(fn: AlgorithmWriter, loop: s.Loop | s.While) -> str:
+    """Write the beginning of a loop that all processors of a group must leave in the same iteration.
+
+    Return the name of its record, in which iterations are counted; empty if processors may leave the loop apart.
+    """
+    progress = fn.progress.get(loop)
+    if progress is None or not (progress.speaks or (isinstance(loop, s.While) and loop.limit is None)):
+        return ""
+    axes = [fn.axes[axis] for axis in fn.algorithm_axes if axis not in progress.differs]
+    if not axes:
+        return ""
+    site = fn.site(rules.DIFFERENT_TESTS, loop.span, "")
+    places = format_tuple(map(str, axes))
+    return fn.assign_name(f"{fn.group}.follow({site}, {format_tuple(fn.iteration)}, {places})", "w")
+
+
 # Calls
 def write_group(fn: AlgorithmWriter, node: s.Node, callee: s.Algorithm, along: tuple[s.Name, ...]) -> str:
     """Return the expression for the group of processors that take part in a call: along some axes, else all."""

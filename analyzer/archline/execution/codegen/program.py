@@ -36,6 +36,7 @@ from archline.execution.slots import (
 from archline.expr.text import format_expression, format_fact, format_list
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, find_recursive_component, has_forks
+from archline.language.lockstep import find_progress
 from archline.language.model import BoundBy, Kind, Module
 from archline.records import record, replace
 
@@ -51,6 +52,7 @@ def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, form
     with fn.uncounted():
         if fn.grid:
             fn.numbers.update(number_communications(algorithm))
+            fn.progress = find_progress(fn.module, algorithm)
             define_grid(fn, algorithm)
         _bind_sizes(fn, algorithm)
         check_grid(fn, algorithm)
@@ -339,7 +341,7 @@ def _write_body(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[str]:
             register = fn.register(output.register)
             # A literal has a type of its own in compiled code, so that types of recursive calls would differ.
             flag = register.flag or "1"
-            results += [register.code, f"int64({flag})" if fn.options.compiled else flag]
+            results += [register.code, f"int64({flag})" if fn.options.compiled and not fn.grid else flag]
         if allocations:
             write_sync(fn)
         write_release(fn, allocations)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +11,7 @@ from archline.execution.codegen.values import ArrayValue, IntegerValue, Meaning,
 from archline.execution.codegen.writer import FunctionWriter
 from archline.execution.slots import FIRST_PROGRAM_SLOT, SYMBOLS
 from archline.language import syntax as s
+from archline.language.lockstep import Part, Progress
 from archline.language.model import Kind, Module, ViewType
 
 
@@ -106,6 +107,8 @@ class AlgorithmWriter(FunctionWriter):
     """The kind of the elements of `any` arrays."""
     algorithm_axes: tuple[str, ...]
     """The axes of the grid as the algorithm declares them."""
+    progress: Mapping[Part, Progress]
+    """How processors go through the loops that some may leave earlier than others."""
     axes: dict[str, int]
     """The numbers in `group` of the axes of the grid and of the surrounding splits."""
     infinite: bool
@@ -132,6 +135,7 @@ class AlgorithmWriter(FunctionWriter):
         self.write_call = write_call
         self.element = Kind.REAL
         self.algorithm_axes = ()
+        self.progress = {}
         self.axes = {}
         self.infinite = False
         self.group = "grid"

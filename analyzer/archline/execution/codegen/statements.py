@@ -39,6 +39,7 @@ from archline.execution.codegen.expressions import (
 from archline.execution.codegen.messages import (
     copy_buffer,
     is_only_transfer,
+    write_followed_loop,
     write_message,
     write_split,
     write_transfer,
@@ -82,12 +83,13 @@ def write_loop(fn: AlgorithmWriter, node: s.Loop, block: BlockWriter) -> None:
     index = IntegerValue(
         variable, _bound_variable_from_above(lo_code, hi_code), _find_lower_limit(fn, node), None if node.down else hi
     )
+    begun = write_followed_loop(fn, node)
     with fn.scope(), fn.loop_body(variable):
         fn.define(node.variable, index)
         if node.parallel:
             _write_parallel_loop(fn, node, header, trips, block)
         else:
-            _write_serial_loop(fn, node, header, trips, block)
+            _write_serial_loop(fn, node, header, trips, begun, block)
 
 
 def _write_trip_count(fn: AlgorithmWriter, down: bool, lo: Atom, hi: Atom, step: Atom) -> Atom:
@@ -114,9 +116,14 @@ def _find_lower_limit(fn: AlgorithmWriter, node: s.Loop) -> int | None:
             return None
 
 
-def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BlockWriter) -> None:
+def _write_serial_loop(
+    fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, begun: str, block: BlockWriter
+) -> None:
+    """Write a serial loop; `begun` is the name of its record of `write_followed_loop`, or empty."""
     counts_steps = s.may_be_left(node)
     with fn.looped(header, node.span) as account, open_leavable(fn, "break", "continue"):
+        if begun:
+            fn.emit(f"{begun}[0] += 1")
         if counts_steps:
             fn.count_steps("1")
         if not (fn.grid and is_only_transfer(node.body)):
@@ -126,6 +133,8 @@ def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: At
         block(fn, node.body)
     if account.straight:
         fn.count_block(account, trips)
+    if begun:
+        fn.emit(f"{begun}[1] = 1")
     if "return" in s.find_exits(node):
         _write_passing_exit(fn, "return", node.span)
 
@@ -200,7 +209,7 @@ def _share_registers(fn: AlgorithmWriter, body: tuple[s.Stmt, ...], reduction: s
 
 def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> None:
     """Write a `while` or `repeat` loop. Its bound is evaluated once, on entry, at no cost; every test is counted."""
-    limit = str(slots.MAX_ITERATIONS)
+    limit = f"read_now(K, {slots.ITERATION_LIMIT})"
     if node.limit is not None:
         with fn.uncounted():
             value, _ = write_quantity(fn, node.limit)
@@ -208,10 +217,13 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> 
     iterations = fn.assign_name("0", "w")
     site = _make_limit_site(fn, node)
     kinds = ("break",) if node.tests_last else ("break", "continue")
+    begun = write_followed_loop(fn, node)
     with fn.loop_body(iterations), fn.looped("while True:", node.span), open_leavable(fn, *kinds):
         if not node.tests_last:
             _write_loop_test(fn, node)
         fn.emit(f"{iterations} += 1")
+        if begun:
+            fn.emit(f"{begun}[0] += 1")
         fn.check(f"not {iterations} <= {limit}", site, iterations)
         fn.count_steps("1")
         fn.count_event(ITERATION)
@@ -222,6 +234,8 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> 
             _write_loop_test(fn, node)
         else:
             block(fn, node.body)
+    if begun:
+        fn.emit(f"{begun}[1] = 1")
     if "return" in s.find_exits(node):
         _write_passing_exit(fn, "return", node.span)
 
@@ -235,13 +249,19 @@ def _write_loop_test(fn: AlgorithmWriter, node: s.While) -> None:
     fn.emit(" break")
 
 
+_ENDLESS_HINT = (
+    "its body has to make its condition false; `--time-limit 60`, or ARCHLINE_TIME_LIMIT=60, gives a long loop "
+    "60 seconds"
+)
+
+
 def _make_limit_site(fn: AlgorithmWriter, loop: s.While) -> int:
     if loop.limit is None:
         return fn.site(
             rules.TOO_MANY_ITERATIONS,
             loop.span,
-            f"the loop has more than {slots.MAX_ITERATIONS:,} iterations: a run stops here",
-            hint="a loop that ends has a condition that its body makes false",
+            "the run stops in this loop, which has not ended after {0:,} iterations",
+            hint=_ENDLESS_HINT,
         )
     message = f"iteration {{0}} begins, but `at most {format_expression(loop.limit)}` allows fewer"
     return fn.site(rules.TOO_MANY_ITERATIONS, loop.span, message)
@@ -342,7 +362,7 @@ def write_statement(fn: AlgorithmWriter, node: s.Stmt, allocations: list[Allocat
             if is_extern(fn, called):
                 write_extern_call(fn, called)
             elif _is_on_grid(fn, called):
-                write_call_on_grid(fn, node, called, along)
+                write_call_on_grid(fn, node, called, along, outputs)
             else:
                 write_call(fn, called, outputs, spawned)
         case s.Sync():

@@ -10,7 +10,7 @@ from archline.expr.tree import Span
 from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking.points import Frame, OpaqueFrame, Path, Requirement, Sampler
-from archline.language.checking.scopes import MACHINE_SYMBOLS, SymbolEntry, SymbolTable
+from archline.language.checking.scopes import MACHINE_SYMBOLS, Role, SymbolEntry, SymbolTable
 from archline.language.diagnostics import Diagnostic, Rule, suggest_closest
 from archline.language.model import Agreement, Collective, ExprType, Kind, Signature
 from archline.language.proposals import propose_definition
@@ -230,14 +230,17 @@ def check_definition(body: BodyContext, symbol: SymbolEntry) -> None:
         words = {node.id for node in s.find_nodes(body.algorithm, s.Name)} | s.find_assigned_names(body.algorithm.body)
         words |= {parameter.name for parameter in body.algorithm.parameters} | RESERVED
         new = next(new for new in (name.lower(), f"size_{name}", f"{name}_size") if new not in words)
-        hint: str = f"choose another name, such as `{new}`"
+        hint: str | None = f"choose another name, such as `{new}`"
         if symbol.type is Kind.STATIC:
-            hint = suggest_renaming(span.source, span.line, name, new, hint)
+            hint = suggest_renaming(span.source, span.line, name, new, str(hint))
         message = f"{symbol.role.described} cannot be called `{name}` here: {needed}"
         body.report(rules.MACHINE_SYMBOL, message, span, hint)
     elif before is not None:
         message = f"`{name}` is already {before.role.described} here (line {before.span.line})"
-        body.report(rules.SHADOWING, message, span)
+        hint = None
+        if symbol.role is Role.LOOP and before.role in (Role.REGISTER, Role.LET, Role.SCALAR):
+            hint = f"the loop leaves that value as it is, and statements behind it read `{name}`: choose another name"
+        body.report(rules.SHADOWING, message, span, hint)
     elif name in body.library.cost_symbols:
         line = body.library.cost_symbols[name].line
         message = f"`{name}` is already a cost symbol of an extern (line {line})"

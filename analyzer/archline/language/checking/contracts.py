@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 
 from archline.expr.intervals import EvaluationError, UndefinedError
-from archline.expr.tree import Span
+from archline.expr.text import format_expression
+from archline.expr.tree import Source, Span
 from archline.expr.values import evaluate
 from archline.language import call_rules as rules
 from archline.language import name_rules
@@ -15,10 +17,11 @@ from archline.language.checking.expressions import COMPARISONS
 from archline.language.checking.extents import format_short
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
 from archline.language.diagnostics import Edit, Proposal, Rule, find_in_span, format_count, propose_text
-from archline.language.iterations import find_counted_loops, suggest_name
+from archline.language.iterations import describe_loop_in_line, find_counted_loops, suggest_name
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE, ON_MACHINE
-from archline.language.mistakes import CodeLine, count_brackets, suggest_claim, suggest_growth
+from archline.language.mistakes import CodeLine, count_brackets, suggest_claim, suggest_growth, suggest_power
 from archline.language.model import Kind
+from archline.language.rearranging import mask_strings_and_comment
 from archline.records import record
 
 ENSURED_METRICS = (*dict.fromkeys((*DECLARABLE, *DERIVABLE)), "time(P)")
@@ -35,6 +38,8 @@ FORMULA_FUNCTIONS = {
 }
 
 
+LIKE_ITERATIONS = re.compile(r"[TKk]\d*|\w*(?:iter|step|round)\w*|it")
+"""Names that people give to a number of iterations."""
 _OTHER_METRICS = {
     **dict.fromkeys(("space", "storage"), "memory"),
     **dict.fromkeys(("operations", "ops", "steps", "cost", "runtime", "total_work"), "work"),
@@ -187,8 +192,12 @@ class FormulaChecker:
     def _check_sizes(self, expr: s.Call, algorithm: s.Algorithm, library: Library) -> Kind | None:
         """Check a cost at sizes that the claim sets, each once."""
         settable = _list_settable(algorithm, library)
+        loops = find_counted_loops(algorithm, library.visible)
         for place, (name, value) in enumerate(expr.sizes):
-            if name not in settable:
+            if name in loops and loops[name].chosen:
+                rule, message, hint = _report_unnamed_iterations(name, loops[name], expr.span.source)
+                self.findings.add(rule, message, expr.span, hint)
+            elif name not in settable:
                 hint = self.findings.suggest_closest(name, settable, expr.span) or "they are " + ", ".join(settable)
                 message = f"`{name}` is not a size of `{algorithm.name}`"
                 self.findings.add(name_rules.UNKNOWN_NAME, message, expr.span, hint)
@@ -211,13 +220,39 @@ def _list_settable(algorithm: s.Algorithm, library: Library) -> list[str]:
     ]
 
 
-def _report_unnamed_iterations(name: str, loop: s.While | s.Loop) -> Reason:
+def _report_unnamed_iterations(name: str, loop: s.While | s.Loop, near: Source) -> Reason:
     """Report iterations that a formula names, but not the program: their name changes if loops are added."""
+    assert loop.iterations is not None
     return (
         name_rules.UNKNOWN_NAME,
         f"`{name}` is a number of iterations that the program does not name",
-        suggest_name(loop),
+        suggest_name(loop, loop.iterations, near),
     )
+
+
+def _suggest_unnamed_iterations(name: str, loops: Iterable[s.While | s.Loop], near: Source) -> str | None:
+    """Suggest that an unknown name, such as T, is that of a loop whose iterations have no name; None if all have."""
+    unnamed = [loop for loop in loops if loop.chosen]
+    if not unnamed or not LIKE_ITERATIONS.fullmatch(name):
+        return None
+    if len(unnamed) == 1:
+        return suggest_name(unnamed[0], name, near, safe=name.startswith("T"))
+    return f"name the iterations of {' or of '.join(map(describe_loop_in_line, unnamed))}: `iterations {name}`"
+
+
+def _report_promised_iterations(name: str, loop: s.While | s.Loop, algorithm: s.Algorithm) -> Reason:
+    """Report a fact about iterations in a `where`, which is about what the caller gives."""
+    message = f"`{name}` counts the iterations of {describe_loop_in_line(loop)}, which no caller can promise"
+    claimed = f"state claims under the fact, `ensures ... when {name} <= ...`"
+    limits = [
+        format_expression(fact.right)
+        for fact in algorithm.where
+        if isinstance(fact, s.Binary) and fact.op == "<=" and isinstance(fact.left, s.Name) and fact.left.id == name
+    ]
+    if limits and isinstance(loop, s.While) and not loop.tests_last and loop in algorithm.body:
+        header = f"while {format_expression(loop.condition)} at most {limits[0]} times:"
+        return name_rules.NOT_A_SIZE, message, f"bound the loop, `{header}`, which runs check; or {claimed}"
+    return name_rules.NOT_A_SIZE, message, claimed
 
 
 def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: Span, *, alone: bool = False) -> None:
@@ -242,6 +277,7 @@ def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While | s.Lo
     `counted` are loops whose iterations the formulas may name.
     """
     loops = counted or {}
+    near = body.algorithm.span.source
 
     def is_known(name: str) -> bool:
         if name in loops:
@@ -254,7 +290,7 @@ def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While | s.Lo
 
     def why_not(expr: s.Name) -> Reason | None:
         if expr.id in loops:
-            return _report_unnamed_iterations(expr.id, loops[expr.id])
+            return _report_unnamed_iterations(expr.id, loops[expr.id], near)
         symbol = body.scope.find(expr.id)
         if symbol is not None:
             message = f"`{expr.id}` is {symbol.role.described}; contracts and costs are in sizes"
@@ -265,8 +301,14 @@ def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While | s.Lo
             return name_rules.NOT_A_SIZE, message, advice
         if not body.is_first_report(expr.id):
             return None
+        unbounded = find_counted_loops(body.algorithm, body.library.visible)
+        if expr.id in unbounded and not unbounded[expr.id].chosen:
+            return _report_promised_iterations(expr.id, unbounded[expr.id], body.algorithm)
         names = body.scope.names(lambda symbol: symbol.type is Kind.STATIC)
         hint = body.findings.suggest_closest(expr.id, [*names, *body.library.cost_symbols], expr.span)
+        hint = _suggest_unnamed_iterations(expr.id, unbounded.values(), near) or hint
+        code = mask_strings_and_comment(expr.span.source.lines[expr.span.line - 1])
+        hint = hint or suggest_power(CodeLine(expr.span.source, expr.span.line, code))
         hint = hint or f"a size stands in a shape or is a parameter, `{expr.id}: size`"
         message = f"`{expr.id}` is not a size of `{body.algorithm.name}`, nor a machine symbol (P, Z, L, K)"
         return name_rules.UNKNOWN_NAME, message, hint
@@ -349,9 +391,10 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
 
     def why_not(expr: s.Name) -> Reason:
         if expr.id in unnamed:
-            return _report_unnamed_iterations(expr.id, unnamed[expr.id])
+            return _report_unnamed_iterations(expr.id, unnamed[expr.id], claim.span.source)
         message = f"`{expr.id}` is not a size of the algorithms in this claim, nor a machine symbol (P, Z, L, K)"
-        return name_rules.UNKNOWN_NAME, message, findings.suggest_closest(expr.id, defined, expr.span)
+        hint = _suggest_unnamed_iterations(expr.id, unnamed.values(), claim.span.source)
+        return name_rules.UNKNOWN_NAME, message, hint or findings.suggest_closest(expr.id, defined, expr.span)
 
     of_algorithms = [
         call for call in _list_calls_of_one_name(claim) if s.names(call.arguments) <= library.visible.keys()

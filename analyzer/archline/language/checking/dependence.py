@@ -37,6 +37,7 @@ from archline.language.checking.points import (
     Requirement,
     Sampler,
 )
+from archline.language.lockstep import derive_progress
 from archline.language.model import Agreement, RequiredEquality, Signature
 from archline.language.substitution import build_processor_count
 from archline.language.visitor import StatementVisitor
@@ -63,6 +64,30 @@ def check_agreement(program: WholeFile) -> None:
     """Report values that differ within groups of processors, and note those on which callers must agree."""
     for algorithm in program.algorithms:
         _derive_agreement(program, algorithm)
+    if not program.findings.diagnostics:
+        for algorithm in program.algorithms:
+            _check_exits(program, algorithm)
+
+
+def _check_exits(program: WholeFile, algorithm: s.Algorithm) -> None:
+    """Report loops, and code behind exits, in which processors communicate although some may have left it."""
+    for part, progress in derive_progress(program.facts, algorithm).items():
+        if not progress.apart:
+            continue
+        axes = " and ".join(f"`{axis.name}`" for axis in algorithm.grid if axis.name in progress.apart)
+        at: s.Node = part
+        inside = ""
+        if progress.call is not None:
+            at, inside = progress.call, f" of line {part.span.line} of what it calls"
+        if isinstance(part, s.Branch):
+            what = f"the code behind an exit{inside}, which some processors may take and others not"
+        else:
+            what = f"the loop{inside}, which processors may leave after different iterations"
+        message = f"processors communicate along {axes} in {what}"
+        program.findings.add(rules.UNEQUAL_TEST, message, at.span, _UNEQUAL_TEST_HINT)
+
+
+_UNEQUAL_TEST_HINT = "let the condition depend on what all of them have, such as the result of an `allreduce`"
 
 
 def _derive_agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:

@@ -319,7 +319,8 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
     counts |= {name: len(extern.parameters) for name, extern in library.externs.items()}
     # An array that an algorithm sets may be left out.
     passed = len(call.arguments)
-    known = [name for name, number in counts.items() if number in (passed, passed + 1)] + [*INTRINSICS]
+    known = [name for name, number in counts.items() if number in (passed, passed + 1)]
+    known += [name for name, taken in INTRINSICS.items() if taken == passed or (taken is None and passed > 1)]
     hint = hint or body.findings.suggest_closest(call.function, known, call.span)
     if hint is None and body.scope.find(call.function) is not None:
         hint = f"a product is written `*`, an element `{call.function}[...]`"
@@ -496,9 +497,9 @@ def _check_slice(body: BodyContext, piece: s.Slice) -> None:
         check_step(body, piece.step)
 
 
-def check_step(body: BodyContext, step: s.Expr) -> None:
-    """Check the step of a slice or loop."""
-    if not check_static(body, step, "a step"):
+def check_step(body: BodyContext, step: s.Expr, kind: Kind | None = None) -> None:
+    """Check the step of a slice, or of a loop, where data may decide it and `kind` is its type."""
+    if kind is not Kind.STATIC and (kind is not None or not check_static(body, step, "a step")):
         return
     if is_literal(step) and (isinstance(step, s.Unary) or (isinstance(step, s.Integer) and step.value < 1)):
         hint = "to count down write `n-1 downto 0`"

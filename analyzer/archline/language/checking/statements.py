@@ -95,10 +95,6 @@ def _check_while(body: BodyContext, loop: s.While) -> None:
         check_condition(body, loop.condition)
     if loop.limit is not None:
         check_static(body, loop.limit, "the bound after `at most`")
-    elif body.distributed:
-        message = "on a grid a loop needs a bound: its processors may disagree on the number of iterations"
-        hint = "write `while ... at most ... times:`"
-        body.report(call_rules.BAD_FACT, message, loop.span, hint)
     with body.block():
         check_block(body, loop.body)
     if loop.tests_last:
@@ -275,6 +271,10 @@ def _check_assign(body: BodyContext, statement: s.Assign) -> None:
         check_outputs(body, body.library.visible[value.function], statement.outputs)
     value_type = check_scalar(body, value) if statement.op != "=" else infer_type(body, value)
     if isinstance(target, s.Name):
+        if value_type is None and body.scope.find(target.id) is None and body.findings.diagnostics:
+            # A name without a type is a consequence of the mistake in its value.
+            body.is_first_report(target.id)
+            return
         body.lookup(target.id, target.span, _advise_integer(body, statement, value_type))
     place = infer_type(body, target)
     if place is None:
@@ -369,12 +369,13 @@ def _check_assumption(body: BodyContext, fact: s.Fact) -> None:
 def _check_loop(body: BodyContext, loop: s.Loop) -> None:
     kinds = [check_integral(body, bound, "a loop's bound") for bound in (loop.lo, loop.hi)]
     if loop.step is not None:
-        check_step(body, loop.step)
+        kinds.append(check_integral(body, loop.step, "a loop's step"))
+        check_step(body, loop.step, kinds[-1])
     if loop.reduction is not None:
         _check_reduction(body, loop, loop.reduction)
     with body.block():
         body.define(SymbolEntry(loop.variable, Role.LOOP, Kind.STATIC, loop.span))
-        if kinds == [Kind.STATIC, Kind.STATIC]:
+        if set(kinds) == {Kind.STATIC}:
             body.path.append(BoundedVariable(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
         check_block(body, loop.body)
 

@@ -24,6 +24,7 @@ from archline.language.elaboration.environment import (
 from archline.records import replace
 
 Block = tuple[Any, ...]
+_DATA = ("real", "int", "bool", "char")
 MAX_ROUNDS = 5
 """Types of names that are set from each other settle in few rounds."""
 
@@ -73,13 +74,15 @@ class _Declarer:
         """The undeclared names of each block, by the identity of the block."""
         self._names: set[str] = set()
         self._writes = Counter(iterate_written_names(algorithm.body, environment, elements=True))
+        self._sizes = _find_names_of_sizes(algorithm.body, environment)
+        """The names that stand in extents, or are passed as sizes."""
 
     def run(self) -> Block:
         """Return the body with its declarations."""
         self._place_names(self._body, frozenset(self._environment.names))
         undeclared = [name for names in self._declared.values() for name in names.values()]
         self._names = {name.name for name in undeclared}
-        if not undeclared:
+        if not undeclared and not self._sizes and not any(s.find_nodes(self._body, s.Let)):
             return self._body
         for _ in range(MAX_ROUNDS):
             for name in undeclared:
@@ -149,6 +152,20 @@ class _Declarer:
                     statement
                 ) and item.name not in find_mentioned_names(value):
                     statements.append(self._make_declaration(item, statement, value))
+                case s.Local(name=name, type=s.ScalarType(element="int"), value=s.Node() as value, when=None), [] if (
+                    name in self._sizes and not self._writes[name] and environment.infer(value) == NameType(SIZE)
+                ):
+                    # An author who takes its value as a size means a `let`.
+                    statements.append(s.Let(name, value, span=statement.span))
+                case s.Let(name=name, value=value), [] if (type_ := environment.infer(value)) is not None and (
+                    type_.shape is None and type_.element in _DATA
+                ):
+                    # Other languages name data by `let` too.
+                    statements.append(
+                        s.Local(
+                            name, s.ScalarType(type_.element, span=statement.span), value, None, span=statement.span
+                        )
+                    )
                 case _:
                     statements += [_make_empty_local(item, statement) for item in first]
                     statements.append(changed)
@@ -167,6 +184,17 @@ class _Declarer:
         elif item.settled.element == SIZE:
             return s.Let(item.name, value, span=statement.span)
         return replace(_make_empty_local(item, statement), value=value)
+
+
+def _find_names_of_sizes(body: Block, environment: Environment) -> frozenset[str]:
+    """Return the names in the extents of local arrays, and in the arguments that calls pass as sizes."""
+    sized: list[Any] = [local.type for local in s.find_nodes(body, s.Local)]
+    for call in s.find_nodes(body, s.Call):
+        called = environment.algorithms.get(call.function)
+        parameters = () if called is None else called.parameters
+        pairs = zip(parameters, call.arguments, strict=False)
+        sized += [argument for parameter, argument in pairs if isinstance(parameter.type, s.SizeType)]
+    return s.names(tuple(sized))
 
 
 def _make_empty_local(item: _Undeclared, statement: s.Statement) -> s.Local:

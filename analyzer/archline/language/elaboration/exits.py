@@ -12,14 +12,13 @@ from typing import NoReturn
 from archline.language import syntax as s
 from archline.language.call_rules import RETURN
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
-from archline.language.elaboration.environment import Environment
 from archline.language.elaboration.rewriting import make_name_maker, rewrite_tree
 from archline.records import replace
 
 Block = tuple[s.Stmt, ...]
 
 
-def place_exits(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
+def place_exits(algorithm: s.Algorithm) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
     """Return an algorithm whose only `return` is its last statement, and whose exits end their blocks.
 
     The result has no exit if none was written but that `return`. An algorithm with mistakes does not change.
@@ -36,7 +35,6 @@ def place_exits(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Alg
         _check_exits(algorithm.body, returns)
         body = _tidy_block(_store_results(algorithm.body, (name := make_name_maker(algorithm)("result"))), {"return"})
         body = _mark_unsure_code(body)
-        _check_communication(body, environment)
     except ArchlineError as problem:
         return algorithm, problem.diagnostics
     if returns and algorithm.result is not None:
@@ -122,23 +120,6 @@ def _find_open_end(block: Block) -> s.Stmt | None:
     if isinstance(last, s.If) and last.branches[-1].condition is None:
         return next(end for branch in last.branches if (end := _find_open_end(branch.body)) is not None)
     return last
-
-
-def _check_communication(body: Block, environment: Environment) -> None:
-    """Refuse exits that leave a loop, or skip code, in which processors communicate: others would wait for ever."""
-
-    def has_communication(part: object) -> bool:
-        called = (environment.algorithms.get(call.function) for call in s.find_nodes(part, s.Call))
-        return any(s.find_nodes(part, s.Communication)) or any(callee and callee.grid for callee in called)
-
-    for node in s.nodes(body):
-        skips = isinstance(node, s.Branch) and isinstance(node.condition, s.Reached)
-        left = isinstance(node, s.Loop | s.While) and s.may_be_left(node)
-        if (skips or left) and has_communication(node):
-            message = "processors communicate in code that an exit may skip" if skips else (
-                "processors communicate in this loop, which an exit may leave"
-            )  # fmt: skip
-            _raise_mistake(message, node, "all processors of a group have to come to it: count its iterations")
 
 
 # Rewriting

@@ -43,7 +43,7 @@ def rename_words(
         return algorithm
     given = {*read_header(algorithm, records), *defined, *s.find_assigned_names(algorithm.body)}
     given |= {loop.variable for loop in s.find_nodes(algorithm.body, surface.LoopOver)}
-    given |= {over.variable for over in s.find_nodes(algorithm.body, Comprehension)}
+    given |= {comprehension.variable for comprehension in s.find_nodes(algorithm.body, Comprehension)}
     renamed = foreign - given
 
     def change_node(node: Node) -> Node | None:

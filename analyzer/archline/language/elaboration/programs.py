@@ -18,6 +18,7 @@ from archline.language.elaboration.exits import place_exits
 from archline.language.elaboration.foreign_words import rename_words
 from archline.language.elaboration.headers import read_sizes
 from archline.language.elaboration.iterations import name_iterations
+from archline.language.elaboration.loop_names import separate_loop_variables
 from archline.language.elaboration.record_rules import (
     diagnose_definitions,
     diagnose_types,
@@ -34,9 +35,11 @@ from archline.language.elaboration.scalars import (
     restore_assigned,
     store_assigned,
 )
+from archline.language.elaboration.short_circuits import split_conditions
 from archline.language.elaboration.statements import simplify_statements
 from archline.language.elaboration.subscripts import complete_subscripts
 from archline.language.elaboration.whole_arrays import expand_whole_arrays
+from archline.language.mistakes import FOREIGN_FUNCTIONS
 from archline.language.model import Module
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import record, replace
@@ -61,7 +64,7 @@ class Elaborated:
 
 @record(eq=False)
 class _Names:
-    """The meaning of names in a file: types of results, the records of the file, and all names that are `defined`."""
+    """The meaning of a file's names: types of results and of the records that it defines, and all that is `defined`."""
 
     results: ResultTypes
     own_records: Mapping[str, surface.RecordDefinition]
@@ -105,13 +108,22 @@ def elaborate_program(program: s.Program, load: Load) -> Elaborated:
             core, findings = _elaborate_algorithm(item, names, headers, symbols)
             # A record that is misused has consequences, which are not reported.
             mistakes += () if item.name in broken else findings
-        left = next((node for node in s.nodes(core) if isinstance(node, _SURFACE)), None)
+        left = next(s.find_nodes(core, *_SURFACE), None)
         if left is None:
             items.append(core)
         elif not mistakes:
-            mistakes.append(Diagnostic(UNEXPECTED, "this form is not supported", left.span))
+            mistakes.append(_diagnose_left_over(core, left))
     core_program = replace(program, items=tuple(items), broken=frozenset(broken))
     return Elaborated(core_program, tuple(mistakes), names.own_records, abbreviations)
+
+
+def _diagnose_left_over(item: s.Item, left: Node) -> Diagnostic:
+    """Report a form that no pass has replaced."""
+    call = next((call for call in s.find_nodes(item, s.Call) if left in call.arguments), None)
+    if not isinstance(left, surface.Comprehension) or call is None:
+        return Diagnostic(UNEXPECTED, "this form is not supported", left.span)
+    message = f"`{call.function}` takes no range: `sum`, `min` and `max` do"
+    return Diagnostic(UNEXPECTED, message, call.span, hint=FOREIGN_FUNCTIONS.get(call.function))
 
 
 def _elaborate_algorithm(
@@ -121,11 +133,17 @@ def _elaborate_algorithm(
 
     `headers` are those of the algorithms in scope, `symbols` are names in costs of externs.
     """
-    named, doubled = name_iterations(simplify_statements(algorithm, names.environment), symbols)
-    simple, mixed = expand_whole_arrays(named, names.environment)
+    simplified = simplify_statements(separate_loop_variables(algorithm), names.environment)
+    for loop in s.find_nodes(simplified, surface.LoopOver):
+        message = f"`{loop.over.span.text}` is neither a range nor an array of one dimension here"
+        hint = "a loop goes over a range, `0..n`, or over the elements of an array"
+        return algorithm, (Diagnostic(UNEXPECTED, message, loop.over.span, hint=hint),)
+    named, doubled = name_iterations(simplified, symbols)
+    split = split_conditions(named, names.environment)
+    simple, mixed = expand_whole_arrays(split, names.environment)
     reduced = expand_reductions(simple, names.environment)
     stored, wrong = place_scalars(reduced, headers, names.environment.result_of)
-    core, misplaced = place_exits(mark_constant_registers(stored), names.environment)
+    core, misplaced = place_exits(mark_constant_registers(stored))
     return core, (*doubled, *mixed, *wrong, *misplaced)
 
 

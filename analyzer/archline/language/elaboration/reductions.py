@@ -72,7 +72,7 @@ class _ReductionExpander:
         first, *rest = branches
         before, condition = self._expand_value(first.condition, environment)
         for number, branch in enumerate(rest, 1):
-            if branch.condition is not None and self._needs_statements(branch.condition, environment):
+            if branch.condition is not None and needs_statements(branch.condition, environment):
                 nested = self._expand_branches(
                     replace(statement, branches=branches[number:]), branches[number:], environment
                 )
@@ -104,11 +104,12 @@ class _ReductionExpander:
 
         def change_node(node: Node) -> Any:
             match node:
-                case s.Binary(op="and" | "or") if self._needs_statements(node.right, environment):
-                    return self._decide_right(node, rewrite_tree(node.left, change_node), before, environment)
-                case s.Binary() if _compares_conditions(node, environment):
+                case s.Binary(op="and" | "or", left=left, right=right):
+                    self._refuse_reduction((right,), environment, f"on the right of `{node.op}`")
+                    return replace(node, left=rewrite_tree(left, change_node))
+                case s.Binary() if compares_conditions(node, environment):
                     return self._store_conditions(node, before, change_node)
-                case s.Call() if (found := _read_reduction(node, environment)) is not None:
+                case s.Call() if (found := read_reduction(node, environment)) is not None:
                     statements, value = self._build_loop(node, found, environment)
                     before.extend(statements)
                     return value
@@ -116,23 +117,6 @@ class _ReductionExpander:
                     return None
 
         return before, change_node
-
-    def _needs_statements(self, value: Any, environment: Environment) -> bool:
-        """Whether statements before it have to compute a part of a value."""
-        return self._find_reduction(value, environment) is not None or any(
-            _compares_conditions(part, environment) for part in s.find_nodes(value, s.Binary)
-        )
-
-    def _decide_right(self, node: s.Binary, left: s.Expr, before: list[Any], environment: Environment) -> s.Name:
-        """Compute the right side of an `and` or `or` where the left one does not decide; return the register."""
-        span, test = node.span, self._make_register(left, before)
-        inner, right = self._expand_value(node.right, environment)
-        undecided: s.Expr = s.Name(test.id, span=span)
-        if node.op == "or":
-            undecided = s.Unary("not", undecided, span=span)
-        body = (*inner, s.Assign(s.Name(test.id, span=span), "=", right, False, span=span))
-        before.append(s.If((s.Branch(undecided, body, span=span),), span=span))
-        return test
 
     def _store_conditions(self, node: s.Binary, before: list[Any], change_node: Callable[[Node], Any]) -> s.Binary:
         """Return the comparison of two conditions, which registers hold; the first is stored before the second."""
@@ -151,7 +135,7 @@ class _ReductionExpander:
 
     def _find_reduction(self, value: Any, environment: Environment) -> s.Call | None:
         calls = s.find_nodes(value, s.Call)
-        return next((call for call in calls if _read_reduction(call, environment) is not None), None)
+        return next((call for call in calls if read_reduction(call, environment) is not None), None)
 
     def _refuse_reduction(self, parts: tuple[Any, ...], environment: Environment, where: str) -> None:
         call = self._find_reduction(parts, environment)
@@ -253,7 +237,21 @@ def _read_result(call: s.Call, register: s.Name) -> s.Expr:
             return register
 
 
-def _compares_conditions(node: s.Binary, environment: Environment) -> bool:
+def needs_statements(expr: Any, environment: Environment) -> bool:
+    """Whether an expression has a part that statements compute: a sum, an operation on arrays, compared conditions."""
+    for node in s.nodes(expr):
+        if isinstance(node, Comprehension) or (isinstance(node, s.Call) and read_reduction(node, environment)):
+            return True
+        if isinstance(node, s.Binary) and (node.op == "@" or compares_conditions(node, environment)):
+            return True
+        if isinstance(node, s.Binary | s.Unary | s.Call):
+            type_ = environment.infer(node)
+            if type_ is not None and type_.is_array:
+                return True
+    return False
+
+
+def compares_conditions(node: s.Binary, environment: Environment) -> bool:
     """Whether an expression asks if two conditions are equal, one of which is no register, element or literal."""
     if node.op not in ("==", "!="):
         return False
@@ -273,7 +271,7 @@ def _join_conditions(first: s.Expr | None, second: s.Expr) -> s.Expr:
     return second if first is None else s.Binary("and", first, second, span=second.span)
 
 
-def _read_reduction(call: s.Call, environment: Environment) -> Comprehension | None:
+def read_reduction(call: s.Call, environment: Environment) -> Comprehension | None:
     """Return the range and the values that a call combines; None if it is not a reduction."""
     if call.function not in _OPERATORS or call.function in environment.algorithms:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields
 from functools import cache
 from itertools import count
-from typing import Any
+from typing import Any, Protocol
 
 from archline.expr.tree import Node
 from archline.language import syntax as s
@@ -93,12 +93,19 @@ def _set_again(statement: Any) -> Any:
     return renew_nodes(statement)
 
 
-def make_name_maker(algorithm: s.Algorithm) -> Callable[[str], str]:
-    """Return a function that makes names which occur nowhere in an algorithm: `value1`, `value2`, and so on."""
+class NameMaker(Protocol):
+    """Makes names: `value1`, `value2`, and so on, or first `value` if they are not `numbered`."""
+
+    def __call__(self, start: str, *, numbered: bool = True) -> str: ...
+
+
+def make_name_maker(algorithm: s.Algorithm) -> NameMaker:
+    """Return a function that makes names which occur nowhere in an algorithm."""
     taken = collect_words(algorithm)
 
-    def make_name(start: str) -> str:
-        name = next(candidate for number in count(1) if (candidate := f"{start}{number}") not in taken)
+    def make_name(start: str, *, numbered: bool = True) -> str:
+        names = (f"{start}{number or ''}" for number in count(int(numbered)))
+        name = next(candidate for candidate in names if candidate not in taken)
         taken.add(name)
         return name
 

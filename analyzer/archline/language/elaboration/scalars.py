@@ -46,9 +46,6 @@ def place_scalars(
     outputs: list[s.Output] = []
     for position, parameter in enumerate(algorithm.parameters):
         if is_output(parameter):
-            if algorithm.grid:
-                message = f"`{parameter.name}` is a number, which an algorithm on a grid cannot hand back"
-                pass_.report(type_rules.WRONG_MODE, message, parameter, "use an array of one element")
             register = parameter.name if parameter.mode == "out" else name_changed(parameter.name)
             outputs.append(s.Output(parameter, position, register, span=parameter.span))
             value = None if parameter.mode == "out" else s.Name(parameter.name, span=parameter.span)
@@ -293,9 +290,9 @@ class _ScalarPass:
         return replace(call, arguments=tuple(arguments)), tuple(outputs)
 
     def _fix_place(self, place: s.Element, before: list[s.Stmt]) -> s.Element:
-        """Return an element whose subscripts are evaluated once, before the call: what it sets may change them."""
+        """Return an element whose subscripts are evaluated once, before the call, which may change them."""
 
-        def fix(part: Any) -> Any:
+        def fix_part(part: Any) -> Any:
             data = any(s.find_nodes(part, s.Element)) or bool(self._registers & s.names(part))
             if isinstance(part, s.Name | s.Slice) or not data:
                 return part
@@ -303,7 +300,7 @@ class _ScalarPass:
             before.append(s.Local(register, s.ScalarType("int", span=part.span), part, None, span=part.span))
             return s.Name(register, span=part.span)
 
-        return replace(place, subscripts=tuple(map(fix, place.subscripts)))
+        return replace(place, subscripts=tuple(map(fix_part, place.subscripts)))
 
     def report(self, rule: Rule, message: str, at: s.Node, hint: str | None = None) -> None:
         self.mistakes.append(Diagnostic(rule, message, at.span, hint=hint))

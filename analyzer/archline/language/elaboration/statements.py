@@ -62,7 +62,7 @@ class _Simplifier:
             if last and not stores and not before:
                 stores.append(s.Assign(target, "=", value, False, span=span))
                 continue
-            name = self._make_name("value")
+            name = self._make_name("value") if type_.shape is None else self._name_copy(value)
             element = "int" if type_.element in (SIZE, "inf") else type_.element
             declared: s.ScalarType | s.ArrayType = s.ScalarType(element, span=span)
             if type_.shape is not None:
@@ -70,6 +70,11 @@ class _Simplifier:
             before.append(s.Local(name, declared, value, None, span=span))
             stores.append(s.Assign(target, "=", s.Name(name, span=span), False, span=span))
         return (*before, *stores)
+
+    def _name_copy(self, value: Any) -> str:
+        """Return a name for the copy of an array that a later store changes; pages of costs show it."""
+        base = value.id if isinstance(value, s.Name) else getattr(value, "array", "array")
+        return self._make_name(f"old_{base}", numbered=False)
 
     def _loop_over_elements(self, loop: surface.LoopOver, environment: Environment) -> tuple[Any, ...]:
         """Return the loop over the subscripts of a view, in whose body a register holds the element."""

@@ -67,12 +67,19 @@ class _Expansion:
         self.diagnostics: list[Diagnostic] = []
         self._make_name = make_name_maker(algorithm)
 
-    def expand_block(self, block: tuple[Any, ...], environment: Environment, names: Names) -> tuple[Any, ...]:
-        """Return the statements of a block; `names` are the values of the names that `let` gives."""
+    def expand_block(
+        self, block: tuple[Any, ...], environment: Environment, names: Names, mentioned: frozenset[str] = frozenset()
+    ) -> tuple[Any, ...]:
+        """Return the statements of a block.
+
+        `names` are the values of the names that `let` gives, and `mentioned` the names in these values.
+        """
         statements: list[Any] = []
         for statement in block:
             inside = environment.enter_body(statement)
-            bodies = iter([self.expand_block(inner, inside, names) for inner in list_surface_blocks(statement)])
+            bodies = iter(
+                [self.expand_block(inner, inside, names, mentioned) for inner in list_surface_blocks(statement)]
+            )
             header = replace_blocks(statement, lambda inner: ())
             uses_arrays = mentions_arrays(header, environment)
             if uses_arrays:
@@ -84,8 +91,9 @@ class _Expansion:
             else:
                 statements.append(changed)
             environment = environment.add_declared(changed)
-            if isinstance(changed, s.Let) and not any(changed.name in s.names(value) for value in names.values()):
+            if isinstance(changed, s.Let) and changed.name not in mentioned:
                 names = {**names, changed.name: changed.value}
+                mentioned |= s.names(changed.value)
         return tuple(statements)
 
     def _expand_statement(self, statement: Any, environment: Environment, names: Names) -> tuple[Any, ...]:

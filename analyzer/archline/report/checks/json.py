@@ -31,6 +31,7 @@ def render(report: CheckReport, width: int) -> str:
                     "assumptions": group.assumptions,
                     **({} if group.stop is None else {"stops": _make_stop_document(group.stop)}),
                     **({"messages": group.messages} if group.messages else {}),
+                    **({"iterations": group.iterations} if group.iterations else {}),
                 }
                 for group in view.algorithms
             ],
@@ -45,7 +46,7 @@ def render(report: CheckReport, width: int) -> str:
         }
         for finding in report.findings
     ]
-    return json.render({"version": json.VERSION, "targets": targets, "findings": findings})
+    return json.render({"version": json.COSTS_VERSION, "targets": targets, "findings": findings})
 
 
 def _make_edit_document(edit: PlacedEdit) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from archline.claims.published import PublishedComparison
 from archline.costs.communication import describe_replication
 from archline.expr.intervals import Number
 from archline.expr.text import join_phrases, join_with_mark
-from archline.language.iterations import IterationCount
 from archline.numbers import format_exact, format_point, format_readable
 from archline.report import communication, derivation, lru
 from archline.report.communication import make_json_document as bounds_document
@@ -21,9 +20,16 @@ from archline.report.cost_view import CostRow, CostView, iterate_bound_relations
 from archline.report.costs.page import iterate_warning_notes, list_schedule_sections
 from archline.report.documents import Document, Section, Table
 from archline.report.findings import list_contract_rows
-from archline.report.json import VERSION, make_contract_document, make_point_document, pick, to_json_value
+from archline.report.json import (
+    COSTS_VERSION,
+    make_contract_document,
+    make_iterations_document,
+    make_point_document,
+    pick,
+    to_json_value,
+)
 from archline.report.lru import make_json_document as lru_document
-from archline.report.view import SourcePlace, ValueRange
+from archline.report.view import ValueRange
 
 
 def make_page(view: CostView) -> Document:
@@ -102,11 +108,11 @@ def _value_cells(values: ValueRange | None, reason: str | None) -> tuple[str, st
 
 def make_json_document(view: CostView) -> dict[str, Any]:
     """Return the JSON document of `archline cost`."""
-    document = {"version": VERSION, **pick(view, "algorithm", "parameters", "symbols", "assumptions")}
+    document = {"version": COSTS_VERSION, **pick(view, "algorithm", "parameters", "symbols", "assumptions")}
     if view.warnings:
         document["warnings"] = [pick(warning, "code", "message", "path", "line") for warning in view.warnings]
     if view.iterations:
-        document["iterations"] = [_make_iterations_document(counted) for counted in view.iterations]
+        document["iterations"] = [make_iterations_document(counted) for counted in view.iterations]
     if view.at is not None:
         document["at"] = make_point_document(view.at)
         document["cache_assumed"] = view.cache_assumed
@@ -123,18 +129,6 @@ def make_json_document(view: CostView) -> dict[str, Any]:
         document["lru"] = lru_document(view, view.lru)
     result: dict[str, Any] = to_json_value(document, view.text)
     return result
-
-
-def _make_iterations_document(counted: IterationCount) -> dict[str, Any]:
-    """Describe a size that counts iterations: its loop, and the ends between which it lies, None for an unknown one."""
-    place = SourcePlace.of(counted.loop.span)
-    return {
-        "name": counted.name,
-        "place": place,
-        "algorithm": counted.algorithm.name,
-        "lower": counted.least,
-        "upper": None,
-    }
 
 
 def _make_cost_document(view: CostView, row: CostRow) -> dict[str, Any]:

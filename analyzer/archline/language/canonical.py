@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap, Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from itertools import count
 
 from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, iterate_callees
-from archline.language.format_statements import iterate_logical_lines
+from archline.language.format_statements import format_type, iterate_logical_lines
 from archline.language.iterations import (
     IterationCount,
     iterate_unbounded_loops,
@@ -101,40 +102,84 @@ def match_sizes(old: s.Algorithm, new: s.Algorithm, olds: Names, news: Names) ->
     return like, tuple(dict.fromkeys(map(" == ".join, pairs)))
 
 
-def match_iterations(old: Program, new: Program) -> Names:
+def match_iterations(old: Program, new: Program, like: Names = ()) -> Names:
     """Return the names of the older version for the iterations of loops without a bound of the newer one.
 
-    Loops match by the names that authors gave, then by their texts, then, if as many are left, by their order; a name
-    that was numbered means nothing. Empty names stand for newer loops, older loops follow that match none.
+    Loops match if they have the same text, those with the same name of their author first; a name that was numbered
+    means nothing. Loops that occur several times match in order if both versions have as many. `like` has the names of
+    the older version for the newer sizes. Empty names stand for newer loops that match none, and the older ones follow.
     """
-    olds, news = ({counted.name: counted for counted in list_iterations(*program)} for program in (old, new))
-    matched = {name: name for name, counted in news.items() if name in olds and not counted.loop.chosen}
+    sides = [{counted.name: counted for counted in list_iterations(*program)} for program in (old, new)]
+    sizes = [names or program[0].signatures[program[1]].size_names for names, program in ((like, old), ((), new))]
+    olds, news = (
+        {
+            name: describe_loop(program[0], counted, _number_sizes(program, counted, names))
+            for name, counted in side.items()
+        }
+        for side, program, names in zip(sides, (old, new), sizes, strict=True)
+    )
+    matched = {
+        name: name
+        for name, text in news.items()
+        if olds.get(name) == text and not sides[0][name].loop.chosen and not sides[1][name].loop.chosen
+    }
+    for text in dict.fromkeys(news.values()):
+        later = [name for name in news if news[name] == text and name not in matched]
+        earlier = [name for name in olds if olds[name] == text and name not in matched.values()]
+        if len(later) == len(earlier):
+            matched |= dict(zip(later, earlier, strict=True))
+    return (*(matched.get(name, "") for name in news), *(name for name in olds if name not in matched.values()))
 
-    def list_left(side: Mapping[str, IterationCount], taken: Iterable[str]) -> list[str]:
-        return [name for name in side if name not in taken]
 
-    for later in list_left(news, matched):
-        alike = (
-            name
-            for name in list_left(olds, matched.values())
-            if _describe_loop(olds[name], old) == _describe_loop(news[later], new)
-        )
-        if (earlier := next(alike, None)) is not None:
-            matched[later] = earlier
-    rest = list_left(news, matched), list_left(olds, matched.values())
-    if len(rest[0]) == len(rest[1]):
-        matched |= dict(zip(*rest, strict=True))
-    return (*(matched.get(name, "") for name in news), *list_left(olds, matched.values()))
+def _number_sizes(program: Program, counted: IterationCount, names: Names) -> dict[str, str]:
+    """Number the sizes of the algorithm that has a loop; `names` are those of the program itself."""
+    module, algorithm = program
+    own = counted.algorithm is algorithm
+    return {
+        name: f"{SIZE_PREFIX}{place}"
+        for place, name in enumerate(names if own else module.signatures[counted.algorithm].size_names)
+        if name
+    }
 
 
-def _describe_loop(counted: IterationCount, program: Program) -> tuple[str, bool, str]:
-    """Return the algorithm of a loop, empty for the program itself, whether it tests last, and its condition."""
-    owner = "" if counted.algorithm is program[1] else counted.algorithm.name
-    match counted.loop:
-        case s.Loop(lo=lo, hi=hi):
-            return owner, False, f"{format_expression(lo)}..{format_expression(hi)}"
-        case s.While(condition=condition, tests_last=last):
-            return owner, last, format_expression(condition)
+def describe_loop(module: Module, counted: IterationCount, sizes: Mapping[str, str]) -> str:
+    """Write the condition and the body of a loop, the types of its names and its callees, in canonical names.
+
+    Sizes are renamed by `sizes`, other names are numbered in order. Loops of the same text may differ in their number
+    of iterations, which also depends on what precedes them.
+    """
+    algorithm, loop = counted.algorithm, counted.loop
+    declarations = {parameter.name: format_type(parameter.type) for parameter in algorithm.parameters}
+    declared = set(s.nodes(loop.body))
+    for node in s.nodes(algorithm.body):
+        match node:
+            case s.Local(name=name) | s.Let(name=name) if node in declared:
+                declarations.setdefault(name, "")
+            case s.Local(name=name, type=kind, value=value, constant=constant):
+                initial = f" = {format_expression(value)}" if constant and value is not None else ""
+                declarations[name] = f"{format_type(kind)}{initial}"
+            case s.Let(name=name, value=value):
+                declarations[name] = format_expression(value)
+            case s.Loop(variable=name):
+                declarations.setdefault(name, "")
+            case _:
+                pass
+    callees = dict.fromkeys(iterate_callees(module, loop))
+    calls = {f"{callee.name}(": f"{ALGORITHM_PREFIX}{place}(" for place, callee in enumerate(callees)}
+    inside = (node for node in s.nodes(loop) if isinstance(node, s.While | s.Loop))
+    counts = {item.iterations for item in inside if item.iterations is not None}
+    names, number = {**sizes, **calls}, count()
+    written = replace(algorithm, body=(loop,), where=(), grid=())
+    texts = ["\n".join(list(_iterate_renamed_lines(written, {}))[1:])]
+    for text in texts:
+        for name in _NAME.findall(text):
+            if name in names or not (name in declarations or name in counts):
+                continue
+            names[name] = f"{ITERATIONS_PREFIX if name in counts else OTHER_PREFIX}{next(number)}"
+            texts += [f"{name}: {declarations[name]}"] if declarations.get(name) else []
+    owner = "" if "." not in counted.name else f"{algorithm.name}\n"
+    canonical = (make_canonical(module, callee).text for callee in callees)
+    return owner + "\n".join((*(rename_text(text, names) for text in texts), *canonical))
 
 
 @lru_cache(maxsize=MAX_CACHED_FORMS)

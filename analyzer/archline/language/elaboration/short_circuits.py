@@ -1,0 +1,82 @@
+"""What stands on the right of `and` or `or`, and needs statements of its own, is done only if it is reached.
+
+`if n > 1 and sum(x) > t:` becomes a register that holds `n > 1`, an `if` of it that sets it to `sum(x) > t`, and an
+`if` of it again. Conditions of loops are treated so before each test. Sums and operations on arrays in the statements
+that result are expanded by later passes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from archline.expr.tree import Comprehension, Node
+from archline.language import syntax as s
+from archline.language.elaboration.declare import replace_blocks
+from archline.language.elaboration.environment import Environment, read_header
+from archline.language.elaboration.reductions import needs_statements
+from archline.language.elaboration.rewriting import make_name_maker, place_before_tests, rewrite_fields, rewrite_tree
+from archline.records import replace
+
+
+def split_conditions(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
+    """Return an algorithm in which no right side of `and` or `or` needs statements of its own."""
+    environment = environment.with_names(read_header(algorithm, environment.records))
+    return replace(algorithm, body=_Splitter(algorithm).split_block(algorithm.body, environment))
+
+
+class _Splitter:
+    def __init__(self, algorithm: s.Algorithm) -> None:
+        self._make_name = make_name_maker(algorithm)
+
+    def split_block(self, block: tuple[Any, ...], environment: Environment) -> tuple[Any, ...]:
+        """Return the statements of a block, and what their conditions need before them."""
+        statements: list[Any] = []
+        for statement in block:
+            inside = environment.enter_body(statement)
+            changed = replace_blocks(statement, lambda inner, inside=inside: self.split_block(inner, inside))
+            statements += self._split_statement(changed, environment)
+            environment = environment.add_declared(statement)
+        return tuple(statements)
+
+    def _split_statement(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
+        before: list[Any] = []
+        match statement:
+            case s.If(branches=(first, *rest)):
+                condition = self._split(first.condition, environment, before)
+                if rest and rest[0].condition is not None:
+                    inner = self._split_statement(replace(statement, branches=tuple(rest)), environment)
+                    alone = len(inner) == 1 and isinstance(inner[0], s.If)
+                    rest = list(inner[0].branches) if alone else [s.Branch(None, inner, span=rest[0].span)]
+                return (*before, replace(statement, branches=(replace(first, condition=condition), *rest)))
+            case s.While(condition=condition):
+                condition = self._split(condition, environment, before)
+                return place_before_tests(statement, condition, before) if before else (statement,)
+            case s.Local() | s.Assign() | s.Invoke() | s.Return():
+                changed = rewrite_fields(statement, lambda node: self._change_node(node, environment, before))
+                return (*before, changed)
+            case _:
+                # The other statements have no conditions.
+                return (statement,)
+
+    def _split(self, part: Any, environment: Environment, before: list[Any]) -> Any:
+        """Return an expression, and add what it needs to the statements before."""
+        return rewrite_tree(part, lambda node: self._change_node(node, environment, before))
+
+    def _change_node(self, node: Node, environment: Environment, before: list[Any]) -> Node | None:
+        match node:
+            case Comprehension():
+                # Its parts are evaluated in a loop, which a later pass writes.
+                return node
+            case s.Binary(op="and" | "or" as op, left=left, right=right) if needs_statements(right, environment):
+                span = node.span
+                register = s.Name(self._make_name("holds"), span=span)
+                left = self._split(left, environment, before)
+                before.append(s.Local(register.id, s.ScalarType("bool", span=span), left, None, span=span))
+                inner: list[Any] = []
+                inner_value = self._split(right, environment, inner)
+                inner.append(s.Assign(register, "=", inner_value, False, span=right.span))
+                reached = register if op == "and" else s.Unary("not", register, span=span)
+                before.append(s.If((s.Branch(reached, tuple(inner), span=right.span),), span=right.span))
+                return register
+            case _:
+                return None

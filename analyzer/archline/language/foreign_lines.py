@@ -1,0 +1,121 @@
+"""Comments, braces, brackets around conditions and ends of blocks of other languages are masked line by line.
+
+A masked text has the lines of what was written, and its code the columns: places in it are places in the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from archline.expr.tree import Source
+from archline.language.rearranging import mask_strings_and_comment
+
+_FOREIGN = re.compile(
+    r"//|/\*|^\s*(?:--|[%!*]) |\s! |▷|[{}]\s*;?\s*(?:$|[#/])|^\s*(?:\}|end|fi\b|od\b|done\b|begin\b)"
+    r"|\b(?:if|elseif|elsif|elif|while|until|for)\s*\(",
+    re.MULTILINE,
+)
+"""What every text has that a mask may change."""
+_COMPLETE = re.compile(r"(?:[:;{}]|\+\+|--|\b(?:break|return|continue|sync|pass|else|do|then|end\w*))\s*$")
+"""The end of code that no operator can follow."""
+_INFIX_WORDS = (
+    "along|and|as|at|below|by|div|do|divides|downto|else|for|from|if|in|into|is|iterations|longest|mod|most|not|of|on|or"
+    "|power|reduction|step|then|times|to|using|when|where|with|within"
+)
+_PROSE = re.compile(
+    rf"\s*$|(?=[^:;=<>\[\]{{}}+*/^%]*$).*(?:\b(?!(?:{_INFIX_WORDS})\b)\w+\)?\s+(?!(?:{_INFIX_WORDS})\b)[A-Za-z_]|[A-Za-z]'[a-z]|[.?!]$)"
+)
+"""A text that is no part of an expression or a header: two words side by side, and no operator."""
+_LINE_COMMENT = re.compile(r"\s*(//+|--|[%!](?= )|▷)")
+_END = re.compile(r"(?:(?:end|fi|od|done|begin)|end[ ]?(?:if|for|while|do|loop|function|procedure|algorithm))\s*;?\s*$")
+_BRACKETED = re.compile(r"\s*(?:parallel\s+)?(?:if|else\s+if|elseif|elsif|elif|while|until|for)\s*(?P<open>\()")
+
+
+def mask_foreign_lines(source: Source) -> Source:
+    """Return the source with forms of other languages masked; the same source if it has none."""
+    if not _FOREIGN.search(source.text):
+        return source
+    lines = _mask_comments(source.lines)
+    lines = [_mask_code(line) for line in lines]
+    return source if lines == source.lines else Source(source.path, "\n".join(lines))
+
+
+def _mask_comments(lines: Sequence[str]) -> list[str]:
+    """Return the lines with comments that begin with `#`."""
+    masked, ambiguous, inside = list[str](), dict[int, int](), False
+    for number, line in enumerate(lines):
+        if inside:
+            inside = "*/" not in line
+            indent = len(line) - len(line.lstrip())
+            body = line.replace("*/", "").strip().removeprefix("*").strip()
+            masked.append(f"{' ' * indent}# {body}" if body else "")
+            continue
+        if (sign := _LINE_COMMENT.match(line)) and not line.lstrip().startswith("#"):
+            masked.append(_write_comment(line, sign.start(1), sign.end(1)))
+            continue
+        code = mask_strings_and_comment(line)
+        if (start := code.find("/*")) >= 0:
+            inside = "*/" not in line[start:]
+            line = _write_comment(line.replace("*/", "  "), start, start + 2)
+        elif sign := re.search(r"▷|(?<=[\w\])])\s+(?P<at>!) ", code):
+            place = sign.span("at") if sign["at"] else sign.span()
+            line = _write_comment(line, *place)
+        elif (start := code.find("//")) >= 0:
+            if _COMPLETE.search(code[:start]) or _is_prose(code[start + 2 :]):
+                line = _write_comment(line, start, start + 2)
+            else:
+                ambiguous[number] = start
+        masked.append(line)
+    # A single word behind `//` is a comment where the text has such comments and gives the word to nothing.
+    if ambiguous and any(before != after for before, after in zip(lines, masked, strict=True)):
+        words = " ".join(mask_strings_and_comment(line).partition("//")[0] for line in masked)
+        for number, start in ambiguous.items():
+            first = re.match(r"\s*([A-Za-z_]\w*)", masked[number][start + 2 :])
+            if first and not re.search(rf"\b{first[1]}\b", words):
+                masked[number] = _write_comment(masked[number], start, start + 2)
+    return masked
+
+
+def _is_prose(text: str) -> bool:
+    return bool(_PROSE.match(text.rstrip())) and text.count("(") == text.count(")")
+
+
+def _write_comment(line: str, start: int, end: int) -> str:
+    """Return a line in which a comment begins with `#` where its sign was."""
+    return f"{line[:start]}{' ' * (end - start - 1)}#{line[end:]}"
+
+
+def _mask_code(line: str) -> str:
+    """Return a line without braces and ends of blocks, and with `:` for the bracket that ends a condition."""
+    code = mask_strings_and_comment(line)
+    body, indent = code.strip(), len(code) - len(code.lstrip())
+    if _END.fullmatch(body.lstrip("}; ")) or (body and not body.strip("}; ")):
+        return " " * len(code) + line[len(code) :]
+    if body.startswith("}"):
+        start = len(code) - len(code.lstrip("}; "))
+        line = f"{' ' * indent}{line[start : len(code)]}{' ' * (start - indent)}{line[len(code) :]}"
+        code = mask_strings_and_comment(line)
+        body = code.strip()
+    signs = list(line)
+    if body.endswith("{") and not body.endswith(("= {", "={")):
+        brace = code.rindex("{")
+        signs[brace] = " " if code[:brace].rstrip().endswith(":") else ":"
+    opened = _BRACKETED.match(code)
+    if opened and (closed := _find_partner(code, opened.start("open"))):
+        rest = "".join(signs[closed + 1 : len(code)]).strip()
+        # `if (a) or (b):` has no bracket around the whole.
+        if re.match(rf"$|[:;]|(?:then|do)\b|(?!(?:{_INFIX_WORDS})\b)[A-Za-z_]|\+\+|--", rest):
+            signs[opened.start("open")] = " "
+            signs[closed] = " " if re.match(r":|(?:then|do)\b", rest) else ":"
+    return "".join(signs)
+
+
+def _find_partner(code: str, start: int) -> int | None:
+    """Return the position of the bracket that closes the one at a position; None if the line has none."""
+    depth = 0
+    for position in range(start, len(code)):
+        depth += (code[position] == "(") - (code[position] == ")")
+        if not depth:
+            return position
+    return None

@@ -1,0 +1,447 @@
+"""Loops in which processors communicate need tests that are equal on the group: all leave in the same iteration.
+
+Values that may differ between processors are followed through the program: those of coordinates, of local parameters
+and of received messages differ; those of sizes, and of the results of an `allreduce` along all axes, do not. What
+is assigned under a condition that differs, differs behind it. The analysis is that of divergence on GPUs (Coutinho,
+Sampaio, Pereira, Meira, Divergence Analysis and Optimizations, PACT 2011), with a set of axes for each value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Protocol
+
+from archline.language import syntax as s
+from archline.language.call_graph import iterate_callees, traverse_reachable
+from archline.language.model import Collective, ExprType, Module, ViewType
+from archline.language.visitor import StatementVisitor
+from archline.records import field, record
+
+Axes = frozenset[str]
+"""Axes of the outermost algorithm's grid along which a value may differ, or messages may go."""
+EQUAL: Axes = frozenset()
+_SPREADING = frozenset(("allreduce", "broadcast", "allgather"))
+"""The collectives whose result is the same on all processors of the group."""
+
+
+class CheckedProgram(Protocol):
+    """What is known of the expressions and calls of a program."""
+
+    @property
+    def types(self) -> Mapping[s.Expr, ExprType]: ...
+
+    @property
+    def targets(self) -> Mapping[s.Call, s.Algorithm | s.Extern]: ...
+
+    @property
+    def bindings(self) -> Mapping[s.Call, Mapping[str, s.Expr | None]]: ...
+
+    @property
+    def collectives(self) -> Mapping[s.Communicate, Collective]: ...
+
+
+@record
+class Progress:
+    """How processors go through a part that some of them may leave earlier than others.
+
+    Along the axes `differs` the number of iterations may differ, along `speaks` messages go inside the part, and along
+    `around` processors may differ in whether they come to it. `call` is the call of the outermost algorithm that leads
+    to it, if any.
+    """
+
+    differs: Axes
+    speaks: Axes
+    around: Axes
+    call: s.Node | None
+
+    def join(self, other: Progress) -> Progress:
+        """Return what holds for both of two ways to come to a part."""
+        call = other.call if other.apart and not self.apart else self.call
+        return Progress(self.differs | other.differs, self.speaks | other.speaks, self.around | other.around, call)
+
+    @property
+    def apart(self) -> Axes:
+        """The axes along which messages go although their processors may be in different iterations."""
+        return self.differs & self.speaks
+
+    @property
+    def aligned(self) -> bool:
+        """True if all processors of the grid make the same iterations."""
+        return not self.differs and not self.around
+
+
+Part = s.While | s.Loop | s.Branch
+"""A loop, or the code behind an exit."""
+
+
+@lru_cache(maxsize=64)
+def find_progress(module: Module, algorithm: s.Algorithm) -> Mapping[Part, Progress]:
+    """Map the loops without a bound, and the loops and code that exits may skip, to how processors go through them."""
+    return derive_progress(module, algorithm)
+
+
+def derive_progress(program: CheckedProgram, algorithm: s.Algorithm) -> Mapping[Part, Progress]:
+    """Derive what `find_progress` finds; empty for an algorithm that has no such part, nor a callee that has."""
+    every = {algorithm, *traverse_reachable(lambda caller: iterate_callees(program, caller.body), algorithm)}
+    if not algorithm.grid or not any(_has_parts(member) for member in every):
+        return {}
+    divergence = _Divergence(program)
+    axes = {axis.name: frozenset((axis.name,)) for axis in algorithm.grid}
+    everywhere = frozenset(axes)
+    values = {parameter.name: everywhere for parameter in algorithm.parameters if parameter.local}
+    divergence.follow(algorithm, axes, values, EQUAL, None)
+    return divergence.parts
+
+
+def _has_parts(algorithm: s.Algorithm) -> bool:
+    return any(
+        isinstance(node, s.Exit) or (isinstance(node, s.While) and node.limit is None)
+        for node in s.nodes(algorithm.body)
+    )
+
+
+Context = tuple[s.Algorithm, frozenset[tuple[str, Axes]], frozenset[tuple[str, Axes]], Axes]
+
+
+@record(eq=False)
+class _Outcome:
+    """The axes along which parameters may differ at the end of a call, and along which it communicates."""
+
+    values: Mapping[str, Axes]
+    speaks: Axes
+
+
+@record(eq=False)
+class _Divergence:
+    """Follows algorithms from the outermost one into their calls, each context once."""
+
+    program: CheckedProgram
+    parts: dict[Part, Progress] = field(default_factory=dict)
+    done: dict[Context, _Outcome | None] = field(default_factory=dict)
+
+    def follow(
+        self,
+        algorithm: s.Algorithm,
+        axes: Mapping[str, Axes],
+        values: Mapping[str, Axes],
+        around: Axes,
+        call: s.Node | None,
+    ) -> _Outcome:
+        """Follow a call: `axes` maps the callee's axes to those of the outermost grid, `values` its parameters."""
+        key = algorithm, frozenset(axes.items()), frozenset(values.items()), around
+        if key not in self.done:
+            self.done[key] = None
+            body = _Body(self, algorithm, dict(axes), dict(values), around, call)
+            body.block(algorithm.body)
+            body.differ_where_assigned(body.returns)
+            self.done[key] = _Outcome(body.values, body.speaks)
+        outcome = self.done[key]
+        if outcome is None:
+            # Of a recursive call nothing is known yet.
+            every = frozenset[str]().union(*axes.values(), *values.values(), around)
+            names = (*(item.name for item in algorithm.parameters), *(item.register for item in algorithm.outputs))
+            return _Outcome(dict.fromkeys(names, every), every)
+        return outcome
+
+    def note(self, part: Part, progress: Progress) -> None:
+        """Note how processors go through a part, in one more context."""
+        self.parts[part] = self.parts[part].join(progress) if part in self.parts else progress
+
+
+def _is_always_set(algorithm: s.Algorithm, output: s.Output) -> bool:
+    """Whether a call sets an output on every path: a place keeps its value where the call sets none."""
+    simple = (statement for statement in algorithm.body if isinstance(statement, s.Assign))
+    return output.parameter.mode == "inout" or any(output.register in statement.sets for statement in simple)
+
+
+def _has_one_element(type_: s.Type) -> bool:
+    return isinstance(type_, s.ArrayType) and all(
+        isinstance(extent, s.Integer) and extent.value == 1 for extent in type_.shape
+    )
+
+
+class _Body(StatementVisitor[None, None]):
+    """Follows the body of one algorithm.
+
+    `levels` has, for the body and each loop around a statement, the axes along which processors may differ in whether
+    they come to the statement; `exits` those along which they may differ in leaving the loops, or the body.
+    """
+
+    def __init__(
+        self,
+        divergence: _Divergence,
+        algorithm: s.Algorithm,
+        axes: dict[str, Axes],
+        values: dict[str, Axes],
+        around: Axes,
+        call: s.Node | None,
+    ) -> None:
+        self._all = divergence
+        self._program = divergence.program
+        self._axes = axes
+        self._declared = tuple(axis.name for axis in algorithm.grid)
+        self._grid = frozenset[str]().union(*axes.values())
+        self._around = around
+        self._call = call
+        self._bases: dict[str, str] = {}
+        self._split: Axes = EQUAL
+        self._levels: list[Axes] = [EQUAL]
+        self._exits: list[Axes] = [EQUAL]
+        self.values = values
+        self._assigned: set[str] = set()
+        declared: list[s.Parameter | s.Local] = [*algorithm.parameters, *s.find_nodes(algorithm.body, s.Local)]
+        self._single = {item.name for item in declared}.difference(
+            item.name for item in declared if not _has_one_element(item.type)
+        )
+        self.speaks: Axes = EQUAL
+        # Processors may output different elements at different times.
+        shared = (item for item in algorithm.parameters if not item.local and algorithm.grid and item.mode != "in")
+        self.values |= {item.name: self._grid for item in shared}
+
+    # Values
+    def vary(self, *parts: object) -> Axes:
+        """Return the axes along which expressions may differ."""
+        axes: Axes = EQUAL
+        for node in s.nodes(parts):
+            match node:
+                case s.Name(id=name) | s.Element(array=name):
+                    base = self._bases.get(name, name)
+                    axes |= self._axes.get(name, EQUAL) | self.values.get(name, EQUAL) | self.values.get(base, EQUAL)
+                case _:
+                    pass
+        return axes
+
+    @property
+    def control(self) -> Axes:
+        """The axes along which processors may differ in whether they come to this statement."""
+        return self._around.union(*self._levels, self._exits[0])
+
+    @property
+    def returns(self) -> Axes:
+        """The axes along which processors may differ in returning before the end."""
+        return self._exits[0]
+
+    def differ_where_assigned(self, axes: Axes) -> None:
+        """Let all names that were assigned differ along axes as well, along which processors took different ways."""
+        for name in self._assigned if axes else ():
+            self.values[name] = self.values.get(name, EQUAL) | axes
+
+    def set(self, place: s.Expr, axes: Axes, whole: bool = True) -> None:
+        """Set a place to a value that may differ along `axes`; `whole` is true if nothing of it stays."""
+        while isinstance(place, s.Reshape):
+            place = place.base
+        if not isinstance(place, s.Name | s.Element):
+            return
+        name = place.id if isinstance(place, s.Name) else place.array
+        base = self._bases.get(name, name)
+        part = isinstance(place, s.Element) and name not in self._single
+        if not whole or part or base != name:
+            axes |= self.vary(place) | self.values.get(base, EQUAL)
+        self.values[base] = axes
+        self._assigned.add(base)
+
+    # Blocks
+    def block(self, body: tuple[s.Stmt, ...]) -> None:
+        for statement in body:
+            self.statement(statement, None)
+
+    def let(self, let: s.Let, place: None = None) -> None:
+        self.values[let.name] = self.vary(let.value)
+        self._bases.pop(let.name, None)
+        if isinstance(self._program.types.get(let.value), ViewType):
+            base: s.Expr = let.value
+            while isinstance(base, s.Reshape):
+                base = base.base
+            if isinstance(base, s.Name | s.Element):
+                name = base.id if isinstance(base, s.Name) else base.array
+                self._bases[let.name] = self._bases.get(name, name)
+
+    def simple(self, statement: s.SimpleStmt, place: None = None) -> None:
+        if isinstance(statement, s.Exit):
+            self._leave(statement.kind)
+            return
+        read = self.vary(statement.reads)
+        self._write_arguments(statement)
+        for name in statement.defines:
+            self._bases.pop(name, None)
+            self.values[name] = read
+        for target in statement.writes:
+            self.set(target, read)
+
+    def local(self, local: s.Local, place: None = None) -> None:
+        self._write_arguments(local)
+        self._bases.pop(local.name, None)
+        self.values[local.name] = self.vary(local.value, local.when)
+
+    def assign(self, assign: s.Assign, place: None = None) -> None:
+        read = self.vary(assign.reads)
+        self._write_arguments(assign)
+        for target in assign.writes:
+            self.set(target, read)
+
+    def transfer(self, transfer: s.Transfer, place: None = None) -> None:
+        if transfer.direction == "input":
+            self.set(transfer.target, self.vary(transfer.value, transfer.when), whole=transfer.when is None)
+
+    # Calls and messages
+    def invoke(self, invoke: s.Invoke, place: None = None) -> None:
+        target = self._program.targets.get(invoke.call)
+        if isinstance(target, s.Algorithm) and target.grid:
+            outcome = self._follow(invoke.call, target, invoke.along)
+            self.speaks |= outcome.speaks
+            for parameter, argument in zip(target.parameters, invoke.call.arguments, strict=True):
+                if parameter.mode != "in" and parameter.local:
+                    self.set(argument, outcome.values.get(parameter.name, EQUAL))
+            for output, result in zip(target.outputs, invoke.outputs, strict=True):
+                self.set(result, outcome.values.get(output.register, EQUAL), whole=_is_always_set(target, output))
+            return
+        read = self.vary(invoke.call.arguments, invoke.outputs)
+        self._write_arguments(invoke)
+        for result in invoke.outputs:
+            self.set(result, read)
+
+    def _write_arguments(self, statement: s.Stmt) -> None:
+        """Set what calls in a statement write to, of algorithms that run on one processor."""
+        for call in s.find_nodes(statement, s.Call):
+            target = self._program.targets.get(call)
+            for parameter, argument in zip(() if target is None else target.parameters, call.arguments, strict=False):
+                if parameter.mode != "in":
+                    self.set(argument, self.vary(call.arguments), whole=False)
+
+    def _join_axes(self, along: tuple[s.Name, ...]) -> Axes:
+        names = [name.id for name in along] or self._declared
+        return frozenset[str]().union(*(self._axes.get(name, EQUAL) for name in names))
+
+    def _follow(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...]) -> _Outcome:
+        group = [name.id for name in along] or list(self._declared)
+        if len(callee.grid) == len(group):
+            axes = {axis.name: self._axes[name] for axis, name in zip(callee.grid, group, strict=True)}
+        else:
+            axes = {axis.name: self._join_axes(along) for axis in callee.grid}
+        values = {
+            parameter.name: self.vary(argument)
+            for parameter, argument in zip(callee.parameters, call.arguments, strict=True)
+        }
+        for name, bound in self._program.bindings.get(call, {}).items():
+            if name != "P":
+                values[name] = self._grid if bound is None else self.vary(bound)
+        differing = {name: found for name, found in values.items() if found}
+        return self._all.follow(callee, axes, differing, self.control, self._call or call)
+
+    def communicate(self, statement: s.Communicate, place: None = None) -> None:
+        clauses = {clause.keyword: clause for clause in statement.clauses}
+        collective = self._program.collectives.get(statement)
+        if collective is None:
+            for keyword in ("to", "from"):
+                for axis, at in zip(
+                    self._declared, clauses[keyword].values if keyword in clauses else (), strict=False
+                ):
+                    if not isinstance(at, s.Name) or at.id != axis:
+                        self.speaks |= self._axes[axis]
+            if statement.received is not None:
+                self.set(statement.received, self._grid, whole=False)
+            return
+        joined = self._join_axes(collective.invoke.along)
+        self.speaks |= joined
+        target = clauses["into"].values[0] if "into" in clauses else statement.buffer
+        if target is None:
+            return
+        places = [clause.values for keyword, clause in clauses.items() if keyword in ("from", "onto", "by", "counts")]
+        found = self.vary(statement.buffer, *places)
+        if statement.operation in _SPREADING:
+            # In a split each of the groups has a result of its own.
+            self.set(target, found - (joined - self._split))
+        else:
+            self.set(target, found | joined, whole=False)
+        for count in clauses["into"].values[1:] if "into" in clauses else ():
+            self.set(count, found | joined, whole=False)
+
+    def split(self, split: s.Split, place: None = None) -> None:
+        before, axes = self._split, self._axes
+        whole = axes.get(split.axis, EQUAL)
+        self._split, self._axes = before | whole, {**axes, split.group: whole}
+        self.block(split.body)
+        self._split, self._axes = before, axes
+
+    # Control
+    def _leave(self, kind: str) -> None:
+        """Note along which axes processors may differ in taking an exit."""
+        level = len(self._levels) - 1
+        inner: Axes = EQUAL
+        for number in range(level, -1, -1):
+            inner |= self._levels[number]
+            if number == level or kind == "return":
+                self._exits[number] |= inner
+
+    @contextmanager
+    def _under(self, axes: Axes) -> Iterator[None]:
+        """Follow statements that not all processors come to, along axes; behind them, what they assign differs."""
+        before, assigned = self._levels[-1], self._assigned
+        self._levels[-1], self._assigned = before | axes, set()
+        yield
+        self.differ_where_assigned(axes)
+        self._levels[-1], self._assigned = before, self._assigned | assigned
+
+    def branches(self, branches: tuple[s.Branch, ...], place: None = None) -> None:
+        first, *rest = branches
+        if first.condition is None:
+            self.block(first.body)
+            return
+        skips = isinstance(first.condition, s.Reached)
+        axes = self._exits[-1] if skips else self.vary(first.condition)
+        with self._under(axes):
+            before = dict(self.values)
+            self._follow_part(first if skips else None, axes, lambda: self.block(first.body))
+            after, self.values = self.values, before
+            if rest:
+                self.branches(tuple(rest))
+            self._merge(after)
+
+    def _merge(self, other: Mapping[str, Axes]) -> None:
+        for name, axes in other.items():
+            self.values[name] = self.values.get(name, EQUAL) | axes
+
+    def _follow_part(self, part: Part | None, differs: Axes, follow: Callable[[], None]) -> None:
+        """Follow a part, and note along which axes processors communicate in it."""
+        before, self.speaks = self.speaks, EQUAL
+        follow()
+        if part is not None:
+            around = self._around.union(*self._levels[:-1], self.returns)
+            self._all.note(part, Progress(differs, self.speaks, around, self._call))
+        self.speaks |= before
+
+    def loop(self, loop: s.Loop, place: None = None) -> None:
+        ends = (loop.lo, loop.hi, loop.step)
+
+        def body() -> None:
+            self.values[loop.variable] = self.vary(*ends)
+            self.block(loop.body)
+
+        self._repeat(loop if s.list_exits(loop.body) else None, lambda: self.vary(*ends), body, counted=True)
+
+    def while_loop(self, loop: s.While, place: None = None) -> None:
+        part = loop if loop.limit is None or s.list_exits(loop.body) else None
+        self._repeat(
+            part,
+            lambda: self.vary(loop.condition, loop.limit),
+            lambda: self.block(loop.body),
+            counted=loop.limit is not None,
+        )
+
+    def _repeat(self, part: Part | None, test: Callable[[], Axes], body: Callable[[], None], counted: bool) -> None:
+        """Follow a loop until nothing changes; `part` is left by its exits, and by its test if it is not `counted`."""
+        exits, settled = EQUAL, False
+        while not settled:
+            before, left, tested = dict(self.values), exits, test()
+            with self._under(tested | exits):
+                self._levels.append(EQUAL)
+                self._exits.append(exits)
+                self._follow_part(part, exits if counted else exits | tested, body)
+                exits = self._exits.pop()
+                self._levels.pop()
+                tested |= test()
+                self.differ_where_assigned(exits | tested)
+            self._merge(before)
+            settled = self.values == before and exits == left

@@ -129,6 +129,10 @@ def suggest_moving(source: Source, number: int) -> str:
     for at, local in whole.find_words(_DECLARED):
         if not any(part.start <= at < part.end for part in parts):
             declared.setdefault(local[1], local[2])
+    for at, listed in whole.find_words(r"^\s*(?:const\s+|let\s+|local\s+)?(\w+)\s*=\s*[\[{]([^\[\]{};]+)[\]}]\s*$"):
+        if not any(part.start <= at < part.end for part in parts):
+            kind = "real" if "." in listed[2] else "int"
+            declared.setdefault(listed[1], f"{kind}[{len(split_at_commas(listed[2]))}]")
     for part in parts:
         part.capture_names(declared)
     for _, part, called in product(parts, parts, parts):

@@ -144,8 +144,8 @@ def suggest_moving(source: Source, number: int) -> str:
     moved, edits = [], []
     for part in parts:
         types = infer_types(source, part.name, part.parameters, part.body)
-        declared = ", ".join([*part.captured.values(), *types])
-        text = _remove_indent(f"algorithm {part.name}({declared}){part.body}".rstrip(), part.indent)
+        header = ", ".join([*part.captured.values(), *types])
+        text = _remove_indent(f"algorithm {part.name}({header}){part.body}".rstrip(), part.indent)
         head_end = text.find(")") + 1
         moved.append(text[:head_end] + _pass_more(text[head_end:], parts))
         edits.append(Edit(Span(source, part.start + 1, 1, part.end + 1, 1), ""))

@@ -166,6 +166,15 @@ REARRANGED = [
         "algorithm f(x: int[n], y: out real[n]):\n    for i in 0..n:\n        y[i] = part(x, x[i])\n\n",
     ),
     (
+        "algorithm f(b: real[n], x: inout real[n]):\n    local w: real[n] = 2\n    def change(i):\n"
+        "        r = b[i] - x[i]\n        return w[i]*r\n    def sweep():\n        for i in 0..n:\n"
+        "            x[i] += change(i)\n    sweep()\n    sweep()\n",
+        "algorithm change(b: real[n], x: real[n], w: real[n], i: int):\n    r = b[i] - x[i]\n    return w[i]*r\n\n\n"
+        "algorithm sweep(x: inout real[n], b: real[n], w: real[n]):\n    for i in 0..n:\n"
+        "        x[i] += change(b, x, w, i)\n\n\nalgorithm f(b: real[n], x: inout real[n]):\n"
+        "    local w: real[n] = 2\n    sweep(x, b, w)\n    sweep(x, b, w)\n",
+    ),
+    (
         "algorithm f(s: inout int[L, L], l: int):\n    where L >= 2\n    for i in 0..L:  # L\n        s[i, L - 1] = l\n",
         "algorithm f(s: inout int[size_L, size_L], l: int):\n    where size_L >= 2\n    for i in 0..size_L:  # L\n"
         "        s[i, size_L - 1] = l\n",

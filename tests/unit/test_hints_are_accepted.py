@@ -54,9 +54,6 @@ EDITS = [
     (ONE + lines("where n is odd", "x[0] = 1.0"), "n is odd", "n % 2 == 1"),
     # Growth
     (ONE + lines("ensures work = O(n)", "x[0] = 1"), "work = O(n)", "work is O(n)"),
-    (ONE + lines("ensures work == O(n)", "x[0] = 1"), "work == O(n)", "work is O(n)"),
-    (ONE + lines("ensures span <= O(n^2)", "x[0] = 1"), "span <= O(n^2)", "span is O(n^2)"),
-    (ONE + lines("ensures work >= Omega(1)", "x[0] = 1"), "work >= Omega(1)", "work is Omega(1)"),
     (ONE + lines("ensures work: Theta(1)", "x[0] = 1"), "work: Theta(1)", "work is Theta(1)"),
     (ONE + lines("ensures work in O(n)", "x[0] = 1"), "work in O(n)", "work is O(n)"),
     (ONE + lines("ensures work < O(n*(n + 1)) when n >= 2", "x[0] = 1"), "work < O(n*(n + 1))", "work is O(n*(n + 1))"),

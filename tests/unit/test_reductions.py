@@ -144,10 +144,9 @@ def test_a_name_of_the_author_goes_first() -> None:
     assert agreed(text, {"x": [3.0, 1.0]}).value == 3.0
 
 
-@pytest.mark.parametrize("line", ["assume sum(x) > 1", "y[0] = sum(1 for i in 0..n if y[i] > 0 and sum(x) > 1)"])
-def test_sums_that_have_to_be_named(line: str) -> None:
+def test_a_sum_that_has_to_be_named() -> None:
     with pytest.raises(ArchlineError, match="cannot stand") as problem:
-        load_text(HEAD + f"    {line}\n    return 1\n")
+        load_text(HEAD + "    assume sum(x) > 1\n    return 1\n")
     assert "`value = sum(x)`" in (problem.value.diagnostics[0].hint or "")
 
 
@@ -184,6 +183,9 @@ def test_a_sum_on_the_right_is_taken_where_the_left_does_not_decide(condition: s
         ("n > 9 and ((x[n] > 0) != (x[1] > 0))", False),
         ("((x[0] > 0) != (x[1] > 0)) == (x[2] > 0 and y[2] > 0)", True),
         ("count((x[i] > 2) == (y[i] > 2) for i in 0..n) == 2", True),
+        ("count(x[i] > 0 and ((x[i] > 3) != (y[i] > 3)) for i in 0..n) == 1", True),
+        ("count(i > 0 and x[i - 1] < sum(y) for i in 0..n) == 4", True),
+        ("x[argmax(x)] == 4 and y[argmin(k)] == 2", True),
         ("positive(k[0]) == (x[1] < 0)", True),
         ("positive(k[0]) != positive(k[1])", False),
     ],

@@ -172,6 +172,12 @@ ROWS = (
 )
 WHOLE = (
     (
+        "algorithm f(x: inout real[n]):\n    ensures work == O(1)\n    ensures span <= O(n^2) when n >= 2\n"
+        "    ensures work >= Omega(1)\n    ensures flops == Theta(1)\n    x[0] += 1",
+        "algorithm f(x: inout real[n]):\n    ensures work is O(1)\n    ensures span is O(n^2) when n >= 2\n"
+        "    ensures work is Omega(1)\n    ensures flops is Theta(1)\n    x[0] += 1",
+    ),
+    (
         "algorithm f(input: real[n], output: out real[n]):\n    output[0] = input[0]",
         "algorithm f(input: real[n], output: out real[n]):\n    output[0] = input[0]",
     ),

@@ -15,6 +15,7 @@ from archline.language.diagnostics import Edit, Proposal
 
 HEADERS = ("algorithm", "extern", "def", "function", "procedure")
 _NESTED_HEADERS = "algorithm|def|fn|func|function|procedure|proc|subroutine"
+_DECLARED = r"^\s*(?:local\s+)?(\w+)\s*:\s*((?:real|int|bool)\b(?:\[[^\]]*\])*)"
 SEVERAL_RESULTS = "an algorithm has one result: hand the others back through parameters, as in `hi: out int`"
 NESTED = "an algorithm stands at the top level: move it there, and let it have what it uses as parameters"
 
@@ -93,18 +94,24 @@ class _Nested:
     def _contains(self, code: str) -> bool:
         return not code.strip() or len(code) - len(code.lstrip(" ")) > self.indent
 
-    def capture_names(self, whole: _Algorithm) -> None:
-        """Find the parameters and sizes of the algorithm around it that its body uses."""
-        for used, type_ in map(_split_parameter, whole.parameters):
-            if used not in self.names and re.search(rf"\b{used}\b", self.body):
-                set_here = rf"(?m)^[^=\n]*\b{used}\b[^=\n]*[^=<>!]=(?!=)|\b(swap|exchange)\b"
-                plain = _remove_mode(type_)
-                mode = "inout " if "[" in plain and re.search(set_here, self.body) else ""
+    def capture_names(self, declared: Mapping[str, str]) -> None:
+        """Find what the body uses of the names of the algorithm around it, which have types and modes, and of sizes."""
+        set_here = set(re.findall(r"(?m)^\s*(\w+)\s*(?:[-+*/]|//)?=(?!=)|\bfor\s+(\w+)", self.body))
+        own = {*self.names, *(name for pair in set_here for name in pair)}
+        for used, type_ in declared.items():
+            if used in self.names or not re.search(rf"\b{used}\b", self.body):
+                continue
+            plain = _remove_mode(type_)
+            written = rf"(?m)^[^=\n]*\b{used}\b[^=\n]*[^=<>!]=(?!=)|\b(swap|exchange)\b"
+            if "[" in plain:
+                mode = "inout " if re.search(written, self.body) else ""
                 self.captured[used] = f"{used}: {mode}{plain}"
+            elif used not in own:
+                self.captured[used] = f"{used}: {plain}"
         known = " ".join(self.captured.values())
-        shapes = " ".join(re.findall(r"\[[^\]]*\]", " ".join(whole.parameters)))
+        shapes = " ".join(re.findall(r"\[[^\]]*\]", " ".join(declared.values())))
         for size in dict.fromkeys(re.findall(r"\b[a-zA-Z_]\w*\b", shapes)):
-            if size not in self.names and not re.search(rf"\b{size}\b", known) and re.search(rf"\b{size}\b", self.body):
+            if size not in own and not re.search(rf"\b{size}\b", known) and re.search(rf"\b{size}\b", self.body):
                 self.captured[size] = f"{size}: size"
 
 
@@ -118,17 +125,27 @@ def suggest_moving(source: Source, number: int) -> str:
             parts.append(_Nested(whole, at, head))
     if not parts:
         return NESTED
+    declared = dict(map(_split_parameter, whole.parameters))
+    for at, local in whole.find_words(_DECLARED):
+        if not any(part.start <= at < part.end for part in parts):
+            declared.setdefault(local[1], local[2])
+    for at, listed in whole.find_words(r"^\s*(?:const\s+|let\s+|local\s+)?(\w+)\s*=\s*[\[{]([^\[\]{};]+)[\]}]\s*$"):
+        if not any(part.start <= at < part.end for part in parts):
+            kind = "real" if "." in listed[2] else "int"
+            declared.setdefault(listed[1], f"{kind}[{len(split_at_commas(listed[2]))}]")
     for part in parts:
-        part.capture_names(whole)
+        part.capture_names(declared)
     for _, part, called in product(parts, parts, parts):
         if re.search(rf"\b{called.name}\s*\(", part.body):
             # What it calls uses names that it has to pass on.
-            part.captured |= {name: text for name, text in called.captured.items() if name not in part.names}
+            for used, text in called.captured.items():
+                if used not in part.names and (used not in part.captured or ": inout " in text):
+                    part.captured[used] = text
     moved, edits = [], []
     for part in parts:
         types = infer_types(source, part.name, part.parameters, part.body)
-        declared = ", ".join([*part.captured.values(), *types])
-        text = _remove_indent(f"algorithm {part.name}({declared}){part.body}".rstrip(), part.indent)
+        header = ", ".join([*part.captured.values(), *types])
+        text = _remove_indent(f"algorithm {part.name}({header}){part.body}".rstrip(), part.indent)
         head_end = text.find(")") + 1
         moved.append(text[:head_end] + _pass_more(text[head_end:], parts))
         edits.append(Edit(Span(source, part.start + 1, 1, part.end + 1, 1), ""))
@@ -196,7 +213,7 @@ def _find_passed_types(source: Source, name: str, parameters: list[str]) -> dict
 def _read_declared_types(caller: _Algorithm) -> dict[str, str]:
     """Return the types of names in an algorithm that are declared, or set to a literal."""
     known = {name: _remove_mode(type_) for name, type_ in map(_split_parameter, caller.parameters) if type_}
-    for _, declared in caller.find_words(r"^\s*(?:local\s+)?(\w+)\s*:\s*((?:real|int|bool)\b(?:\[[^\]]*\])*)"):
+    for _, declared in caller.find_words(_DECLARED):
         known.setdefault(declared[1], declared[2])
     for _, declared in caller.find_words(r"\bfor\s+(\w+)|^\s*(\w+)\s*=\s*\d+\s*$"):
         known.setdefault(declared[1] or declared[2], "int")

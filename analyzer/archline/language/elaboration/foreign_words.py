@@ -27,6 +27,7 @@ _FUNCTIONS = {
     "fabs": "abs",
     "ln": "log",
     "lg": "log2",
+    "t": "transpose",
 }
 
 
@@ -44,7 +45,7 @@ def rename_words(
     given = {*read_header(algorithm, records), *defined, *s.find_assigned_names(algorithm.body)}
     given |= {loop.variable for loop in s.find_nodes(algorithm.body, surface.LoopOver)}
     given |= {comprehension.variable for comprehension in s.find_nodes(algorithm.body, Comprehension)}
-    renamed = foreign - given
+    renamed, called = foreign - given, called - given
 
     def change_node(node: Node) -> Node | None:
         match node:

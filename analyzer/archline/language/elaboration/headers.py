@@ -1,4 +1,8 @@
-"""Parameters that are declared as data and used as sizes become sizes, and facts about data are assumed in the body."""
+"""Headers are read as they are meant.
+
+Parameters that are declared as data and used as sizes become sizes, facts about data are assumed in the body, and
+`ensures work <= O(n)` is the growth `work is O(n)`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,22 @@ from archline.language import syntax as s
 from archline.language.elaboration.declare import find_mentioned_names, iterate_written_names
 from archline.language.elaboration.environment import Environment
 from archline.records import replace
+
+_GROWTHS = {"==": ("O", "Theta", "Omega"), "<=": ("O",), ">=": ("Omega",)}
+"""The growths that may stand behind a relation, as mathematics writes them."""
+
+
+def read_growths(algorithm: s.Algorithm) -> s.Algorithm:
+    """Return an algorithm whose bounds by a growth are claims of that growth."""
+    return replace(algorithm, ensures=tuple(map(_read_growth, algorithm.ensures)))
+
+
+def _read_growth(ensures: s.Ensures) -> s.Ensures:
+    match ensures.bound:
+        case s.Call(function=growth, arguments=(bound,), sizes=()) if growth in _GROWTHS.get(ensures.relation, ()):
+            return replace(ensures, relation=growth, bound=bound)
+        case _:
+            return ensures
 
 
 def read_sizes(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:

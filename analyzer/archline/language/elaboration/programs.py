@@ -16,7 +16,7 @@ from archline.language.elaboration.declare import declare_names
 from archline.language.elaboration.environment import Environment
 from archline.language.elaboration.exits import place_exits
 from archline.language.elaboration.foreign_words import rename_words
-from archline.language.elaboration.headers import read_sizes
+from archline.language.elaboration.headers import read_growths, read_sizes
 from archline.language.elaboration.iterations import name_iterations
 from archline.language.elaboration.loop_names import separate_loop_variables
 from archline.language.elaboration.record_rules import (
@@ -215,7 +215,7 @@ def _declare_item(item: Any, names: _Names) -> Any:
     if not isinstance(item, s.Algorithm):
         return item
     environment = names.environment
-    renamed = rename_words(item, environment.records, names.defined)
+    renamed = rename_words(read_growths(item), environment.records, names.defined)
     stored = store_assigned(read_sizes(renamed, environment), environment)
     declared, _ = declare_names(stored, environment)
     declared = complete_subscripts(declared, environment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
@@ -231,7 +232,8 @@ def diagnose_uses(statement: Any, environment: Environment) -> Iterator[Diagnost
             case s.Name(id=name) if _find_record(name, environment) is not None:
                 if id(node) not in passed:
                     message = f"`{name}` is a record, where a number or an array is expected"
-                    yield Diagnostic(name_rules.RECORD, message, node.span, hint=_list_fields(name, environment))
+                    hint = _suggest_test(node, statement, environment) or _list_fields(name, environment)
+                    yield Diagnostic(name_rules.RECORD, message, node.span, hint=hint)
             case s.Name(id=name):
                 yield from _diagnose_field(name, node, environment)
             case s.Element(array=name) if _find_record(name, environment) is not None:
@@ -242,6 +244,34 @@ def diagnose_uses(statement: Any, environment: Environment) -> Iterator[Diagnost
             case _:
                 # Literals, slices and operators name nothing themselves.
                 pass
+
+
+def _suggest_test(node: s.Name, statement: Node, environment: Environment) -> str | None:
+    """Propose `not Q.empty()` for a record that stands as a condition; None if it does not, or cannot be tested so."""
+    type_ = _find_record(node.id, environment)
+    if type_ is None or f"{type_.name}.empty" not in environment.algorithms:
+        return None
+    match statement:
+        case s.If(branches=branches):
+            waiting: list[s.Expr | None] = [branch.condition for branch in branches]
+        case s.While(condition=condition):
+            waiting = [condition]
+        case _:
+            return None
+    while waiting:
+        match waiting.pop():
+            case s.Binary(op="and" | "or", left=left, right=right):
+                waiting += (left, right)
+            case s.Unary(op="not", operand=operand) as negation if operand is node:
+                return propose_text(negation.span, f"{node.id}.empty()")
+            case s.Unary(op="not", operand=operand):
+                waiting.append(operand)
+            case part if part is node:
+                return propose_text(node.span, f"not {node.id}.empty()")
+            case _:
+                # A record in an operation is no condition.
+                pass
+    return None
 
 
 def _find_record(name: str, environment: Environment) -> surface.RecordType | None:
@@ -285,7 +315,11 @@ def _diagnose_call(call: s.Call, environment: Environment) -> Iterator[Diagnosti
     if len(slots) != len(call.arguments):
         names = ", ".join(slot.name for slot in slots)
         message = f"`{call.function}` takes {format_count(len(slots), 'argument')}, not {len(call.arguments)}"
-        yield Diagnostic(call_rules.ARGUMENT_COUNT, message, call.span, hint=f"it is `{call.function}({names})`")
+        hint = f"it is `{call.function}({names})`"
+        if call.as_method and len(slots) == 1 and re.fullmatch(r"[\w.]+\([-\w]*\)", call.span.text):
+            # Lists of other languages take the place of what they give: `Q.pop(0)`.
+            hint = propose_text(call.span, call.span.text.partition("(")[0] + "()")
+        yield Diagnostic(call_rules.ARGUMENT_COUNT, message, call.span, hint=hint)
         return
     for slot, argument in zip(slots, call.arguments, strict=True):
         passed = environment.find_record(argument)

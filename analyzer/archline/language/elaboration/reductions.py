@@ -18,7 +18,13 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.elaboration.declare import replace_blocks
 from archline.language.elaboration.environment import SIZE, Environment, NameType, combine_element, read_header
-from archline.language.elaboration.rewriting import make_name_maker, place_before_tests, rewrite_fields, rewrite_tree
+from archline.language.elaboration.rewriting import (
+    decide_right,
+    make_name_maker,
+    place_before_tests,
+    rewrite_fields,
+    rewrite_tree,
+)
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import replace
 
@@ -104,9 +110,11 @@ class _ReductionExpander:
 
         def change_node(node: Node) -> Any:
             match node:
-                case s.Binary(op="and" | "or", left=left, right=right):
-                    self._refuse_reduction((right,), environment, f"on the right of `{node.op}`")
-                    return replace(node, left=rewrite_tree(left, change_node))
+                case s.Binary(op="and" | "or") if needs_statements(node.right, environment):
+                    register = s.Name(self._make_name("holds"), span=node.span)
+                    left = rewrite_tree(node.left, change_node)
+                    before.extend(decide_right(node, register, left, *self._expand_value(node.right, environment)))
+                    return register
                 case s.Binary() if compares_conditions(node, environment):
                     return self._store_conditions(node, before, change_node)
                 case s.Call() if (found := read_reduction(node, environment)) is not None:

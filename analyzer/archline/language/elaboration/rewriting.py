@@ -81,6 +81,17 @@ def place_before_tests(loop: s.While, condition: s.Expr, before: Sequence[Any]) 
     return (*(declared if loop.tests_last else before), replace(loop, condition=condition, body=body))
 
 
+def decide_right(
+    node: s.Binary, register: s.Name, left: s.Expr, before_right: Sequence[Any], right: s.Expr
+) -> tuple[s.Local, s.If]:
+    """Return the statements that set a register to an `and` or `or`; its right side may need others before it."""
+    reached = register if node.op == "and" else s.Unary("not", register, span=node.span)
+    stored = s.Assign(replace(register), "=", right, False, span=right.span)
+    branch = s.Branch(renew_nodes(reached), (*before_right, stored), span=right.span)
+    type_ = s.ScalarType("bool", span=node.span)
+    return s.Local(register.id, type_, left, None, span=node.span), s.If((branch,), span=right.span)
+
+
 def _is_unset(statement: Any) -> bool:
     return isinstance(statement, s.Local) and statement.value is None
 

@@ -14,7 +14,13 @@ from archline.language import syntax as s
 from archline.language.elaboration.declare import replace_blocks
 from archline.language.elaboration.environment import Environment, read_header
 from archline.language.elaboration.reductions import needs_statements
-from archline.language.elaboration.rewriting import make_name_maker, place_before_tests, rewrite_fields, rewrite_tree
+from archline.language.elaboration.rewriting import (
+    decide_right,
+    make_name_maker,
+    place_before_tests,
+    rewrite_fields,
+    rewrite_tree,
+)
 from archline.records import replace
 
 
@@ -67,16 +73,11 @@ class _Splitter:
             case Comprehension():
                 # Its parts are evaluated in a loop, which a later pass writes.
                 return node
-            case s.Binary(op="and" | "or" as op, left=left, right=right) if needs_statements(right, environment):
-                span = node.span
-                register = s.Name(self._make_name("holds"), span=span)
-                left = self._split(left, environment, before)
-                before.append(s.Local(register.id, s.ScalarType("bool", span=span), left, None, span=span))
-                inner: list[Any] = []
-                inner_value = self._split(right, environment, inner)
-                inner.append(s.Assign(register, "=", inner_value, False, span=right.span))
-                reached = register if op == "and" else s.Unary("not", register, span=span)
-                before.append(s.If((s.Branch(reached, tuple(inner), span=right.span),), span=right.span))
+            case s.Binary(op="and" | "or", left=left, right=right) if needs_statements(right, environment):
+                register = s.Name(self._make_name("holds"), span=node.span)
+                left, inner = self._split(left, environment, before), list[Any]()
+                right = self._split(right, environment, inner)
+                before += decide_right(node, register, left, inner, right)
                 return register
             case _:
                 return None

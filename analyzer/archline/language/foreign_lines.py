@@ -29,7 +29,7 @@ _PROSE = re.compile(
 """A text that is no part of an expression or a header: two words side by side, and no operator."""
 _LINE_COMMENT = re.compile(r"\s*(//+|--|[%!](?= )|▷)")
 _END = re.compile(r"(?:(?:end|fi|od|done|begin)|end[ ]?(?:if|for|while|do|loop|function|procedure|algorithm))\s*;?\s*$")
-_BRACKETED = re.compile(r"\s*(?:parallel\s+)?(?:if|else\s+if|elseif|elsif|elif|while|until|for)\s*(?P<open>\()")
+_BRACKETED = re.compile(r"\s*(?:parallel\s+)?(?P<word>if|else\s+if|elseif|elsif|elif|while|until|for)\s*(?P<open>\()")
 
 
 def mask_foreign_lines(source: Source) -> Source:
@@ -104,10 +104,12 @@ def _mask_code(line: str) -> str:
     opened = _BRACKETED.match(code)
     if opened and (closed := _find_partner(code, opened.start("open"))):
         rest = "".join(signs[closed + 1 : len(code)]).strip()
-        # `if (a) or (b):` has no bracket around the whole.
-        if re.match(rf"$|[:;]|(?:then|do)\b|(?!(?:{_INFIX_WORDS})\b)[A-Za-z_]|\+\+|--", rest):
+        # `if (a) or (b):` has no bracket around the whole, and `if (a):` needs no mask.
+        if re.match(rf"(?!(?:{_INFIX_WORDS})\b)[A-Za-z_]|\+\+|--", rest) or (
+            opened["word"] == "for" and not rest.strip(":;")
+        ):
             signs[opened.start("open")] = " "
-            signs[closed] = " " if re.match(r":|(?:then|do)\b", rest) else ":"
+            signs[closed] = " " if rest.startswith(":") else ":"
     return "".join(signs)
 
 

@@ -169,10 +169,11 @@ def require_known_names(given: Given, names: Sequence[SizeNames]) -> None:
     sizes = {name for algorithm in names for name in algorithm.for_a_run}
     allowed = list(dict.fromkeys(name for algorithm in names for name in algorithm.all))
     needed = _list_accepted_names(given, (name for algorithm in names for name in algorithm.needed), allowed)
+    numbers = [name for algorithm in names for name in algorithm.numbers]
     problems = [
         diagnose_unknown_in_fact(name, sizes, span)
         if value is None
-        else _diagnose_unknown_name(name, allowed, needed, span)
+        else _diagnose_unknown_name(name, allowed, numbers, needed, span)
         for name, (value, span) in given.items()
         if name not in allowed
     ]
@@ -191,11 +192,13 @@ def _list_accepted_names(given: Given, needed: Iterable[str], known: Iterable[st
     return list(dict.fromkeys((*needed, *(name for name in given if name in known))))
 
 
-def _diagnose_unknown_name(name: str, names: SizeNames, needed: Iterable[str], span: Span | None) -> Diagnostic:
-    if name in names.numbers:
+def _diagnose_unknown_name(
+    name: str, known: Iterable[str], numbers: Iterable[str], needed: Iterable[str], span: Span | None
+) -> Diagnostic:
+    if name in numbers:
         hint = f"`{name}` is a number of the data, which no cost depends on; `archline run --at` takes it"
         return Diagnostic(rules.UNKNOWN_SIZE, f"`{name}` is not a size", span, hint=hint)
-    hint = suggest_closest(name, names.all) or _format_names("values are given for", needed)
+    hint = suggest_closest(name, known) or _format_names("values are given for", needed)
     return Diagnostic(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span, hint=hint)
 
 
@@ -219,7 +222,9 @@ def check_point(
         value = int(raw_value) if isinstance(raw_value, Integral) and not isinstance(raw_value, bool) else raw_value
         if name not in names.all:
             problems.append(
-                _diagnose_unknown_name(name, names, _list_accepted_names(values, names.needed, names.all), span)
+                _diagnose_unknown_name(
+                    name, names.all, names.numbers, _list_accepted_names(values, names.needed, names.all), span
+                )
             )
             continue
         finding = diagnose_wrong_value(name, value, names, span)

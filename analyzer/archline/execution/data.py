@@ -295,7 +295,7 @@ def _fill_arguments(
         arguments["P"] = point["P"]
     else:
         arguments |= _draw_assumed_scalars(algorithm, {**point, **arguments, **numbers}, numbers, source)
-    return arguments | numbers
+    return {**arguments, **numbers}
 
 
 def _draw_assumed_scalars(

@@ -136,6 +136,7 @@ class _Life:
                 elements = tuple(target for target in targets if isinstance(target, s.Element))
                 return self._is_read((elements, values))
             case _:
+                # Other statements set no register for certain.
                 return self._is_read(statement) or flow.after
 
     def _enter_loop(self, loop: Any, after: bool) -> bool:

@@ -126,8 +126,8 @@ def split_numbers(report: DerivedCosts, at: Given, option: str) -> tuple[Given, 
             numbers[name] = _convert_number(name, value, real, span)
         elif name not in names.all:
             message = f"`{report.node.name}` has no size, and no number, `{name}`"
-            taken = ", ".join(f"`{other}`" for other in names.taken_by_run)
-            hint = suggest_closest(name, names.taken_by_run) or (f"a run takes {taken}" if taken else None)
+            listed = ", ".join(f"`{other}`" for other in names.taken_by_run)
+            hint = suggest_closest(name, names.taken_by_run) or (f"a run takes {listed}" if listed else None)
             raise error(rules.UNKNOWN_SIZE, message, span=span, hint=hint)
     return {name: given for name, given in at.items() if name not in numbers}, numbers
 

@@ -261,7 +261,7 @@ class _NestWriter:
     def _store_by_data(self, target: s.Name | s.Element, value: Any) -> bool:
         """Write a fill or a copy of a slice whose ends are data as a loop between them, whose iterations a run counts.
 
-        It costs what the statement does. A copy between slices that end at different places stays as it is.
+        Its cost is that of the statement. A copy between slices that end at different places does not change.
         """
         if not isinstance(target, s.Element) or not any(map(self._ends_at_data, target.subscripts)):
             return False

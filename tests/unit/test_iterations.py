@@ -795,6 +795,8 @@ def test_slices_and_parallel_loops_between_data_count_their_iterations(line: str
     assert formulas(of, "accesses") == [accesses]
     rng = np.random.default_rng(3)
     for n, lo, hi in ((4, 1, 3), (4, 0, 4), (5, 2, 2), (9, 0, 8), (4, 3, 1)):
+        if "lo + 1" in line and hi == lo:
+            continue
         if hi < lo and "sum" not in line and "+=" not in line and "parallel" not in line:
             continue
         data = {"a": rng.random(n), "b": rng.random(n), "A": rng.random((n, n)), "B": rng.random((n, n))}

@@ -110,7 +110,7 @@ def highest_bit(word: int) -> int:
 
 
 def read_now(words: Buffer, index: int) -> int:
-    """Return an element that another thread may have changed: compiled code reads it anew at each call."""
+    """Return an element that another thread may have changed: compiled code reads it again at each call."""
     return words[index]
 
 

@@ -97,7 +97,7 @@ class _Flow:
 
 @dataclass
 class _Life:
-    """Where the value of a name is read: `read_after` tells it for each loop that has a variable of that name."""
+    """The places that read a name: `read_after` says whether one follows each loop with a variable of that name."""
 
     name: str
     at_end: bool
@@ -136,6 +136,7 @@ class _Life:
                 elements = tuple(target for target in targets if isinstance(target, s.Element))
                 return self._is_read((elements, values))
             case _:
+                # Other statements set no register for certain.
                 return self._is_read(statement) or flow.after
 
     def _enter_loop(self, loop: Any, after: bool) -> bool:
@@ -145,6 +146,7 @@ class _Life:
             case s.Loop(lo=lo, hi=hi, step=step):
                 before, test = self._is_read((lo, hi, step)), False
             case _:
+                # The loop goes over elements.
                 before, test = self._is_read(loop.over), False
         if getattr(loop, "variable", None) == self.name:
             self.read_after[id(loop)] = self.read_after.get(id(loop), False) or after

@@ -18,7 +18,13 @@ from archline.language.call_rules import ARGUMENT_KIND
 from archline.language.diagnostics import Diagnostic, propose_text
 from archline.language.elaboration.declare import list_surface_blocks, replace_blocks
 from archline.language.elaboration.environment import SIZE, Environment, NameType, measure_slice, read_header
-from archline.language.elaboration.rewriting import make_name_maker, place_before_tests, rewrite_fields, rewrite_tree
+from archline.language.elaboration.rewriting import (
+    NameMaker,
+    make_name_maker,
+    place_before_tests,
+    rewrite_fields,
+    rewrite_tree,
+)
 from archline.language.elaboration.views import (
     Names,
     complete_slices,
@@ -66,7 +72,7 @@ class _UnknownTypeError(Exception):
 class _Expansion:
     def __init__(self, algorithm: s.Algorithm) -> None:
         self.diagnostics: list[Diagnostic] = []
-        self._make_name = make_name_maker(algorithm)
+        self._make_name: NameMaker = make_name_maker(algorithm)
 
     def expand_block(
         self, block: tuple[Any, ...], environment: Environment, names: Names, mentioned: frozenset[str] = frozenset()
@@ -112,7 +118,7 @@ class _Expansion:
 class _NestWriter:
     """Writes the statements that a statement on whole arrays stands for."""
 
-    def __init__(self, make_name: Callable[[str], str], environment: Environment, names: Names, span: Span) -> None:
+    def __init__(self, make_name: NameMaker, environment: Environment, names: Names, span: Span) -> None:
         self._make_name = make_name
         self._environment = environment
         self._names = names
@@ -222,8 +228,8 @@ class _NestWriter:
         type_ = s.ArrayType("int" if element == SIZE else element, shape, "rowmajor", span=self._span)
         return s.Local(name, type_, value, None, span=self._span)
 
-    def _make_register(self, element: str, value: s.Expr) -> s.Name:
-        name = self._make_name("number")
+    def _make_register(self, element: str, value: s.Expr, name: str | None = None) -> s.Name:
+        name = name or self._make_name("number")
         type_ = s.ScalarType("real" if element.startswith("real") else "int", span=self._span)
         self._emit(s.Local(name, type_, value, None, span=self._span))
         return s.Name(name, span=value.span)
@@ -271,33 +277,34 @@ class _NestWriter:
     def _store_by_data(self, target: s.Name | s.Element, value: Any) -> bool:
         """Write a fill or a copy of a slice whose ends are data as a loop between them, whose iterations a run counts.
 
-        It costs what the statement does. A copy between slices that end at different places stays as it is.
+        Its cost is that of the statement. A copy between slices that end at different places does not change.
         """
         if not isinstance(target, s.Element) or not any(map(self._ends_at_data, target.subscripts)):
             return False
         slices = [part for part in target.subscripts if isinstance(part, s.Slice)]
-        again = slices if self._is_array(value) else slices[1:]
-        inner = [end for part in again if self._ends_at_data(part) for end in (part.lo, part.hi)]
-        if not all(isinstance(end, s.Name | s.Integer) for end in inner):
-            # These ends are evaluated once in each loop, and for each view of a copy.
-            return False
+        ends = [end for part in slices if self._ends_at_data(part) for end in (part.lo, part.hi)]
+        if self._is_array(value):
+            # Other ends are evaluated for each view of a copy.
+            if not all(isinstance(end, s.Name | s.Integer) for end in ends):
+                return False
+            if not self._is_copied_in_place(target, value):
+                return False
+        target = replace(target, subscripts=tuple(map(self._hoist_ends, target.subscripts)))
         if not self._is_array(value):
             value = self._hoist_number(value, self._infer(target).element)
-        elif not self._is_copied_in_place(target, value):
-            return False
-        loops: list[tuple[s.Name, s.Expr, s.Expr]] = []
+        # The run checks that the slice lies in its array.
+        self._emit(s.Let(self._make_name("view"), target, span=target.span))
+        loops: list[tuple[s.Name, Any, Any]] = []
         places, sources = list[Any](), list[Any]()
-        parts = value.subscripts if isinstance(value, s.Element) else target.subscripts
+        parts: tuple[Any, ...] = value.subscripts if isinstance(value, s.Element) else target.subscripts
         shape = self._environment.names[target.array].shape or ()  # type: ignore[union-attr]
         for part, source, extent in zip(target.subscripts, parts, shape, strict=True):
             if not isinstance(part, s.Slice):
-                places.append(self._hoist_number(part, "int"))
+                places.append(part)
                 sources.append(self._hoist_number(source, "int") if parts is not target.subscripts else source)
                 continue
             index = s.Name(self._make_name("at"), span=self._span)
             if self._ends_at_data(part):
-                assert part.lo is not None
-                assert part.hi is not None
                 loops.append((index, part.lo, part.hi))
                 places.append(index)
                 sources.append(index)
@@ -313,6 +320,16 @@ class _NestWriter:
             body = (s.Loop(index.id, lo, hi, None, False, True, body, span=self._span),)
         self._statements += body
         return True
+
+    def _hoist_ends(self, part: Any) -> Any:
+        """Return a subscript whose data are evaluated."""
+        if not isinstance(part, s.Slice):
+            return self._hoist_number(part, "int")
+        if not self._ends_at_data(part):
+            return part
+        ends = {"start": part.lo, "end": part.hi}
+        lo, hi = (self._hoist_number(end, "int", self._make_name(name, numbered=False)) for name, end in ends.items())
+        return replace(part, lo=lo, hi=hi)
 
     def _ends_at_data(self, part: Any) -> bool:
         if not isinstance(part, s.Slice) or part.step is not None or part.by_length or None in (part.lo, part.hi):
@@ -500,7 +517,7 @@ class _NestWriter:
             dimensions = [f"{rank} dimension{'s' * (rank > 1)}" for rank in (left, right)]
             self._refuse_shape(f"`{first}` has {dimensions[0]}, and `{second}` has {dimensions[1]}", expr, None)
 
-    def _hoist_number(self, expr: Any, element: str) -> Any:
+    def _hoist_number(self, expr: Any, element: str, name: str | None = None) -> Any:
         """Return a number that is evaluated: a name, or a register that is set before the nest."""
         expr = self._lift_arrays(expr)
         type_ = self._infer(expr)
@@ -511,7 +528,7 @@ class _NestWriter:
         )
         if free:
             return expr
-        return self._make_register(element if type_.element in (SIZE, "inf") else type_.element, expr)
+        return self._make_register(element if type_.element in (SIZE, "inf") else type_.element, expr, name)
 
     def _name_view_with_data(self, view: s.Element) -> Any:
         """Return a view whose bounds are sizes; one with bounds from data gets a name, so that these are read once."""

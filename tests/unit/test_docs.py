@@ -70,7 +70,7 @@ def test_names_of_the_glossary_are_those_of_the_code() -> None:
     assert [row[0] for row in terms if "`" not in row[2]] == []
 
 
-@pytest.mark.parametrize("block", PROGRAMS)
+@pytest.mark.parametrize("block", some([*PROGRAMS], 3))
 def test_programs_cost_what_is_said(block: Block) -> None:
     if block.refused is not None:
         assert refusal(block.text) == block.refused

@@ -71,6 +71,7 @@ def test_the_levels_of_a_machine_count(levels: str) -> None:
     assert found.ranges["b"] == (near[0], near[-1])
 
 
+@long
 def test_levels_beside_a_quantity_that_varies(levels: str) -> None:
     """Up to 0.2 GB/s the second level takes longest at each b, so that its bandwidth is as large as it may be."""
     over = "b=4..12,L2_bandwidth=1e8..2e8"

@@ -182,6 +182,7 @@ def test_sizes_with_parameters_of_the_machine() -> None:
     assert "AL491" in cli("optimise", MATMUL, "--machine", "jaketown", "--at", "n=24", "--over", "g,c,gamma_e").err
 
 
+@long
 def test_what_is_attainable_is_told_and_kept_with_the_exit_code() -> None:
     asked = ("optimise", CANNON, "--machine", "jaketown", "--at", "n=24", "--over", "g", "--subject", "time <= 1 ns")
     divisors = (1, 2, 3, 4, 6, 8, 12, 24)

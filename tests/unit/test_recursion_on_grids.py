@@ -57,6 +57,7 @@ def strassen(n: int, m: int) -> int:
     return 2 * m**3 if n == m else 18 * (n // 2) ** 2 + 7 * strassen(n // 2, m)
 
 
+@long
 @pytest.mark.parametrize(("n", "m"), [(14, 14), (28, 14), (56, 7), (112, 7), (21, 21)])
 def test_caps_does_the_flops_of_strassen(n: int, m: int) -> None:
     cost = al.algorithm(f"{MATMUL}::caps_strassen").cost()
@@ -232,6 +233,7 @@ def test_powers_with_logarithms_are_exact() -> None:
     assert to_text(cost, ("s", "m", "d", "P")) == "6*s*P*(7/4)^d/P^(2/log2(7)) - 6*s*(7/4)^d"
 
 
+@long
 def test_sizes_that_where_gives_need_not_be_given() -> None:
     cost = al.algorithm(f"{MATMUL}::carma").cost()
     assert cost.words.at(n=16, m=16, p=16, P=8) == cost.words.at(n=16, m=16, p=16, P=8, s=32, t=32, v=32) == (96, 96)

@@ -97,7 +97,7 @@ class _Nested:
     def capture_names(self, declared: Mapping[str, str]) -> None:
         """Find what the body uses of the names of the algorithm around it, which have types and modes, and of sizes."""
         set_here = set(re.findall(r"(?m)^\s*(\w+)\s*(?:[-+*/]|//)?=(?!=)|\bfor\s+(\w+)", self.body))
-        own = {*self.names, *(name for pair in set_here for name in pair)}
+        hidden = {*self.names, *(name for pair in set_here for name in pair)}
         for used, type_ in declared.items():
             if used in self.names or not re.search(rf"\b{used}\b", self.body):
                 continue
@@ -106,12 +106,12 @@ class _Nested:
             if "[" in plain:
                 mode = "inout " if re.search(written, self.body) else ""
                 self.captured[used] = f"{used}: {mode}{plain}"
-            elif used not in own:
+            elif used not in hidden:
                 self.captured[used] = f"{used}: {plain}"
         known = " ".join(self.captured.values())
         shapes = " ".join(re.findall(r"\[[^\]]*\]", " ".join(declared.values())))
         for size in dict.fromkeys(re.findall(r"\b[a-zA-Z_]\w*\b", shapes)):
-            if size not in own and not re.search(rf"\b{size}\b", known) and re.search(rf"\b{size}\b", self.body):
+            if size not in hidden and not re.search(rf"\b{size}\b", known) and re.search(rf"\b{size}\b", self.body):
                 self.captured[size] = f"{size}: size"
 
 
@@ -151,7 +151,7 @@ def suggest_moving(source: Source, number: int) -> str:
         edits.append(Edit(Span(source, part.start + 1, 1, part.end + 1, 1), ""))
     for part in parts:
         for at, match in whole.find_words(rf"\b{part.name}\s*\((\s*\))?"):
-            if part.captured and not any(other.start <= at < other.end for other in parts):
+            if part.captured and not any(nested.start <= at < nested.end for nested in parts):
                 passed, end = ", ".join(part.captured), match.end() - len(match[1] or "")
                 edits.append(Edit(whole.make_span(at, end, end), passed if match[1] else f"{passed}, "))
     edits.insert(0, Edit(whole.make_span(whole.start, 0, 0), "".join(f"{text}\n\n\n" for text in moved)))
@@ -173,28 +173,28 @@ def suggest_definition(source: Source, number: int) -> str:
 
 
 def infer_types(source: Source, name: str, parameters: list[str], body: str) -> list[str]:
-    """Return the parameters of an algorithm with types: those that its calls pass, or that its body suggests."""
+    """Return the parameters of an algorithm with the types that its calls pass, or that its body suggests."""
     names = [_split_parameter(parameter)[0] for parameter in parameters]
     passed = _find_passed_types(source, name, names)
     whole = "int" in passed.values() and not re.search(r"\d\.\d|\b(sqrt|exp|log|sin|cos)\b|/(?!/)", body)
     result = []
-    for parameter, own in zip(parameters, names, strict=True):
-        guessed = guess_type(own, body)
+    for parameter, bare in zip(parameters, names, strict=True):
+        guessed = guess_type(bare, body)
         if ":" in parameter:
             result.append(parameter)
             continue
-        type_ = passed.get(own)
+        type_ = passed.get(bare)
         if type_ is None or ("[" in guessed) != ("[" in type_):
             type_ = "int" if guessed == "real" and whole and "real" not in passed.values() else guessed
         elif guessed.startswith("inout"):
             type_ = f"inout {type_}"
-        result.append(f"{own}: {type_}")
+        result.append(f"{bare}: {type_}")
     return result
 
 
 def _find_passed_types(source: Source, name: str, parameters: list[str]) -> dict[str, str]:
-    """Return the types of the parameters, without modes, that calls of an algorithm pass, as far as they are plain."""
-    found: dict[str, str] = {}
+    """Return the types of the parameters, without modes, that calls of an algorithm pass plainly."""
+    types: dict[str, str] = {}
     for number, line in enumerate(source.lines, 1):
         code = mask_strings_and_comment(line)
         for call in re.finditer(rf"\b{name}\s*\(", code):
@@ -202,30 +202,30 @@ def _find_passed_types(source: Source, name: str, parameters: list[str]) -> dict
                 continue
             text = code[call.start() :]
             opened, closed = _find_brackets(text)
-            known = _read_declared_types(_Algorithm(source, number))
+            declared = _read_declared_types(_Algorithm(source, number))
             for parameter, argument in zip(parameters, split_at_commas(text[opened + 1 : closed]), strict=False):
-                type_ = _find_type(argument, known, parameters)
-                if type_ is not None and (parameter not in found or type_ == "real"):
-                    found[parameter] = type_
-    return found
+                type_ = _find_type(argument, declared, parameters)
+                if type_ is not None and (parameter not in types or type_ == "real"):
+                    types[parameter] = type_
+    return types
 
 
 def _read_declared_types(caller: _Algorithm) -> dict[str, str]:
     """Return the types of names in an algorithm that are declared, or set to a literal."""
-    known = {name: _remove_mode(type_) for name, type_ in map(_split_parameter, caller.parameters) if type_}
+    types = {name: _remove_mode(type_) for name, type_ in map(_split_parameter, caller.parameters) if type_}
     for _, declared in caller.find_words(_DECLARED):
-        known.setdefault(declared[1], declared[2])
+        types.setdefault(declared[1], declared[2])
     for _, declared in caller.find_words(r"\bfor\s+(\w+)|^\s*(\w+)\s*=\s*\d+\s*$"):
-        known.setdefault(declared[1] or declared[2], "int")
-    return known
+        types.setdefault(declared[1] or declared[2], "int")
+    return types
 
 
-def _find_type(argument: str, known: Mapping[str, str], taken: Collection[str]) -> str | None:
+def _find_type(argument: str, declared: Mapping[str, str], taken: Collection[str]) -> str | None:
     """Return the type of an argument of a call, with sizes that are not `taken`; None if it is not plain."""
     element = re.fullmatch(r"(\w+)\[([^\[\]]*)\]", argument)
-    if element is not None and element[1] in known and not re.search(r"[:]|\.\.", element[2]):
-        return re.sub(r"^index\b.*", "int", known[element[1]]).partition("[")[0]
-    type_ = known.get(argument)
+    if element is not None and element[1] in declared and not re.search(r"[:]|\.\.", element[2]):
+        return re.sub(r"^index\b.*", "int", declared[element[1]]).partition("[")[0]
+    type_ = declared.get(argument)
     if type_ is not None and "[" in type_:
         kind, _, shape = type_.partition("[")
         sizes = set(re.findall(r"[A-Za-z_]\w*", shape))
@@ -237,7 +237,7 @@ def _find_type(argument: str, known: Mapping[str, str], taken: Collection[str]) 
     if type_ is not None:
         return "int" if type_.split()[0] in ("size", "index", "int") else type_
     tokens = re.findall(r"[A-Za-z_]\w*(?:\[[^\[\]]*\])?|\d+\.\d+|\d+", argument)
-    types = {_find_element(token, known) for token in tokens}
+    types = {_find_element(token, declared) for token in tokens}
     if "real" in types:
         return "real"
     return "int" if types == {"int"} and re.fullmatch(r"[\w\s+*%\[\]-]+", argument) else None

@@ -198,8 +198,7 @@ class Environment:
         if (filled := self.infer_filled(call)) is not None:
             return filled
         if name == "diag":
-            known = joined is not None and shape is not None and len(shape) == 2
-            return NameType(joined.element, shape[:1]) if joined and shape and known else None
+            return NameType(joined.element, shape[:1]) if joined is not None and shape and len(shape) == 2 else None
         if name == "transpose":
             return None if joined is None or shape is None else NameType(joined.element, shape[::-1])
         if name in ("len", "length"):

@@ -260,7 +260,7 @@ def needs_statements(expr: Any, environment: Environment) -> bool:
 
 
 def compares_conditions(node: s.Binary, environment: Environment) -> bool:
-    """Whether an expression asks if two conditions are equal, one of which is no register, element or literal."""
+    """Whether an expression asks if two conditions are equal that are not both registers, elements or literals."""
     if node.op not in ("==", "!="):
         return False
     sides = (node.left, node.right)

@@ -163,6 +163,7 @@ def describe_loop(module: Module, counted: IterationCount, sizes: Mapping[str, s
             case s.Loop(variable=name):
                 declarations.setdefault(name, "")
             case _:
+                # Other statements declare nothing.
                 pass
     callees = dict.fromkeys(iterate_callees(module, loop))
     calls = {f"{callee.name}(": f"{ALGORITHM_PREFIX}{place}(" for place, callee in enumerate(callees)}

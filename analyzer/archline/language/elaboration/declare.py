@@ -236,6 +236,7 @@ def _find_set_name(statement: Node) -> str | None:
         ):
             return name
         case _:
+            # Other statements do not name a new local.
             return None
 
 

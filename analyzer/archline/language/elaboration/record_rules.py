@@ -257,6 +257,7 @@ def _suggest_test(node: s.Name, statement: Node, environment: Environment) -> st
         case s.While(condition=condition):
             waiting = [condition]
         case _:
+            # Other statements test nothing.
             return None
     while waiting:
         match waiting.pop():

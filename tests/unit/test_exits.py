@@ -16,7 +16,7 @@ import archline as al
 from archline.analysis.analyse import derive
 from archline.language.loader import load_text
 from derived_counts import assert_agreement
-from effort import MODES, TRIED_MODES, all_of
+from effort import MODES, TRIED_MODES, all_of, some
 from executor_programs import codes, message, run
 
 SIZES = (0, 1, 2, 5)
@@ -179,7 +179,7 @@ class Interpreter:
 
 
 # A program that fails is short as it is, and to shrink it takes minutes.
-@settings(max_examples=all_of(18, 4), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=all_of(18, 3), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(blocks(MAX_DEPTH, ()).map(reachable), st.integers(0, 9))
 def test_random_programs_cost_what_they_execute_and_lie_in_their_bounds(block: list[Statement], seed: int) -> None:
     text = write(block)
@@ -279,7 +279,7 @@ def f(a: inout int[n]):
 }
 
 
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("name", some([*EXACT], 3))
 def test_exits_that_sizes_decide_keep_costs_exact(name: str) -> None:
     algorithm = al.loads(EXACT[name])["f"]
     module = load_text(EXACT[name])

@@ -16,6 +16,7 @@ from archline.api.texts import format_source
 from archline.expr.tree import Source
 from archline.language.edits import apply_edits
 from cli_support import ROOT
+from effort import some
 
 DRAFTS: list[dict[str, Any]] = json.loads((ROOT / "tests" / "data" / "drafts" / "first_drafts.json").read_text("utf-8"))
 TEXTS = {draft["id"]: "\n".join(draft["text"]) for draft in DRAFTS}
@@ -96,7 +97,7 @@ def test_costs_at_points_are_those_counted_by_hand(draft: dict[str, Any]) -> Non
             assert low <= value <= high
 
 
-@pytest.mark.parametrize("draft", ACCEPTED, ids=lambda draft: str(draft["id"]))
+@pytest.mark.parametrize("draft", some([*ACCEPTED]), ids=lambda draft: str(draft["id"]))
 def test_the_canonical_form_of_a_draft_is_a_program_of_the_same_costs(draft: dict[str, Any]) -> None:
     text = TEXTS[draft["id"]]
     canonical = format_source(Source("draft.algo", text))

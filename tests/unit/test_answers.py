@@ -138,6 +138,7 @@ def test_rows_that_are_shown_alike_are_shown_once(target: str) -> None:
 
 
 # Documentation.
+@long
 def test_the_page_of_regimes_names_rows_that_are_printed() -> None:
     text = (ROOT / "docs" / "how-to" / "read-cache-regimes.md").read_text(encoding="utf-8")
     found = {

@@ -102,6 +102,7 @@ def test_a_cost_that_shrank_is_no_finding(tmp_path: Path) -> None:
     assert changed(tmp_path) == []
 
 
+@long
 def test_a_bound_that_rose_is_a_warning_as_in_a_diff(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A run may take any of the elements, so that no more misses are certain along a column than along a row.
     rows = "algorithm total(x: real[n, n], y: inout real[n]):\n    for i in 0..n:\n        if y[i] > 0.0:\n"

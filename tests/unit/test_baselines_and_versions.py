@@ -126,6 +126,7 @@ def test_an_algorithm_that_moved_keeps_its_entry(tmp_path: Path, first: bool) ->
         assert "solve.algo:1: error: f: flops grew" in ran.out
 
 
+@long
 def test_new_algorithms_are_counted(tmp_path: Path) -> None:
     with contextlib.chdir(tmp_path):
         moved_and_new(tmp_path)
@@ -218,6 +219,7 @@ def test_a_check_of_a_part_says_nothing_of_files_that_are_no_more(tmp_path: Path
         assert "AL605" in cli("check", "dist", "sketches").out
 
 
+@long
 def test_a_baseline_is_written_in_steps(tmp_path: Path) -> None:
     with contextlib.chdir(tmp_path):
         project(tmp_path)

@@ -404,6 +404,7 @@ def test_energies_by_kind_of_operation() -> None:
 SCALAR = 'peak_scalar = { value = "10", unit = "Gflop/s", kind = "peak", source = "sheet" }\n'
 
 
+@long
 def test_what_a_picture_of_levels_says(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     two = of_text(tmp_path, SHEET.replace("[quantity]\n", "[quantity]\n" + SCALAR))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import archline as al
 from archline.numbers import format_ratio
 from cli_support import cli
-from effort import drawn, some
+from effort import drawn, long, some
 from nest_programs import WHOLE, product_by_whole_tiles
 
 PROGRAM = """
@@ -109,6 +109,7 @@ algorithm euclid(x: inout real[1], a: index, b: index):
 """
 
 
+@long
 @given(st.integers(0, 300), st.integers(0, 300))
 @settings(max_examples=drawn(12, 3), deadline=None)
 def test_a_recursion_without_a_form_has_values_at_sizes(one: int, other: int) -> None:

@@ -185,6 +185,7 @@ def test_run_on_a_matrix(target: str, options: list[str]) -> None:
     assert found["checked"]
 
 
+@long
 def test_run_on_a_compressed_symmetric_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(MATRICES)
     result = cli("run", "sparse.csr", "--matrix", "bcsstk16.mtx.gz")

@@ -174,6 +174,7 @@ def test_a_run_without_sizes() -> None:
     assert cli("run", MATMUL).refused("AL402")
 
 
+@long
 def test_facts_that_do_not_hold_at_the_sizes() -> None:
     assert cli("cost", "stencil.jacobi_1d", "--at", "n=2,steps=1").refused("AL406")
     assert cli("cost", MATMUL, "--at", "n=4,m=1,p=1", "--where", "n is power of 3").refused("AL407")

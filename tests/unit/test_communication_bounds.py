@@ -96,6 +96,7 @@ def values(view):
     return {each.kind: None if each.value is None else tuple(map(float, each.value)) for each in view.bounds}
 
 
+@long
 def test_cannon_by_hand():
     """n = 12 on 3 by 3 processors with 3*16 words each: 2*12^3/(9*sqrt(48)) - 3*144/9 and 3*144/9^(2/3) - 3*144/9."""
     view = al.algorithm("distributed.matmul::cannon").cost().lower_bounds(n=12, g=3)
@@ -241,6 +242,7 @@ def test_all_has_theorem_source_and_assumptions():
         assert text in shown
 
 
+@long
 def test_json(path):
     target = f"{path}::ring"
     document = json.loads(

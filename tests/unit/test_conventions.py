@@ -61,6 +61,7 @@ def test_mypy_checks_that_matches_are_exhaustive() -> None:
     assert not any("ignore[exhaustive-match" in text for text in texts)
 
 
+@long
 def test_the_last_case_has_no_guard() -> None:
     """mypy takes a `match` for exhaustive whose last case has one."""
     assert [place for place, _, node in matches() if node.cases[-1].guard is not None] == []

@@ -440,6 +440,7 @@ def run(folder: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     return ran.code, json.loads(ran.out)
 
 
+@long
 def test_a_revision_is_compared_with_the_work_tree(repository: Path) -> None:
     before = git(repository, "status", "--porcelain=v2", "--branch")
     code, found = run(repository, "main")
@@ -489,6 +490,7 @@ def test_paths_of_the_project_are_those_of_the_work_tree(repository: Path) -> No
     assert run(repository, "earlier")[1]["summary"] == {"grew": 3, "new": 4, "equal": 1}
 
 
+@long
 def test_the_merge_base_leaves_out_what_the_other_branch_changed(repository: Path) -> None:
     git(repository, "commit", "-qam", "second")
     git(repository, "checkout", "-q", "main")

@@ -173,7 +173,7 @@ def test_greenups() -> None:
     """When (f*W, Q/m) takes less energy than (W, Q), by which side binds before and after, from (2)."""
     source = random.Random(1)
     seen: dict[tuple[bool, bool], set[bool]] = {}
-    for _ in range(600):
+    for _ in range(1000):
         p = {name: F(source.randint(1, 99), source.randint(1, 9)) for name in ROOFLINE_NAMES}
         i, f, m = (F(source.randint(1, 400), source.randint(1, 40)) for _ in range(3))
         f, m = 1 + f / 8, 1 + m / 8

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import archline as al
-from effort import MODES, TRIED_MODES
+from effort import MODES, TRIED_MODES, long
 from executor_programs import run
 
 
@@ -300,6 +300,7 @@ algorithm f(x: inout real[n]):
     assert run(text, {"x": np.zeros(5)}, line=4).counts.memory == 5 + 10 + 15
 
 
+@long
 def test_ieee_arithmetic() -> None:
     text = """
 algorithm f(x: real[n], y: out real[m]):

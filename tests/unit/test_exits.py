@@ -16,7 +16,7 @@ import archline as al
 from archline.analysis.analyse import derive
 from archline.language.loader import load_text
 from derived_counts import assert_agreement
-from effort import MODES, TRIED_MODES, all_of
+from effort import MODES, TRIED_MODES, all_of, some
 from executor_programs import codes, message, run
 
 SIZES = (0, 1, 2, 5)
@@ -349,7 +349,7 @@ def f(a: inout int[n]):
 }
 
 
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("name", some([*EXACT], 3))
 def test_exits_that_sizes_decide_keep_costs_exact(name: str) -> None:
     algorithm = al.loads(EXACT[name])["f"]
     module = load_text(EXACT[name])

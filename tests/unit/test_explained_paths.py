@@ -52,6 +52,7 @@ def test_messages_of_the_statements_add_up_to_the_bound(target: str) -> None:
     assert sum((each.upper("messages") for each in table.steps), ZERO) == rows["messages"].upper
 
 
+@long
 def test_the_steps_of_cannon_by_hand() -> None:
     """Two shifts of blocks of n^2/g^2 words before the loop, two in each of its g iterations, and 2*b^3 flops in it."""
     table = _table("distributed.matmul::cannon")
@@ -265,6 +266,7 @@ def test_the_time_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
     assert sum(Fraction(each["amount"]) for each in found["path"]["pieces"]) == Fraction(found["time"]["seconds"])
 
 
+@long
 def test_the_text_names_the_statements(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "distributed.matmul::matmul_25d", "--at", "n=12,g=4,c=2", "--explain"]) == 0
     text = capsys.readouterr().out
@@ -402,12 +404,14 @@ ENERGIES = {
 
 @pytest.mark.parametrize(
     ("target", "sizes"),
-    [
-        ("distributed.matmul::cannon", {"n": 16, "g": 4}),
-        ("distributed.matmul::matmul_25d", {"n": 16, "g": 4, "c": 2}),
-        ("distributed.matmul::summa", {"n": 12, "m": 12, "p": 12, "g": 2, "h": 3, "w": 2}),
-        ("distributed.nbody::nbody_replicated", {"n": 24, "P": 12, "c": 2, "f": 3}),
-    ],
+    some(
+        [
+            ("distributed.matmul::cannon", {"n": 16, "g": 4}),
+            ("distributed.matmul::matmul_25d", {"n": 16, "g": 4, "c": 2}),
+            ("distributed.matmul::summa", {"n": 12, "m": 12, "p": 12, "g": 2, "h": 3, "w": 2}),
+            ("distributed.nbody::nbody_replicated", {"n": 24, "P": 12, "c": 2, "f": 3}),
+        ]
+    ),
 )
 @pytest.mark.parametrize("prices", some([(1, 2, 3), (1, 50, 0), (0, 1, 100), (100, 0, 1)]))
 def test_one_path_takes_at_most_each_of_three_and_at_least_a_third(

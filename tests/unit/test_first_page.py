@@ -53,7 +53,7 @@ def test_leading_terms_are_all_that_is_left_at_large_sizes(value: Poly) -> None:
             assert abs(Fraction(whole) / Fraction(short) - 1) < Fraction(1, 50)
 
 
-@pytest.mark.parametrize("target", some(TRIED))
+@pytest.mark.parametrize("target", some(TRIED, 8))
 def test_a_page_fits_a_screen(target: str) -> None:
     text = str(report(target))
     assert len(text.splitlines()) <= 40
@@ -108,6 +108,7 @@ def test_regimes_that_are_no_better_with_more_cache_are_not_shown() -> None:
     assert list(_regimes("dense.transpose::transpose_in_place")) == ["2 lines", "a column of A"]
 
 
+@long
 def test_options() -> None:
     whole = cli("cost", "dense.lu::lu", "--all").out
     assert "Z >= 2*L" in whole
@@ -130,6 +131,7 @@ def test_a_size_whose_name_ends_in_z_is_no_cache(tmp_path: Path) -> None:
     assert "Z and L are assumed" in cli("cost", str(path), "--at", "nZ=4").out
 
 
+@long
 def test_the_title_says_where_an_algorithm_is(tmp_path: Path) -> None:
     first = cli("cost", "dense.lu::lu").out.splitlines()[0]
     assert first.startswith("lu              LU row by row")
@@ -141,6 +143,7 @@ def test_the_title_says_where_an_algorithm_is(tmp_path: Path) -> None:
     assert ".algo" not in cli("cost", "dense.lu::lu", "--at", "n=4").out
 
 
+@long
 def test_json_says_whether_the_cache_is_assumed() -> None:
     target = ("cost", "dense.lu::lu", "--format", "json", "--at")
     assert '"cache_assumed": true' in cli(*target, "n=4").out

@@ -119,6 +119,7 @@ def test_another_number_of_processors_is_refused() -> None:
     )
 
 
+@long
 def test_sizes_that_follow_are_not_asked_for() -> None:
     """s, t and v follow from n, m, p and P."""
     with pytest.raises(ArchlineError) as problem:

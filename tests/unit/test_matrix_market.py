@@ -16,6 +16,7 @@ from archline.execution import matrix_market, sparse_matrix
 from archline.execution.matrix_market import read_matrix
 from archline.execution.sparse_matrix import SparseMatrix
 from archline.language.diagnostics import ArchlineError, Diagnostic
+from effort import long
 
 MATRICES = Path(__file__).parents[1] / "data" / "matrices"
 NAMES = sorted(path.name for path in MATRICES.glob("*.mtx*"))
@@ -335,6 +336,7 @@ def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "Permission denied" in problem.value.diagnostics[0].message
 
 
+@long
 def test_an_error_far_into_a_large_file_has_its_line(tmp_path: Path) -> None:
     count = 600_000
     lines = [f"{k % 1000 + 1} {k // 1000 + 1} {k}" for k in range(count)]

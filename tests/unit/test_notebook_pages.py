@@ -101,6 +101,7 @@ def check_markdown(text: str) -> None:
         assert set(rows[1]) <= set("| -")
 
 
+@long
 def test_results_show_themselves() -> None:
     for kind, found in results().items():
         html, latex = found._repr_html_(), found._repr_latex_()  # type: ignore[attr-defined]

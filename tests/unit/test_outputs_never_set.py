@@ -14,7 +14,7 @@ from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language.loader import list_stdlib_modules, load_target, load_text
 from cli_support import cli
-from effort import drawn
+from effort import drawn, long
 
 MATMUL = """algorithm product(A: real[n, m], B: real[m, p], C: out real[n, p]):{}
     for i in 1..n:
@@ -203,6 +203,7 @@ def test_a_baseline_takes_the_warning_over(tmp_path: Path, monkeypatch: pytest.M
     assert (run.code, "AL606" in run.out) == (0, False)
 
 
+@long
 def test_the_page_of_costs_warns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "product.algo").write_text(MATMUL.format(""), encoding="utf-8")

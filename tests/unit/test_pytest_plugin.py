@@ -67,6 +67,7 @@ def test_it_is_found_where_archline_is_installed() -> None:
     assert [each.value for each in found] == ["archline.pytest_plugin"]
 
 
+@long
 def test_each_claim_is_a_test(here: Path) -> None:
     code, out = collected(here, "-rs")
     assert code == 1

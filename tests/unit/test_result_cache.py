@@ -289,6 +289,7 @@ def _heeding_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@long
 @pytest.mark.skipif(os.name == "nt", reason="signals are others there")
 def test_an_interrupt_ends_all_processes(here: Path) -> None:
     command = [sys.executable, "-m", "archline", "check", str(ROOT / "stdlib"), "-j", "2", "--no-cache"]

@@ -140,6 +140,7 @@ def test_a_bound_of_nothing_decides_nothing(tmp_path: Path) -> None:
     assert [found.verdict(each, "time*P") for each in found.steps[1:]] == ["open", "open"]
 
 
+@long
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["scale", "distributed.matmul::cannon", "--machine", "jaketown", "--at", "n=64", "--vary", "g=2..8"]
     assert main([*command, "--format", "json"]) == 0

@@ -15,7 +15,7 @@ from archline.api.modules import loads
 from archline.execution.run import try_run
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from cli_support import cli
-from effort import all_of, some
+from effort import all_of, long, some
 
 FIB = """algorithm f(n: size, x: inout real[1]):
     if n >= 2:
@@ -212,6 +212,7 @@ def test_a_fault_of_another_size_is_an_assumption() -> None:
     assert list(map(str, loads(text)["f"].cost().assumptions)) == ["n >= 0", "m >= 2 where n <= 0 at each call"]
 
 
+@long
 @given(st.integers(0, 6), st.lists(st.integers(1, 5), min_size=1, max_size=2))
 @settings(max_examples=all_of(5, 2), deadline=None)
 def test_bounds_of_drawn_recursions(least: int, steps: list[int]) -> None:

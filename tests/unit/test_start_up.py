@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from effort import long
+
 ROOT = Path(__file__).resolve().parents[2]
 # Modules that are bound and not used are of a class of their own until they are.
 SCRIPT = """
 import sys
 from archline.cli.main import main
+from effort import long
 main({arguments})
 loaded = {{name for name, module in list(sys.modules.items()) if type(module).__name__ != "UnloadedModule"}}
 print("\\n".join(loaded), file=sys.stderr)
@@ -42,6 +45,7 @@ def test_importing_archline_loads_nothing_heavy() -> None:
     assert not {"lark", "sympy", "numpy", "numba", "flint"} & {*printed.split()}
 
 
+@long
 def test_a_cost_loads_no_execution_no_machines_and_no_search_of_recurrences(tmp_path: Path) -> None:
     loaded = list_loaded(tmp_path, "cost", "dense.gemv::gemv", "--no-cache")
     assert {"archline.analysis.cache.analyse", "archline.report.costs.page"} <= loaded

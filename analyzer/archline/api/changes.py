@@ -243,7 +243,7 @@ class _Match:
         if change.verdict in (r.GREW, r.ROSE, r.BECAME_UNKNOWN, r.NOT_DECIDED) and change.tolerance is None:
             comments = list_suppressions(latest.module.program, {latest.name}, whole=False)
             result = replace(
-                result, ignored=any(comment.covers(change.rule.code, latest.name, 0) for comment in comments)
+                result, ignored=any(comment.covers_finding(change.rule.code, latest.name, 0) for comment in comments)
             )
         if change.metric == r.SIZES and self.shared[1]:
             result = replace(result, reason=f"compared where {', '.join(self.shared[1])}")

@@ -131,11 +131,11 @@ def split_numbers(report: DerivedCosts, at: Given, option: str) -> tuple[Given, 
             numbers[name] = _convert_number(name, value, real, span)
         elif name not in names.all:
             message = f"`{report.node.name}` has no size, and no number, `{name}`"
-            known = dict.fromkeys((*names.taken_by_run, *(given for given in at if given in names.all)))
-            taken = ", ".join(f"`{accepted}`" for accepted in known)
-            hint = suggest_closest(name, names.taken_by_run) or (f"a run takes {taken}" if taken else None)
+            accepted_names = dict.fromkeys((*names.taken_by_run, *(size for size in at if size in names.all)))
+            listed = ", ".join(f"`{accepted}`" for accepted in accepted_names)
+            hint = suggest_closest(name, names.taken_by_run) or (f"a run takes {listed}" if listed else None)
             raise error(rules.UNKNOWN_SIZE, message, span=span, hint=hint)
-    return {name: given for name, given in at.items() if name not in numbers}, numbers
+    return {name: size for name, size in at.items() if name not in numbers}, numbers
 
 
 def _convert_number(name: str, value: object, real: bool, span: Span | None) -> int | float:

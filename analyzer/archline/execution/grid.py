@@ -208,7 +208,7 @@ class ProcessorGroup:
         coordinates = (*self.coordinates[:axis], *position, *self.coordinates[axis + 1 :])
         return ProcessorGroup(self.processor, self.ranks.reshape(shape), coordinates, self.context, self.called)
 
-    def follow(self, site: int, iteration: tuple[int, ...], axes: tuple[int, ...]) -> list[int]:
+    def record_loop(self, site: int, iteration: tuple[int, ...], axes: tuple[int, ...]) -> list[int]:
         """Return the record of a loop that begins, which the processors along `axes` leave in the same iteration.
 
         `site` is the number of the place in the source, for diagnostics.

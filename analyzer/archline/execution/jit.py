@@ -110,7 +110,7 @@ def highest_bit(word: int) -> int:
 
 
 def read_now(words: Buffer, index: int) -> int:
-    """Return an element that another thread may have changed: compiled code reads it again at each call."""
+    """Return an element that another thread may have changed: compiled code reads it from memory at each call."""
     return words[index]
 
 
@@ -121,49 +121,49 @@ def _register_bit_functions() -> None:
     types = import_module("numba.core.types")
 
     def population(_typing: Any, word: Any) -> Any:
-        def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        def emit_population(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             return builder.ctpop(arguments[0])
 
-        return types.int64(types.int64), generate
+        return types.int64(types.int64), emit_population
 
     def leading_zeros(_typing: Any, word: Any) -> Any:
-        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        def emit_leading_zeros(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             return builder.ctlz(arguments[0], context.get_constant(types.boolean, False))
 
-        return types.int64(types.int64), generate
+        return types.int64(types.int64), emit_leading_zeros
 
     def element_now(_typing: Any, words: Any, index: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def emit_atomic_load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array = context.make_array(signature.args[0])(context, builder, arguments[0])
             place = builder.gep(array.data, [arguments[1]])
             # No optimisation moves an atomic read out of a loop.
             return builder.load_atomic(place, "monotonic", 8)
 
-        return types.int64(words, index), generate
+        return types.int64(words, index), emit_atomic_load
 
     read_element = extending.intrinsic(element_now)
 
     def read_now_of(words: Any, index: Any) -> Any:
-        def compiled(words: Any, index: Any) -> Any:
+        def read_compiled(words: Any, index: Any) -> Any:
             return read_element(words, index)
 
-        return compiled
+        return read_compiled
 
     extending.overload(read_now)(read_now_of)
     count_ones = extending.intrinsic(population)
     count_zeros = extending.intrinsic(leading_zeros)
 
     def popcount_of(word: Any) -> Any:
-        def compiled(word: Any) -> Any:
+        def count_set_bits(word: Any) -> Any:
             return count_ones(word)
 
-        return compiled
+        return count_set_bits
 
     def highest_bit_of(word: Any) -> Any:
-        def compiled(word: Any) -> Any:
+        def find_highest_bit(word: Any) -> Any:
             return 63 - count_zeros(word)
 
-        return compiled
+        return find_highest_bit
 
     extending.overload(popcount)(popcount_of)
     extending.overload(highest_bit)(highest_bit_of)

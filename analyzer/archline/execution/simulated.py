@@ -184,7 +184,7 @@ Followed = Mapping[FollowedLoop, Sequence[int]]
 def find_disagreement(followed: Sequence[Followed], places: Locations) -> ArchlineError | None:
     """Return the error (AL540) about processors that left a loop after different iterations; None if none did.
 
-    `followed` has the loops of each rank, of which some may still be in progress.
+    `followed` has the loops of each rank; some may still be in progress.
     """
     first: dict[FollowedLoop, tuple[int, Sequence[int]]] = {}
     for rank, loops in enumerate(followed):

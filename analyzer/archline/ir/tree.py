@@ -120,7 +120,7 @@ class Access:
     `place` has its subscripts, None for one that depends on data; these lie in the intervals `parts` that are not None,
     and `walk` describes how they move along a row. If `certain`, it is executed in every iteration of the loops around
     it in which all of `when` are nonnegative. In every iteration in which all of `shared` are nonnegative the element
-    is accessed: by one of the branches of an `if`, if all of them assign it, or before an exit may end the loop. The
+    is accessed: by one of the branches of an `if`, if every branch assigns it, or before an exit may end the loop. The
     loops `steady` do not change the element.
     """
 

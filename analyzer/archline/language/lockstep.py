@@ -27,7 +27,7 @@ _SPREADING = frozenset(("allreduce", "broadcast", "allgather"))
 
 
 class CheckedProgram(Protocol):
-    """What is known of the expressions and calls of a program."""
+    """A program whose expressions have types and whose calls have targets."""
 
     @property
     def types(self) -> Mapping[s.Expr, ExprType]: ...
@@ -44,10 +44,10 @@ class CheckedProgram(Protocol):
 
 @record
 class Progress:
-    """How processors go through a part that some of them may leave earlier than others.
+    """The way of processors through a part of a program that some may leave earlier than others.
 
     Along the axes `differs` the number of iterations may differ, along `speaks` messages go inside the part, and along
-    `around` processors may differ in whether they come to it. `call` is the call of the outermost algorithm that leads
+    `around` processors may differ in whether they reach it. `call` is the call of the outermost algorithm that leads
     to it, if any.
     """
 
@@ -56,10 +56,10 @@ class Progress:
     around: Axes
     call: s.Node | None
 
-    def join(self, other: Progress) -> Progress:
-        """Return what holds for both of two ways to come to a part."""
-        call = other.call if other.apart and not self.apart else self.call
-        return Progress(self.differs | other.differs, self.speaks | other.speaks, self.around | other.around, call)
+    def join(self, second: Progress) -> Progress:
+        """Return the progress through a part that two paths reach, as far apart as on either."""
+        call = second.call if second.apart and not self.apart else self.call
+        return Progress(self.differs | second.differs, self.speaks | second.speaks, self.around | second.around, call)
 
     @property
     def apart(self) -> Axes:
@@ -83,7 +83,7 @@ def find_progress(module: Module, algorithm: s.Algorithm) -> Mapping[Part, Progr
 
 
 def derive_progress(program: CheckedProgram, algorithm: s.Algorithm) -> Mapping[Part, Progress]:
-    """Derive what `find_progress` finds; empty for an algorithm that has no such part, nor a callee that has."""
+    """Derive the result of `find_progress`; it is empty if neither the algorithm nor a callee has such a part."""
     every = {algorithm, *traverse_reachable(lambda caller: iterate_callees(program, caller.body), algorithm)}
     if not algorithm.grid or not any(_has_parts(member) for member in every):
         return {}
@@ -91,7 +91,7 @@ def derive_progress(program: CheckedProgram, algorithm: s.Algorithm) -> Mapping[
     axes = {axis.name: frozenset((axis.name,)) for axis in algorithm.grid}
     everywhere = frozenset(axes)
     values = {parameter.name: everywhere for parameter in algorithm.parameters if parameter.local}
-    divergence.follow(algorithm, axes, values, EQUAL, None)
+    divergence.follow_call(algorithm, axes, values, EQUAL, None)
     return divergence.parts
 
 
@@ -121,7 +121,7 @@ class _Divergence:
     parts: dict[Part, Progress] = field(default_factory=dict)
     done: dict[Context, _Outcome | None] = field(default_factory=dict)
 
-    def follow(
+    def follow_call(
         self,
         algorithm: s.Algorithm,
         axes: Mapping[str, Axes],
@@ -134,7 +134,7 @@ class _Divergence:
         if key not in self.done:
             self.done[key] = None
             body = _Body(self, algorithm, dict(axes), dict(values), around, call)
-            body.block(algorithm.body)
+            body.follow_block(algorithm.body)
             body.differ_where_assigned(body.returns)
             self.done[key] = _Outcome(body.values, body.speaks)
         outcome = self.done[key]
@@ -145,8 +145,8 @@ class _Divergence:
             return _Outcome(dict.fromkeys(names, every), every)
         return outcome
 
-    def note(self, part: Part, progress: Progress) -> None:
-        """Note how processors go through a part, in one more context."""
+    def record_progress(self, part: Part, progress: Progress) -> None:
+        """Record the progress of processors through a part, in one more context."""
         self.parts[part] = self.parts[part].join(progress) if part in self.parts else progress
 
 
@@ -166,7 +166,7 @@ class _Body(StatementVisitor[None, None]):
     """Follows the body of one algorithm.
 
     `levels` has, for the body and each loop around a statement, the axes along which processors may differ in whether
-    they come to the statement; `exits` those along which they may differ in leaving the loops, or the body.
+    they reach the statement; `exits` those along which they may differ in leaving the loops, or the body.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class _Body(StatementVisitor[None, None]):
         self.values |= {item.name: self._grid for item in shared}
 
     # Values
-    def vary(self, *parts: object) -> Axes:
+    def find_axes(self, *parts: object) -> Axes:
         """Return the axes along which expressions may differ."""
         axes: Axes = EQUAL
         for node in s.nodes(parts):
@@ -215,7 +215,7 @@ class _Body(StatementVisitor[None, None]):
 
     @property
     def control(self) -> Axes:
-        """The axes along which processors may differ in whether they come to this statement."""
+        """The axes along which processors may differ in whether they reach this statement."""
         return self._around.union(*self._levels, self._exits[0])
 
     @property
@@ -238,17 +238,17 @@ class _Body(StatementVisitor[None, None]):
         base = self._bases.get(name, name)
         part = isinstance(place, s.Element) and name not in self._single
         if not whole or part or base != name:
-            axes |= self.vary(place) | self.values.get(base, EQUAL)
+            axes |= self.find_axes(place) | self.values.get(base, EQUAL)
         self.values[base] = axes
         self._assigned.add(base)
 
     # Blocks
-    def block(self, body: tuple[s.Stmt, ...]) -> None:
+    def follow_block(self, body: tuple[s.Stmt, ...]) -> None:
         for statement in body:
             self.statement(statement, None)
 
     def let(self, let: s.Let, place: None = None) -> None:
-        self.values[let.name] = self.vary(let.value)
+        self.values[let.name] = self.find_axes(let.value)
         self._bases.pop(let.name, None)
         if isinstance(self._program.types.get(let.value), ViewType):
             base: s.Expr = let.value
@@ -260,9 +260,9 @@ class _Body(StatementVisitor[None, None]):
 
     def simple(self, statement: s.SimpleStmt, place: None = None) -> None:
         if isinstance(statement, s.Exit):
-            self._leave(statement.kind)
+            self._take_exit(statement.kind)
             return
-        read = self.vary(statement.reads)
+        read = self.find_axes(statement.reads)
         self._write_arguments(statement)
         for name in statement.defines:
             self._bases.pop(name, None)
@@ -273,23 +273,17 @@ class _Body(StatementVisitor[None, None]):
     def local(self, local: s.Local, place: None = None) -> None:
         self._write_arguments(local)
         self._bases.pop(local.name, None)
-        self.values[local.name] = self.vary(local.value, local.when)
-
-    def assign(self, assign: s.Assign, place: None = None) -> None:
-        read = self.vary(assign.reads)
-        self._write_arguments(assign)
-        for target in assign.writes:
-            self.set(target, read)
+        self.values[local.name] = self.find_axes(local.value, local.when)
 
     def transfer(self, transfer: s.Transfer, place: None = None) -> None:
         if transfer.direction == "input":
-            self.set(transfer.target, self.vary(transfer.value, transfer.when), whole=transfer.when is None)
+            self.set(transfer.target, self.find_axes(transfer.value, transfer.when), whole=transfer.when is None)
 
     # Calls and messages
     def invoke(self, invoke: s.Invoke, place: None = None) -> None:
         target = self._program.targets.get(invoke.call)
         if isinstance(target, s.Algorithm) and target.grid:
-            outcome = self._follow(invoke.call, target, invoke.along)
+            outcome = self._follow_callee(invoke.call, target, invoke.along)
             self.speaks |= outcome.speaks
             for parameter, argument in zip(target.parameters, invoke.call.arguments, strict=True):
                 if parameter.mode != "in" and parameter.local:
@@ -297,7 +291,7 @@ class _Body(StatementVisitor[None, None]):
             for output, result in zip(target.outputs, invoke.outputs, strict=True):
                 self.set(result, outcome.values.get(output.register, EQUAL), whole=_is_always_set(target, output))
             return
-        read = self.vary(invoke.call.arguments, invoke.outputs)
+        read = self.find_axes(invoke.call.arguments, invoke.outputs)
         self._write_arguments(invoke)
         for result in invoke.outputs:
             self.set(result, read)
@@ -308,27 +302,27 @@ class _Body(StatementVisitor[None, None]):
             target = self._program.targets.get(call)
             for parameter, argument in zip(() if target is None else target.parameters, call.arguments, strict=False):
                 if parameter.mode != "in":
-                    self.set(argument, self.vary(call.arguments), whole=False)
+                    self.set(argument, self.find_axes(call.arguments), whole=False)
 
     def _join_axes(self, along: tuple[s.Name, ...]) -> Axes:
         names = [name.id for name in along] or self._declared
         return frozenset[str]().union(*(self._axes.get(name, EQUAL) for name in names))
 
-    def _follow(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...]) -> _Outcome:
+    def _follow_callee(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...]) -> _Outcome:
         group = [name.id for name in along] or list(self._declared)
         if len(callee.grid) == len(group):
             axes = {axis.name: self._axes[name] for axis, name in zip(callee.grid, group, strict=True)}
         else:
             axes = {axis.name: self._join_axes(along) for axis in callee.grid}
         values = {
-            parameter.name: self.vary(argument)
+            parameter.name: self.find_axes(argument)
             for parameter, argument in zip(callee.parameters, call.arguments, strict=True)
         }
         for name, bound in self._program.bindings.get(call, {}).items():
             if name != "P":
-                values[name] = self._grid if bound is None else self.vary(bound)
-        differing = {name: found for name, found in values.items() if found}
-        return self._all.follow(callee, axes, differing, self.control, self._call or call)
+                values[name] = self._grid if bound is None else self.find_axes(bound)
+        differing = {name: differs for name, differs in values.items() if differs}
+        return self._all.follow_call(callee, axes, differing, self.control, self._call or call)
 
     def communicate(self, statement: s.Communicate, place: None = None) -> None:
         clauses = {clause.keyword: clause for clause in statement.clauses}
@@ -349,25 +343,25 @@ class _Body(StatementVisitor[None, None]):
         if target is None:
             return
         places = [clause.values for keyword, clause in clauses.items() if keyword in ("from", "onto", "by", "counts")]
-        found = self.vary(statement.buffer, *places)
+        sent = self.find_axes(statement.buffer, *places)
         if statement.operation in _SPREADING:
             # In a split each of the groups has a result of its own.
-            self.set(target, found - (joined - self._split))
+            self.set(target, sent - (joined - self._split))
         else:
-            self.set(target, found | joined, whole=False)
+            self.set(target, sent | joined, whole=False)
         for count in clauses["into"].values[1:] if "into" in clauses else ():
-            self.set(count, found | joined, whole=False)
+            self.set(count, sent | joined, whole=False)
 
     def split(self, split: s.Split, place: None = None) -> None:
         before, axes = self._split, self._axes
         whole = axes.get(split.axis, EQUAL)
         self._split, self._axes = before | whole, {**axes, split.group: whole}
-        self.block(split.body)
+        self.follow_block(split.body)
         self._split, self._axes = before, axes
 
     # Control
-    def _leave(self, kind: str) -> None:
-        """Note along which axes processors may differ in taking an exit."""
+    def _take_exit(self, kind: str) -> None:
+        """Add the axes along which processors may differ in taking an exit."""
         level = len(self._levels) - 1
         inner: Axes = EQUAL
         for number in range(level, -1, -1):
@@ -376,8 +370,8 @@ class _Body(StatementVisitor[None, None]):
                 self._exits[number] |= inner
 
     @contextmanager
-    def _under(self, axes: Axes) -> Iterator[None]:
-        """Follow statements that not all processors come to, along axes; behind them, what they assign differs."""
+    def _diverge_along(self, axes: Axes) -> Iterator[None]:
+        """Follow statements that not all processors along axes execute; after these, the assigned names differ."""
         before, assigned = self._levels[-1], self._assigned
         self._levels[-1], self._assigned = before | axes, set()
         yield
@@ -387,55 +381,59 @@ class _Body(StatementVisitor[None, None]):
     def branches(self, branches: tuple[s.Branch, ...], place: None = None) -> None:
         first, *rest = branches
         if first.condition is None:
-            self.block(first.body)
+            self.follow_block(first.body)
             return
         skips = isinstance(first.condition, s.Reached)
-        axes = self._exits[-1] if skips else self.vary(first.condition)
-        with self._under(axes):
+        axes = self._exits[-1] if skips else self.find_axes(first.condition)
+        with self._diverge_along(axes):
             before = dict(self.values)
-            self._follow_part(first if skips else None, axes, lambda: self.block(first.body))
+            self._follow_part(first if skips else None, axes, lambda: self.follow_block(first.body))
             after, self.values = self.values, before
             if rest:
                 self.branches(tuple(rest))
-            self._merge(after)
+            self._join_values(after)
 
-    def _merge(self, other: Mapping[str, Axes]) -> None:
-        for name, axes in other.items():
+    def _join_values(self, values: Mapping[str, Axes]) -> None:
+        for name, axes in values.items():
             self.values[name] = self.values.get(name, EQUAL) | axes
 
     def _follow_part(self, part: Part | None, differs: Axes, follow: Callable[[], None]) -> None:
-        """Follow a part, and note along which axes processors communicate in it."""
+        """Follow a part, and record the axes along which processors communicate in it."""
         before, self.speaks = self.speaks, EQUAL
         follow()
         if part is not None:
             around = self._around.union(*self._levels[:-1], self.returns)
-            self._all.note(part, Progress(differs, self.speaks, around, self._call))
+            self._all.record_progress(part, Progress(differs, self.speaks, around, self._call))
         self.speaks |= before
 
     def loop(self, loop: s.Loop, place: None = None) -> None:
         ends = (loop.lo, loop.hi, loop.step)
 
-        def body() -> None:
-            self.values[loop.variable] = self.vary(*ends)
-            self.block(loop.body)
+        def follow_body() -> None:
+            self.values[loop.variable] = self.find_axes(*ends)
+            self.follow_block(loop.body)
 
-        self._repeat(loop if s.list_exits(loop.body) else None, lambda: self.vary(*ends), body, counted=True)
+        self._repeat_part(
+            loop if s.list_exits(loop.body) else None, lambda: self.find_axes(*ends), follow_body, counted=True
+        )
 
     def while_loop(self, loop: s.While, place: None = None) -> None:
         part = loop if loop.limit is None or s.list_exits(loop.body) else None
-        self._repeat(
+        self._repeat_part(
             part,
-            lambda: self.vary(loop.condition, loop.limit),
-            lambda: self.block(loop.body),
+            lambda: self.find_axes(loop.condition, loop.limit),
+            lambda: self.follow_block(loop.body),
             counted=loop.limit is not None,
         )
 
-    def _repeat(self, part: Part | None, test: Callable[[], Axes], body: Callable[[], None], counted: bool) -> None:
+    def _repeat_part(
+        self, part: Part | None, test: Callable[[], Axes], body: Callable[[], None], counted: bool
+    ) -> None:
         """Follow a loop until nothing changes; `part` is left by its exits, and by its test if it is not `counted`."""
         exits, settled = EQUAL, False
         while not settled:
             before, left, tested = dict(self.values), exits, test()
-            with self._under(tested | exits):
+            with self._diverge_along(tested | exits):
                 self._levels.append(EQUAL)
                 self._exits.append(exits)
                 self._follow_part(part, exits if counted else exits | tested, body)
@@ -443,5 +441,5 @@ class _Body(StatementVisitor[None, None]):
                 self._levels.pop()
                 tested |= test()
                 self.differ_where_assigned(exits | tested)
-            self._merge(before)
+            self._join_values(before)
             settled = self.values == before and exits == left

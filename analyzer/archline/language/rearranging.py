@@ -97,7 +97,7 @@ class _Nested:
     def capture_names(self, declared: Mapping[str, str]) -> None:
         """Find what the body uses of the names of the algorithm around it, which have types and modes, and of sizes."""
         set_here = set(re.findall(r"(?m)^\s*(\w+)\s*(?:[-+*/]|//)?=(?!=)|\bfor\s+(\w+)", self.body))
-        hidden = {*self.names, *(name for pair in set_here for name in pair)}
+        local = {*self.names, *(name for pair in set_here for name in pair)}
         for used, type_ in declared.items():
             if used in self.names or not re.search(rf"\b{used}\b", self.body):
                 continue
@@ -106,12 +106,12 @@ class _Nested:
             if "[" in plain:
                 mode = "inout " if re.search(written, self.body) else ""
                 self.captured[used] = f"{used}: {mode}{plain}"
-            elif used not in hidden:
+            elif used not in local:
                 self.captured[used] = f"{used}: {plain}"
-        known = " ".join(self.captured.values())
+        captured = " ".join(self.captured.values())
         shapes = " ".join(re.findall(r"\[[^\]]*\]", " ".join(declared.values())))
         for size in dict.fromkeys(re.findall(r"\b[a-zA-Z_]\w*\b", shapes)):
-            if size not in hidden and not re.search(rf"\b{size}\b", known) and re.search(rf"\b{size}\b", self.body):
+            if size not in local and not re.search(rf"\b{size}\b", captured) and re.search(rf"\b{size}\b", self.body):
                 self.captured[size] = f"{size}: size"
 
 
@@ -151,7 +151,7 @@ def suggest_moving(source: Source, number: int) -> str:
         edits.append(Edit(Span(source, part.start + 1, 1, part.end + 1, 1), ""))
     for part in parts:
         for at, match in whole.find_words(rf"\b{part.name}\s*\((\s*\))?"):
-            if part.captured and not any(nested.start <= at < nested.end for nested in parts):
+            if part.captured and not any(moved_part.start <= at < moved_part.end for moved_part in parts):
                 passed, end = ", ".join(part.captured), match.end() - len(match[1] or "")
                 edits.append(Edit(whole.make_span(at, end, end), passed if match[1] else f"{passed}, "))
     edits.insert(0, Edit(whole.make_span(whole.start, 0, 0), "".join(f"{text}\n\n\n" for text in moved)))
@@ -178,23 +178,23 @@ def infer_types(source: Source, name: str, parameters: list[str], body: str) -> 
     passed = _find_passed_types(source, name, names)
     whole = "int" in passed.values() and not re.search(r"\d\.\d|\b(sqrt|exp|log|sin|cos)\b|/(?!/)", body)
     result = []
-    for parameter, bare in zip(parameters, names, strict=True):
-        guessed = guess_type(bare, body)
+    for parameter, bare_name in zip(parameters, names, strict=True):
+        guessed = guess_type(bare_name, body)
         if ":" in parameter:
             result.append(parameter)
             continue
-        type_ = passed.get(bare)
+        type_ = passed.get(bare_name)
         if type_ is None or ("[" in guessed) != ("[" in type_):
             type_ = "int" if guessed == "real" and whole and "real" not in passed.values() else guessed
         elif guessed.startswith("inout"):
             type_ = f"inout {type_}"
-        result.append(f"{bare}: {type_}")
+        result.append(f"{bare_name}: {type_}")
     return result
 
 
 def _find_passed_types(source: Source, name: str, parameters: list[str]) -> dict[str, str]:
-    """Return the types of the parameters, without modes, that calls of an algorithm pass plainly."""
-    types: dict[str, str] = {}
+    """Return the plain types, without modes, that calls of an algorithm pass to its parameters."""
+    passed: dict[str, str] = {}
     for number, line in enumerate(source.lines, 1):
         code = mask_strings_and_comment(line)
         for call in re.finditer(rf"\b{name}\s*\(", code):
@@ -202,12 +202,12 @@ def _find_passed_types(source: Source, name: str, parameters: list[str]) -> dict
                 continue
             text = code[call.start() :]
             opened, closed = _find_brackets(text)
-            declared = _read_declared_types(_Algorithm(source, number))
+            types = _read_declared_types(_Algorithm(source, number))
             for parameter, argument in zip(parameters, split_at_commas(text[opened + 1 : closed]), strict=False):
-                type_ = _find_type(argument, declared, parameters)
-                if type_ is not None and (parameter not in types or type_ == "real"):
-                    types[parameter] = type_
-    return types
+                type_ = _find_type(argument, types, parameters)
+                if type_ is not None and (parameter not in passed or type_ == "real"):
+                    passed[parameter] = type_
+    return passed
 
 
 def _read_declared_types(caller: _Algorithm) -> dict[str, str]:
@@ -220,8 +220,8 @@ def _read_declared_types(caller: _Algorithm) -> dict[str, str]:
     return types
 
 
-def _find_type(argument: str, declared: Mapping[str, str], taken: Collection[str]) -> str | None:
-    """Return the type of an argument of a call, with sizes that are not `taken`; None if it is not plain."""
+def _find_type(argument: str, declared: Mapping[str, str], reserved: Collection[str]) -> str | None:
+    """Return the type of an argument of a call, with sizes that are not `reserved`; None if it is not plain."""
     element = re.fullmatch(r"(\w+)\[([^\[\]]*)\]", argument)
     if element is not None and element[1] in declared and not re.search(r"[:]|\.\.", element[2]):
         return re.sub(r"^index\b.*", "int", declared[element[1]]).partition("[")[0]
@@ -229,8 +229,8 @@ def _find_type(argument: str, declared: Mapping[str, str], taken: Collection[str
     if type_ is not None and "[" in type_:
         kind, _, shape = type_.partition("[")
         sizes = set(re.findall(r"[A-Za-z_]\w*", shape))
-        if kind not in ("real", "int", "bool") or sizes & {*taken}:
-            fresh = (letter for letter in "nmpqrst" if letter not in taken)
+        if kind not in ("real", "int", "bool") or sizes & {*reserved}:
+            fresh = (letter for letter in "nmpqrst" if letter not in reserved)
             extents = ", ".join(next(fresh) for _ in split_at_commas(shape.rstrip("]")))
             return f"{kind if kind in ('real', 'bool') else 'int'}[{extents}]"
         return type_
@@ -243,11 +243,11 @@ def _find_type(argument: str, declared: Mapping[str, str], taken: Collection[str
     return "int" if types == {"int"} and re.fullmatch(r"[\w\s+*%\[\]-]+", argument) else None
 
 
-def _find_element(token: str, known: Mapping[str, str]) -> str | None:
+def _find_element(token: str, declared: Mapping[str, str]) -> str | None:
     """Return the type of a literal, a name, or an element of an array; None if it is unknown."""
     if token[0].isdigit():
         return "real" if "." in token else "int"
-    type_ = known.get(token.partition("[")[0])
+    type_ = declared.get(token.partition("[")[0])
     return None if type_ is None else "real" if type_.startswith("real") else "int"
 
 

@@ -688,19 +688,19 @@ def rename_shadowed(body: tuple[Any, ...]) -> tuple[Any, ...]:
         return body
     new = {name: f"{name}_" for name in shadowed}
 
-    def rename(value: Any) -> Any:
+    def rename_parts(value: Any) -> Any:
         if isinstance(value, tuple):
-            return tuple(map(rename, value))
+            return tuple(map(rename_parts, value))
         if not isinstance(value, s.Node):
             return value
         fields: tuple[str, ...] = type(value).__match_args__
-        parts: dict[str, Any] = {field: rename(getattr(value, field)) for field in fields}
+        parts: dict[str, Any] = {field: rename_parts(getattr(value, field)) for field in fields}
         for field in ("id", "array", "variable") + (("name",) if isinstance(value, s.Local | s.Let) else ()):
             if field in parts:
                 parts[field] = new.get(parts[field], parts[field])
         return replace(value, **parts)
 
-    return tuple(map(rename, body))
+    return tuple(map(rename_parts, body))
 
 
 def replace_statements(value: Any, changed: Mapping[s.Node, Any]) -> Any:

@@ -28,7 +28,7 @@ class Suppression:
     alone: bool = False
     """Whether it has a separate line, where it ignores nothing."""
 
-    def covers(self, code: str, algorithm: str, line: int) -> bool:
+    def covers_finding(self, code: str, algorithm: str, line: int) -> bool:
         """Whether a finding with `code` at a line of an algorithm (empty for claims of the file) is ignored."""
         return code in self.codes and (line in self.claims or (self.algorithm != "" and self.algorithm == algorithm))
 

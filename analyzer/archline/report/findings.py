@@ -129,7 +129,7 @@ def unset_findings(module: Module, algorithm: s.Algorithm, heeded: bool = False)
             safe=warning.safe,
         )
         for claim, warning, span in unset
-        if span and not any(comment.covers(warning.code, algorithm.name, span.line) for comment in comments)
+        if span and not any(comment.covers_finding(warning.code, algorithm.name, span.line) for comment in comments)
     )
 
 
@@ -265,7 +265,9 @@ class CheckReport:
 
 def _comment_covers(view: CheckView, comment: Suppression, problem: CheckFinding) -> bool:
     """Test whether a comment in a file ignores a finding."""
-    return view.path == problem.place.path and comment.covers(problem.code, problem.algorithm, problem.place.line)
+    return view.path == problem.place.path and comment.covers_finding(
+        problem.code, problem.algorithm, problem.place.line
+    )
 
 
 def _convert_contract(algorithm: str, contract: Contract) -> CheckFinding:

@@ -88,10 +88,10 @@ def build_failure_diagnostic(failure: Failure, algorithms: Iterable[s.Algorithm]
     """
     if failure.zero is None or failure.rule is rules.SIZE_TOO_SMALL:
         rule, diagnostic = RULES_AT_ALL_SIZES.get(failure.rule, failure.rule), failure.diagnostic
-        known = tuple(algorithms)
-        hints: list[str | None] = [_suggest_inside(failure, algorithm) for algorithm in known]
+        candidates = tuple(algorithms)
+        hints: list[str | None] = [_suggest_inside(failure, algorithm) for algorithm in candidates]
         if failure.rule is rules.NOT_EXACT:
-            hints.append(propose_real_start(known, failure.node))
+            hints.append(propose_real_start(candidates, failure.node))
         return replace(diagnostic, rule=rule, hint=next(filter(None, hints), diagnostic.hint))
     callee, sizes = failure.zero
     message = f"the recursion reaches `{callee.name}` at {format_point(sizes)}, where no run ends: {failure.message}"

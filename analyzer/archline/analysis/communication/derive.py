@@ -255,7 +255,7 @@ def _increase_lower_bound_to_mean(cost: Cost, mean: Amount, facts: Facts) -> Cos
 
 
 def _derive_least_costs(algorithm: s.Algorithm, recursions: GridRecursions, scope: Scope) -> PathCosts:
-    """Derive what each processor costs at least, as exact amounts; 0 where no bound holds for all of them."""
+    """Derive lower bounds on the costs of every processor, as exact amounts; 0 where no such bound is derived."""
     coordinates = {axis.name: Poly.symbol(axis.name) for axis in algorithm.grid}
     place = position_at_start(scope.module, algorithm, coordinates, scope)
     ranged = position_at_start(scope.module, algorithm, None, scope)
@@ -276,7 +276,7 @@ def _derive_least_costs(algorithm: s.Algorithm, recursions: GridRecursions, scop
 
 
 def _bound_on_all_processors_below(amount: Amount, place: Position, span: Span) -> Amount:
-    """Return the lower bound of an amount of one processor over all of them, as an exact amount."""
+    """Return a lower bound on one processor's amount that holds on all processors, as an exact amount."""
     if isinstance(amount, UnknownAmount):
         return exact_amount(ZERO)
     opposite = place.find_upper_bound(-amount.lower, span)
@@ -284,11 +284,11 @@ def _bound_on_all_processors_below(amount: Amount, place: Position, span: Span) 
 
 
 def _express_in_sizes(spent: PathCosts, facts: Facts, algorithm: s.Algorithm) -> PathCosts:
-    def express(amounts: Mapping[str, Amount]) -> dict[str, Amount]:
+    def express_amounts(amounts: Mapping[str, Amount]) -> dict[str, Amount]:
         return {name: _express_amount_in_sizes(amount, facts, algorithm) for name, amount in amounts.items()}
 
-    rounds = tuple(replace(part, amounts=express(part.amounts)) for part in spent.rounds)
-    return PathCosts(express(spent.amounts), spent.declared, rounds=rounds)
+    rounds = tuple(replace(part, amounts=express_amounts(part.amounts)) for part in spent.rounds)
+    return PathCosts(express_amounts(spent.amounts), spent.declared, rounds=rounds)
 
 
 def _express_amount_in_sizes(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:

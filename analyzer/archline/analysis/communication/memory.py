@@ -71,7 +71,7 @@ class Peak:
                 peak = Peak((*rest, alternative))
         return peak
 
-    def without(self, amount: Amount) -> Peak:
+    def drop_candidate(self, amount: Amount) -> Peak:
         """Return the peak without a candidate, which is known to be at most one that is added next."""
         return Peak(tuple(candidate for candidate in self.candidates if candidate != amount))
 
@@ -88,7 +88,7 @@ class Peak:
         exceeding = (facts.positive_part(amount.upper - first.upper) for amount in amounts)
         return KnownAmount(first.lower, sum(exceeding, start=first.upper))
 
-    def excess(self, total: Amount, before: Excess) -> Excess:
+    def find_excess(self, total: Amount, before: Excess) -> Excess:
         """Return the excess of earlier peaks over the words `total`; `before` is that at the start of the block."""
         if isinstance(total, UnknownAmount):
             return ()
@@ -172,10 +172,10 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         peak = Peak()
         for statement in body:
             facts = place.facts
-            during = self.statement(statement, (place, peak.excess(total, excess)))
+            during = self.statement(statement, (place, peak.find_excess(total, excess)))
             if self._calls_recursion(statement):
                 # The peak during the call includes the words held before, which closed forms of recursion do not show.
-                peak = peak.without(total)
+                peak = peak.drop_candidate(total)
             peak = peak.with_candidate(add_amounts(total, during), facts)
             if isinstance(statement, s.Local):
                 total = add_amounts(total, self._array_words(statement.type, statement, place))

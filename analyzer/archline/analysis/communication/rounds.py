@@ -65,13 +65,13 @@ class Iterations:
         for name in names:
             if name in aligned:
                 anyone = add_amounts(
-                    anyone, self._scale(name, self._find_least(self._join(self.anyone(), name, metric)))
+                    anyone, self._scale_by_count(name, self._find_least(self._join(self.anyone(), name, metric)))
                 )
         assert isinstance(anyone, KnownAmount)
         return KnownAmount(anyone.lower + reduce(self.facts.maximum, largest), total.upper)
 
     def _iterate_aligned_loops(self) -> Iterator[str]:
-        """Yield the names of the loops of which all processors make the same iterations."""
+        """Yield the names of the loops in which all processors make the same iterations."""
         names = name_unbounded_loops(self.module)
         for part, progress in find_progress(self.module, self.algorithm).items():
             if progress.aligned and isinstance(part, s.While | s.Loop) and part in names:
@@ -89,13 +89,13 @@ class Iterations:
         elif any(part.repeated for part in self.upper.rounds if part.name == name):
             once = scale_amount(once, exact_amount(self.processors))
         most = once.upper if isinstance(once, KnownAmount) else ZERO
-        return self._scale(name, KnownAmount(least, most))
+        return self._scale_by_count(name, KnownAmount(least, most))
 
     def _bound_most_iterations(self, name: str, metric: str) -> Poly:
-        """Bound the costs of the iterations of a loop on the processor that makes most of them from below."""
-        return self._scale(name, self._find_least(self._join(self.anyone(), name, metric))).lower
+        """Bound a loop's costs from below on the processor with the most iterations."""
+        return self._scale_by_count(name, self._find_least(self._join(self.anyone(), name, metric))).lower
 
-    def _scale(self, name: str, once: KnownAmount) -> KnownAmount:
+    def _scale_by_count(self, name: str, once: KnownAmount) -> KnownAmount:
         count = Poly.symbol(relative_name(name, self.algorithm))
         return KnownAmount(count * once.lower, count * once.upper)
 
@@ -104,10 +104,10 @@ class Iterations:
         return KnownAmount(ZERO, ZERO) if isinstance(amount, UnknownAmount) else exact_amount(amount.lower)
 
     def _join(self, spent: PathCosts, name: str, metric: str) -> Amount:
-        """Bound the costs of an iteration, over all ways to come to the loop."""
+        """Bound the costs of an iteration, over all paths to the loop."""
 
-        def either(first: Amount, second: Amount) -> Amount:
+        def join_amounts(first: Amount, second: Amount) -> Amount:
             return bound_either_amount(first, second, self.facts)
 
         amounts = [part.amounts.get(metric, ZERO_AMOUNT) for part in spent.rounds if part.name == name]
-        return reduce(either, amounts) if amounts else ZERO_AMOUNT
+        return reduce(join_amounts, amounts) if amounts else ZERO_AMOUNT

@@ -161,7 +161,7 @@ class DisseminationStage:
 class PathRound:
     """The costs of an iteration of a loop without a bound, by metric; `name` qualifies its iterations.
 
-    A path may come to a loop that is `repeated` several times, each time on another processor.
+    A path may reach a loop that is `repeated` several times, each time on another processor.
     """
 
     name: str
@@ -174,7 +174,7 @@ class PathCosts:
     """The costs of a part of a program by metric, with the names of the declared costs in them.
 
     `stages` are its consecutive stages, which all processors go through, and `rest` the costs after the last one.
-    `steps` are the costs of each statement, if requested. `rounds` has the costs of one iteration for each way to come
+    `steps` are the costs of each statement, if requested. `rounds` has the costs of one iteration for each path
     to a loop without a bound: the iterations cost that besides `amounts`.
     """
 
@@ -215,8 +215,8 @@ class PathCosts:
         steps = tuple(step.map_totals(function) for step in self.steps)
         return PathCosts(amounts, self.declared, steps=steps, rounds=rounds)
 
-    def repeat(self) -> PathCosts:
-        """Return the costs of a part to which a path may come several times.
+    def repeat_rounds(self) -> PathCosts:
+        """Return the costs of a part that a path may reach several times.
 
         Iterations are counted in all, not at each time, so that the steps with them are left out.
         """
@@ -399,13 +399,13 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             self._block_costs(loop.body, place)
         )
         start = FREE if loop.tests_last else entry
-        once = body.then(entry if loop.tests_last and loop.limit is None else tested).repeat()
+        once = body.then(entry if loop.tests_last and loop.limit is None else tested).repeat_rounds()
         if loop.limit is None:
-            one = PathRound(name_unbounded_loops(self._module)[loop], once.amounts)
-            count = exact_amount(Poly.symbol(one.name))
+            iteration = PathRound(name_unbounded_loops(self._module)[loop], once.amounts)
+            count = exact_amount(Poly.symbol(iteration.name))
             steps = tuple(step.map_totals(lambda amount: scale_amount(amount, count)) for step in once.steps)
             declared = start.declared | once.declared
-            return replace(start, declared=declared, steps=start.steps + steps, rounds=(one, *once.rounds))
+            return replace(start, declared=declared, steps=start.steps + steps, rounds=(iteration, *once.rounds))
         try:
             limit = place.find_upper_bound(
                 floor_while_bound(static_value(loop.limit, place), place.facts), loop.limit.span
@@ -481,7 +481,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         spent = body.map(
             lambda amount: _sum_over_iterations(amount, iterations, bool(place.ranged) and not mean, mean),
             iterations.bound_amount,
-        ).repeat()
+        ).repeat_rounds()
         ends = [
             end for cost in map(body.of, METRICS) if isinstance(cost, KnownAmount) for end in (cost.lower, cost.upper)
         ]
@@ -506,12 +506,12 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         nonempty = facts.positive_part(iterations.trips) - facts.positive_part(iterations.trips - 1)
 
         def bound_amount(name: str) -> Amount:
-            amount, one = spent.of(name), body.of(name)
+            amount, iteration = spent.of(name), body.of(name)
             if isinstance(amount, UnknownAmount):
                 return amount
-            if not ascends or isinstance(one, UnknownAmount):
+            if not ascends or isinstance(iteration, UnknownAmount):
                 return widen_to_zero(amount)
-            return KnownAmount(facts.positive_part(one.lower.substitute(first)) * nonempty, amount.upper)
+            return KnownAmount(facts.positive_part(iteration.lower.substitute(first)) * nonempty, amount.upper)
 
         return replace(spent, amounts={name: bound_amount(name) for name in METRICS})
 

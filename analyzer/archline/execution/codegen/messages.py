@@ -173,7 +173,7 @@ def write_followed_loop(fn: AlgorithmWriter, loop: s.Loop | s.While) -> str:
         return ""
     site = fn.site(rules.DIFFERENT_TESTS, loop.span, "")
     places = format_tuple(map(str, axes))
-    return fn.assign_name(f"{fn.group}.follow({site}, {format_tuple(fn.iteration)}, {places})", "w")
+    return fn.assign_name(f"{fn.group}.record_loop({site}, {format_tuple(fn.iteration)}, {places})", "w")
 
 
 # Calls

@@ -327,7 +327,7 @@ def find_data_registers(facts: CheckedFacts, algorithm: s.Algorithm) -> frozense
     passed = [item for call in s.find_nodes(algorithm.body, s.Call) if call in facts.targets for item in call.arguments]
     registers |= {expr.id for expr in (*received, *passed) if isinstance(expr, s.Name)}
 
-    def follow(body: tuple[s.Stmt, ...], data: bool) -> None:
+    def collect_registers(body: tuple[s.Stmt, ...], data: bool) -> None:
         for statement in body:
             within = data or isinstance(statement, s.While)
             if isinstance(statement, s.Simple):
@@ -339,10 +339,10 @@ def find_data_registers(facts: CheckedFacts, algorithm: s.Algorithm) -> frozense
                     depends_on_data(facts, expr, frozenset(registers)) for expr in s.list_evaluated(statement)
                 )
             for block in s.list_blocks(statement):
-                follow(block, within)
+                collect_registers(block, within)
 
     before = -1
     while before != len(registers):
         before = len(registers)
-        follow(algorithm.body, False)
+        collect_registers(algorithm.body, False)
     return frozenset(registers)

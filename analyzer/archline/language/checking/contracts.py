@@ -259,10 +259,10 @@ def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: 
     """Report a metric that is not allowed; one that stands `alone` on its lines may be left out with them."""
     if metric in allowed:
         return
-    at, meant = find_in_span(span, metric), _OTHER_METRICS.get(metric, "")
+    at, synonym = find_in_span(span, metric), _OTHER_METRICS.get(metric, "")
     hint: str | None = findings.suggest_closest(metric, allowed, span)
-    if meant in allowed and at is not None:
-        hint = propose_text(at, meant, "did you mean `{}`?", safe=False)
+    if synonym in allowed and at is not None:
+        hint = propose_text(at, synonym, "did you mean `{}`?", safe=False)
     if hint is None:
         hint = "they are " + ", ".join(allowed)
         if alone and count_brackets(span.source.lines[span.line - 1]) == 0:

@@ -134,7 +134,7 @@ class _Guard:
         # Loops that end before they begin are equal.
         return s.Call("max", self.bounds[:2], span=reached.span)
 
-    def admits(self, point: Point) -> bool:
+    def admits_point(self, point: Point) -> bool:
         """Whether the processor at a point passes the guard. Raises EvaluationError if that is unknown."""
         match self.reached:
             case (condition, truth):
@@ -449,7 +449,7 @@ class _AgreementPass(StatementVisitor[None, None]):
             for members in self._sample_groups(group, points):
                 values: dict[object, Point] = {}
                 for member in members:
-                    if all(guard.admits(member) for guard in guards):
+                    if all(guard.admits_point(member) for guard in guards):
                         values.setdefault(value(member), member)
                 if len(values) > 1:
                     return values
@@ -462,7 +462,7 @@ class _AgreementPass(StatementVisitor[None, None]):
 
         None if no such processors are found.
         """
-        points = self._find_different_values(group, self.guards[:number], self.guards[number].admits)
+        points = self._find_different_values(group, self.guards[:number], self.guards[number].admits_point)
         if not points:
             return None
         yes, no = (_format_point(points[passes], group) for passes in (True, False))

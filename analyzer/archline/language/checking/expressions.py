@@ -319,9 +319,9 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
     counts |= {name: len(extern.parameters) for name, extern in library.externs.items()}
     # An array that an algorithm sets may be left out.
     passed = len(call.arguments)
-    known = [name for name, number in counts.items() if number in (passed, passed + 1)]
-    known += [name for name, taken in INTRINSICS.items() if taken == passed or (taken is None and passed > 1)]
-    hint = hint or body.findings.suggest_closest(call.function, known, call.span)
+    candidates = [name for name, number in counts.items() if number in (passed, passed + 1)]
+    candidates += [name for name, arity in INTRINSICS.items() if arity == passed or (arity is None and passed > 1)]
+    hint = hint or body.findings.suggest_closest(call.function, candidates, call.span)
     if hint is None and body.scope.find(call.function) is not None:
         hint = f"a product is written `*`, an element `{call.function}[...]`"
     hint = hint or _suggest_definition(body, call)

@@ -97,7 +97,7 @@ def describe_disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, b
     if any(isinstance(leaf, s.Name) and bindings.get(leaf.id, leaf) is None for leaf in iterate_leaves(expected)):
         return None
 
-    def difference(point: Mapping[str, int]) -> str | None:
+    def describe_difference(point: Mapping[str, int]) -> str | None:
         try:
             needed = evaluate_static(expected, _evaluate_bindings(bindings, point))
             got = evaluate_static(actual, point)
@@ -105,14 +105,14 @@ def describe_disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, b
             return None
         return None if needed == got else f"{needed} and {got}{_format_point(point, actual, expected, bindings)}"
 
-    differences = [difference(point) for point in body.points()]
+    differences = [describe_difference(point) for point in body.points()]
     if not differences or None in differences:
         return None
     # An example with several processors and small sizes is the clearest.
     small = sorted(
         body.sampler.sample_small_points(body.path), key=lambda point: (point.get("P") == 1, sum(point.values()))
     )
-    return next(filter(None, map(difference, small)), differences[0])
+    return next(filter(None, map(describe_difference, small)), differences[0])
 
 
 def _evaluate_bindings(bindings: Bindings, point: Mapping[str, int]) -> Mapping[str, int]:

@@ -198,14 +198,15 @@ class Environment:
         if (filled := self.infer_filled(call)) is not None:
             return filled
         if name == "diag":
-            return NameType(joined.element, shape[:1]) if joined is not None and shape and len(shape) == 2 else None
+            is_matrix = joined is not None and shape is not None and len(shape) == 2
+            return NameType(joined.element, shape[:1]) if joined and shape and is_matrix else None
         if name == "transpose":
             return None if joined is None or shape is None else NameType(joined.element, shape[::-1])
         if name in ("len", "length"):
             return NameType(SIZE)
         if name in _REAL_FUNCTIONS:
-            known = joined is not None and joined.element == SIZE and name in ("sqrt", "log2")
-            return NameType(SIZE if known else "real", shape)
+            is_size = joined is not None and joined.element == SIZE and name in ("sqrt", "log2")
+            return NameType(SIZE if is_size else "real", shape)
         if name in ("abs", "min", "max", "floor", "ceil"):
             return None if None in types else joined
         return None

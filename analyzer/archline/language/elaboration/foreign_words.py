@@ -42,10 +42,10 @@ def rename_words(
     called = {call.function for call in s.find_nodes(algorithm, s.Call) if call.function in _FUNCTIONS} - {*defined}
     if not foreign and not called:
         return algorithm
-    named = {*read_header(algorithm, records), *defined, *s.find_assigned_names(algorithm.body)}
-    named |= {loop.variable for loop in s.find_nodes(algorithm.body, surface.LoopOver)}
-    named |= {comprehension.variable for comprehension in s.find_nodes(algorithm.body, Comprehension)}
-    renamed, called = foreign - named, called - named
+    own_names = {*read_header(algorithm, records), *defined, *s.find_assigned_names(algorithm.body)}
+    own_names |= {loop.variable for loop in s.find_nodes(algorithm.body, surface.LoopOver)}
+    own_names |= {comprehension.variable for comprehension in s.find_nodes(algorithm.body, Comprehension)}
+    renamed, called = foreign - own_names, called - own_names
 
     def change_node(node: Node) -> Node | None:
         match node:

@@ -97,7 +97,7 @@ class _Flow:
 
 @dataclass
 class _Life:
-    """The places that read a name: `read_after` says whether one follows each loop with a variable of that name."""
+    """The uses of a name's value: `read_after` tells, for each loop with a variable of that name, if one follows it."""
 
     name: str
     at_end: bool

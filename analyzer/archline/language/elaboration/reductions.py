@@ -260,7 +260,7 @@ def needs_statements(expr: Any, environment: Environment) -> bool:
 
 
 def compares_conditions(node: s.Binary, environment: Environment) -> bool:
-    """Whether an expression asks if two conditions are equal that are not both registers, elements or literals."""
+    """Whether an expression asks if two conditions are equal, and one is more than a register, element or literal."""
     if node.op not in ("==", "!="):
         return False
     sides = (node.left, node.right)

@@ -65,7 +65,7 @@ class _Splitter:
                 return (statement,)
 
     def _split(self, part: Any, environment: Environment, before: list[Any]) -> Any:
-        """Return an expression, and add the statements that it needs to those before."""
+        """Return an expression whose conditions are split; statements that compute them are added to `before`."""
         return rewrite_tree(part, lambda node: self._change_node(node, environment, before))
 
     def _change_node(self, node: Node, environment: Environment, before: list[Any]) -> Node | None:

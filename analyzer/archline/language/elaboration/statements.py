@@ -128,7 +128,7 @@ def _replace_words(statement: Any, environment: Environment) -> Any:
 
 
 def _divide_sum(values: s.Expr, environment: Environment, call: Node) -> s.Expr | None:
-    """Return the sum of the elements of an array, divided by their number; None if it is no array."""
+    """Return the sum of the elements of an array, divided by their number; None if it is not an array."""
     type_ = environment.infer(values)
     if type_ is None or not type_.shape:
         return None

@@ -277,7 +277,7 @@ class _NestWriter:
     def _store_by_data(self, target: s.Name | s.Element, value: Any) -> bool:
         """Write a fill or a copy of a slice whose ends are data as a loop between them, whose iterations a run counts.
 
-        Its cost is that of the statement. A copy between slices that end at different places does not change.
+        It costs what the statement does. A copy between slices that end at different places is left unchanged.
         """
         if not isinstance(target, s.Element) or not any(map(self._ends_at_data, target.subscripts)):
             return False
@@ -310,6 +310,7 @@ class _NestWriter:
                 sources.append(index)
             else:
                 loops.append((index, s.Integer(0, span=part.span), measure_slice(part, extent)))
+                assert isinstance(source, s.Slice)
                 places.append(locate_entry(part, index))
                 sources.append(locate_entry(source, index))
         copied = replace(value, subscripts=tuple(sources)) if self._is_array(value) else value

@@ -465,21 +465,27 @@ def test_declared_costs_of_externs() -> None:
 
 
 UNKNOWN = {
-    "parallel for i in 0..k[0]:\n    x[i] += 1.0": ("known only from the data|depends on the data", 19),
+    "parallel for i in 0..n step m - 1:\n    x[i] += 1.0": ("step is not known to be positive", 19),
     "x[0] = 1\nfor i in 0..n step m - 1:\n    x[0] += 1.0": ("step is not known to be positive", 20),
-    "x[0] = 1\n\nx[0..k[0]] = 0.0": ("extent of a whole-array assignment", 21),
+    "x[0] = 1\n\nx[0..m^n] = 0.0": ("extent of this whole-array assignment", 21),
     "while x[0] < 1.0 at most n//(m - 1) times:\n    pass": ("the bound of this while", 19),
     "for i in 0..n//(m - 1):\n    pass": ("not known to be positive", 19),
     "for i in 0..floor(n/(m - 1)):\n    pass": ("not known to be positive", 19),
     "x[0] = 1\nfor i in 0..n % (m - 1):\n    pass": ("not known to be positive", 20),
-    "parallel for i in m..n:\n    parallel for j in 0..k[0]:\n        atomic x[0] += 1.0": ("depends on the data", 20),
-    "if x[0] > 0.0:\n    parallel for j in 0..k[0]:\n        atomic x[0] += 1.0": ("depends on the data", 20),
-    "if n > m:\n    pass\nelse:\n    parallel for j in 0..k[0]:\n        atomic x[0] += 1.0": (
-        "depends on the data",
+    "parallel for i in m..n:\n    parallel for j in 0..n//(m - 1):\n        atomic x[0] += 1.0": (
+        "not known to be positive",
+        20,
+    ),
+    "if x[0] > 0.0:\n    parallel for j in 0..n//(m - 1):\n        atomic x[0] += 1.0": (
+        "not known to be positive",
+        20,
+    ),
+    "if n > m:\n    pass\nelse:\n    parallel for j in 0..n//(m - 1):\n        atomic x[0] += 1.0": (
+        "not known to be positive",
         22,
     ),
-    "while x[0] < 1.0 at most n times:\n    parallel for j in 0..k[0]:\n        atomic x[0] += 1.0": (
-        "depends on the data",
+    "while x[0] < 1.0 at most n times:\n    parallel for j in 0..n//(m - 1):\n        atomic x[0] += 1.0": (
+        "not known to be positive",
         20,
     ),
     "for i in 0..m^n:\n    pass": ("a power with a symbolic base and exponent", 19),

@@ -175,8 +175,8 @@ def test_counterexamples_are_sizes_that_run(claim: str, statement: str, outcome:
 def test_unknown_costs_under_guards_in_a_recursion_are_unknown() -> None:
     """The guard is bounded where it cannot be counted, in a recursion too, which once ended in a TypeError."""
     module = load_text(
-        "algorithm main(x: inout real[n], c: int[n]):\n    if n > 1:\n        for i in 0..n:\n            if i*i > 5 + n:\n"
-        "                parallel for j in 0..c[i]:\n                    atomic x[i] += 1.0\n        main(x[0..n//2], c[0..n//2])\n"
+        "algorithm main(x: inout real[n], m: size):\n    if n > 1:\n        for i in 0..n:\n            if i*i > 5 + n:\n"
+        "                for j in 0..n step m - 1:\n                    atomic x[i] += 1.0\n        main(x[0..n//2], m)\n"
     )
     costs = derive(module, module.algorithms["main"])
     assert {cost.status for cost in costs} == {"unknown"}

@@ -17,7 +17,6 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """
 import sys
 from archline.cli.main import main
-from effort import long
 main({arguments})
 loaded = {{name for name, module in list(sys.modules.items()) if type(module).__name__ != "UnloadedModule"}}
 print("\\n".join(loaded), file=sys.stderr)

@@ -467,7 +467,7 @@ def test_declared_costs_of_externs() -> None:
 UNKNOWN = {
     "parallel for i in 0..n step m - 1:\n    x[i] += 1.0": ("step is not known to be positive", 19),
     "x[0] = 1\nfor i in 0..n step m - 1:\n    x[0] += 1.0": ("step is not known to be positive", 20),
-    "x[0] = 1\n\nx[0..m^n] = 0.0": ("extent of this whole-array assignment", 21),
+    "x[0] = 1\n\nx[0..m^n] = 0.0": ("extent of this assignment", 21),
     "while x[0] < 1.0 at most n//(m - 1) times:\n    pass": ("the bound of this while", 19),
     "for i in 0..n//(m - 1):\n    pass": ("not known to be positive", 19),
     "for i in 0..floor(n/(m - 1)):\n    pass": ("not known to be positive", 19),

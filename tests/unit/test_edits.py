@@ -146,10 +146,6 @@ REARRANGED = [
         "algorithm f(x: inout real[n], i: int, w: real):\n    x[i] = w*2.0\n",
     ),
     (
-        "algorithm f(v: inout int[n]):\n    v[0] &= v[0] - 1\n",
-        "algorithm f(v: inout int[n]):\n    bit = 1\n    while v[0]//bit % 2 == 0:\n        bit *= 2\n    v[0] -= bit\n",
-    ),
-    (
         "algorithm f(x: inout int[n], t: real) -> real:\n    fill(x, 3)\n    return scale(x, t, n)\n\n"
         "def fill(a, v):\n    for i in 0..n:\n        a[i] = v\n\n"
         "def scale(a, s, n):\n    r = 0.0\n    for i in 0..n:\n        r += a[i]*s\n    return r\n",

@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import archline as al
-from effort import MODES, TRIED_MODES, long
+from effort import MODES, TRIED_MODES, drawn, long
 from executor_programs import run
 
 
@@ -38,6 +40,8 @@ def counts(body: str, n: int = 4, h: int = 6):
         ("x[0] += x[1]", 1, 1, 1),
         ("x[0] min= x[1]\nx[0] *= x[1]\nx[0] -= 1\nx[0] /= x[1]\nx[0] max= 2.0", 5, 5, 5),
         ("k[0] = k[1] + 1", 0, 1, 1),
+        ("k[0] = xor(k[1], h) + bit_and(h, 3)", 0, 3, 3),
+        ("if k[1] & 6:\n    k[0] = bit_or(k[1], 8)", 0, 3, 3),
         ("k[0] += 1", 0, 1, 1),
         ("k[0] = (k[1]*k[2] - k[3])//2 % 5", 0, 4, 4),
         ("k[0] = max(k[1], h, 3)", 0, 2, 2),
@@ -298,6 +302,31 @@ algorithm f(x: inout real[n]):
     g(x)
 """
     assert run(text, {"x": np.zeros(5)}, line=4).counts.memory == 5 + 10 + 15
+
+
+BITS = """
+algorithm f(k: inout int[5], a: int, b: int):
+    k[0] = bit_and(a, b)
+    k[1] = bit_or(a, b)
+    k[2] = xor(a, b)
+    k[3] = a & 12
+    k[4] = xor(a, 3) + bit_or(n_of(a), 1)
+
+def n_of(a: int) -> int:
+    return a
+"""
+
+
+@given(*[st.integers(-(2**40), 2**40)] * 2)
+@settings(max_examples=drawn(50, 10), deadline=None)
+def test_bits_are_those_of_twos_complement(first: int, second: int) -> None:
+    for compiled in TRIED_MODES:
+        ran = run(BITS, {"k": np.zeros(5, np.int64), "a": first, "b": second}, "f", compiled=compiled)
+        expected = [first & second, first | second, first ^ second, first & 12, (first ^ 3) + (first | 1)]
+        assert ran.outputs["k"].tolist() == expected
+        # The call, six operations on bits, a sum, and the call of n_of.
+        assert ran.counts.work == 9
+    assert al.loads(BITS)["f"].cost().work.text == "9"
 
 
 @long

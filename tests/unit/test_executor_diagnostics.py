@@ -63,6 +63,11 @@ FAILURES = [
     ("k[0] = 9223372036854775807\nk[0] += 1", "AL514", "does not fit 64 bits"),
     ("k[0] = 9223372036854775807\nk[0] = -k[0] - 1", "AL514", "does not fit 64 bits"),
     ("k[0] = 4294967296\nk[1] = k[0]*k[0]", "AL514", "does not fit 64 bits"),
+    (
+        "k[0] = 4611686018427387904\nk[1] = bit_or(-2*k[0] + 1, 0)\nk[2] = bit_and(k[1], k[1] + 1)",
+        "AL514",
+        "does not fit",
+    ),
     ("k[0] = 4\nk[1] = k[0]^h^2", "AL514", "does not fit 64 bits"),
     ("for i in 0..n step h - 6:\n    pass", "AL515", "is 0"),
     ("let v = x[0..n step h - 7]", "AL515", "is -1"),

@@ -42,6 +42,8 @@ ROWS = (
     ("for i in range(1, n, 2):\n    x[i] = 1", "for i in 1..n step 2:\n    x[i] = 1"),
     ("for i in range(n-1, -1, -1):\n    x[i] = 1", "for i in n-1 downto 0:\n    x[i] = 1"),
     ("for i in n-1..-1 step -1:\n    x[i] = 1", "for i in n-1 downto 0:\n    x[i] = 1"),
+    ("for i in n-1..=0 by -1:\n    x[i] = 1", "for i in n-1 downto 0:\n    x[i] = 1"),
+    ("for i in 0..n by 2:\n    x[i] = 1", "for i in 0..n step 2:\n    x[i] = 1"),
     ("for each i in 0..n:\n    x[i] = 1", "for i in 0..n:\n    x[i] = 1"),
     ("for all i in 0..n:\n    x[i] = 1", "for i in 0..n:\n    x[i] = 1"),
     ("foreach i in 0..n:\n    x[i] = 1", "for i in 0..n:\n    x[i] = 1"),
@@ -54,6 +56,19 @@ ROWS = (
     ("local c: int = v >> 3", "local c: int = v//2^3"),
     ("if v & (1 << k):\n    x[0] = 1", "if v//2^k%2 == 1:\n    x[0] = 1"),
     ("if v & 1:\n    x[0] = 1", "if v%2 == 1:\n    x[0] = 1"),
+    ("if v & k:\n    x[0] = 1", "if bit_and(v, k) != 0:\n    x[0] = 1"),
+    ("x[v & 1] = v & 6", "x[v%2] = bit_and(v, 6)"),
+    (
+        "t = v\nt &= t - 1\nt |= 1 << 3\nx[0] = t ^ 0xF",
+        "local t: int = v\nt = bit_and(t, t - 1)\nt = bit_or(t, 1*2^3)\nx[0] = xor(t, 15)",
+    ),
+    # Several names at once.
+    ("x[0] = x[1] = v + 1", "local value: int = v + 1\nx[0] = value\nx[1] = value"),
+    (
+        "a = b = 0\nfor i in 0..n:\n    a += 1\n    b += 2\nx[0] = a - b",
+        "local a: int = 0\nlocal b: int = 0\nfor i in 0..n:\n    a += 1\n    b += 2\nx[0] = a - b",
+    ),
+    ("q, r: real[n]\nq[0] = 1\nr[0] = 2", "local q: real[n]\nlocal r: real[n]\nq[0] = 1\nr[0] = 2"),
     ("if v == 'a':\n    x[0] = 1", "if v == 97:\n    x[0] = 1"),
     # Names without a declaration.
     ("h = n//2\nfor i in 0..h:\n    x[i] = 1", "let h = n//2\nfor i in 0..h:\n    x[i] = 1"),

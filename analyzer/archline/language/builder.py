@@ -118,7 +118,7 @@ class TreeBuilder(LoopBuilder):
             parts = (s.Name(owner, span=name.span), *(parts or ())) if as_method else parts
             name = method
         sizes = tuple((part[0], part[1]) for part in parts or () if isinstance(part, tuple))
-        arguments = tuple(part for part in parts or () if not isinstance(part, tuple))
+        arguments = tuple(self._read_bit(part) for part in parts or () if not isinstance(part, tuple))
         arguments = tuple(
             self._nest_ranges(str(name), part) if isinstance(part, NestedRanges) else part for part in arguments
         )
@@ -140,6 +140,7 @@ class TreeBuilder(LoopBuilder):
 
     def element(self, meta: Meta, children: list[Any]) -> s.Element:
         array, *subscripts = children
+        subscripts = list(map(self._read_bit, subscripts))
         match array:
             case s.Element(array=name, subscripts=first):
                 # `A[i][j]` is `A[i, j]`.

@@ -67,12 +67,14 @@ def _mask_comments(lines: Sequence[str]) -> list[str]:
             else:
                 ambiguous[number] = start
         masked.append(line)
-    # A single word behind `//` is a comment where the text has such comments and gives the word to nothing.
-    if ambiguous and any(before != after for before, after in zip(lines, masked, strict=True)):
+    # A word behind `//` is a comment where the text has such comments, or a wide gap, and gives the word to nothing.
+    if ambiguous:
+        commented = any(before != after for before, after in zip(lines, masked, strict=True))
         words = " ".join(mask_strings_and_comment(line).partition("//")[0] for line in masked)
         for number, start in ambiguous.items():
             first = re.match(r"\s*([A-Za-z_]\w*)", masked[number][start + 2 :])
-            if first and not re.search(rf"\b{first[1]}\b", words):
+            wide = masked[number][:start].endswith("   ")
+            if first and (commented or wide) and not re.search(rf"\b{first[1]}\b", words):
                 masked[number] = _write_comment(masked[number], start, start + 2)
     return masked
 

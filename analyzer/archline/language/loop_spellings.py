@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, count
+from itertools import chain
 from typing import Any
 
 from lark import Token, v_args
@@ -51,8 +50,9 @@ class LoopBuilder(SpellingBuilder):
             hint = self._suggest_ranges(names[0].id, self._make_span(word), lo, hi)
             message = "`for i = a..b` may mean that b is left out or taken"
             raise error(rules.UNEXPECTED, message, span=self._make_header_span(meta), hint=hint)
-        if direction.type == "UPTO" and isinstance(step, s.Unary):
-            return self._make_falling_loop(meta, parallel, names, lo, hi, step.operand, body)
+        if direction.type != "DOWNTO" and isinstance(step, s.Unary):
+            down = self._make_falling_loop if direction.type == "UPTO" else self._make_closed_falling_loop
+            return down(meta, parallel, names, lo, hi, step.operand, body)
         lo, hi = self._make_range(lo, direction, hi)
         loop = self._make_loop(meta, parallel, names, lo, hi, step, body, direction.type == "DOWNTO")
         return self._combine_values(meta, loop, parallel, reduction)
@@ -123,8 +123,14 @@ class LoopBuilder(SpellingBuilder):
         self, meta: Meta, parallel: Token | None, names: Any, first: Any, end: Any, step: Any, body: Any
     ) -> s.Loop:
         """Build the loop from `first` down to what stands before `end`, which is left out."""
+        return self._make_closed_falling_loop(meta, parallel, names, first, self._add_one(end), step, body)
+
+    def _make_closed_falling_loop(
+        self, meta: Meta, parallel: Token | None, names: Any, first: Any, last: Any, step: Any, body: Any
+    ) -> s.Loop:
+        """Build the loop from `first` down to `last`, which is taken."""
         by = None if isinstance(step, s.Integer) and step.value == 1 else step
-        return self._make_loop(meta, parallel, names, first, self._add_one(end), by, body, down=True)
+        return self._make_loop(meta, parallel, names, first, last, by, body, down=True)
 
     def _make_loop(
         self, meta: Meta, parallel: Token | None, names: Any, lo: Any, hi: Any, step: Any, body: Any, down: bool = False
@@ -148,8 +154,7 @@ class LoopBuilder(SpellingBuilder):
     def repeat_times(self, meta: Meta, children: list[Any]) -> s.Loop:
         """Build `repeat n times` as a loop whose variable has a name that is not in the text."""
         times, body = children
-        words = set(re.findall(r"\w+", self._source.text))
-        name = next(name for name in chain(("i", "j", "k"), map("i{}".format, count())) if name not in words)
+        name = self._find_free_name("i", "j", "k")
         span = self._make_header_span(meta)
         return s.Loop(name, s.Integer(0, span=times.span), times, None, False, False, body, span=span)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, count
 from typing import Any
 
 from lark import Token, v_args
@@ -55,7 +55,7 @@ _FOREIGN_TYPES = {
 """The types of this language for those of other languages."""
 _UPDATES = {
     "//=": "FLOOR_DIVIDE", "%=": "MODULO", "<<=": "SHIFT_LEFT", ">>=": "SHIFT_RIGHT", "&=": "BIT_AND", "**=": "POWER",
-    "|=": "OR", "||=": "OR", "&&=": "AND",
+    "||=": "OR", "&&=": "AND",
 }  # fmt: skip
 """The operators of updates that are read as `x = x op y`."""
 
@@ -114,6 +114,8 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         """For conditions on one bit the number that the bit is, and the power of 2 of its place or None for 1."""
         self._increments: dict[s.Name, tuple[str, bool]] = {}
         """For names in subscripts `i++` and `--i` the update, and whether it is before the use."""
+        self._made_names: set[str] = set()
+        """Names of registers that hold the values of `a = b = e`."""
         self._counted: dict[s.Loop, Any] = {}
         """For loops that were written in three parts what these are."""
         self._bounds: dict[s.ScalarType, s.Expr] = {}
@@ -177,10 +179,15 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
                     return self._make_binary("and", left, right, span)
                 case _:
                     pass
-            hint = "a test of one bit is written `x//2^k % 2 == 1`"
-            raise error(rules.UNEXPECTED, "`&` is only read in `x & (1 << k)`", span=span, hint=hint)
+            common = s.Call("bit_and", (left, right), span=span)
+            test = self._make_binary("!=", common, s.Integer(0, span=span), span)
+            self._bits[test] = common, None
+            return test
+        if op.type == "POWER" and any(self._is_mask(operand) for operand in (left, right)):
+            # Nobody raises a mask to a power, or a number to one.
+            return s.Call("xor", (self._read_bit(left), self._read_bit(right)), span=span)
         if op.type == "POWER" and any(self._is_shift(operand) for operand in (left, right)):
-            hint = self._suggest_reversed_bit(left, right, span)
+            hint = propose_text(span, f"xor({left.span.text}, {right.span.text})")
             raise error(rules.UNEXPECTED, "`^` is the power, not the exclusive or", span=span, hint=hint)
         operator = _OPERATORS.get(op.type) or str(op)
         if operator not in ("and", "or"):
@@ -194,6 +201,10 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
     def _is_shift(operand: Any) -> bool:
         return isinstance(operand, s.Binary) and "<<" in operand.span.text and "^" not in operand.span.text
 
+    @staticmethod
+    def _is_mask(operand: Any) -> bool:
+        return isinstance(operand, s.Integer) and operand.span.text.startswith("0x")
+
     def _test_bit(self, number: Any, power: Any, span: Span) -> Any:
         """Return the condition that `number & power` is not 0, for a power of 2; None stands for the power 1."""
         bit = number if power is None else self._make_binary("//", number, power, span)
@@ -206,15 +217,6 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         """Return the number that `x & (1 << k)` is where no condition stands; only whether it is 0 may be `tested`."""
         bit, power = self._bits.get(operand, (operand, None))
         return bit if power is None or tested else self._make_binary("*", bit, self._copy_node(power), operand.span)
-
-    @staticmethod
-    def _suggest_reversed_bit(left: Any, right: Any, span: Span) -> str:
-        shift = re.fullmatch(r"\(?1 *<< *(\w+|\(.+\))\)?", f"{right.span.text}")
-        number, k = left.span.text, shift[1] if shift else "k"
-        text = f"{number} + 2^{k} - 2^({k} + 1)*({number}//2^{k} % 2)"
-        if shift and re.fullmatch(r"\w+(\[[^\[\]]*\])?", number):
-            return propose_text(span, text)
-        return "with the bit k of x reversed, x is `x + 2^k - 2^(k + 1)*(x//2^k % 2)`"
 
     def _copy_node(self, node: Any) -> Any:
         """Return a copy of an expression, for a second place in the program."""
@@ -489,14 +491,16 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         span = self._make_span(meta)
         if isinstance(value, Choice | _Array):
             raise error(rules.UNEXPECTED, f"`{op}` takes a single value", span=span, hint="write an `if`")
-        if op == "&=" and isinstance(value, s.Binary) and value.op == "-" and has_same_structure(value.left, target):
-            place, indent = target.span.text, " " * (span.column - 1)
-            lines = ("bit = 1", f"while {place}//bit % 2 == 0:", "    bit *= 2", f"{place} -= bit")
-            words = "take the lowest bit with a loop: `bit = 1`, ..."
-            hint = propose_text(span, f"\n{indent}".join(lines), words, safe=False)
-            raise error(rules.UNEXPECTED, "`&` is only read in `x & (1 << k)`", span=span, hint=hint)
-        if op == "|=" or (op == "&=" and self._may_be_condition(value)):
+        if op == "^=":
+            place, power = target.span.text, value.span.text
+            words = "write `{}`, or `" + f"{place} = {place}^({power})` for the power"
+            hint = propose_text(span, f"{place} = xor({place}, {power})", words, safe=False)
+            raise error(rules.UNEXPECTED, "`^=` may be an exclusive or or a power", span=span, hint=hint)
+        if op in ("|=", "&=") and self._may_be_condition(value):
             value = self._make_binary("or" if op == "|=" else "and", self._copy_node(target), value, span)
+            return s.Assign(target, "=", value, False, span=span)
+        if op == "|=":
+            value = s.Call("bit_or", (self._copy_node(target), self._read_bit(value)), span=span)
             return s.Assign(target, "=", value, False, span=span)
         value = self._combine_operands(self._copy_node(target), Token(_UPDATES[op], str(op)[:-1]), value, span)
         return s.Assign(target, "=", self._read_bit(value), False, span=span)
@@ -585,6 +589,34 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
     def multiple_assignment(self, meta: Meta, children: list[Any]) -> surface.Multiple:
         position = next(number for number, child in enumerate(children) if isinstance(child, Token))
         return self._assign_several(meta, tuple(children[:position]), tuple(children[position + 1 :]))
+
+    def names_of_type(self, meta: Meta, children: list[Any]) -> list[Any]:
+        """Build `r, p: real[n]`, the declarations of several names."""
+        *names, type_ = children
+        for name in names:
+            if not isinstance(name, s.Name):
+                raise error(rules.UNEXPECTED, f"`{name.span.text}` is no name to declare", span=name.span)
+        return [self._declare_local(Token("NAME", name.id), type_, None, name.span) for name in names]
+
+    def assigned_chain(self, meta: Meta, children: list[Any]) -> list[Any]:
+        """Build `a = b = e` as a register with the value, which is then stored from left to right."""
+        *targets, value = (child for child in children if not isinstance(child, Token))
+        span = self._make_span(meta)
+        if isinstance(value, _Array):
+            hint = "write an assignment for each"
+            raise error(rules.UNEXPECTED, "one array cannot have several names", span=value.span, hint=hint)
+        first: list[Any] = []
+        if not isinstance(value, s.Integer | s.Real | s.Name):
+            register = s.Name(self._find_free_name("value"), span=span)
+            self._made_names.add(register.id)
+            first, value = [self._store_value(register, "=", value, False, span)], register
+        stores = [s.Assign(target, "=", self._copy_node(value), False, span=span) for target in targets]
+        return [*first, *stores]
+
+    def _find_free_name(self, *names: str) -> str:
+        """Return the first name that is not in the text: one of those given, or the first of them with a number."""
+        words = {*re.findall(r"\w+", self._source.text), *self._made_names}
+        return next(name for name in chain(names, map(f"{names[0]}{{}}".format, count(1))) if name not in words)
 
     def values_of_tuple(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
         return tuple(children)

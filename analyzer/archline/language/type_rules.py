@@ -57,7 +57,8 @@ INTRINSIC = Rule(
     "wrong arguments of an intrinsic",
     """
     `sqrt`, `rsqrt`, `exp`, `log`, `log2`, `sin`, `cos`, `abs`, `floor` and `ceil` take one number, `real_of` one
-    integer, `min` and `max` two numbers or more. Where an integer is expected, `sqrt` and `log2` take a size.
+    integer, `min` and `max` two numbers or more, and `bit_and`, `bit_or` and `xor` two integers. Where an integer is
+    expected, `sqrt` and `log2` take a size.
     """,
 )
 ARRAY_AS_NUMBER = Rule(

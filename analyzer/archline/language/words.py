@@ -8,12 +8,14 @@ from archline.resources import find_resource
 
 INTRINSICS = {
     "sqrt": 1, "rsqrt": 1, "exp": 1, "log": 1, "log2": 1, "sin": 1, "cos": 1, "abs": 1, "floor": 1, "ceil": 1,
-    "real_of": 1, "min": None, "max": None,
+    "real_of": 1, "min": None, "max": None, "bit_and": 2, "bit_or": 2, "xor": 2,
 }  # fmt: skip
 """The intrinsic functions and the number of arguments of each; None: two or more."""
 
 SHADOWABLE = frozenset({*INTRINSICS, "pi"})
 """Names that registers and variables can have: they are renamed."""
+BIT_FUNCTIONS = frozenset({"bit_and", "bit_or", "xor"})
+"""The intrinsic functions of the bits of two integers, of which negative ones are in two's complement."""
 REAL_FUNCTIONS = frozenset({"sqrt", "rsqrt", "exp", "log", "sin", "cos", "real_of"})
 """The intrinsic functions whose values are real for integers too."""
 

@@ -310,7 +310,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         for extent in shape:
             amount = bound_extent(extent, scope)
             if amount is None:
-                return unknown_cost("the extent of this whole-array assignment is no expression in the sizes", extent.span)
+                return unknown_cost("the extent of this assignment is no expression in the sizes", extent.span)
             extents.append(amount)
         return cost.then(self.model.fill(statement, extents, scope.facts), scope.facts)
 

@@ -148,6 +148,7 @@ def write_extern_call(fn: AlgorithmWriter, expr: s.Call) -> str:
 
 MAX_BRACKETS = 30
 _MAX_EXPONENT_BITS = 4096
+_BIT_OPERATORS = {"bit_and": "&", "bit_or": "|", "xor": "^"}
 _CHECKED_FUNCTIONS = {"+": "add_int", "-": "sub_int", "*": "mul_int", "^": "pow_int"}
 
 
@@ -319,6 +320,12 @@ def _write_function(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
         case "gcd":
             text = f"common_divisor({values[0].text}, {values[1].text})"
             return put_brackets(fn, text, *values, bound=max(INT_LIMIT if x.bound is None else x.bound for x in values))
+        case "bit_and" | "bit_or" | "xor":
+            text = f" {_BIT_OPERATORS[function]} ".join(value.text for value in values)
+            result = fn.assign_name(text)
+            message = f"the value of `{format_expression(expr)}` does not fit 64 bits"
+            fn.check(f"{result} == {NO_INT}", fn.site(rules.OVERFLOW, expr.span, message))
+            return make_atomic(result, INT_LIMIT)
         case "abs":
             return put_brackets(fn, f"abs({values[0].text})", values[0], bound=values[0].bound)
         case "log2" | "sqrt":

@@ -14,7 +14,7 @@ from archline.language.diagnostics import find_in_span, format_count, propose_te
 from archline.language.mistakes import FOREIGN_FUNCTIONS, FOREIGN_METHODS, REDUCTIONS
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.proposals import find_library_module, propose_definition, propose_expression, propose_operator
-from archline.language.words import INTRINSICS
+from archline.language.words import BIT_FUNCTIONS, INTRINSICS
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _INTEGER_HINT = "declare the data as integers: `int`, or `index[n] below m` for an array of subscripts"
@@ -70,11 +70,11 @@ def check_condition(body: BodyContext, expr: s.Expr) -> None:
     type_ = infer_type(body, expr)
     if type_ is None or type_ is Kind.BOOL or (type_ in (Kind.INT, Kind.STATIC) and is_logical(body, expr)):
         return
-    hint = "compare it with something"
+    hint: str = "compare it with something"
     message = f"`{format_short(expr)}` is not a condition"
     if type_ in (Kind.INT, Kind.STATIC):
         message = f"`{format_short(expr)}` is {KIND_PHRASES[type_]}, not a condition"
-        hint = f"write `{format_short(expr)} != 0`"
+        hint = propose_text(expr.span, f"{expr.span.text} != 0")
     body.report(rules.CONDITION, message, expr.span, hint)
 
 
@@ -261,7 +261,11 @@ def _check_power(body: BodyContext, expr: s.Binary, base: Kind, exponent: Kind) 
     if exponent is Kind.STATIC:
         return base
     message = f"the exponent `{format_short(expr.right)}` is {KIND_PHRASES[exponent]}"
-    body.report(rules.EXPONENT, message, expr.right.span, "an exponent is a literal or in sizes")
+    hint: str = "an exponent is a literal or in sizes"
+    if exponent is Kind.INT and base is not Kind.REAL:
+        exclusive_or = f"xor({expr.left.span.text}, {expr.right.span.text})"
+        hint = propose_text(expr.span, exclusive_or, f"{hint}; for the exclusive or write `{{}}`", safe=False)
+    body.report(rules.EXPONENT, message, expr.right.span, hint)
     return None
 
 
@@ -420,6 +424,15 @@ def _check_intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
     function, first, kind = expr.function, expr.arguments[0], numbers[0]
     if function in ("min", "max"):
         return unify_kinds(body, list(expr.arguments), numbers)
+    if function in BIT_FUNCTIONS:
+        for argument, of in zip(expr.arguments, numbers, strict=True):
+            if of is Kind.REAL:
+                message = f"`{function}` takes integers, and `{format_short(argument)}` is a real"
+                body.report(rules.INTRINSIC, message, argument.span)
+                return None
+            if is_literal(argument):
+                record_literal_kind(body, argument, Kind.INT)
+        return Kind.INT
     if function in ("abs", "floor", "ceil") or (function in ("sqrt", "log2") and kind is not Kind.INT):
         return kind
     if function == "real_of":

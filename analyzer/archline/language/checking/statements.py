@@ -34,7 +34,7 @@ from archline.language.checking.extents import format_short, require_agreement
 from archline.language.checking.points import BoundedVariable, LetDefinition
 from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import make_array_type, parse_element_kind
-from archline.language.diagnostics import propose_text
+from archline.language.diagnostics import Proposal, propose_text
 from archline.language.metrics import DECLARABLE
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.proposals import propose_operator
@@ -123,26 +123,38 @@ def check_body(body: BodyContext) -> None:
         hint = f"write `algorithm {body.algorithm.name}(...) -> int` or `-> real`"
         body.report(call_rules.RETURN, message, last.span, hint)
     else:
-        _check_stored_value(body, last.value, result, f"the result of `{body.algorithm.name}`")
+        _check_stored_value(body, last.value, result, f"the result of `{body.algorithm.name}`", _suggest_result(body))
 
 
-def _check_stored_value(body: BodyContext, value: s.Expr, element: str, what: str) -> None:
+def _suggest_result(body: BodyContext) -> Proposal | None:
+    """Propose a result of type `real` in place of `int`, if it stands on the line of the name."""
+    name = body.algorithm.name_span
+    match = re.search(r"(?<=->)\s*int\b", name.source.lines[name.line - 1])
+    if match is None:
+        return None
+    at = Span(name.source, name.line, match.start() + 1, name.line, match.end() + 1)
+    return propose_text(at, " real", "write `-> real`", safe=False)
+
+
+def _check_stored_value(body: BodyContext, value: s.Expr, element: str, what: str, hint: str | None = None) -> None:
     """Check a value that is stored in a place of an element type; a condition can be stored as a `bool`."""
     if element == "bool" and infer_type(body, value) is Kind.BOOL:
         return
     kind = check_scalar(body, value)
     if kind is not None:
-        _check_store(body, value, kind, parse_element_kind(element), what)
+        _check_store(body, value, kind, parse_element_kind(element), what, hint)
 
 
-def _check_store(body: BodyContext, value: s.Expr, kind: Kind, stored: Kind, what: str) -> None:
+def _check_store(
+    body: BodyContext, value: s.Expr, kind: Kind, stored: Kind, what: str, hint: str | None = None
+) -> None:
     """Check that a number can be stored in a place of a kind."""
     if can_store(body, value, kind, stored):
         return
     kind_text = "an integer" if kind is Kind.STATIC else KIND_PHRASES[kind]
     needed = "an int" if stored is Kind.INT else KIND_PHRASES[stored]
     message = f"{what} is {needed}, and `{format_short(value)}` is {kind_text}"
-    body.report(type_rules.WRONG_KIND, message, value.span)
+    body.report(type_rules.WRONG_KIND, message, value.span, hint)
 
 
 def _suggest_local(statement: s.Let, declared: str) -> str:
@@ -348,7 +360,12 @@ def _check_assigned_number(
         hint = propose_operator(statement.target, "/=", "//=", "write `{}`, which rounds down")
         body.report(type_rules.INT_DIVISION, "`/=` of `int` data may round: write `//`", statement.span, hint)
         return
-    _check_store(body, value, value_type, place, f"`{format_short(statement.target)}`")
+    if statement.target.span == value.span:
+        # Elaboration stores the values of early returns in a register, which is not written in the program.
+        what = f"the result of `{body.algorithm.name}`"
+        _check_store(body, value, value_type, place, what, _suggest_result(body))
+    else:
+        _check_store(body, value, value_type, place, f"`{format_short(statement.target)}`")
 
 
 def _check_assumption(body: BodyContext, fact: s.Fact) -> None:

@@ -11,7 +11,7 @@ from itertools import groupby
 from archline.expr.tree import Comprehension, Node, substitute_names
 from archline.language import surface
 from archline.language import syntax as s
-from archline.language.words import NOTHING
+from archline.language.words import BIT_FUNCTIONS, NOTHING
 from archline.records import field, record, replace
 
 SIZE = "size"
@@ -207,6 +207,8 @@ class Environment:
         if name in _REAL_FUNCTIONS:
             is_size = joined is not None and joined.element == SIZE and name in ("sqrt", "log2")
             return NameType(SIZE if is_size else "real", shape)
+        if name in BIT_FUNCTIONS:
+            return NameType("int", shape)
         if name in ("abs", "min", "max", "floor", "ceil"):
             return None if None in types else joined
         return None

@@ -24,6 +24,9 @@ _CONSTANTS = {
 _FUNCTIONS = {
     **dict.fromkeys(("maximum", "amax"), "max"),
     **dict.fromkeys(("minimum", "amin"), "min"),
+    **dict.fromkeys(("iand", "bitand", "bitwise_and"), "bit_and"),
+    **dict.fromkeys(("ior", "bitor", "bitwise_or"), "bit_or"),
+    **dict.fromkeys(("ieor", "bitxor", "bitwise_xor"), "xor"),
     "fabs": "abs",
     "ln": "log",
     "lg": "log2",

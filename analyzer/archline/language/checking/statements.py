@@ -127,7 +127,7 @@ def check_body(body: BodyContext) -> None:
 
 
 def _suggest_result(body: BodyContext) -> Proposal | None:
-    """Propose a result of type `real` in place of `int`, if it stands on the line of the name."""
+    """Propose a result of type `real` in place of `int`, on the line of the name."""
     name = body.algorithm.name_span
     match = re.search(r"(?<=->)\s*int\b", name.source.lines[name.line - 1])
     if match is None:

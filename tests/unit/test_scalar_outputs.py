@@ -115,6 +115,7 @@ def f(a: inout int[n], n: size) -> int:
     where n >= 8
     x = 0
     a[next(x)] = 5
+    x = next(x) + 0*x - 1
     if next(x) == 2:
         a[0] = next(x) + next(x)
     for i in next(x)..8:
@@ -136,6 +137,10 @@ MISTAKES = {
     "while h(k) > 1 at most 3 times:\n        pass": ("AL253", "each test would set them again"),
     "if n > 2 and h(k) > 1:\n        pass": ("AL253", "the right side may not be evaluated"),
     "k = 1 + g(k)": ("AL254", "returns no result"),
+    "k = k - 10*h(k)": ("AL253", "`h(k)` is made before `k`, and one changes `k`"),
+    "k += 2*h(k)": ("AL253", "`h(k)` is made before `k`"),
+    "r = max(r, k, h(k))": ("AL253", "`h(k)` is made before `k`"),
+    "for i in k..h(k):\n        pass": ("AL253", "`h(k)` is made before `k`"),
     "g(a[0])": ("AL240", "cannot be written"),
 }
 

@@ -8,8 +8,8 @@ start; types keep naming the size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeGuard
 
 from archline.language import call_rules, surface, type_rules
 from archline.language import syntax as s
@@ -174,6 +174,29 @@ def _store_assigned(
     return (*body[:first], start, *_rename_scalar(body[first:], name, register))
 
 
+def _list_evaluated(statement: s.Node) -> tuple[object, ...]:
+    """Return the expressions of a statement, without its blocks, in the order in which they are evaluated."""
+    match statement:
+        case s.If(branches=(first, *_)):
+            return (first.condition,)
+        case s.Loop(lo=lo, hi=hi, step=step):
+            return (lo, hi, step)
+        case s.Assign(op="=", target=target, value=value):
+            return (value, _list_children(target))
+        case s.Simple():
+            return _list_children(statement)
+        case _:
+            return ()
+
+
+def _list_children(part: object) -> tuple[object, ...]:
+    """Return the parts of an expression in the order in which they are evaluated."""
+    if isinstance(part, tuple):
+        return part
+    names: tuple[str, ...] = type(part).__match_args__ if isinstance(part, s.Node) else ()
+    return tuple(getattr(part, name) for name in names)
+
+
 def _list_declared_names(body: tuple[s.Stmt, ...]) -> frozenset[str]:
     declared = (name for statement in s.find_nodes(body, s.Simple) for name in statement.defines)
     variables = (node.variable for node in s.nodes(body) if isinstance(node, s.Loop | surface.LoopOver))
@@ -202,6 +225,7 @@ class _ScalarPass:
 
     def _rewrite_statement(self, node: s.Node) -> s.Node | tuple[s.Node, ...] | None:
         before: list[s.Stmt] = []
+        self._check_order(_list_evaluated(node), ())
         match node:
             case s.If(branches=(first, *others)):
                 condition = self._move_calls(first.condition, before)
@@ -240,7 +264,7 @@ class _ScalarPass:
             case s.Binary(op="and" | "or", right=right):
                 self._refuse_calls(right, "the right side may not be evaluated")
                 return None
-            case s.Call() if self._find_call(replace(part, arguments=())) is not None:
+            case s.Call() if self._is_moved(part):
                 result, span = self._result_of(part.function), part.span
                 if result is None:
                     message = f"`{part.function}` returns no result"
@@ -254,6 +278,46 @@ class _ScalarPass:
                 return s.Name(register, span=span)
             case _:
                 return None
+
+    def _check_order(self, part: object, earlier: tuple[object, ...]) -> None:
+        """Report calls that would be moved before what is evaluated `earlier`, and change what it reads, or read it."""
+        if self._find_call(part) is None:
+            return
+        # Calls that are moved keep their order.
+        earlier = tuple(kept for other in earlier for kept in self._list_unmoved(other))
+        children = _list_children(part)
+        for number, child in enumerate(children):
+            self._check_order(child, (*earlier, *children[:number]))
+        if self._is_moved(part):
+            changed, read = self._find_changed(part), s.names(part)
+            for other in earlier:
+                common = (changed & s.names(other)) | (read & self._find_changed(other))
+                if common:
+                    first = next(s.find_nodes(other, s.Node)).span.text
+                    message = f"`{part.span.text}` is made before `{first}`, and one changes `{min(common)}`"
+                    hint = "store the value of one of the two in a register, in a statement of its own"
+                    self.report(call_rules.RESULT_PLACE, message, part, hint)
+                    break
+
+    def _is_moved(self, part: object) -> TypeGuard[s.Call]:
+        return isinstance(part, s.Call) and self._find_call(replace(part, arguments=())) is not None
+
+    def _list_unmoved(self, part: object) -> Iterator[object]:
+        """Yield the largest parts of an expression that have no call that is moved."""
+        if self._find_call(part) is None:
+            yield part
+        elif not self._is_moved(part):
+            for child in _list_children(part):
+                yield from self._list_unmoved(child)
+
+    def _find_changed(self, part: object) -> frozenset[str]:
+        """Return the names that calls in an expression change."""
+        changed = set[str]()
+        for call in s.find_nodes(part, s.Call):
+            for parameter, argument in zip(self._headers.get(call.function, ()), call.arguments, strict=False):
+                if parameter.mode != "in":
+                    changed |= {argument.array} if isinstance(argument, s.Element) else s.names(argument)
+        return frozenset(changed)
 
     def _refuse_calls(self, part: object, reason: str) -> None:
         call = self._find_call(part)

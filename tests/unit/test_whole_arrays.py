@@ -38,6 +38,7 @@ VIEWS = {
     "m": ["x", "y", "A[i, :]", "B[i, :]", "D[:, i]", "x[:m]"],
     "nm": ["A", "B", "A[:, :]", "transpose(D)"],
     "nn": ["C"],
+    "n-1,m-1": ["A[1:, 1:]", "A[:n-1, 1:]", "A[1:, :m-1]", "A[:n-1, :m-1]", "B[1:, :m-1]", "B[:n-1, 1:]"],
     "m-1": ["x[1:]", "y[:m - 1]", "x[:m-1]", "A[i, 1:]", "y[1:m]", "D[1:, i]"],
 }
 NUMBERS = ["a", "2.0", "u[i]", "x[j]", "A[i, j]", "a/3.0", "(u[i] + x[j])", "abs(C[i, i])"]
@@ -71,16 +72,18 @@ def expressions(draw: st.DrawFn, shape: str, depth: int = 2) -> str:
         return f"({number} {draw(st.sampled_from('+-*'))} {inner})"
     if kind == 7:
         return f"({inner}/(2.0 + abs({number})))"
-    operator = draw(st.sampled_from("+-*" if len(shape) != 2 else "+-"))
+    operator = draw(st.sampled_from("+-" if shape in ("nm", "nn", "n-1,m-1") else "+-*"))
     return f"({inner} {operator} {draw(expressions(shape, depth - 1))})"
 
 
 @st.composite
 def statements(draw: st.DrawFn) -> str:
-    """An assignment to a view of an expression with at least one operation."""
+    """A copy of a view, or an assignment to a view of an expression with at least one operation."""
     shape = draw(st.sampled_from(sorted(VIEWS)))
     target = draw(st.sampled_from(TARGETS[shape]))
-    operator = draw(st.sampled_from(["=", "=", "+=", "-=", "*="][: 4 if shape in ("nm", "nn") else 5]))
+    operator = draw(st.sampled_from(["=", "=", "+=", "-=", "*="][: 4 if shape in ("nm", "nn", "n-1,m-1") else 5]))
+    if operator == "=" and draw(st.booleans()):
+        return f"{target} = {draw(st.sampled_from(VIEWS[shape]))}"
     value = draw(expressions(shape))
     return f"{target} {operator} {value if operator != '=' or value.startswith('(') else f'({value} + {value})'}"
 

@@ -139,6 +139,29 @@ def may_mix(target: Any, view: Any, names: Names) -> bool:
     return not all(_are_aligned(left, right, names) for left, right in pairs)
 
 
+def find_falling_dimensions(target: Any, view: Any, names: Names) -> tuple[bool, ...] | None:
+    """Find the dimensions in which a nest must fall so that each element of a view is read before it is set.
+
+    None if the distance between the views of the same array is no number.
+    """
+    first, second = _resolve(target, names), _resolve(view, names)
+    if first is None or second is None or first.array != second.array:
+        return None
+    rank = max(len(first.subscripts), len(second.subscripts))
+    falling = list[bool]()
+    for left, right in zip(_pad_subscripts(first, rank), _pad_subscripts(second, rank), strict=True):
+        if not isinstance(left, s.Slice) or not isinstance(right, s.Slice):
+            if isinstance(left, s.Slice) or isinstance(right, s.Slice) or find_difference(left, right, names) != 0:
+                return None
+            continue
+        zero = s.Integer(0, span=left.span)
+        shift = find_difference(right.lo or zero, left.lo or zero, names)
+        if shift is None or not has_same_structure(left.step, right.step):
+            return None
+        falling.append(shift < 0)
+    return tuple(falling)
+
+
 def _resolve(view: Any, names: Names) -> s.Element | None:
     """Return a view as subscripts of an array, or of the view that a `let` names."""
     match view:

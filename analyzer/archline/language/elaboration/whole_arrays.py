@@ -30,6 +30,7 @@ from archline.language.elaboration.views import (
     complete_slices,
     find_base,
     find_difference,
+    find_falling_dimensions,
     has_wrong_rank,
     is_rearranged,
     is_view,
@@ -234,17 +235,27 @@ class _NestWriter:
         self._emit(s.Local(name, type_, value, None, span=self._span))
         return s.Name(name, span=value.span)
 
-    def _emit_nest(self, shape: Shape, make_body: Callable[[Indices], tuple[Any, ...]], parallel: bool = True) -> None:
-        """Write a nest of loops over all indices of a shape."""
+    def _emit_nest(
+        self,
+        shape: Shape,
+        make_body: Callable[[Indices], tuple[Any, ...]],
+        parallel: bool = True,
+        falling: tuple[bool, ...] = (),
+    ) -> None:
+        """Write a nest of loops over all indices of a shape, which fall in the dimensions where `falling` is true."""
         indices = tuple(s.Name(self._make_name("at"), span=self._span) for _ in shape)
         body = make_body(indices)
-        for index, extent in zip(reversed(indices), reversed(shape), strict=True):
-            body = (self._make_loop(index, extent, body, parallel),)
+        falling = falling or (False,) * len(shape)
+        for index, extent, down in zip(reversed(indices), reversed(shape), reversed(falling), strict=True):
+            body = (self._make_loop(index, extent, body, parallel, down),)
         self._statements += body
 
-    def _make_loop(self, index: s.Name, extent: s.Expr, body: tuple[Any, ...], parallel: bool) -> s.Loop:
-        zero = s.Integer(0, span=self._span)
-        return s.Loop(index.id, zero, extent, None, False, parallel, body, span=self._span)
+    def _make_loop(
+        self, index: s.Name, extent: s.Expr, body: tuple[Any, ...], parallel: bool, down: bool = False
+    ) -> s.Loop:
+        zero, one = (s.Integer(value, span=self._span) for value in (0, 1))
+        ends = (s.Binary("-", extent, one, span=self._span), zero) if down else (zero, extent)
+        return s.Loop(index.id, *ends, None, down, parallel, body, span=self._span)
 
     def _store_elements(self, target: s.Name | s.Element, op: str, value: Any, statement: Any) -> None:
         """Write what sets, or updates, each element of a view."""
@@ -260,16 +271,19 @@ class _NestWriter:
         if op == "=" and self._store_whole(target, value):
             return
         if op == "=" and self._is_plain_view(value):
-            # The elements of a copy within an array are set one after the other.
-            if may_mix(target, value, self._names) and self._equal(shape, self._require_rank(value, shape)):
-                self._emit_updates(target, op, self._prepare_value(value), parallel=False)
-            else:
+            if not may_mix(target, value, self._names) or not self._equal(shape, self._require_rank(value, shape)):
                 self._emit(statement)
-            return
+                return
+            falling = find_falling_dimensions(target, value, self._names)
+            if falling is not None:
+                # Each element is read before it is set.
+                self._emit_updates(target, op, self._prepare_value(value), parallel=False, falling=falling)
+                return
         if op in ("*=", "/=") and self._is_array(value):
             self._require_same_rank(s.Binary(op[0], target, value, span=statement.span))
+        plain = self._is_plain_view(value)
         expr = self._prepare_value(value, self._infer(target).element)
-        if op == "=" and self._is_plain_view(expr):
+        if op == "=" and not plain and self._is_plain_view(expr):
             self._emit(s.Assign(target, op, expr, False, span=self._span))
             return
         self._emit_updates(target, op, self._conform_views(expr, shape, target))
@@ -350,7 +364,9 @@ class _NestWriter:
             for part, source in zip(target.subscripts, value.subscripts, strict=True)
         )
 
-    def _emit_updates(self, target: Any, op: str, expr: Any, parallel: bool = True) -> None:
+    def _emit_updates(
+        self, target: Any, op: str, expr: Any, parallel: bool = True, falling: tuple[bool, ...] = ()
+    ) -> None:
         """Write the nest that sets, or updates, each element of a view."""
         if isinstance(target, s.Element):
             target = self._name_view_with_data(target)
@@ -359,7 +375,7 @@ class _NestWriter:
             place: Any = select_element(target, at)
             return (s.Assign(place, op, self._select_element(expr, at), False, span=self._span),)
 
-        self._emit_nest(self._get_shape(target), make_body, parallel)
+        self._emit_nest(self._get_shape(target), make_body, parallel, falling)
 
     def _store_whole(self, target: s.Name | s.Element, value: Any) -> bool:
         """Write what makes an array straight into the target, if its operands are parts of other arrays."""

@@ -315,7 +315,10 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"\bis\s+(?P<at>theta|THETA)\b", "Theta", "growth is written `is Theta(n)`"),
     _Form(r"\bis\s+(?P<at>OMEGA)\b", "Omega", "growth is written `is Theta(n)`"),
     # These say more than `O` and `Omega` do.
-    (r"\bis\s+(o|omega|ω)(?!\w)", "growth is `O`, `Theta` or `Omega`; nothing says that a cost grows more slowly, or faster"),
+    (
+        r"\bis\s+(o|omega|ω)(?!\w)",
+        r"growth is `O`, `Theta` or `Omega`, which say less than `\1`: there is none of that",
+    ),
     _Form(r"^\s*ensures\s+\w+\s+(?P<at>)(?:Theta|Omega|O)\b", "is ", "growth is written `is Theta(n)`"),
     _Form(r"^\s*ensures\b.*\b(?P<at>if|where)\b", "when", "what an `ensures` takes for granted follows `when`"),
     (r"^\s*ensures\s+(energy|power|energy_delay|time)\b\s*[<>=]", suggest_claim()),
@@ -488,9 +491,7 @@ def _suggest_left_out(line: CodeLine, before: str, rest: str) -> str | None:
     return None
 
 
-_OPEN_END = re.compile(
-    r"(?:(?<!\+)\+|(?<!-)-|[*/%^=<]|(?<!-)>|&&|\|\||\\|\b(?:and|or|not))$"
-)
+_OPEN_END = re.compile(r"(?:(?<!\+)\+|(?<!-)-|[*/%^=<]|(?<!-)>|&&|\|\||\\|\b(?:and|or|not))$")
 """The end of a line whose statement goes on: an operator without its right side, or a backslash."""
 _OPEN_START = re.compile(r"\s*(?:(?:and|or)\b|&&|\|\||\+(?!\+)|-(?!-)|[*/%^<>=])")
 

@@ -394,7 +394,7 @@ def test_help_lists_the_models_there_are(command: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "advice"),
     [
-        ("mid = (lo + hi) / 2", "write `//`, which rounds down"),
+        ("mid = (lo + hi) / 2", "for a real write `real_of(lo + hi)/2`, to round down `//`"),
         ("mid = lo + 1", None),
         ("mid = x[0]", None),
         ("mid = x[0] / 2", None),

@@ -317,7 +317,7 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     # These say more than `O` and `Omega` do.
     (
         r"\bis\s+(o|omega|ω)(?!\w)",
-        r"growth is `O`, `Theta` or `Omega`, which say less than `\1`: there is none of that",
+        r"growth is `O`, `Theta` or `Omega`, which say less than `\1` would",
     ),
     _Form(r"^\s*ensures\s+\w+\s+(?P<at>)(?:Theta|Omega|O)\b", "is ", "growth is written `is Theta(n)`"),
     _Form(r"^\s*ensures\b.*\b(?P<at>if|where)\b", "when", "what an `ensures` takes for granted follows `when`"),

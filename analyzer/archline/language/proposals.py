@@ -15,17 +15,35 @@ from archline.records import replace
 from archline.resources import find_resource
 
 
-def propose_operator(left: s.Node, written: str, text: str, words: str = "write `{}`") -> str:
+def propose_operator(left: s.Node, written: str, text: str, words: str = "write `{}`", safe: bool = True) -> str:
     """Propose another operator after an operand; words alone if it is not `written` there."""
-    line, start = left.span.source.lines[left.span.end_line - 1 : left.span.end_line], left.span.end_column - 1
+    span = _find_operator(left, written)
+    return words.replace("{}", text) if span is None else propose_text(span, text, words, safe)
+
+
+def _find_operator(left: s.Node, written: str) -> Span | None:
+    """Return the span of the operator after an operand; None if it is not `written` there."""
+    number = left.span.end_line
+    line = left.span.source.lines[number - 1 : number]
     code = mask_strings_and_comment(line[0]) if line else ""
     # Brackets around operands are outside of their spans.
-    match = re.compile(rf"[ )]*(?P<at>{re.escape(written)})(?![/=])").match(code, start)
-    if match is None:
-        return words.replace("{}", text)
-    number = left.span.end_line
-    span = Span(left.span.source, number, match.start("at") + 1, number, match.end("at") + 1)
-    return propose_text(span, text, words)
+    match = re.compile(rf"[ )]*(?P<at>{re.escape(written)})(?![/=])").match(code, left.span.end_column - 1)
+    return match and Span(left.span.source, number, match.start("at") + 1, number, match.end("at") + 1)
+
+
+def propose_quotient(expr: s.Binary) -> str:
+    """Propose a quotient of reals, or as the alternative one that rounds down; words alone if it is not written so."""
+    left, at = expr.left.span, _find_operator(expr.left, "/")
+    if isinstance(expr.left, s.Binary) and expr.left.op == "/":
+        # The dividend is a real once the quotient in it is.
+        return propose_quotient(expr.left)
+    if at is None or left.line != left.end_line:
+        return "write `//`, which rounds down, or divide by a real"
+    dividend = f"{left.text}.0" if isinstance(expr.left, s.Integer) else f"real_of({left.text})"
+    behind = left.source.lines[left.line - 1][left.end_column - 1 : at.end_column - 1]
+    whole = Span(left.source, left.line, left.column, left.line, at.end_column)
+    words = f"for a real write `{dividend}/{format_expression(expr.right)}`, to round down `//`"
+    return Proposal(words, (Edit(whole, f"{dividend}{behind}"), Edit(at, "//")), safe=False)
 
 
 def propose_expression(expr: s.Expr, text: str, words: str = "write `{}`") -> str:
@@ -138,8 +156,8 @@ def find_library_module(name: str) -> str | None:
 
 
 def share_edits(diagnostics: Sequence[Diagnostic], rule: Rule) -> list[Diagnostic]:
-    """Return the diagnostics with the edits of a rule joined, which mend all such mistakes of a file together."""
-    alike = [diagnostic for diagnostic in diagnostics if diagnostic.rule is rule and diagnostic.edits]
+    """Return the diagnostics with the safe edits of a rule joined, which mend all such mistakes of a file together."""
+    alike = [found for found in diagnostics if found.rule is rule and found.edits and found.safe]
     edits = tuple(dict.fromkeys(edit for diagnostic in alike for edit in diagnostic.edits))
     return [
         replace(diagnostic, hint=Proposal(str(diagnostic.hint), edits, diagnostic.safe))

@@ -30,6 +30,10 @@ class Findings:
     def add(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
         self.extend([Diagnostic(rule, message, span, hint=hint)])
 
+    def replace(self, old: Diagnostic, new: Diagnostic) -> None:
+        """Replace a diagnostic by another one about the same mistake."""
+        self.diagnostics = [new if found is old else found for found in self.diagnostics]
+
     def suggest_closest(self, name: str, candidates: Iterable[str], span: Span | None = None) -> str | None:
         """Return a hint naming the candidate closest to an unknown name; None if MAX_FINDINGS are reported already."""
         return suggest_closest(name, candidates, span) if len(self.diagnostics) < MAX_FINDINGS else None
@@ -110,6 +114,8 @@ class BodyContext:
     """Whether the current expression has to be an integer, as a bound or an extent."""
     free: str = ""
     """What the current expression belongs to, if its evaluation is not counted."""
+    quotients: dict[s.Binary, Diagnostic] = field(default_factory=dict)
+    """The reported quotients of integers for whose values no place is known yet."""
     _reported: set[str] = field(default_factory=set)
 
     @property

@@ -11,6 +11,7 @@ from archline.expr.tree import Span
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic, Edit, Proposal, Rule, propose_text
 from archline.language.rearranging import mask_strings_and_comment
+from archline.language.spellings import read_update
 from archline.records import replace
 from archline.resources import find_resource
 
@@ -96,6 +97,58 @@ def _add_one(extent: s.Expr) -> str:
             return f"{format_expression(extent)} + 1"
 
 
+def propose_reduction(algorithm: s.Algorithm, loop: s.Loop, name: str) -> Proposal | None:
+    """Propose `with + on s` for a parallel loop that only updates a register by +; None if it does something else."""
+    updates = [node for node in s.find_nodes(loop.body, s.Assign) if _is_name(node.target, name)]
+    found = [read_update(node.target, node.value) if node.op == "=" else (node.op, node.value) for node in updates]
+    operators = {update[0] if update is not None else "" for update in found}
+    updated = sum(_is_name(node, name) for node in s.nodes(loop.body))
+    written = sum(1 + (node.op == "=") for node in updates)
+    types = {
+        getattr(local.type, "element", "") for local in s.find_nodes(algorithm.body, s.Local) if local.name == name
+    }
+    if len(operators) != 1 or updated != written or loop.reduction is not None or not types <= {"int", "real"}:
+        return None
+    (operator,) = operators
+    last = (loop.hi if loop.step is None else loop.step).span
+    code = mask_strings_and_comment(last.source.lines[last.end_line - 1])
+    # The clause stands before the colon, behind brackets as those of `range(n)`.
+    behind = re.compile(r"[\s)]*?(?=\s*(?::|$))").match(code, last.end_column - 1)
+    if operator not in ("+=", "*=", "min=", "max=") or behind is None or last.line != loop.span.line:
+        return None
+    clause = f" with {operator[:-1]} on {name}"
+    at = Span(last.source, last.end_line, behind.end() + 1, last.end_line, behind.end() + 1)
+    header = f"{code[loop.span.column - 1 : behind.end()]}{clause}:"
+    return Proposal(f"the iterations combine their values in `{name}`: write `{header}`", (Edit(at, clause),))
+
+
+def propose_own_register(algorithm: s.Algorithm, loop: s.Loop, name: str) -> Proposal | None:
+    """Propose a register that each iteration has for itself; None if its value comes from, or goes to, elsewhere."""
+    first = next((statement for statement in loop.body if name in s.names(statement)), None)
+    declared = [local for local in s.find_nodes(algorithm.body, s.Local) if local.name == name]
+    inside = sum(_is_name(node, name) for node in s.nodes(loop.body))
+    everywhere = sum(_is_name(node, name) for node in s.nodes(algorithm.body))
+    if len(declared) != 1 or inside != everywhere or not isinstance(first, s.Assign) or first.op != "=":
+        return None
+    (local,) = declared
+    line, target = local.span.line, first.target
+    # What stands before the declaration, or behind it, would go with its line.
+    alone = local.span.source.lines[line - 1][: local.span.column - 1].strip() == ""
+    calls = local.value is not None and any(s.find_nodes(local.value, s.Call))
+    if not _is_name(target, name) or name in s.names(first.value) or not isinstance(local.type, s.ScalarType):
+        return None
+    text = f"local {name}: {local.type.element}"
+    words = f"each iteration can have a `{name}` of its own: write `{text} = ...` in the loop instead of line {line}"
+    if not alone or calls or ";" in local.span.source.lines[line - 1]:
+        return Proposal(words, ())
+    removed = Edit(Span(local.span.source, line, 1, line + 1, 1), "")
+    return Proposal(words, (removed, Edit(target.span, text)))
+
+
+def _is_name(node: s.Node, name: str) -> bool:
+    return isinstance(node, s.Name) and node.id == name
+
+
 def propose_serial_loop(loop: s.Loop, words: str) -> str:
     """Propose to make a parallel loop sequential; words alone if it is not written as a loop."""
     match = re.match(r"(parallel\s+for|parfor)\b", loop.span.text)
@@ -103,7 +156,7 @@ def propose_serial_loop(loop: s.Loop, words: str) -> str:
         return words.replace("{}", f"for {loop.variable} in ...")
     span = loop.span
     edit = Edit(Span(span.source, span.line, span.column, span.line, span.column + match.end()), "for")
-    return Proposal(words.replace("{}", f"for{span.text[match.end() :]}".rstrip()), (edit,))
+    return Proposal(words.replace("{}", f"for{span.text[match.end() :]}".rstrip()), (edit,), safe=False)
 
 
 def propose_definition(program: s.Program, text: str, words: str, safe: bool = True) -> Proposal:

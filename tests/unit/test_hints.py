@@ -451,5 +451,4 @@ def test_a_race_on_a_register_says_how_it_is_summed() -> None:
     text = "algorithm f(x: real[n]) -> real:\n    local s: real = 0\n    parallel for i in 0..n:\n        s += x[i]\n    return s\n"
     module = load_text(text)
     hint = find_certain_races(module, module.algorithms["f"])[0].hint or ""
-    assert "`local s: real[1] = 0`" in hint
-    assert "`atomic s[0] += ...`" in hint
+    assert "write `parallel for i in 0..n with + on s:`" in hint

@@ -133,8 +133,8 @@ class _Race:
             meant = propose_reduction(algorithm, loop, name) or propose_own_register(algorithm, loop, name)
             if meant is not None:
                 return meant
-            hint = f"the iterations share `{name}`"
-        elif not prior.writes:
+            return propose_serial_loop(loop, f"the iterations share `{name}`: make the loop sequential, `{{}}`")
+        if not prior.writes:
             hint = "one iteration reads what another writes: write to another array"
         else:
             hint = "make the update atomic, or let each iteration write an element of its own"

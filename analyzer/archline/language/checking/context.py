@@ -11,7 +11,7 @@ from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking.points import Frame, OpaqueFrame, Path, Requirement, Sampler
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role, SymbolEntry, SymbolTable
-from archline.language.diagnostics import Diagnostic, Rule, suggest_closest
+from archline.language.diagnostics import Diagnostic, Proposal, Rule, suggest_closest
 from archline.language.model import Agreement, Collective, ExprType, Kind, Signature
 from archline.language.proposals import propose_definition
 from archline.language.rearranging import suggest_renaming
@@ -223,6 +223,10 @@ class BodyContext:
             size = f"make it a parameter, `{name}: size`, or define it first, as in `let {name} = n//2`"
             closest = None if name in NOTHING else self.findings.suggest_closest(name, self.scope.names(), span)
             hint = closest or advice or (size if self.integers else number)
+            if not isinstance(hint, Proposal) and span.source.lines[span.line - 1][: span.column - 1].rstrip().endswith(
+                "//"
+            ):
+                hint = f"{hint}; a comment begins with `#`"
             self.report(rules.UNKNOWN_NAME, f"unknown name `{name}`", span, hint)
         return None
 

@@ -321,19 +321,35 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
     hint = FOREIGN_FUNCTIONS.get(call.function)
     if call.function == "print" and any(item.call is call for item in s.find_nodes(body.algorithm.body, s.Invoke)):
         hint = propose_text(call.span, "pass", f"{hint}: write `{{}}`")
-    if call.function in FOREIGN_METHODS and (at := find_in_span(call.span, call.function)) is not None:
-        hint = propose_text(at, FOREIGN_METHODS[call.function])
     counts = {name: len(algorithm.header) for name, algorithm in library.visible.items()}
     counts |= {name: len(extern.parameters) for name, extern in library.externs.items()}
     # An array that an algorithm sets may be left out.
     passed = len(call.arguments)
     candidates = [name for name, number in counts.items() if number in (passed, passed + 1)]
     candidates += [name for name, arity in INTRINSICS.items() if arity == passed or (arity is None and passed > 1)]
+    hint = hint or _suggest_operation(body, call)
     hint = hint or body.findings.suggest_closest(call.function, candidates, call.span)
     if hint is None and body.scope.find(call.function) is not None:
         hint = f"a product is written `*`, an element `{call.function}[...]`"
     hint = hint or _suggest_definition(body, call)
     body.report(names.UNKNOWN_FUNCTION, f"unknown function or algorithm `{call.function}`", call.span, hint)
+
+
+def _suggest_operation(body: BodyContext, call: s.Call) -> str | None:
+    """Return the hint for an operation of a list that an array does not have; None for another call."""
+    operation = FOREIGN_METHODS.get(call.function, call.function)
+    if operation not in FOREIGN_METHODS.values():
+        return None
+    if operation in body.library.visible and (at := find_in_span(call.span, call.function)) is not None:
+        return propose_text(at, operation)
+    first = infer_type(body, call.arguments[0]) if call.arguments else None
+    name = format_short(call.arguments[0]) if isinstance(first, ViewType) else "x"
+    if operation == "push":
+        return (
+            f"an array does not grow: count its elements, `{name}[count] = ...` and `count += 1`, or take a `queue` "
+            "or a `stack` of the library"
+        )
+    return f"an array has no operation `{call.function}`: take a `queue` or a `stack` of the library"
 
 
 def _suggest_definition(body: BodyContext, call: s.Call) -> str:

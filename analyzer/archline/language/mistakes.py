@@ -142,10 +142,11 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
         _LOOP,
         False,
     ),
-    _Form(r"^\s*(?P<at>loop|forever|repeat\s+forever)\s*:?\s*$", "while true:"),
+    _Form(r"^\s*(?P<at>(?:loop|forever|repeat\s+forever)\s*:?)\s*$", "while true:"),
     (r"^\s*(parallel\s+)?for\s+\w+\s+from\b|^\s*(parallel\s+)?for\s+\w+\s+in\s+\w+\s*:|^\s*(repeat|loop)\b", _LOOP),
     _Form(r"\.\.=\s*(\w+)", r"..\1 + 1", "the end of a range is left out: write `{}`"),
     _Form(r"\b(?:(?:np|numpy)\.)?(zeros|ones)\(\s*\(([^()]*?),?\s*\)\s*\)", r"\1(\2)"),
+    (r"\b(?:np|numpy)\.empty\b", "an array without values is declared: `local A: real[n, n]`"),
     _Form(r"\b(?:math|np|numpy)\.(?=\w+\s*\()", "", "functions have no module before their names"),
     (r"\.(shape|size|length)\b", FOREIGN_FUNCTIONS["len"]),
     # Headers
@@ -253,7 +254,7 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     (r"(?<!&)&(?!&)", "write `and`"),
     _Form(
         r"(?:^|[-+*/%^(,=<>:\[]|\b(?:return|if|elif|while|until|and|or|not|for|in)\b)\s*"
-        r"(?P<at>(?<!\|)\|(?!\|)\s*([^|]*[^|\s])\s*\|(?!\|))",
+        r"(?P<at>(?<!\|)\|(?!\|)\s*([^|]*[^|\s+*/^,(-])\s*\|(?!\|))",
         r"abs(\2)",
     ),
     (r"\|", "write `or`"),
@@ -269,10 +270,10 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"∨", "or"),
     _Form(r"¬\s*", "not "),
     _Form(r"÷", "/"),
-    _Form(r"²", "^2"),
     _Form(r"√\s*(?=\()", "sqrt"),
     _Form(rf"√\s*({_OPERAND})(?![\w.\[(^²])", r"sqrt(\1)"),
     (r"√", "a root is written `sqrt(...)`"),
+    _Form(r"²", "^2"),
     _Form(r"∈", "in"),
     _Form(r"…", ".."),
     _Form(r"⌊\s*(\w+|\([^()]*\))\s*/\s*(\w+)\s*⌋", r"\1//\2"),
@@ -296,7 +297,7 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"(?<![\w.)\]])(?P<at>\.)\d", "0.", "write a digit before the point: `0.5`"),
     _Form(r"\d(?P<at>\.)(?![.\d])", ".0", "write a digit behind the point: `1.0`"),
     _Form(
-        r"(?<==).*(?<![\w.])(?P<at>(\d+)(?![eE][-+]?\d)([A-Za-z_]\w*))",
+        r"(?<==).*(?<![\w.])(?<![/^%])(?<![/^%] )(?P<at>(\d+)(?![eE][-+]?\d)([A-Za-z_]\w*))",
         r"\2*\3",
         "a product is written with `*`: `3*x`",
     ),
@@ -360,14 +361,16 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
         return power
     # The signs of an operator of another language are several tokens here, and are replaced together.
     start, end = len(before.rstrip("=<>!")), len(code) - len(rest.lstrip("=<>!"))
-    signs = code[start:end]
+    # An equality that stands between other signs, or before a sign of its right side, is left to the reader.
+    signs, alone = code[start:end], not re.search(r"[=<>!] *$", code[:start]) and not re.match(r" *[=<>!]", code[end:])
     tests = "EQUAL" in accepted or words[:1] in (["if"], ["elif"], ["while"], ["until"], ["else"])
-    if set(signs) == {"="} and not tests and (kind == "ASSIGN_PLAIN" or "ASSIGN_PLAIN" in accepted):
+    if set(signs) == {"="} and len(signs) > 1 and not tests and (kind == "ASSIGN_PLAIN" or "ASSIGN_PLAIN" in accepted):
         return line.propose_text(start, end, "=", "assignment is written `{}`")
     if signs in _FOREIGN_COMPARISONS and (tests or signs == "<>"):
         return line.propose_text(start, end, _FOREIGN_COMPARISONS[signs])
-    if signs == "=" and tests:
-        return line.propose_text(start, end, "==", "equality is written `{}`")
+    if signs == "=" and tests and alone:
+        plus = len(code[end:]) - len(code[end:].lstrip("+"))
+        return line.propose_text(start, end + plus, "==", "equality is written `{}`")
     if kind == "LESS" and rest.startswith("<-") and "ASSIGN_PLAIN" in accepted:
         text = f"{before.strip()} = {rest[2:].strip()}"
         return line.propose_text(len(before) - len(before.lstrip()), len(code.rstrip()), text)
@@ -478,15 +481,19 @@ def _suggest_left_out(line: CodeLine, before: str, rest: str) -> str | None:
     number, factor = re.search(r"(?<![\w.])\d+(\.\d+)?$", before), re.match(r"[A-Za-z_]\w*(\([^()]*\))?", rest)
     if number is not None and factor is not None and factor[0] != "e":
         text = f"{number[0]}*{factor[0]}"
-        return line.propose_text(number.start(), at + factor.end(), text, "a product is written with `*`: `{}`")
+        # In mathematics the product binds closer than what stands before it, as in `1/2x` and `2^2n`.
+        safe = not re.search(r"[/^%] *$", before[: number.start()])
+        words = "a product is written with `*`: `{}`"
+        return line.propose_text(number.start(), at + factor.end(), text, words, safe)
     left, logarithm = re.search(r"(\w+) +$|\) *$", before), re.match(rf"{_LOGARITHM} *{_ARGUMENT}", rest)
     if left is not None and logarithm is not None:
         of = logarithm[1].strip("()")
-        words = f"a product is written with `*`, a logarithm with brackets: `{left[1] or '(...)'}*log2({of})`"
-        return line.propose_text(len(before.rstrip()), at + logarithm.end(), f"*log2({of})", words)
+        text = f"*{_name_logarithm(line, rest)}({of})"
+        words = f"a product is written with `*`, a logarithm with brackets: `{left[1] or '(...)'}{text}`"
+        return line.propose_text(len(before.rstrip()), at + logarithm.end(), text, words)
     argument, name = re.match(_ARGUMENT, rest), re.search(rf"\b{_LOGARITHM} +$", before)
     if name is not None and argument is not None:
-        text = f"log2({argument[1].strip('()')})"
+        text = f"{_name_logarithm(line, name[0])}({argument[1].strip('()')})"
         return line.propose_text(name.start(), at + argument.end(), text, "a logarithm is written with brackets: `{}`")
     return None
 
@@ -527,6 +534,13 @@ def suggest_joining(source: Source, numbers: range) -> str:
             return words
         edits.append(Edit(Span(source, number, len(kept) + 1, number + 1, len(below) - len(below.lstrip()) + 1), " "))
     return Proposal(words, edits)
+
+
+def _name_logarithm(line: CodeLine, written: str) -> str:
+    """Return the name of a logarithm: of base 2 in costs and bounds, else as it is `written`."""
+    value = re.match(r"\s+(?:local\b.*|return\b|[\w\[\],. ]+[-+*/]?)(?:(?<![<>=!])=(?!=)|(?<=return))", line.code)
+    clause = re.match(r"\s*(?:where|ensures|decreases|claim|let)\b", line.code)
+    return "log" if value and not clause and re.match(r"(?:log|ln)\b", written) else "log2"
 
 
 def count_brackets(code: str) -> int:

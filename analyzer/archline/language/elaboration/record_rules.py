@@ -396,7 +396,10 @@ def _diagnose_operation(call: s.Call, kind: str, name: str, environment: Environ
     groups = [group for group in SAME_OPERATIONS if call.function in group]
     foreign = next((word for word in operations if any(word in group for group in groups)), None)
     if foreign is not None and at is not None:
-        slots = [slot.name for slot in _list_slots(environment.algorithms[start + foreign], environment)][1:]
+        slots = [
+            f"{parameters[0].name}: {getattr(parameters[0].type, 'element', 'int')}"
+            for parameters in group_parts(environment.algorithms[start + foreign].header)
+        ][1:]
         if len(slots) < 2 and len(slots) == len(call.arguments) - 1:
             hint = propose_text(at, foreign)
         else:

@@ -40,9 +40,8 @@ def report_divided_place(body: BodyContext, symbol: SymbolEntry, statement: s.As
 
 def expect_integer(body: BodyContext, expr: s.Expr) -> None:
     """Propose `//` for the quotients that a value is computed from, as its place takes integers only."""
-    reported = body.quotients.pop(expr, None)  # type: ignore[call-overload]
-    if reported is not None:
-        assert isinstance(expr, s.Binary)
+    if isinstance(expr, s.Binary) and expr in body.quotients:
+        reported = body.quotients.pop(expr)
         hint = propose_operator(expr.left, "/", "//", "write `{}`, which rounds down")
         body.findings.replace(reported, replace(reported, hint=hint))
     if body.quotients:

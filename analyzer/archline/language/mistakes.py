@@ -506,7 +506,7 @@ def find_continued_lines(lines: Sequence[str], at: int) -> range:
     """Return the lines, counted from 0, of the statement on line `at` if operators continue it; else that line."""
     codes = [mask_strings_and_comment(line).rstrip() for line in lines]
 
-    def continues(line: int) -> bool:
+    def is_continued(line: int) -> bool:
         """Whether the statement of a line goes on in the next one."""
         if not 0 <= line < len(codes) - 1 or not codes[line].strip() or not codes[line + 1].strip():
             return False
@@ -515,9 +515,9 @@ def find_continued_lines(lines: Sequence[str], at: int) -> range:
         return bool(_OPEN_END.search(codes[line]) or _OPEN_START.match(codes[line + 1]))
 
     first = last = at
-    while continues(first - 1):
+    while is_continued(first - 1):
         first -= 1
-    while continues(last):
+    while is_continued(last):
         last += 1
     return range(first, last + 1)
 
@@ -536,7 +536,7 @@ def suggest_joining(source: Source, numbers: range) -> str:
 
 
 def _name_logarithm(line: CodeLine, written: str) -> str:
-    """Return the name of a logarithm: of base 2 in costs and bounds, else as it is `written`."""
+    """Return the name of a logarithm: of base 2 in costs and bounds, else of the base that is `written`."""
     value = re.match(r"\s+(?:local\b.*|return\b|[\w\[\],. ]+[-+*/]?)(?:(?<![<>=!])=(?!=)|(?<=return))", line.code)
     clause = re.match(r"\s*(?:where|ensures|decreases|claim|let)\b", line.code)
     return "log" if value and not clause and re.match(r"(?:log|ln)\b", written) else "log2"

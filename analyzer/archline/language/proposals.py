@@ -210,7 +210,8 @@ def find_library_module(name: str) -> str | None:
 
 def share_edits(diagnostics: Sequence[Diagnostic], rule: Rule) -> list[Diagnostic]:
     """Return the diagnostics with the safe edits of a rule joined, which mend all such mistakes of a file together."""
-    alike = [found for found in diagnostics if found.rule is rule and found.edits and found.safe]
+    safe = (diagnostic for diagnostic in diagnostics if diagnostic.safe and diagnostic.edits)
+    alike = [diagnostic for diagnostic in safe if diagnostic.rule is rule]
     edits = tuple(dict.fromkeys(edit for diagnostic in alike for edit in diagnostic.edits))
     return [
         replace(diagnostic, hint=Proposal(str(diagnostic.hint), edits, diagnostic.safe))

@@ -118,7 +118,7 @@ def _suggest_inside(failure: Failure, algorithm: s.Algorithm) -> str | None:
         # The elements of a local array are its algorithm's own; a parameter's extents are part of the interface.
         local = isinstance(array, s.Local)
         larger = propose_extents(array, range(len(array.type.shape)), safe=local)
-        loop = next((found for found in loops if _is_counted_from_one(found, part, extent)), None)
+        loop = next((outer for outer in loops if _is_counted_from_one(outer, part, extent)), None)
         if local or loop is None or larger is None:
             return larger
         words = f"{larger}, or count from 0: `for {loop.variable} in 0..{format_expression(extent)}:`"

@@ -129,7 +129,7 @@ class _Race:
     def _suggest_order(self, writer: _Access, prior: _Access, algorithms: Iterable[s.Algorithm]) -> str:
         loop, name = self.loops[-1], writer.array.name
         if not writer.array.extents and isinstance(writer.node, s.Name) and writer.node.id == name:
-            algorithm = next(found for found in algorithms if loop in set(s.find_nodes(found.body, s.Loop)))
+            algorithm = next(part for part in algorithms if loop in set(s.find_nodes(part.body, s.Loop)))
             meant = propose_reduction(algorithm, loop, name) or propose_own_register(algorithm, loop, name)
             if meant is not None:
                 return meant

@@ -32,7 +32,7 @@ class Findings:
 
     def replace(self, old: Diagnostic, new: Diagnostic) -> None:
         """Replace a diagnostic by another one about the same mistake."""
-        self.diagnostics = [new if found is old else found for found in self.diagnostics]
+        self.diagnostics = [new if diagnostic is old else diagnostic for diagnostic in self.diagnostics]
 
     def suggest_closest(self, name: str, candidates: Iterable[str], span: Span | None = None) -> str | None:
         """Return a hint naming the candidate closest to an unknown name; None if MAX_FINDINGS are reported already."""

@@ -20,12 +20,12 @@ _INTEGER_TYPE = re.compile(r"[^=]*(?::|^)\s*(?:(?:in|out|inout)\s+)?(?:const\s+)
 
 def report_quotient(body: BodyContext, expr: s.Binary) -> None:
     """Report a quotient of integers, which no place is known for yet."""
-    found = body.findings.diagnostics
-    if any(earlier.rule is rules.INT_DIVISION and earlier.span == expr.span for earlier in found):
+    if any(earlier.rule is rules.INT_DIVISION and earlier.span == expr.span for earlier in body.findings.diagnostics):
         return
     body.report(rules.INT_DIVISION, "`/` of `int` data may round", expr.span, propose_quotient(expr))
-    if found[-1].span == expr.span:
-        body.quotients[expr] = found[-1]
+    last = body.findings.diagnostics[-1]
+    if last.span == expr.span:
+        body.quotients[expr] = last
 
 
 def report_divided_place(body: BodyContext, symbol: SymbolEntry, statement: s.Assign) -> None:

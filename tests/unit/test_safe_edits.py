@@ -164,6 +164,15 @@ def test_a_word_behind_a_gap_is_a_comment(line: str, accepted: bool) -> None:
     assert (not find_problems(body(line, header=K))) == accepted
 
 
+def test_a_race_of_a_run_on_a_register_says_how_it_is_combined() -> None:
+    text = body("s = 0", "parallel for i in 0..n:", "    if x[i] > 0: s += x[i]", "return s", header=REAL)
+    with pytest.raises(al.ArchlineError) as stopped:
+        al.loads(text)["f"].run(x=[1.0, 2.0])
+    assert "`parallel for ... with + on s:`" in (stopped.value.diagnostics[0].hint or "")
+    meant = text.replace("0..n:", "0..n with + on s:")
+    assert al.loads(meant)["f"].run(x=[1.0, -2.0, 3.0]).value == 4.0
+
+
 def test_a_divisor_behind_a_gap_divides() -> None:
     text = "def f(k: inout int[n], m: int):\n    k[0] = 7  // m\n"
     plain = "def f(k: inout int[n], m: int):\n    k[0] = 7//m\n"

@@ -67,6 +67,10 @@ MEANT = [
         body("lo = 0", "hi = n", "while lo < hi:", "    mid = (lo + hi)/2", "    if a[mid] < key: lo = mid + 1", "    else: hi = mid", "return lo", header=SEARCH),
         body("lo = 0", "hi = n", "while lo < hi:", "    mid = (lo + hi)//2", "    if a[mid] < key: lo = mid + 1", "    else: hi = mid", "return lo", header=SEARCH),
     ),
+    (
+        body("j = k/2", "while j > 0:", "    x[0] += xor(k, j)", "    j /= 2", header="def f(x: inout int[n], k: int):"),
+        body("j = k//2", "while j > 0:", "    x[0] += xor(k, j)", "    j //= 2", header="def f(x: inout int[n], k: int):"),
+    ),
     # Races on registers
     (
         body("s = 0", "parallel for i in 0..n:", "    s += x[i]", "return s", header=REAL),
@@ -109,6 +113,7 @@ OPEN = [
     (body("s = 0", "for i in 0..n:", "    s += a[i]", "return s/n", header=MEAN), "`real_of(s)/n`"),
     (body("s = 0", "for i in 0..n:", "    s += a[i]", "return s/n", header="def f(a: int[n]):"), "`real_of(s)/n`"),
     (body("s = 0", "for i in 0..n:", "    s += a[i]", "s /= n", "return s", header=MEAN), "let `s` be a real from the start"),
+    (body("j = k/2", "while j > 0:", "    x[0] += 1", "    j /= 2", header=K), "let `j` be a real from the start"),
     # Races
     (body("parallel for i in 0..n:", "    x[0] += 1"), "make the update atomic"),
     (body("parallel for i in 1..n:", "    x[i] = x[i - 1]"), "one iteration reads what another writes"),

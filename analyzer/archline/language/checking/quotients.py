@@ -34,7 +34,11 @@ def report_divided_place(body: BodyContext, symbol: SymbolEntry, statement: s.As
     hint: str = propose_operator(statement.target, "/=", "//=", words)
     if not is_place_of_integers(body, symbol):
         words += f", or let `{symbol.name}` be a real from the start"
+        # A register that begins with a quotient is a real once that is one.
+        starts = (local.value for local in s.find_nodes(body.algorithm.body, s.Local) if local.name == symbol.name)
+        real = any(quotient.op == "/" for start in starts for quotient in s.find_nodes(start, s.Binary))
         hint = propose_operator(statement.target, "/=", "//=", words, safe=False)
+        hint = str(hint) if real else hint
     body.report(rules.INT_DIVISION, "`/=` of `int` data may round", statement.span, hint)
 
 
@@ -76,7 +80,7 @@ def is_result_written(algorithm: s.Algorithm) -> bool:
 
 
 def _is_used_as_integer(body: BodyContext, name: str) -> bool:
-    """Whether a name is part of a subscript, a bound or an operand of `//` and `%`, or passed for an integer."""
+    """Whether a name is part of a subscript, a bound, an exponent or an operation on integers, or passed for one."""
     for node in s.nodes(body.algorithm.body):
         match node:
             case s.Element(subscripts=parts):
@@ -85,6 +89,10 @@ def _is_used_as_integer(body: BodyContext, name: str) -> bool:
                 used = lo, hi, step
             case s.Binary(op="//" | "%", left=left, right=right):
                 used = left, right
+            case s.Binary(op="^", right=exponent):
+                used = (exponent,)
+            case s.Call(function=function, arguments=arguments) if function in BIT_FUNCTIONS:
+                used = arguments
             case s.Call(function=function, arguments=arguments) if function in body.library.visible:
                 header = body.library.visible[function].header
                 used = tuple(

@@ -394,7 +394,7 @@ def test_help_lists_the_models_there_are(command: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "advice"),
     [
-        ("mid = (lo + hi) / 2", "write `//`, which rounds down"),
+        ("mid = (lo + hi) / 2", "for a real write `real_of(lo + hi)/2`, to round down `//`"),
         ("mid = lo + 1", None),
         ("mid = x[0]", None),
         ("mid = x[0] / 2", None),
@@ -451,5 +451,4 @@ def test_a_race_on_a_register_says_how_it_is_summed() -> None:
     text = "algorithm f(x: real[n]) -> real:\n    local s: real = 0\n    parallel for i in 0..n:\n        s += x[i]\n    return s\n"
     module = load_text(text)
     hint = find_certain_races(module, module.algorithms["f"])[0].hint or ""
-    assert "`local s: real[1] = 0`" in hint
-    assert "`atomic s[0] += ...`" in hint
+    assert "write `parallel for i in 0..n with + on s:`" in hint

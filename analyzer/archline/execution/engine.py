@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -96,6 +97,11 @@ def make_stop_error(program: GeneratedProgram, state: Any, processor: str = "") 
         other = f"{_describe_location(site.span.source, second.span)}{second.message}"
         message = f"{site.message}, and {other} in a parallel strand"
         hint = "order the two by `sync`, give each strand its own elements, or make both updates `atomic`"
+        register = re.match(r"`(\w+)` is (?:read|assigned|updated)", site.message)
+        if register is not None:
+            # A register has no elements, and takes no `atomic`.
+            hint = f"combine what the iterations add by `parallel for ... with + on {register[1]}:`"
+            hint += f", or give each a `{register[1]}` of its own"
         return error(rules.RACE, message, span=site.span, hint=hint)
     text = site.variants[values[0]] if site.variants else site.message
     call = int(state[CALL])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from archline.expr.tree import Source
 from archline.language.rearranging import mask_strings_and_comment
@@ -67,14 +68,20 @@ def _mask_comments(lines: Sequence[str]) -> list[str]:
             else:
                 ambiguous[number] = start
         masked.append(line)
-    # A word behind `//` is a comment where the text has such comments, or a wide gap, and gives the word to nothing.
+    # A word behind `//` is a comment where the text has such comments, or a gap, and gives the word to nothing.
     if ambiguous:
         commented = any(before != after for before, after in zip(lines, masked, strict=True))
         words = " ".join(mask_strings_and_comment(line).partition("//")[0] for line in masked)
         for number, start in ambiguous.items():
             first = re.match(r"\s*([A-Za-z_]\w*)", masked[number][start + 2 :])
-            wide = masked[number][:start].endswith("   ")
-            if first and (commented or wide) and not re.search(rf"\b{first[1]}\b", words):
+            if first is None or re.search(rf"\b{first[1]}\b", words):
+                continue
+            # Two blanks are a gap too, unless the word is likely to be a name of the text with a slip.
+            wide = re.search(r" (  ?)$", masked[number][:start])
+            gap = wide and (
+                wide[1] == "  " or not get_close_matches(first[1], re.findall(r"[A-Za-z_]\w*", words), cutoff=0.75)
+            )
+            if commented or (gap and masked[number][:start].count("(") == masked[number][:start].count(")")):
                 masked[number] = _write_comment(masked[number], start, start + 2)
     return masked
 

@@ -19,6 +19,7 @@ from archline.records import record
 
 _LOOP = "a loop is written `for i in 0..n:`, with `step 2` or as `n-1 downto 0` if need be"
 _SLICE = "a slice is written `x[0..n]`, by length `x[s ..+ n]`, whole `x[:]`"
+_FOREIGN_COMPARISONS = {"===": "==", "!==": "!=", "=>": ">=", "=<": "<=", "=!": "!=", "<>": "!="}
 _COMPARISON = {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"}
 
 
@@ -70,6 +71,9 @@ def suggest_claim(metric: str = "energy", algorithm: str = "f") -> str:
 
 _LOGARITHM = r"(?:log2?|lg|ln)\b"
 _ARGUMENT = r"(\w+|\([^()]*\))"
+
+_OPERAND = r"\d+(?:\.\d+)?|[A-Za-z_]\w*(?:\[(?:[^\[\]]|\[[^\[\]]*\])*\]|\([^()]*\))?"
+"""A number, a name, an element or a call."""
 
 _AMOUNT, _UNIT = re.compile(r"^\s*claim\b.*[\d)]\s*$"), re.compile(r"([kMGTPmuµμnpf]|[KMGT]i)?(s|J|W|B|Wh)\b")
 """A number in a claim, followed by a unit."""
@@ -138,9 +142,11 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
         _LOOP,
         False,
     ),
-    _Form(r"^\s*(?P<at>loop|forever|repeat\s+forever)\s*:?\s*$", "while true:"),
+    _Form(r"^\s*(?P<at>(?:loop|forever|repeat\s+forever)\s*:?)\s*$", "while true:"),
     (r"^\s*(parallel\s+)?for\s+\w+\s+from\b|^\s*(parallel\s+)?for\s+\w+\s+in\s+\w+\s*:|^\s*(repeat|loop)\b", _LOOP),
     _Form(r"\.\.=\s*(\w+)", r"..\1 + 1", "the end of a range is left out: write `{}`"),
+    _Form(r"\b(?:(?:np|numpy)\.)?(zeros|ones)\(\s*\(([^()]*?),?\s*\)\s*\)", r"\1(\2)"),
+    (r"\b(?:np|numpy)\.empty\b", "an array without values is declared: `local A: real[n, n]`"),
     _Form(r"\b(?:math|np|numpy)\.(?=\w+\s*\()", "", "functions have no module before their names"),
     (r"\.(shape|size|length)\b", FOREIGN_FUNCTIONS["len"]),
     # Headers
@@ -248,7 +254,7 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     (r"(?<!&)&(?!&)", "write `and`"),
     _Form(
         r"(?:^|[-+*/%^(,=<>:\[]|\b(?:return|if|elif|while|until|and|or|not|for|in)\b)\s*"
-        r"(?P<at>(?<!\|)\|(?!\|)\s*([^|]*[^|\s])\s*\|(?!\|))",
+        r"(?P<at>(?<!\|)\|(?!\|)\s*([^|]*[^|\s+*/^,(-])\s*\|(?!\|))",
         r"abs(\2)",
     ),
     (r"\|", "write `or`"),
@@ -264,9 +270,9 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"∨", "or"),
     _Form(r"¬\s*", "not "),
     _Form(r"÷", "/"),
+    _Form(rf"√\s*(?:\(((?:[^()]|\([^()]*\))*)\)|({_OPERAND})(?![\w.\[(^²]))", r"sqrt(\1\2)"),
+    (r"√", "a root is written `sqrt(...)`"),
     _Form(r"²", "^2"),
-    _Form(r"√\s*(?=\()", "sqrt"),
-    _Form(r"√\s*(\w+)", r"sqrt(\1)"),
     _Form(r"∈", "in"),
     _Form(r"…", ".."),
     _Form(r"⌊\s*(\w+|\([^()]*\))\s*/\s*(\w+)\s*⌋", r"\1//\2"),
@@ -278,14 +284,19 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"^\s*(?P<at>(\w+(?:\[[^\]]*\])?)\s*\|\|=)", r"\2 = \2 or"),
     _Form(r"^\s*(?P<at>(\w+(?:\[[^\]]*\])?)\s*&&=)", r"\2 = \2 and"),
     (r"[\^|&]=", "the updates are `+=`, `-=`, `*=`, `/=`, `//=`, `%=`, `min=` and `max=`; `^` is the power"),
-    _Form(r"(?<![=<>!])=\+(?!\+)", "+="),
+    _Form(
+        r"(?<![=<>!])=\+(?!\+)\s*(?P<operand>\w+)?",
+        r"+= \g<operand>",
+        r"an update is written `{}`, a value without its sign `= \g<operand>`",
+        False,
+    ),
     _Form(r"\.\.\.", "..", "a range has two dots: `0..n`", False),
     _Form(r"\[\s*(?P<at>\.\.)\s*(?=\w)", "0..", _SLICE),
     _Form(r"(?P<at>\.\.)\s*[,\]]", ":", _SLICE),
     _Form(r"(?<![\w.)\]])(?P<at>\.)\d", "0.", "write a digit before the point: `0.5`"),
     _Form(r"\d(?P<at>\.)(?![.\d])", ".0", "write a digit behind the point: `1.0`"),
     _Form(
-        r"(?<==).*(?<![\w.])(?P<at>(\d+)(?![eE][-+]?\d)([A-Za-z_]\w*))",
+        r"(?<==).*(?<![\w.])(?<![/^%])(?<![/^%] )(?P<at>(\d+)(?![eE][-+]?\d)([A-Za-z_]\w*))",
         r"\2*\3",
         "a product is written with `*`: `3*x`",
     ),
@@ -302,8 +313,12 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     (r"^\s*atomic\b", "`atomic` goes before the update of one element: `atomic y[i] += v`"),
     # Claims and facts
     _Form(r"\bis\s+(?P<at>theta|THETA)\b", "Theta", "growth is written `is Theta(n)`"),
-    _Form(r"\bis\s+(?P<at>omega|OMEGA)\b", "Omega", "growth is written `is Theta(n)`"),
-    _Form(r"\bis\s+(?P<at>o)\b", "O", "growth is written `is Theta(n)`"),
+    _Form(r"\bis\s+(?P<at>OMEGA)\b", "Omega", "growth is written `is Theta(n)`"),
+    # These say more than `O` and `Omega` do.
+    (
+        r"\bis\s+(o|omega|ω)(?!\w)",
+        r"growth is `O`, `Theta` or `Omega`, which say less than `\1` would",
+    ),
     _Form(r"^\s*ensures\s+\w+\s+(?P<at>)(?:Theta|Omega|O)\b", "is ", "growth is written `is Theta(n)`"),
     _Form(r"^\s*ensures\b.*\b(?P<at>if|where)\b", "when", "what an `ensures` takes for granted follows `when`"),
     (r"^\s*ensures\s+(energy|power|energy_delay|time)\b\s*[<>=]", suggest_claim()),
@@ -341,18 +356,20 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
         return "a layout is `rowmajor`, `colmajor` or `zmorton`"
     if kind in ("NAME", "INTEGER") and (left_out := _suggest_left_out(line, before, rest)) is not None:
         return left_out
-    if kind == "GREATER" and before.endswith("<"):
-        return line.propose_text(at - 1, column, "!=")
     if kind in ("ASSIGN_PLAIN", "EQUAL") and (power := suggest_power(line)) is not None:
         return power
-    if kind == "ASSIGN_PLAIN" and (
-        "EQUAL" in accepted or words[:1] in (["if"], ["elif"], ["while"], ["until"], ["else"])
-    ):
-        return line.propose_text(at, column, "==", "equality is written `{}`")
-    if kind == "ASSIGN_PLAIN" and before.endswith("="):
-        return line.propose_text(at - 1, column, "=", "assignment is written `{}`")
-    if kind == "EQUAL" and "ASSIGN_PLAIN" in accepted:
-        return line.propose_text(at, at + 2, "=", "assignment is written `{}`")
+    # The signs of an operator of another language are several tokens here, and are replaced together.
+    start, end = len(before.rstrip("=<>!")), len(code) - len(rest.lstrip("=<>!"))
+    # An equality that stands between other signs, or before a sign of its right side, is left to the reader.
+    signs, alone = code[start:end], not re.search(r"[=<>!] *$", code[:start]) and not re.match(r" *[=<>!]", code[end:])
+    tests = "EQUAL" in accepted or words[:1] in (["if"], ["elif"], ["while"], ["until"], ["else"])
+    if set(signs) == {"="} and len(signs) > 1 and not tests and (kind == "ASSIGN_PLAIN" or "ASSIGN_PLAIN" in accepted):
+        return line.propose_text(start, end, "=", "assignment is written `{}`")
+    if signs in _FOREIGN_COMPARISONS and (tests or signs == "<>"):
+        return line.propose_text(start, end, _FOREIGN_COMPARISONS[signs])
+    if signs == "=" and tests and alone:
+        plus = len(code[end:]) - len(code[end:].lstrip("+"))
+        return line.propose_text(start, end + plus, "==", "equality is written `{}`")
     if kind == "LESS" and rest.startswith("<-") and "ASSIGN_PLAIN" in accepted:
         text = f"{before.strip()} = {rest[2:].strip()}"
         return line.propose_text(len(before) - len(before.lstrip()), len(code.rstrip()), text)
@@ -463,17 +480,66 @@ def _suggest_left_out(line: CodeLine, before: str, rest: str) -> str | None:
     number, factor = re.search(r"(?<![\w.])\d+(\.\d+)?$", before), re.match(r"[A-Za-z_]\w*(\([^()]*\))?", rest)
     if number is not None and factor is not None and factor[0] != "e":
         text = f"{number[0]}*{factor[0]}"
-        return line.propose_text(number.start(), at + factor.end(), text, "a product is written with `*`: `{}`")
+        # In mathematics the product binds closer than what stands before it, as in `1/2x` and `2^2n`.
+        safe = not re.search(r"[/^%] *$", before[: number.start()])
+        words = "a product is written with `*`: `{}`"
+        return line.propose_text(number.start(), at + factor.end(), text, words, safe)
     left, logarithm = re.search(r"(\w+) +$|\) *$", before), re.match(rf"{_LOGARITHM} *{_ARGUMENT}", rest)
     if left is not None and logarithm is not None:
         of = logarithm[1].strip("()")
-        words = f"a product is written with `*`, a logarithm with brackets: `{left[1] or '(...)'}*log2({of})`"
-        return line.propose_text(len(before.rstrip()), at + logarithm.end(), f"*log2({of})", words)
+        text = f"*{_name_logarithm(line, rest)}({of})"
+        words = f"a product is written with `*`, a logarithm with brackets: `{left[1] or '(...)'}{text}`"
+        return line.propose_text(len(before.rstrip()), at + logarithm.end(), text, words)
     argument, name = re.match(_ARGUMENT, rest), re.search(rf"\b{_LOGARITHM} +$", before)
     if name is not None and argument is not None:
-        text = f"log2({argument[1].strip('()')})"
+        text = f"{_name_logarithm(line, name[0])}({argument[1].strip('()')})"
         return line.propose_text(name.start(), at + argument.end(), text, "a logarithm is written with brackets: `{}`")
     return None
+
+
+_OPEN_END = re.compile(r"(?:(?<!\+)\+|(?<!-)-|[*/%^=<]|(?<!-)>|&&|\|\||\\|\b(?:and|or|not))$")
+"""The end of a line whose statement goes on: an operator without its right side, or a backslash."""
+_OPEN_START = re.compile(r"\s*(?:(?:and|or)\b|&&|\|\||\+(?!\+)|-(?!-)|[*/%^<>=])")
+
+
+def find_continued_lines(lines: Sequence[str], at: int) -> range:
+    """Return the lines, counted from 0, of the statement on line `at` if operators continue it; else that line."""
+    codes = [mask_strings_and_comment(line).rstrip() for line in lines]
+
+    def is_continued(line: int) -> bool:
+        """Whether the statement of a line goes on in the next one."""
+        if not 0 <= line < len(codes) - 1 or not codes[line].strip() or not codes[line + 1].strip():
+            return False
+        if count_brackets(codes[line]) > 0 or codes[line].endswith((":", ";", "{", "}")):
+            return False
+        return bool(_OPEN_END.search(codes[line]) or _OPEN_START.match(codes[line + 1]))
+
+    first = last = at
+    while is_continued(first - 1):
+        first -= 1
+    while is_continued(last):
+        last += 1
+    return range(first, last + 1)
+
+
+def suggest_joining(source: Source, numbers: range) -> str:
+    """Propose to join the lines of a statement; words alone if a comment stands between them."""
+    words, edits = "a statement is one line, unless it goes on in brackets: join the lines", list[Edit]()
+    for number in numbers[:-1]:
+        line, below = source.lines[number - 1], source.lines[number]
+        code = mask_strings_and_comment(line).rstrip()
+        kept = code.rstrip("\\").rstrip()
+        if line.rstrip() != line[: len(code)]:
+            return words
+        edits.append(Edit(Span(source, number, len(kept) + 1, number + 1, len(below) - len(below.lstrip()) + 1), " "))
+    return Proposal(words, edits)
+
+
+def _name_logarithm(line: CodeLine, written: str) -> str:
+    """Return the name of a logarithm: of base 2 in costs and bounds, else of the base that is `written`."""
+    value = re.match(r"\s+(?:local\b.*|return\b|[\w\[\],. ]+[-+*/]?)(?:(?<![<>=!])=(?!=)|(?<=return))", line.code)
+    clause = re.match(r"\s*(?:where|ensures|decreases|claim|let)\b", line.code)
+    return "log" if value and not clause and re.match(r"(?:log|ln)\b", written) else "log2"
 
 
 def count_brackets(code: str) -> int:

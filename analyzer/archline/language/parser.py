@@ -26,10 +26,12 @@ from archline.language.foreign_lines import mask_foreign_lines
 from archline.language.mistakes import (
     CodeLine,
     count_brackets,
+    find_continued_lines,
     find_unclosed_bracket,
     suggest_at_location,
     suggest_for_line,
     suggest_growth,
+    suggest_joining,
 )
 from archline.language.rearranging import mask_strings_and_comment
 from archline.records import record, replace
@@ -308,11 +310,25 @@ def _parse_chunk(source: Source, first: int, lines: list[str]) -> tuple[s.Item |
             return result, diagnostics
         last = diagnostics[-1].span if diagnostics else None
         line = result.span.line if result.span is not None else first
+        continued = find_continued_lines(lines, line - first)
+        if len(continued) > 1 and continued[0] > 0:
+            line = first + continued[0]
+            result = _diagnose_continued(source, range(line, first + continued[-1] + 1))
+            lines[continued[0] + 1 : continued[-1] + 1] = [""] * (len(continued) - 1)
         if last is not None and line <= last.line:
             return None, diagnostics
         diagnostics.append(result)
         if len(diagnostics) >= MAX_REPAIRS or not _repair_statement(lines, line - first):
             return None, diagnostics
+
+
+def _diagnose_continued(source: Source, numbers: range) -> Diagnostic:
+    """Return the finding about a statement on several lines, at the end of the first."""
+    line = numbers[0]
+    end = len(mask_strings_and_comment(source.lines[line - 1]).rstrip())
+    message = "unexpected end of the line: the statement goes on in the next one"
+    span = Span(source, line, end, line, end + 1)
+    return Diagnostic(rules.UNEXPECTED, message, span, hint=suggest_joining(source, numbers))
 
 
 def _repair_statement(lines: list[str], at: int) -> bool:

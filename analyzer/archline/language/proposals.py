@@ -11,21 +11,40 @@ from archline.expr.tree import Span
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic, Edit, Proposal, Rule, propose_text
 from archline.language.rearranging import mask_strings_and_comment
+from archline.language.spellings import read_update
 from archline.records import replace
 from archline.resources import find_resource
 
 
-def propose_operator(left: s.Node, written: str, text: str, words: str = "write `{}`") -> str:
+def propose_operator(left: s.Node, written: str, text: str, words: str = "write `{}`", safe: bool = True) -> str:
     """Propose another operator after an operand; words alone if it is not `written` there."""
-    line, start = left.span.source.lines[left.span.end_line - 1 : left.span.end_line], left.span.end_column - 1
+    span = _find_operator(left, written)
+    return words.replace("{}", text) if span is None else propose_text(span, text, words, safe)
+
+
+def _find_operator(left: s.Node, written: str) -> Span | None:
+    """Return the span of the operator after an operand; None if it is not `written` there."""
+    number = left.span.end_line
+    line = left.span.source.lines[number - 1 : number]
     code = mask_strings_and_comment(line[0]) if line else ""
     # Brackets around operands are outside of their spans.
-    match = re.compile(rf"[ )]*(?P<at>{re.escape(written)})(?![/=])").match(code, start)
-    if match is None:
-        return words.replace("{}", text)
-    number = left.span.end_line
-    span = Span(left.span.source, number, match.start("at") + 1, number, match.end("at") + 1)
-    return propose_text(span, text, words)
+    match = re.compile(rf"[ )]*(?P<at>{re.escape(written)})(?![/=])").match(code, left.span.end_column - 1)
+    return match and Span(left.span.source, number, match.start("at") + 1, number, match.end("at") + 1)
+
+
+def propose_quotient(expr: s.Binary) -> str:
+    """Propose a quotient of reals, or as the alternative one that rounds down; words alone if it is not written so."""
+    left, at = expr.left.span, _find_operator(expr.left, "/")
+    if isinstance(expr.left, s.Binary) and expr.left.op == "/":
+        # The dividend is a real once the quotient in it is.
+        return propose_quotient(expr.left)
+    if at is None or left.line != left.end_line:
+        return "write `//`, which rounds down, or divide by a real"
+    dividend = f"{left.text}.0" if isinstance(expr.left, s.Integer) else f"real_of({left.text})"
+    behind = left.source.lines[left.line - 1][left.end_column - 1 : at.end_column - 1]
+    whole = Span(left.source, left.line, left.column, left.line, at.end_column)
+    words = f"for a real write `{dividend}/{format_expression(expr.right)}`, to round down `//`"
+    return Proposal(words, (Edit(whole, f"{dividend}{behind}"), Edit(at, "//")), safe=False)
 
 
 def propose_expression(expr: s.Expr, text: str, words: str = "write `{}`") -> str:
@@ -78,6 +97,58 @@ def _add_one(extent: s.Expr) -> str:
             return f"{format_expression(extent)} + 1"
 
 
+def propose_reduction(algorithm: s.Algorithm, loop: s.Loop, name: str) -> Proposal | None:
+    """Propose `with + on s` for a parallel loop that only updates a register by +; None if it does something else."""
+    updates = [node for node in s.find_nodes(loop.body, s.Assign) if _is_name(node.target, name)]
+    found = [read_update(node.target, node.value) if node.op == "=" else (node.op, node.value) for node in updates]
+    operators = {update[0] if update is not None else "" for update in found}
+    updated = sum(_is_name(node, name) for node in s.nodes(loop.body))
+    written = sum(1 + (node.op == "=") for node in updates)
+    types = {
+        getattr(local.type, "element", "") for local in s.find_nodes(algorithm.body, s.Local) if local.name == name
+    }
+    if len(operators) != 1 or updated != written or loop.reduction is not None or not types <= {"int", "real"}:
+        return None
+    (operator,) = operators
+    last = (loop.hi if loop.step is None else loop.step).span
+    code = mask_strings_and_comment(last.source.lines[last.end_line - 1])
+    # The clause stands before the colon, behind brackets as those of `range(n)`.
+    behind = re.compile(r"[\s)]*?(?=\s*(?::|$))").match(code, last.end_column - 1)
+    if operator not in ("+=", "*=", "min=", "max=") or behind is None or last.line != loop.span.line:
+        return None
+    clause = f" with {operator[:-1]} on {name}"
+    at = Span(last.source, last.end_line, behind.end() + 1, last.end_line, behind.end() + 1)
+    header = f"{code[loop.span.column - 1 : behind.end()]}{clause}:"
+    return Proposal(f"the iterations combine their values in `{name}`: write `{header}`", (Edit(at, clause),))
+
+
+def propose_own_register(algorithm: s.Algorithm, loop: s.Loop, name: str) -> Proposal | None:
+    """Propose a register that each iteration has for itself; None if its value comes from, or goes to, elsewhere."""
+    first = next((statement for statement in loop.body if name in s.names(statement)), None)
+    declared = [local for local in s.find_nodes(algorithm.body, s.Local) if local.name == name]
+    inside = sum(_is_name(node, name) for node in s.nodes(loop.body))
+    everywhere = sum(_is_name(node, name) for node in s.nodes(algorithm.body))
+    if len(declared) != 1 or inside != everywhere or not isinstance(first, s.Assign) or first.op != "=":
+        return None
+    (local,) = declared
+    line, target = local.span.line, first.target
+    # What stands before the declaration, or behind it, would go with its line.
+    alone = local.span.source.lines[line - 1][: local.span.column - 1].strip() == ""
+    calls = local.value is not None and any(s.find_nodes(local.value, s.Call))
+    if not _is_name(target, name) or name in s.names(first.value) or not isinstance(local.type, s.ScalarType):
+        return None
+    text = f"local {name}: {local.type.element}"
+    words = f"each iteration can have a `{name}` of its own: write `{text} = ...` in the loop instead of line {line}"
+    if not alone or calls or ";" in local.span.source.lines[line - 1]:
+        return Proposal(words, ())
+    removed = Edit(Span(local.span.source, line, 1, line + 1, 1), "")
+    return Proposal(words, (removed, Edit(target.span, text)))
+
+
+def _is_name(node: s.Node, name: str) -> bool:
+    return isinstance(node, s.Name) and node.id == name
+
+
 def propose_serial_loop(loop: s.Loop, words: str) -> str:
     """Propose to make a parallel loop sequential; words alone if it is not written as a loop."""
     match = re.match(r"(parallel\s+for|parfor)\b", loop.span.text)
@@ -85,7 +156,7 @@ def propose_serial_loop(loop: s.Loop, words: str) -> str:
         return words.replace("{}", f"for {loop.variable} in ...")
     span = loop.span
     edit = Edit(Span(span.source, span.line, span.column, span.line, span.column + match.end()), "for")
-    return Proposal(words.replace("{}", f"for{span.text[match.end() :]}".rstrip()), (edit,))
+    return Proposal(words.replace("{}", f"for{span.text[match.end() :]}".rstrip()), (edit,), safe=False)
 
 
 def propose_definition(program: s.Program, text: str, words: str, safe: bool = True) -> Proposal:
@@ -138,8 +209,9 @@ def find_library_module(name: str) -> str | None:
 
 
 def share_edits(diagnostics: Sequence[Diagnostic], rule: Rule) -> list[Diagnostic]:
-    """Return the diagnostics with the edits of a rule joined, which mend all such mistakes of a file together."""
-    alike = [diagnostic for diagnostic in diagnostics if diagnostic.rule is rule and diagnostic.edits]
+    """Return the diagnostics with the safe edits of a rule joined, which mend all such mistakes of a file together."""
+    safe = (diagnostic for diagnostic in diagnostics if diagnostic.safe and diagnostic.edits)
+    alike = [diagnostic for diagnostic in safe if diagnostic.rule is rule]
     edits = tuple(dict.fromkeys(edit for diagnostic in alike for edit in diagnostic.edits))
     return [
         replace(diagnostic, hint=Proposal(str(diagnostic.hint), edits, diagnostic.safe))

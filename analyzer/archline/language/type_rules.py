@@ -7,7 +7,8 @@ INT_DIVISION = Rule(
     "`/` on int data",
     """
     `/` between sizes is exact (it must divide) and between reals is division; for `int` data write `//`,
-    which rounds down.
+    which rounds down, or divide a real: `real_of(s)/n`. `check --fix` writes `//` where an integer belongs, such as
+    in a subscript or a place that is declared `int`; elsewhere either can be meant.
 
     ```
     local mid: int = (lo + hi)/2        # write: (lo + hi)//2

@@ -113,10 +113,29 @@ def _suggest_inside(failure: Failure, algorithm: s.Algorithm) -> str | None:
         return None
     loops, output = list(s.find_nodes(algorithm.body, s.Loop)), getattr(array, "mode", "out") == "out"
     starts = {loop.lo.value for loop in loops if isinstance(loop.lo, s.Integer)}
+    extent = array.type.shape[axis]
     if output and 1 in starts and 0 not in starts:
-        return propose_extents(array, range(len(array.type.shape)), safe=True)
-    end = _suggest_end(part, array.type.shape[axis], loops)
+        # The elements of a local array are its algorithm's own; a parameter's extents are part of the interface.
+        local = isinstance(array, s.Local)
+        larger = propose_extents(array, range(len(array.type.shape)), safe=local)
+        loop = next((outer for outer in loops if _is_counted_from_one(outer, part, extent)), None)
+        if local or loop is None or larger is None:
+            return larger
+        words = f"{larger}, or count from 0: `for {loop.variable} in 0..{format_expression(extent)}:`"
+        return Proposal(words, larger.edits, safe=False)
+    end = _suggest_end(part, extent, loops)
     return end or (propose_extents(array, (axis,), safe=False) if output else None)
+
+
+def _is_counted_from_one(loop: s.Loop, part: s.Node, extent: s.Expr) -> bool:
+    """Whether a subscript is the variable of a loop from 1 to the extent of an array."""
+    if loop.down or not isinstance(part, s.Name) or part.id != loop.variable:
+        return False
+    match loop.lo, loop.hi:
+        case s.Integer(value=1), s.Binary(op="+", left=left, right=s.Integer(value=1)):
+            return has_same_structure(left, extent)
+        case _:
+            return False
 
 
 def _suggest_end(part: s.Node, extent: s.Expr, loops: Iterable[s.Loop]) -> str | None:

@@ -23,7 +23,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import find_reachable
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Module
-from archline.language.proposals import propose_serial_loop
+from archline.language.proposals import propose_own_register, propose_reduction, propose_serial_loop
 from archline.numbers import format_point
 from archline.records import record
 
@@ -40,7 +40,8 @@ RACE = Rule(
         total[0] += x[i]         # every iteration writes total[0]
     ```
 
-    Make the update `atomic`, give each iteration an element of its own and combine them afterwards, or drop
+    Combine the values of iterations in a register, `parallel for i in 0..n with + on s:`, make the update of an element
+    `atomic`, give each iteration an element of its own and combine them afterwards, or drop
     `parallel`. Races that depend on the data are found when the program runs.
     """,
 )
@@ -103,9 +104,11 @@ class _Race:
     sizes: Point
     inside: str = ""
 
-    @property
-    def diagnostic(self) -> Diagnostic:
-        """The diagnostic of the race, at the access that writes: at the later one if both do."""
+    def build_diagnostic(self, algorithms: Iterable[s.Algorithm]) -> Diagnostic:
+        """Return the diagnostic of the race, at the access that writes: at the later one if both do.
+
+        The loop is in one of the algorithms.
+        """
         prior, writer = sorted(self.accesses, key=lambda access: access.writes)
         element = writer.array.element_text(writer.place)
         variable = self.loops[-1].variable
@@ -121,14 +124,21 @@ class _Race:
         what += f", in a run of `{self.inside}`" if self.inside else ""
         what += f"{' ' if self.inside else ', '}at {format_point(self.sizes)}" if self.sizes else ""
         message = f"iterations of `parallel for {variable}` race on `{element}`: {what}"
-        hint = "make the update atomic, or let each iteration write an element of its own"
-        if not writer.array.extents:
-            name = writer.array.name
-            hint = f"declare an array, `local {name}: real[1] = 0`, and write `atomic {name}[0] += ...`"
+        return Diagnostic(RACE, message, writer.node.span, hint=self._suggest_order(writer, prior, algorithms))
+
+    def _suggest_order(self, writer: _Access, prior: _Access, algorithms: Iterable[s.Algorithm]) -> str:
+        loop, name = self.loops[-1], writer.array.name
+        if not writer.array.extents and isinstance(writer.node, s.Name) and writer.node.id == name:
+            algorithm = next(part for part in algorithms if loop in set(s.find_nodes(part.body, s.Loop)))
+            meant = propose_reduction(algorithm, loop, name) or propose_own_register(algorithm, loop, name)
+            if meant is not None:
+                return meant
+            return propose_serial_loop(loop, f"the iterations share `{name}`: make the loop sequential, `{{}}`")
         if not prior.writes:
             hint = "one iteration reads what another writes: write to another array"
-        hint = propose_serial_loop(self.loops[-1], f"{hint}, or make the loop sequential: `{{}}`")
-        return Diagnostic(RACE, message, writer.node.span, hint=hint)
+        else:
+            hint = "make the update atomic, or let each iteration write an element of its own"
+        return propose_serial_loop(loop, f"{hint}, or make the loop sequential: `{{}}`")
 
 
 Races = dict[s.Loop, _Race]
@@ -150,7 +160,7 @@ def find_certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnost
                 break
     # An outer loop is reported instead of the loops inside it.
     outermost = (race for loop in loops if (race := races.get(loop)) and not races.keys() & {*race.loops[:-1]})
-    return tuple(race.diagnostic for race in outermost)
+    return tuple(race.build_diagnostic(followed) for race in outermost)
 
 
 def _list_parallel_loops(part: object) -> tuple[s.Loop, ...]:

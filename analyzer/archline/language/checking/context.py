@@ -11,7 +11,7 @@ from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking.points import Frame, OpaqueFrame, Path, Requirement, Sampler
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role, SymbolEntry, SymbolTable
-from archline.language.diagnostics import Diagnostic, Rule, suggest_closest
+from archline.language.diagnostics import Diagnostic, Proposal, Rule, suggest_closest
 from archline.language.model import Agreement, Collective, ExprType, Kind, Signature
 from archline.language.proposals import propose_definition
 from archline.language.rearranging import suggest_renaming
@@ -29,6 +29,10 @@ class Findings:
 
     def add(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
         self.extend([Diagnostic(rule, message, span, hint=hint)])
+
+    def replace(self, old: Diagnostic, new: Diagnostic) -> None:
+        """Replace a diagnostic by another one about the same mistake."""
+        self.diagnostics = [new if diagnostic is old else diagnostic for diagnostic in self.diagnostics]
 
     def suggest_closest(self, name: str, candidates: Iterable[str], span: Span | None = None) -> str | None:
         """Return a hint naming the candidate closest to an unknown name; None if MAX_FINDINGS are reported already."""
@@ -110,6 +114,8 @@ class BodyContext:
     """Whether the current expression has to be an integer, as a bound or an extent."""
     free: str = ""
     """What the current expression belongs to, if its evaluation is not counted."""
+    quotients: dict[s.Binary, Diagnostic] = field(default_factory=dict)
+    """The reported quotients of integers for whose values no place is known yet."""
     _reported: set[str] = field(default_factory=set)
 
     @property
@@ -217,6 +223,10 @@ class BodyContext:
             size = f"make it a parameter, `{name}: size`, or define it first, as in `let {name} = n//2`"
             closest = None if name in NOTHING else self.findings.suggest_closest(name, self.scope.names(), span)
             hint = closest or advice or (size if self.integers else number)
+            if not isinstance(hint, Proposal) and span.source.lines[span.line - 1][: span.column - 1].rstrip().endswith(
+                "//"
+            ):
+                hint = f"{hint}; a comment begins with `#`"
             self.report(rules.UNKNOWN_NAME, f"unknown name `{name}`", span, hint)
         return None
 

@@ -8,12 +8,13 @@ from archline.language import syntax as s
 from archline.language import type_rules as rules
 from archline.language.checking.context import BodyContext
 from archline.language.checking.extents import build_slice_length, combine_extents, format_short, require_agreement
+from archline.language.checking.quotients import expect_integer, report_quotient
 from archline.language.checking.scopes import Role, SymbolEntry, suggest_static_form
 from archline.language.checking.signatures import parse_element_kind
 from archline.language.diagnostics import find_in_span, format_count, propose_text
 from archline.language.mistakes import FOREIGN_FUNCTIONS, FOREIGN_METHODS, REDUCTIONS
 from archline.language.model import ExprType, Kind, ViewType
-from archline.language.proposals import find_library_module, propose_definition, propose_expression, propose_operator
+from archline.language.proposals import find_library_module, propose_definition, propose_expression
 from archline.language.words import BIT_FUNCTIONS, INTRINSICS
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
@@ -100,6 +101,7 @@ def check_integral(body: BodyContext, expr: s.Expr, what: str) -> Kind | None:
     """
     with body.expect_integers(integers=True):
         kind = check_number(body, expr)
+    expect_integer(body, expr)
     if kind is Kind.REAL:
         body.report(
             rules.WRONG_KIND, f"{what} is an integer, and `{format_short(expr)}` is a real", expr.span, _INTEGER_HINT
@@ -112,6 +114,7 @@ def check_static(body: BodyContext, expr: s.Expr, what: str) -> bool:
     """Check an expression that must be an integer known to the analysis; `what` names it."""
     with body.expect_integers(integers=True):
         kind = check_number(body, expr)
+    expect_integer(body, expr)
     if kind in (Kind.INT, Kind.REAL):
         data = "int data" if kind is Kind.INT else "a real"
         message = f"{what} is an integer known to the analysis, and `{format_short(expr)}` is {data}"
@@ -246,10 +249,11 @@ def _check_binary(body: BodyContext, expr: s.Binary) -> Kind | None:
     if expr.op in COMPARISONS:
         return Kind.BOOL
     if expr.op == "/" and kind is Kind.INT:
-        hint = propose_operator(expr.left, "/", "//", "write `{}`, which rounds down")
-        # The kind is that of the corrected operation.
-        body.report(rules.INT_DIVISION, "`/` of `int` data may round: write `//`", expr.span, hint)
+        report_quotient(body, expr)
+        # The kind is that of the operation that rounds.
         return kind
+    if expr.op in ("//", "%"):
+        expect_integer(body, expr)
     if expr.op in ("//", "%") and kind is Kind.REAL:
         hint = "write `floor(a / b)`" if expr.op == "//" else "write `a - b*floor(a / b)`"
         body.report(rules.INTEGER_OPERATOR, f"`{expr.op}` on reals", expr.span, hint)
@@ -317,19 +321,35 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
     hint = FOREIGN_FUNCTIONS.get(call.function)
     if call.function == "print" and any(item.call is call for item in s.find_nodes(body.algorithm.body, s.Invoke)):
         hint = propose_text(call.span, "pass", f"{hint}: write `{{}}`")
-    if call.function in FOREIGN_METHODS and (at := find_in_span(call.span, call.function)) is not None:
-        hint = propose_text(at, FOREIGN_METHODS[call.function])
     counts = {name: len(algorithm.header) for name, algorithm in library.visible.items()}
     counts |= {name: len(extern.parameters) for name, extern in library.externs.items()}
     # An array that an algorithm sets may be left out.
     passed = len(call.arguments)
     candidates = [name for name, number in counts.items() if number in (passed, passed + 1)]
     candidates += [name for name, arity in INTRINSICS.items() if arity == passed or (arity is None and passed > 1)]
+    hint = hint or _suggest_operation(body, call)
     hint = hint or body.findings.suggest_closest(call.function, candidates, call.span)
     if hint is None and body.scope.find(call.function) is not None:
         hint = f"a product is written `*`, an element `{call.function}[...]`"
     hint = hint or _suggest_definition(body, call)
     body.report(names.UNKNOWN_FUNCTION, f"unknown function or algorithm `{call.function}`", call.span, hint)
+
+
+def _suggest_operation(body: BodyContext, call: s.Call) -> str | None:
+    """Return the hint for an operation of a list that an array does not have; None for another call."""
+    operation = FOREIGN_METHODS.get(call.function, call.function)
+    if operation not in FOREIGN_METHODS.values():
+        return None
+    if operation in body.library.visible and (at := find_in_span(call.span, call.function)) is not None:
+        return propose_text(at, operation)
+    first = infer_type(body, call.arguments[0]) if call.arguments else None
+    name = format_short(call.arguments[0]) if isinstance(first, ViewType) else "x"
+    if operation == "push":
+        return (
+            f"an array does not grow: count its elements, `{name}[count] = ...` and `count += 1`, or take a `queue` "
+            "or a `stack` of the library"
+        )
+    return f"an array has no operation `{call.function}`: take a `queue` or a `stack` of the library"
 
 
 def _suggest_definition(body: BodyContext, call: s.Call) -> str:
@@ -404,6 +424,8 @@ def check_scalar_argument(
 ) -> None:
     """Check a number passed to a parameter of type `real` or `int`."""
     expected = Kind.REAL if isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real" else Kind.INT
+    if expected is Kind.INT:
+        expect_integer(body, argument)
     if can_store(body, argument, kind, expected):
         return
     what = f"`{parameter.name}` of `{call.function}`"
@@ -432,6 +454,7 @@ def _check_intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
                 return None
             if is_literal(argument):
                 record_literal_kind(body, argument, Kind.INT)
+            expect_integer(body, argument)
         return Kind.INT
     if function in ("abs", "floor", "ceil") or (function in ("sqrt", "log2") and kind is not Kind.INT):
         return kind

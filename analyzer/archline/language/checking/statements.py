@@ -32,12 +32,17 @@ from archline.language.checking.expressions import (
 )
 from archline.language.checking.extents import format_short, require_agreement
 from archline.language.checking.points import BoundedVariable, LetDefinition
+from archline.language.checking.quotients import (
+    expect_integer,
+    is_place_of_integers,
+    is_result_written,
+    report_divided_place,
+)
 from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import make_array_type, parse_element_kind
 from archline.language.diagnostics import Proposal, propose_text
 from archline.language.metrics import DECLARABLE
 from archline.language.model import ExprType, Kind, ViewType
-from archline.language.proposals import propose_operator
 from archline.language.syntax_rules import TOO_DEEP
 from archline.records import replace
 
@@ -124,6 +129,8 @@ def check_body(body: BodyContext) -> None:
         body.report(call_rules.RETURN, message, last.span, hint)
     else:
         _check_stored_value(body, last.value, result, f"the result of `{body.algorithm.name}`", _suggest_result(body))
+        if result == "int" and is_result_written(body.algorithm):
+            expect_integer(body, last.value)
 
 
 def _suggest_result(body: BodyContext) -> Proposal | None:
@@ -215,9 +222,10 @@ def _check_local(body: BodyContext, statement: s.Local) -> None:
                 with body.allow_shared_arrays(), body.expect_integers(integers=stored is Kind.INT):
                     _check_stored_value(body, statement.value, element, f"`{statement.name}`")
             logical = element == "bool"
-            body.define(
-                SymbolEntry(statement.name, Role.REGISTER, stored, statement.span, writable=True, logical=logical)
-            )
+            symbol = SymbolEntry(statement.name, Role.REGISTER, stored, statement.span, writable=True, logical=logical)
+            if stored is Kind.INT and statement.value is not None and is_place_of_integers(body, symbol):
+                expect_integer(body, statement.value)
+            body.define(symbol)
         case s.ArrayType() as type_:
             _check_local_array(body, statement, type_)
         case _:
@@ -357,9 +365,10 @@ def _check_assigned_number(
         _check_stored_condition(body, symbol, value)
         return
     if statement.op == "/=" and place is Kind.INT and (value_type is not Kind.REAL or is_literal(value)):
-        hint = propose_operator(statement.target, "/=", "//=", "write `{}`, which rounds down")
-        body.report(type_rules.INT_DIVISION, "`/=` of `int` data may round: write `//`", statement.span, hint)
+        report_divided_place(body, symbol, statement)
         return
+    if place is Kind.INT and is_place_of_integers(body, symbol):
+        expect_integer(body, value)
     if statement.target.span == value.span:
         # Elaboration stores the values of early returns in a register, which is not written in the program.
         what = f"the result of `{body.algorithm.name}`"

@@ -396,7 +396,17 @@ def _diagnose_operation(call: s.Call, kind: str, name: str, environment: Environ
     groups = [group for group in SAME_OPERATIONS if call.function in group]
     foreign = next((word for word in operations if any(word in group for group in groups)), None)
     if foreign is not None and at is not None:
-        hint = propose_text(at, foreign)
+        slots = [
+            f"{parameters[0].name}: {getattr(parameters[0].type, 'element', 'int')}"
+            for parameters in group_parts(environment.algorithms[start + foreign].header)
+        ][1:]
+        if len(slots) < 2 and len(slots) == len(call.arguments) - 1:
+            hint = propose_text(at, foreign)
+        else:
+            # Others order the values of an operation in other ways, such as the key before the item.
+            order = f"write `{{}}` with its values in this order: `{name}.{foreign}({', '.join(slots)})`"
+            fits = len(slots) == len(call.arguments) - 1
+            hint = propose_text(at, foreign, order, safe=False) if fits else order.replace("{}", foreign)
     elif call.function in fields and len(call.arguments) == 1:
         hint = propose_text(call.span, f"{name}.{call.function}")
     else:

@@ -152,6 +152,7 @@ def _make_tables_path(grammar: str, options: dict[str, Any]) -> Path:
     return find_cache_folder() / f"grammar-{sha256(parts.encode()).hexdigest()[:16]}.lark"
 
 
+_HEADER = re.compile(r"(algorithm|def|function|procedure)\b")
 _COMMENT = re.compile(r'"[^"\n]*"|(#.*)')
 
 
@@ -493,11 +494,19 @@ def _find_open_bracket(lines: list[str], token: Token) -> tuple[int, int, str] |
 
 def parse_headers(source: Source) -> tuple[s.Algorithm, ...]:
     """Return the algorithms, each with its parameters, its docstring and a `pass`. Raises ArchlineError."""
+    parsed = parse_readable_headers(source)
+    if parsed.diagnostics:
+        raise ArchlineError(parsed.diagnostics)
+    return parsed.program.algorithms
+
+
+def parse_readable_headers(source: Source) -> ParseResult:
+    """Parse the headers of a file, with the mistakes in them; each algorithm has a `pass` for its body."""
     lines = [""] * len(source.lines)
-    for first, chunk in split_items(source):
-        if chunk[0].startswith("algorithm"):
+    for first, chunk in split_items(mask_foreign_lines(source)):
+        if _HEADER.match(chunk[0]):
             lines[first - 1 : first - 1 + len(chunk)] = _drop_body(chunk)
-    return parse_program(Source(source.path, "\n".join(lines) + "\n")).algorithms
+    return parse(Source(source.path, "\n".join(lines) + "\n"))
 
 
 def list_type_names(source: Source) -> list[str]:
@@ -515,10 +524,10 @@ def collect_sizes(algorithms: Sequence[s.Algorithm]) -> set[str]:
 
 def _drop_body(lines: Sequence[str]) -> list[str]:
     """Return the lines of an algorithm; its first statement or clause is `pass` and the rest is blank."""
-    opened, result = False, list(lines)
+    depth = 0
     for number, line in enumerate(lines):
         code = mask_strings_and_comment(line).strip()
-        if opened and code and not code.startswith('"'):
-            return [*result[:number], "    pass", *[""] * (len(lines) - number - 1)]
-        opened = opened or code.endswith(":")
-    return result
+        if number and not depth and code and not code.startswith('"'):
+            return [*lines[:number], "    pass", *[""] * (len(lines) - number - 1)]
+        depth += count_brackets(code)
+    return list(lines)

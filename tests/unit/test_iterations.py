@@ -360,14 +360,16 @@ def test_a_run_stops_an_endless_loop_after_some_seconds(tmp_path, options: tuple
     assert done.refused("AL508")
     # The loop around the short one is named, and how to give it more time.
     assert f"{file}:4:5" in done.err
+    assert "the generated data may never make its condition false: pass data from Python" in done.err
     assert "--time-limit 60" in done.err
     assert time.perf_counter() - started < 60
 
 
 def test_the_variable_of_the_time_limit_stops_runs_from_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARCHLINE_TIME_LIMIT", "1")
-    with pytest.raises(ArchlineError, match="AL508"):
+    with pytest.raises(ArchlineError, match="AL508") as caught:
         subject(NESTED_ENDLESS).run({"n": 1}, compiled=False)
+    assert "generated" not in str(caught.value.diagnostics[0].hint)
 
 
 def test_commands_ask_for_iterations_and_runs_count_them(tmp_path) -> None:

@@ -6,6 +6,7 @@ import json
 import random
 import textwrap
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from archline.api.algorithms import Algorithm
 from archline.execution import slots
 from archline.language import loader
 from archline.language.diagnostics import ArchlineError
-from cli_support import cli
+from cli_support import Result, cli
 from effort import MODES, all_of
 from while_programs import while_program_from_seed
 
@@ -828,3 +829,47 @@ def test_copies_between_different_places_cost_what_they_did() -> None:
         run = subject(f"{head}    {line}\n").run({"a": [0.0] * 5, "b": [1.0, 2.0, 3.0, 4.0, 5.0], "lo": 1, "hi": 3})
         assert run.counts.accesses == 4
         assert sorted(run.outputs["a"])[:3] == [0.0] * 3
+
+
+SEARCH = """algorithm bfs(G: graph, s: vertex, seen: inout bool[V]):
+    ensures CLAIM
+    Q = queue(V)
+    Q.push(s)
+    seen[s] = true
+    while not Q.empty() iterations T:
+        u = Q.pop()
+        for v in G.neighbors(u)ITERATIONS:
+            if not seen[v]:
+                seen[v] = true
+                Q.push(v)
+"""
+
+
+def check_search(folder: Path, claim: str, clause: str = " iterations T1", *options: str) -> Result:
+    (folder / "bfs.algo").write_text(SEARCH.replace("CLAIM", claim).replace("ITERATIONS", clause))
+    return cli("check", str(folder / "bfs.algo"), *options)
+
+
+def test_hints_quote_the_headers_of_loops_as_they_are_written(tmp_path: Path) -> None:
+    done = check_search(tmp_path, "work <= 8*T + 6*T1 + 6", "")
+    assert "hint: name it in line 8: `for v in G.neighbors(u) iterations T1:`" in done.err
+    done = check_search(tmp_path, "work <= 8*T + 6*T1 + 6", "", "--fix")
+    assert "for v in G.neighbors(u) iterations T1:\n" in (tmp_path / "bfs.algo").read_text()
+    assert "holds  work <= 8*T + 6*T1 + 6" in done.out
+    done = check_search(tmp_path, "work is O(T + T1)", " iterations T1", "--where", "T <= V")
+    assert "bound the loop, `while not Q.empty() at most V times:`" in done.err
+
+
+def test_the_textbook_claim_about_a_search_holds_under_facts_about_its_iterations(tmp_path: Path) -> None:
+    assert "unknown  work is O(V + E)" in check_search(tmp_path, "work is O(V + E)").out
+    holds = "holds  work is O(V + E) when T <= V, T1 <= E"
+    assert holds in check_search(tmp_path, "work is O(V + E) when T <= V, T1 <= E").out
+    assert "holds  work is O(V + T1) when T <= V" in check_search(tmp_path, "work is O(V + T1) when T <= V").out
+
+
+def test_a_for_between_data_is_not_bounded_but_named(tmp_path: Path) -> None:
+    done = " ".join(check_search(tmp_path, "work is O(V + E) when T <= V").out.split())
+    assert "name its iterations in the claim, or add a fact about them, `when T1 <= ...`" in done
+    assert "bound the loop" not in done
+    done = check_search(tmp_path, "work is O(T)", " at most E times")
+    assert "a `for` takes no bound: name its iterations, `for v in G.neighbors(u) iterations T:`" in done.err

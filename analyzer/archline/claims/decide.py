@@ -130,7 +130,9 @@ def _reject_unreached_refutation(verdict: Verdict, costs: Costs, counted: Mappin
         return verdict
     item = counted[free[0]]
     reason = f"the cost depends on {item.name}, {item.described}, which nothing bounds in the sizes"
-    hint = "bound the loop, `while ... at most e times`, or name its iterations in the claim"
+    hint = f"name its iterations in the claim, or add a fact about them, `when {item.name} <= ...`"
+    if isinstance(item.loop, s.While) and not item.loop.tests_last:
+        hint = f"bound the loop, `while ... at most e times`, {hint}"
     return Verdict(verdict.ensures, "unknown", f"{reason}: {hint}", derived=verdict.derived)
 
 

@@ -367,6 +367,9 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
         return "data are numbers: give each text a number of its own, such as `let red = 0`"
     if before.rstrip().endswith(":") and set(accepted) <= {"_NEWLINE"}:
         return "a block stands on the lines below its header, indented"
+    if kind == "AT" and "ITERATIONS" in accepted and re.match(r"at\s+most\b", rest):
+        header = f"`{before.strip()} iterations T:`"
+        return f"a `for` takes no bound: name its iterations, {header}, and claim costs in T, or `when T <= ...`"
     if words and words[0] in HEADERS and set(accepted) == {"COLON"}:
         form = suggest_for_line(line)
         return form if isinstance(form, Proposal) else _suggest_types(line)

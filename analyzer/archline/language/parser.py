@@ -65,12 +65,24 @@ _TERMINAL_NAMES = {
     "EQUAL": "`==`",
     "LESS_EQUAL": "`<=`",
     "GREATER_EQUAL": "`>=`",
+    "MODE": "a mode such as `inout`",
+    "TRANSFER": "a transfer such as `input`",
+    "COLLECTIVE": "a collective such as `reduce`",
+    "_FOR": "`for`",
+    "_ELIF": "`elif`",
+    "_TYPE": "`type`",
 }
 _OPERATOR_TERMINALS = {
     "PLUS", "MINUS", "TIMES", "DIVIDE", "FLOOR_DIVIDE", "MODULO", "POWER", "EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL",
-    "GREATER", "GREATER_EQUAL", "AND", "OR", "NOT", "ASSIGN", "OPERATOR",
+    "GREATER", "GREATER_EQUAL", "AND", "OR", "NOT", "ASSIGN", "OPERATOR", "MATRIX", "BIT_AND", "SHIFT_LEFT",
+    "SHIFT_RIGHT",
 }  # fmt: skip
-_UNNAMED_TERMINALS = {"SEMICOLON", "CHARACTER", "LBRACE", "C_TYPE", "_DO", "ITERATIONS", "ASSIGN_ARROW", "ASSIGN_SHORT"}
+_UNNAMED_TERMINALS = {
+    "SEMICOLON", "CHARACTER", "LBRACE", "RBRACE", "C_TYPE", "_DO", "ITERATIONS", "ASSIGN_ARROW", "ASSIGN_SHORT", "_MUT",
+    "_NEW_ARRAY", "_SWAP", "_EXIT", "_NEXT", "_SEMICOLONS", "_CONST", "_CONSTANT", "_CALL", "_COUNT", "_DO_LOOP",
+    "_AND_RANGE", "_BY_STEP", "_ELEMENTWISE", "_REVERSED", "_REDUCTION", "_DEF", "INCREMENT", "DECREMENT",
+    "INCREMENT_BEFORE", "DECREMENT_BEFORE", "COMMENT", "__IGNORE_0",
+}  # fmt: skip
 """Terminals that messages do not offer, as they are spellings of others or rare."""
 _EXPRESSION_STARTS = {"NAME", "INTEGER", "LPAR"}
 STATEMENT_WORDS = (
@@ -109,12 +121,18 @@ def _describe_expected(accepted: set[str]) -> str | None:
         names.append("an operator")
         accepted = accepted - _OPERATOR_TERMINALS
     for terminal in sorted(accepted):
-        names.append(_TERMINAL_NAMES.get(terminal) or f"`{terminal.lower().strip('_')}`")
+        names.append(_TERMINAL_NAMES.get(terminal) or f"`{_load_literals()[terminal]}`")
     # Longer names are last.
     names = sorted(dict.fromkeys(names), key=lambda name: " such as " in name)
     if not names or len(names) > 5:
         return None
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
+
+
+@cache
+def _load_literals() -> dict[str, str]:
+    """Return the texts of the terminals that stand for one text each."""
+    return {item.name: item.pattern.value for item in _load_grammar().terminals if item.pattern.type == "str"}
 
 
 def _suggest_fix(token: Token, accepted: set[str], line: CodeLine, column: int) -> str | None:

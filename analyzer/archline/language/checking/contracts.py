@@ -17,7 +17,7 @@ from archline.language.checking.expressions import COMPARISONS
 from archline.language.checking.extents import format_short
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
 from archline.language.diagnostics import Edit, Proposal, Rule, find_in_span, format_count, propose_text
-from archline.language.iterations import describe_loop_in_line, find_counted_loops, suggest_name
+from archline.language.iterations import describe_loop_in_line, find_counted_loops, quote_header, suggest_name
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE, ON_MACHINE
 from archline.language.mistakes import CodeLine, count_brackets, suggest_claim, suggest_growth, suggest_power
 from archline.language.model import Kind
@@ -250,8 +250,9 @@ def _report_promised_iterations(name: str, loop: s.While | s.Loop, algorithm: s.
         if isinstance(fact, s.Binary) and fact.op == "<=" and isinstance(fact.left, s.Name) and fact.left.id == name
     ]
     if limits and isinstance(loop, s.While) and not loop.tests_last and loop in algorithm.body:
-        header = f"while {format_expression(loop.condition)} at most {limits[0]} times:"
-        return name_rules.NOT_A_SIZE, message, f"bound the loop, `{header}`, which runs check; or {claimed}"
+        header = quote_header(loop, f" at most {limits[0]} times")
+        if header is not None:
+            return name_rules.NOT_A_SIZE, message, f"bound the loop, `{header}`, which runs check; or {claimed}"
     return name_rules.NOT_A_SIZE, message, claimed
 
 

@@ -873,3 +873,37 @@ def test_a_for_between_data_is_not_bounded_but_named(tmp_path: Path) -> None:
     assert "bound the loop" not in done
     done = check_search(tmp_path, "work is O(T)", " at most E times")
     assert "a `for` takes no bound: name its iterations, `for v in G.neighbors(u) iterations T:`" in done.err
+
+
+def test_a_loop_with_a_bound_and_a_name_is_the_only_mistake(tmp_path: Path) -> None:
+    text = SEARCH.replace("iterations T:", "at most V times iterations T:").replace("ITERATIONS", "")
+    (tmp_path / "bfs.algo").write_text(text.replace("CLAIM", "work <= 8*T + 6*V"))
+    done = cli("check", str(tmp_path / "bfs.algo"))
+    assert done.refused("AL203")
+    assert "AL201" not in done.err
+    assert "bfs.algo:6:5" in done.err
+
+
+def test_a_caller_names_the_iterations_of_a_loop_by_its_algorithm(tmp_path: Path) -> None:
+    text = "algorithm g(k: int)\n    a = k\n    while a > 0 iterations T:\n        a -= 1\n\n"
+    file = tmp_path / "g.algo"
+    file.write_text(f"{text}algorithm f(k: int)\n    ensures work <= 4*T + 4\n    g(k)\n")
+    assert "hint: did you mean `g.T`?" in cli("check", str(file)).err
+    assert "holds  work <= 4*g.T + 4" in cli("check", "--fix", str(file)).out
+
+
+def test_a_machine_symbol_names_no_iterations(tmp_path: Path) -> None:
+    file = tmp_path / "f.algo"
+    file.write_text("algorithm f(k: int)\n    a = k\n    while a > 0 iterations K:\n        a -= 1\n")
+    assert "AL203: `K` is a machine symbol (P, Z, L, K) in every formula" in cli("check", str(file)).err
+
+
+def test_every_claim_on_a_cost_with_free_iterations_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "sort.algo"
+    file.write_text(
+        "algorithm sort(x: inout real[n])\n    ensures flops <= n*(n-1)/2\n    ensures work <= 6*n^2\n    for i in 1..n:\n"
+        "        key = x[i]\n        j = i - 1\n        while j >= 0 and x[j] > key:\n            x[j+1] = x[j]\n"
+        "            j -= 1\n        x[j+1] = key\n"
+    )
+    done = " ".join(cli("check", str(file)).out.split())
+    assert done.count("nothing bounds in the sizes: bound the loop, `while ... at most e times`") == 2

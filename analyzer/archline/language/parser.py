@@ -28,6 +28,7 @@ from archline.language.mistakes import (
     count_brackets,
     find_unclosed_bracket,
     suggest_at_location,
+    suggest_ensures,
     suggest_for_line,
     suggest_growth,
 )
@@ -107,7 +108,8 @@ def describe_unexpected(token: Token, accepted: Collection[str], line: CodeLine,
     shown = kind.removeprefix("the ") if kind else f"`{str(token)[:40]}`"
     expected = _describe_expected(set(accepted))
     message = f"unexpected {shown}" + (f", expected {expected}" if expected else "")
-    hint = suggest_growth(line) or suggest_at_location(token.type, line, column, accepted) or suggest_for_line(line)
+    hint = suggest_ensures(line) or suggest_growth(line)
+    hint = hint or suggest_at_location(token.type, line, column, accepted) or suggest_for_line(line)
     return message, hint or _suggest_fix(token, set(accepted), line, column)
 
 

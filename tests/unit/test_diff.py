@@ -560,3 +560,13 @@ def test_a_rise_at_few_remainders_beyond_a_number_is_found(condition: str, size:
     result = cli("diff", str(tmp_path / "old.algo"), str(tmp_path / "new.algo"))
     assert result.code == 1
     assert f"grew: 1 -> 2 at n={size}" in result.out
+
+
+def test_a_file_with_mistakes_that_did_not_change(tmp_path: Path) -> None:
+    old, new = (written(tmp_path / name, f=GEMV.replace("x[j]", "z[j]")) / "f.algo" for name in ("a", "b"))
+    ran = cli("diff", str(old), str(new))
+    assert ran.code == 2
+    assert f"{new}:4:" in ran.err
+    assert "nothing is compared" in ran.out
+    new.write_text(GEMV.replace("A: real[n, m],", "A: real[n, m]"))
+    assert cli("diff", str(new), str(new)).code == 2

@@ -383,6 +383,14 @@ class ChangeSearch:
     def load_algorithms(self, both: tuple[Side, Side]) -> tuple[dict[str, Earlier], dict[str, Algorithm]]:
         """Load the algorithms of both sides, except those of unchanged files and of files with errors."""
         self.left_out = left_out = {path for path in both[1] if self._is_unchanged(path, both)}
+        if len(both[1]) == 1:
+            # Of many files those without a change are not checked, for their number.
+            for path in left_out:
+                try:
+                    load(both[1][path])
+                except ArchlineError as problem:
+                    self._record_problem(problem)
+                    self._unchanged[path] = None
         loaded: list[dict[str, Module]] = []
         for side in both:
             loaded.append({})

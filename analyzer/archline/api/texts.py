@@ -132,14 +132,14 @@ def _iterate_module_entries(module: str, problems: dict[str, Diagnostic]) -> Ite
 
 
 def _iterate_file_entries(module: str, file: Path, problems: dict[str, Diagnostic]) -> Iterator[LibraryEntry]:
-    """Yield the algorithms of a file whose headers are right, and add the mistakes in the others to `problems`."""
+    """Yield the algorithms of a file whose headers are right, and add mistakes in headers to `problems`."""
     try:
         source = read_source(file)
         parsed = parse_readable_headers(source)
     except ArchlineError as problem:
-        problems.update((found.render(), found) for found in problem.diagnostics)
+        problems.update((mistake.render(), mistake) for mistake in problem.diagnostics)
         return
-    problems.update((found.render(), found) for found in parsed.diagnostics)
+    problems.update((mistake.render(), mistake) for mistake in parsed.diagnostics)
     types = list_type_names(source)
     results = _infer_results(source, file.parent, parsed.program.algorithms)
     for written in parsed.program.algorithms:
@@ -154,7 +154,7 @@ def _iterate_file_entries(module: str, file: Path, problems: dict[str, Diagnosti
 def _infer_results(source: Source, folder: Path, algorithms: Sequence[s.Algorithm]) -> dict[int, str | None]:
     """Return the types of results by the lines of headers, where a header may leave its type to be inferred.
 
-    They are those that `fmt` writes. A file with mistakes in its text has none.
+    `fmt` writes the same types. A file with mistakes in its text has none.
     """
     if all(algorithm.result for algorithm in algorithms) or not _RETURNED.search(source.text):
         return {}

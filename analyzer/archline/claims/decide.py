@@ -117,7 +117,7 @@ def _reject_vacuous_claim(verdict: Verdict, algorithm: s.Algorithm, costs: Costs
 
 
 def _explain_free_iterations(verdict: Verdict, costs: Costs, counted: Mapping[str, IterationCount]) -> Verdict:
-    """Return what is known of a claim whose cost has iterations that the claim does not name.
+    """Return the verdict on a claim whose cost has iterations that the claim does not name.
 
     A claim that `fails` is unknown if that takes iterations that no run may have; a point with the least number of
     iterations is one of runs. If only bounds are known, the iterations are the reason.

@@ -393,9 +393,9 @@ def _split_returned(algorithm: s.Algorithm, value: Any) -> tuple[int | float | N
 
 
 def list_nonfinite(plan: RunPlan, memory: Memory, *returned: Any) -> tuple[NonfiniteOutput, ...]:
-    """List outputs that are NaN or infinite although all inputs are finite: arrays in a memory, what is `returned`.
+    """List outputs that are NaN or infinite although all inputs are finite: arrays in a memory, values `returned`.
 
-    Infinities count only in a program that has no `inf`. An output that is not set is none of these.
+    Infinities count only in a program that has no `inf`. An unset output is not listed.
     """
     inputs = [
         plan.bound.arrays.get(parameter.name, plan.bound.scalars.get(parameter.name))
@@ -411,7 +411,7 @@ def list_nonfinite(plan: RunPlan, memory: Memory, *returned: Any) -> tuple[Nonfi
         for parameter in plan.algorithm.parameters
         if parameter.mode != "in" and not parameter.local
     ]
-    wrong = [found for found in arrays if found is not None]
+    wrong = [array for array in arrays if array is not None]
     for value in returned:
         result, numbers = _split_returned(plan.algorithm, value)
         for name, number in [(None, result), *((name, number) for name, number in numbers.items())]:

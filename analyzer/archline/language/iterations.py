@@ -124,7 +124,7 @@ def suggest_name(loop: s.While | s.Loop, name: str, near: Source, safe: bool = T
 
 
 def quote_header(loop: s.While | s.Loop, clause: str) -> str | None:
-    """Quote the header of a loop as it is written, with a clause at its end; None if it is longer than a line."""
+    """Quote the written header of a loop, with a clause at its end; None if it is longer than a line."""
     place = _find_place_of_clause(loop)
     return None if place is None else f"{_get_line(loop)[:place].strip()}{clause}:"
 

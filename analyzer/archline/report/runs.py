@@ -108,17 +108,17 @@ def output_notes(run: ExecutedRun) -> list[str]:
     values = run.execution.outputs
     names = [output.parameter.name for output in run.algorithm.node.outputs if output.parameter.name in values]
     # They are among the notes on results that are not finite.
-    names = [name for name in names if name not in {found.name for found in run.execution.nonfinite}]
+    names = [name for name in names if name not in {output.name for output in run.execution.nonfinite}]
     shown = [_describe_numbers(name, np.atleast_1d(values[name]).tolist()) for name in names]
     return [", ".join(shown)] if shown else []
 
 
 def nonfinite_notes(run: ExecutedRun) -> list[str]:
     """State the outputs that are not finite although all inputs are, and what may be the reason."""
-    found = ", ".join(map(str, run.execution.nonfinite))
+    outputs = ", ".join(map(str, run.execution.nonfinite))
     if run.generated:
-        return [f"{found}: the generated data may not suit the algorithm; pass data from Python"] if found else []
-    return [f"{found}, and all inputs are finite"] if found else []
+        return [f"{outputs}: the generated data may not suit the algorithm; pass data from Python"] if outputs else []
+    return [f"{outputs}, and all inputs are finite"] if outputs else []
 
 
 def _describe_numbers(name: str, numbers: list[float]) -> str:
@@ -219,8 +219,8 @@ def run_document(view: RunView) -> dict[str, Any]:
     }
     if done.execution.nonfinite:
         document["nonfinite"] = [
-            {"name": found.name, "value": str(found.value), "first": list(found.place)}
-            for found in done.execution.nonfinite
+            {"name": output.name, "value": str(output.value), "first": list(output.place)}
+            for output in done.execution.nonfinite
         ]
     if counts_of_loops := done.execution.iterations:
         document["iterations"] = [

@@ -463,7 +463,12 @@ class ChangeSearch:
         """Make the question about a match in canonical names, which is the key of the result cache."""
         numbers, terms = {name: number for number, name in match.names.items()}, self._terms
         old, new = (form.text if form else "" for form in match.forms)
-        at = tuple(tuple((numbers.get(name, name), value) for name, value in point) for point in terms.at)
+        # A value is that of both versions where the older one has other iterations of the same name.
+        named = [
+            [(key, value) for name, value in point for key in (name, f"old.{name}") if key == name or key in numbers]
+            for point in terms.at
+        ]
+        at = tuple(tuple((numbers.get(name, name), value) for name, value in point) for point in named)
         where = ", ".join(filter(None, (terms.where, *match.shared[1])))
         return old, new, replace(terms, at=at, where=rename_text(where, numbers))
 

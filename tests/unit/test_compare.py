@@ -282,6 +282,9 @@ def test_what_is_refused() -> None:
     assert cli("compare", BASIC, CO, *on, "--sweep", "k=3..9").refused("AL401")
     assert cli("compare", BASIC, CO, *on, "--at", "n=3").refused("AL402")
     assert cli("compare", BASIC, CO, *on, "--sweep", "n=9..3").refused("AL411")
+    several = cli("compare", BASIC, CO, *on, "--sweep", "n=64..256,T=10..40")
+    assert several.refused("AL411")
+    assert "hint: sweep `n=64..256`, and give the others by `--at T=10`" in several.err
     assert cli("compare", BASIC, CO, *on, "--model", "icy", "--at", "n=3").refused("AL459")
     assert cli("compare", BASIC, CO, *on, "--model", "roofline", "--at", "n=3,m=3,p=3").refused("AL458")
     assert cli("compare", BASIC, CO, "--where", "k >= 3").refused("AL401")

@@ -560,3 +560,32 @@ def test_a_rise_at_few_remainders_beyond_a_number_is_found(condition: str, size:
     result = cli("diff", str(tmp_path / "old.algo"), str(tmp_path / "new.algo"))
     assert result.code == 1
     assert f"grew: 1 -> 2 at n={size}" in result.out
+
+
+def test_a_file_with_mistakes_that_did_not_change(tmp_path: Path) -> None:
+    old, new = (written(tmp_path / name, f=GEMV.replace("x[j]", "z[j]")) / "f.algo" for name in ("a", "b"))
+    ran = cli("diff", str(old), str(new))
+    assert ran.code == 2
+    assert f"{new}:4:" in ran.err
+    assert "nothing is compared" in ran.out
+    new.write_text(GEMV.replace("A: real[n, m],", "A: real[n, m]"))
+    assert cli("diff", str(new), str(new)).code == 2
+
+
+def test_costs_that_are_not_decided_have_values_at_the_iterations_asked_for(tmp_path: Path) -> None:
+    text = """algorithm f(n: size, k: int) -> real:
+    local a: int = k
+    local t: real = 1.0
+    while a > 0 iterations T:
+        a -= 1
+        for i in 0..n:
+            t += 1.5
+    return t
+"""
+    old, new = (
+        written(tmp_path / name, f=text.replace("1.5", value)) / "f.algo"
+        for name, value in (("a", "1.5"), ("b", "1.5*t"))
+    )
+    ran = cli("diff", str(old), str(new), "--at", "n=100,T=30")
+    assert "flops   not decided: 3000 -> 6000 at n=100,T=30,old.T=30" in ran.out
+    assert " at n=" not in cli("diff", str(old), str(new)).out

@@ -377,3 +377,25 @@ def test_a_warning_has_edits_from_the_cache_too(tmp_path: Path) -> None:
     (found,) = json.loads(first)["findings"]
     assert (found["code"], found["safe"], found["edits"][0]["text"]) == ("AL606", False, "0")
     assert "write `for i in 0..n:`" in found["message"]
+
+
+@pytest.mark.parametrize(
+    ("written", "fixed"),
+    [
+        ("n <= flops", ["flops >= n"]),
+        ("2*n + 1 >= flops when n >= 2", ["flops <= 2*n + 1 when n >= 2"]),
+        ("flops == n and work <= 5*n", ["flops == n", "work <= 5*n"]),
+        ("flops == n and work <= 5*n and span <= 5*n", ["flops == n", "work <= 5*n", "span <= 5*n"]),
+        ("flops == n, work is O(n)", ["flops == n", "work is O(n)"]),
+        ("flops == n and work is O(n) when n >= 2", ["flops == n when n >= 2", "work is O(n) when n >= 2"]),
+    ],
+)
+def test_a_claim_gets_its_metric_first_and_a_line_for_each(tmp_path: Path, written: str, fixed: list[str]) -> None:
+    file = tmp_path / "f.algo"
+    file.write_text(f"algorithm f(x: inout real[n])\n    ensures {written}\n    for i in 0..n:\n        x[i] += 1.0\n")
+    assert cli("check", str(file)).err.count(": AL") == 1
+    done = cli("check", "--fix", str(file))
+    assert [line.strip() for line in file.read_text().splitlines() if "ensures" in line] == [
+        f"ensures {c}" for c in fixed
+    ]
+    assert done.code == 0

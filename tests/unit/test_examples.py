@@ -97,6 +97,18 @@ def test_commands_print_what_is_shown(path: Path) -> None:
     assert rerun(text) == text
 
 
+def test_pages_that_show_the_same_command_show_the_same_output() -> None:
+    """No command is run, so this is tried also where those of most pages are left out."""
+    found: dict[str, tuple[str, str]] = {}
+    for path in SESSIONS:
+        for block in CONSOLE.findall(path.read_text(encoding="utf-8")):
+            for shown in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+                command, output = shown.split("\n", 1)
+                if command != "echo $?":
+                    first = found.setdefault(command, (named(path), output))
+                    assert output == first[1], f"{named(path)} and {first[0]} differ in what `{command}` prints"
+
+
 def test_the_first_tutorial_uses_the_main_commands() -> None:
     text = (ROOT / "docs" / "tutorial" / "first-algorithm.md").read_text(encoding="utf-8")
     used = {command.split()[1] for command in COMMAND.findall(text)}

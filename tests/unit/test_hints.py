@@ -452,3 +452,17 @@ def test_a_race_on_a_register_says_how_it_is_summed() -> None:
     module = load_text(text)
     hint = find_certain_races(module, module.algorithms["f"])[0].hint or ""
     assert "write `parallel for i in 0..n with + on s:`" in hint
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        ("return 7/2", "`7//2` rounds down, `7.0/2` is real"),
+        ("let h = n/2\n    return h", "`n//2` rounds down, `ceil(n/2)` rounds up"),
+    ],
+)
+def test_a_quotient_without_a_value_has_two_ways_out(tmp_path: Path, body: str, hint: str) -> None:
+    (tmp_path / "f.algo").write_text(f"algorithm f(x: real[n]) -> int:\n    {body}\n")
+    ran = cli("run", str(tmp_path / "f.algo::f"), "--at", "n=3")
+    assert ran.refused("AL507")
+    assert f"hint: {hint}" in ran.err

@@ -6,6 +6,7 @@ import json
 import random
 import textwrap
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from archline.api.algorithms import Algorithm
 from archline.execution import slots
 from archline.language import loader
 from archline.language.diagnostics import ArchlineError
-from cli_support import cli
+from cli_support import Result, cli
 from effort import MODES, all_of
 from while_programs import while_program_from_seed
 
@@ -360,14 +361,16 @@ def test_a_run_stops_an_endless_loop_after_some_seconds(tmp_path, options: tuple
     assert done.refused("AL508")
     # The loop around the short one is named, and how to give it more time.
     assert f"{file}:4:5" in done.err
+    assert "the generated data may never make its condition false: pass data from Python" in done.err
     assert "--time-limit 60" in done.err
     assert time.perf_counter() - started < 60
 
 
 def test_the_variable_of_the_time_limit_stops_runs_from_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARCHLINE_TIME_LIMIT", "1")
-    with pytest.raises(ArchlineError, match="AL508"):
+    with pytest.raises(ArchlineError, match="AL508") as caught:
         subject(NESTED_ENDLESS).run({"n": 1}, compiled=False)
+    assert "generated" not in str(caught.value.diagnostics[0].hint)
 
 
 def test_commands_ask_for_iterations_and_runs_count_them(tmp_path) -> None:
@@ -826,3 +829,81 @@ def test_copies_between_different_places_cost_what_they_did() -> None:
         run = subject(f"{head}    {line}\n").run({"a": [0.0] * 5, "b": [1.0, 2.0, 3.0, 4.0, 5.0], "lo": 1, "hi": 3})
         assert run.counts.accesses == 4
         assert sorted(run.outputs["a"])[:3] == [0.0] * 3
+
+
+SEARCH = """algorithm bfs(G: graph, s: vertex, seen: inout bool[V]):
+    ensures CLAIM
+    Q = queue(V)
+    Q.push(s)
+    seen[s] = true
+    while not Q.empty() iterations T:
+        u = Q.pop()
+        for v in G.neighbors(u)ITERATIONS:
+            if not seen[v]:
+                seen[v] = true
+                Q.push(v)
+"""
+
+
+def check_search(folder: Path, claim: str, clause: str = " iterations T1", *options: str) -> Result:
+    (folder / "bfs.algo").write_text(SEARCH.replace("CLAIM", claim).replace("ITERATIONS", clause))
+    return cli("check", str(folder / "bfs.algo"), *options)
+
+
+def test_hints_quote_the_headers_of_loops_as_they_are_written(tmp_path: Path) -> None:
+    done = check_search(tmp_path, "work <= 8*T + 6*T1 + 6", "")
+    assert "hint: name it in line 8: `for v in G.neighbors(u) iterations T1:`" in done.err
+    done = check_search(tmp_path, "work <= 8*T + 6*T1 + 6", "", "--fix")
+    assert "for v in G.neighbors(u) iterations T1:\n" in (tmp_path / "bfs.algo").read_text()
+    assert "holds  work <= 8*T + 6*T1 + 6" in done.out
+    done = check_search(tmp_path, "work is O(T + T1)", " iterations T1", "--where", "T <= V")
+    assert "bound the loop, `while not Q.empty() at most V times:`" in done.err
+
+
+def test_the_textbook_claim_about_a_search_holds_under_facts_about_its_iterations(tmp_path: Path) -> None:
+    assert "unknown  work is O(V + E)" in check_search(tmp_path, "work is O(V + E)").out
+    holds = "holds  work is O(V + E) when T <= V, T1 <= E"
+    assert holds in check_search(tmp_path, "work is O(V + E) when T <= V, T1 <= E").out
+    assert "holds  work is O(V + T1) when T <= V" in check_search(tmp_path, "work is O(V + T1) when T <= V").out
+
+
+def test_a_for_between_data_is_not_bounded_but_named(tmp_path: Path) -> None:
+    done = " ".join(check_search(tmp_path, "work is O(V + E) when T <= V").out.split())
+    assert "name its iterations in the claim, or add a fact about them, `when T1 <= ...`" in done
+    assert "bound the loop" not in done
+    done = check_search(tmp_path, "work is O(T)", " at most E times")
+    assert "a `for` takes no bound: name its iterations, `for v in G.neighbors(u) iterations T:`" in done.err
+
+
+def test_a_loop_with_a_bound_and_a_name_is_the_only_mistake(tmp_path: Path) -> None:
+    text = SEARCH.replace("iterations T:", "at most V times iterations T:").replace("ITERATIONS", "")
+    (tmp_path / "bfs.algo").write_text(text.replace("CLAIM", "work <= 8*T + 6*V"))
+    done = cli("check", str(tmp_path / "bfs.algo"))
+    assert done.refused("AL203")
+    assert "AL201" not in done.err
+    assert "bfs.algo:6:5" in done.err
+
+
+def test_a_caller_names_the_iterations_of_a_loop_by_its_algorithm(tmp_path: Path) -> None:
+    text = "algorithm g(k: int)\n    a = k\n    while a > 0 iterations T:\n        a -= 1\n\n"
+    file = tmp_path / "g.algo"
+    file.write_text(f"{text}algorithm f(k: int)\n    ensures work <= 4*T + 4\n    g(k)\n")
+    assert "hint: did you mean `g.T`?" in cli("check", str(file)).err
+    assert "holds  work <= 4*g.T + 4" in cli("check", "--fix", str(file)).out
+
+
+def test_a_machine_symbol_names_no_iterations(tmp_path: Path) -> None:
+    file = tmp_path / "f.algo"
+    file.write_text("algorithm f(k: int)\n    a = k\n    while a > 0 iterations K:\n        a -= 1\n")
+    assert "AL203: `K` is a machine symbol (P, Z, L, K) in every formula" in cli("check", str(file)).err
+
+
+def test_every_claim_on_a_cost_with_free_iterations_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "sort.algo"
+    file.write_text(
+        "algorithm sort(x: inout real[n])\n    ensures flops <= n*(n-1)/2\n    ensures work <= 6*n^2\n    for i in 1..n:\n"
+        "        key = x[i]\n        j = i - 1\n        while j >= 0 and x[j] > key:\n            x[j+1] = x[j]\n"
+        "            j -= 1\n        x[j+1] = key\n"
+    )
+    done = " ".join(cli("check", str(file)).out.split())
+    assert done.count("nothing bounds in the sizes: bound the loop, `while ... at most e times`") == 2

@@ -107,6 +107,38 @@ def test_text_fits_the_terminal_with_each_parameter_whole(monkeypatch: pytest.Mo
         assert all(parameter in block for parameter in each["parameters"])
 
 
+def test_headers_of_drafts_are_listed_with_the_types_of_their_results() -> None:
+    algorithms = json.loads(cli("list", "examples/drafts.algo", "--format", "json").out)["algorithms"]
+    whole = load_path(Path("examples/drafts.algo")).algorithms
+    assert [each["name"] for each in algorithms] == list(whole)
+    assert [each["result"] for each in algorithms] == [each.result for each in whole.values()]
+    assert "  find(a: real[n], x: real) -> int\n" in cli("list", "examples/drafts.algo").out
+    assert "examples/drafts.algo\n" in cli("list", "examples").out
+
+
+def test_headers_in_the_form_of_other_languages(tmp_path: Path) -> None:
+    file = tmp_path / "drafts.algo"
+    file.write_text(
+        "function f(x: real[n],\n           y: real) {\n    return y*x[0]\n}\n\nprocedure g(n: size)\n    y = 1\n"
+        "end procedure\n\ndef h(n: size) -> int: # one\n    return n\n"
+    )
+    assert (
+        cli("list", str(file)).out == f"{file}\n  f(x: real[n], y: real) -> real\n  g(n: size)\n  h(n: size) -> int\n"
+    )
+
+
+def test_a_file_with_mistakes_leaves_the_others_listed(tmp_path: Path) -> None:
+    (tmp_path / "a.algo").write_text("algorithm f(x real):\n    pass\n\nalgorithm g(n: size):\n    pass\n")
+    (tmp_path / "b.algo").write_text("def h(n: size):\n    pass\n")
+    ran = cli("list", str(tmp_path))
+    assert ran.code == 2
+    assert ran.out == f"{tmp_path}/a.algo\n  g(n: size)\n\n{tmp_path}/b.algo\n  h(n: size)\n"
+    assert f"{tmp_path}/a.algo:1:15" in ran.err
+    (tmp_path / "b.algo").unlink()
+    ran = cli("list", str(tmp_path / "a.algo"), "--format", "json")
+    assert (ran.code, len(json.loads(ran.out)["algorithms"])) == (2, 1)
+
+
 def test_modules_have_a_header(tmp_path: Path) -> None:
     file = tmp_path / "two.algo"
     file.write_text(

@@ -17,7 +17,7 @@ from archline.expr.values import evaluate as evaluate_expression
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 from archline.numbers import format_exact, format_point, format_readable
-from archline.report import documents, latex, layout
+from archline.report import documents, latex, layout, runs
 from archline.report.costs import full
 from archline.report.view import CheckedCounts, ValueRange
 from effort import drawn, some
@@ -141,3 +141,31 @@ def test_reported_expressions_read_back(target: str, data: st.DataObject) -> Non
                 continue
             assert read is not None
             assert evaluate_expression(read, point) == expected
+
+
+NONFINITE = """algorithm f(x: real[n], s: out real, y: out real[n], z: out real[n]) -> real
+    s = (x[0] - x[0])/(x[1] - x[1])
+    y[1] = 1/(x[0] - x[0])
+    z[0] = 0
+    return s
+
+algorithm farthest(x: real[n], d: out real[n])
+    d[:] = inf
+    d[0] = x[0]
+"""
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_run_tells_which_outputs_are_not_finite(compiled: bool) -> None:
+    module = al.loads(NONFINITE)
+    done = module["f"].run({"n": 3}, compiled=compiled)
+    assert "y holds infinities (first at y[1]), the result is NaN, s is NaN: the generated data" in " ".join(
+        str(done).split()
+    )
+    found = runs.run_document(done.view)["nonfinite"]
+    assert found[0] == {"name": "y", "value": "inf", "first": [1]}
+    assert [each["name"] for each in found] == ["y", None, "s"]
+    given = {"x": [1.0, 2.0, 3.0], "y": [0.0] * 3, "z": [0.0] * 3}
+    assert "s is NaN, and all inputs are finite" in " ".join(str(module["f"].run(given, compiled=compiled)).split())
+    assert not module["f"].run(given | {"x": [float("nan")] * 3}, compiled=compiled).execution.nonfinite
+    assert not module["farthest"].run({"n": 3}, compiled=compiled).execution.nonfinite

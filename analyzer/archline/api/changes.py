@@ -383,6 +383,14 @@ class ChangeSearch:
     def load_algorithms(self, both: tuple[Side, Side]) -> tuple[dict[str, Earlier], dict[str, Algorithm]]:
         """Load the algorithms of both sides, except those of unchanged files and of files with errors."""
         self.left_out = left_out = {path for path in both[1] if self._is_unchanged(path, both)}
+        if len(both[1]) == 1:
+            # Of many files those without a change are not checked, for their number.
+            for path in left_out:
+                try:
+                    load(both[1][path])
+                except ArchlineError as problem:
+                    self._record_problem(problem)
+                    self._unchanged[path] = None
         loaded: list[dict[str, Module]] = []
         for side in both:
             loaded.append({})
@@ -455,7 +463,12 @@ class ChangeSearch:
         """Make the question about a match in canonical names, which is the key of the result cache."""
         numbers, terms = {name: number for number, name in match.names.items()}, self._terms
         old, new = (form.text if form else "" for form in match.forms)
-        at = tuple(tuple((numbers.get(name, name), value) for name, value in point) for point in terms.at)
+        # A value is that of both versions where the older one has other iterations of the same name.
+        named = [
+            [(key, value) for name, value in point for key in (name, f"old.{name}") if key == name or key in numbers]
+            for point in terms.at
+        ]
+        at = tuple(tuple((numbers.get(name, name), value) for name, value in point) for point in named)
         where = ", ".join(filter(None, (terms.where, *match.shared[1])))
         return old, new, replace(terms, at=at, where=rename_text(where, numbers))
 

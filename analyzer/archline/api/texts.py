@@ -5,23 +5,25 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from archline.costs import rules
 from archline.expr.tree import Source, make_structural_key
 from archline.language import name_rules, surface, syntax_rules
 from archline.language import syntax as s
-from archline.language.diagnostics import Rule, error, get_rules_by_code, suggest_closest
+from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, error, get_rules_by_code, suggest_closest
 from archline.language.loader import declare_in_folder, list_stdlib_modules
-from archline.language.parser import list_type_names, parse_headers, parse_program
+from archline.language.parser import list_type_names, parse_program, parse_readable_headers
 from archline.language.printer import format_program
 from archline.language.source import is_path, read_source
 from archline.lazy_modules import load_module
-from archline.records import replace
+from archline.records import record, replace
 from archline.report.library import LibraryEntry
 from archline.resources import find_resource
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+_RETURNED = re.compile(r"^ .*\breturn +[^\s;#]", re.MULTILINE)
 _DEFINITION = re.compile(r"^[A-Z_]+ = Rule\(", re.MULTILINE)
 
 
@@ -73,34 +75,45 @@ def _list_comment_texts(comments: tuple[object, ...]) -> list[str]:
     return [getattr(comment, "text", "") for comment in comments]
 
 
-def list_library_entries(targets: Sequence[str]) -> list[LibraryEntry]:
-    """List the algorithms that targets name; without targets those of the library. Raises ArchlineError.
+@record
+class Listing:
+    """The algorithms of some targets, and the mistakes in headers that leave others out."""
+
+    entries: tuple[LibraryEntry, ...]
+    problems: tuple[Diagnostic, ...]
+
+
+def list_library_entries(targets: Sequence[str]) -> Listing:
+    """List the algorithms that targets name; without targets those of the library.
 
     A target is a family (`dense`) or module (`dense.lu`) of the library, a file or a folder; with `::name` only the
-    algorithms of that name are listed.
+    algorithms of that name are listed. Raises ArchlineError for a target that names nothing.
     """
+    problems: dict[str, Diagnostic] = {}
     if not targets:
-        return [entry for module in list_stdlib_modules() for entry in _iterate_module_entries(module)]
-    return [entry for target in targets for entry in _select_entries(target)]
+        entries = [entry for module in list_stdlib_modules() for entry in _iterate_module_entries(module, problems)]
+    else:
+        entries = [entry for target in targets for entry in _select_entries(target, problems)]
+    return Listing(tuple(entries), tuple(problems.values()))
 
 
-def _select_entries(target: str) -> list[LibraryEntry]:
+def _select_entries(target: str, problems: dict[str, Diagnostic]) -> list[LibraryEntry]:
     place, separator, name = target.partition("::")
-    entries = list(_iterate_entries(place))
+    entries = list(_iterate_entries(place, problems))
     if not separator:
         return entries
     chosen = [entry for entry in entries if entry.name == name or entry.name.endswith(f".{name}")]
-    if not chosen:
+    if not chosen and not problems:
         hint = suggest_closest(name, [entry.name for entry in entries])
         raise error(name_rules.UNKNOWN_ALGORITHM, f"`{place}` has no algorithm `{name}`", path=place, hint=hint)
     return chosen
 
 
-def _iterate_entries(place: str) -> Iterator[LibraryEntry]:
+def _iterate_entries(place: str, problems: dict[str, Diagnostic]) -> Iterator[LibraryEntry]:
     path = Path(place)
     if is_path(place):
         for file in sorted(path.rglob("*.algo")) if path.is_dir() else [path]:
-            yield from _iterate_file_entries(str(file), file)
+            yield from _iterate_file_entries(str(file), file, problems)
         return
     modules = list_stdlib_modules()
     selected = [module for module in modules if module == place or module.startswith(f"{place}.")]
@@ -110,19 +123,42 @@ def _iterate_entries(place: str) -> Iterator[LibraryEntry]:
         message = f"there is no file, folder, family or module of the standard library called `{place}`"
         raise error(syntax_rules.MISSING_FILE, message, path=place, hint=hint)
     for module in selected:
-        yield from _iterate_module_entries(module)
+        yield from _iterate_module_entries(module, problems)
 
 
-def _iterate_module_entries(module: str) -> Iterator[LibraryEntry]:
-    return _iterate_file_entries(module, find_resource("stdlib").joinpath(*module.split(".")).with_suffix(".algo"))
+def _iterate_module_entries(module: str, problems: dict[str, Diagnostic]) -> Iterator[LibraryEntry]:
+    file = find_resource("stdlib").joinpath(*module.split(".")).with_suffix(".algo")
+    return _iterate_file_entries(module, file, problems)
 
 
-def _iterate_file_entries(module: str, file: Path) -> Iterator[LibraryEntry]:
-    source = read_source(file)
+def _iterate_file_entries(module: str, file: Path, problems: dict[str, Diagnostic]) -> Iterator[LibraryEntry]:
+    """Yield the algorithms of a file whose headers are right, and add mistakes in headers to `problems`."""
+    try:
+        source = read_source(file)
+        parsed = parse_readable_headers(source)
+    except ArchlineError as problem:
+        problems.update((mistake.render(), mistake) for mistake in problem.diagnostics)
+        return
+    problems.update((mistake.render(), mistake) for mistake in parsed.diagnostics)
     types = list_type_names(source)
-    for algorithm in parse_headers(source):
+    results = _infer_results(source, file.parent, parsed.program.algorithms)
+    for written in parsed.program.algorithms:
+        algorithm = replace(written, result=results.get(written.name_span.line, written.result))
         match algorithm.parameters[:1]:
             case (s.Parameter(type=surface.RecordType(name=kind)),) if kind in types:
                 yield LibraryEntry(module, replace(algorithm, name=f"{kind}.{algorithm.name}"))
             case _:
                 yield LibraryEntry(module, algorithm)
+
+
+def _infer_results(source: Source, folder: Path, algorithms: Sequence[s.Algorithm]) -> dict[int, str | None]:
+    """Return the types of results by the lines of headers, where a header may leave its type to be inferred.
+
+    `fmt` writes the same types. A file with mistakes in its text has none.
+    """
+    if all(algorithm.result for algorithm in algorithms) or not _RETURNED.search(source.text):
+        return {}
+    with suppress(ArchlineError):
+        declared = declare_in_folder(parse_program(source), folder).algorithms
+        return {algorithm.name_span.line: algorithm.result for algorithm in declared}
+    return {}

@@ -224,6 +224,9 @@ class _MetricVersions:
             changes = [
                 replace(plain, verdict=r.NOT_DECIDED, growth=growth, reason=self._compare_iteration_by_iteration())
             ]
+            with suppress(*NO_VALUE):
+                sizes = self._whole_costs[-1]
+                changes = [self._with_asked_values(change, self._list_asked_points(sizes)) for change in changes]
         elif unmatched:
             # Their growth may be compared only if the iterations may.
             changes = [replace(change, order=None) for change in changes]
@@ -396,7 +399,7 @@ class _MetricVersions:
         values are added separately. With `lower`, lower bounds may show the change. If a bound moved, but the whole
         cost at no point that was tried, the reason says so. Without `wide` only the points of interest are tried.
         """
-        asked = [trial for trial in sizes.interest if any(at.items() <= trial.items() for at in self.at)]
+        asked = self._list_asked_points(sizes)
         usual, last = [*asked, *(trial for trial in sizes.interest if trial not in asked)], [point] if point else []
         if wide:
             usual, last = ([*chain.from_iterable(map(self._iterate_caches, trials))] for trials in (usual, last))
@@ -428,12 +431,20 @@ class _MetricVersions:
                 change = replace(change, reason=EXACT_NOT_SHOWN)
             elif of_bound:
                 change = replace(change, verdict=r.OTHER_BOUNDS, reason=NOT_SHOWN_REASONS[change.verdict])
+        return self._with_asked_values(change, asked) if wide else change
+
+    def _list_asked_points(self, sizes: Sizes) -> list[Point]:
+        """List the points of interest that `--at` asks for."""
+        return [trial for trial in sizes.interest if any(at.items() <= trial.items() for at in self.at)]
+
+    def _with_asked_values(self, change: CostChange, asked: Sequence[Point]) -> CostChange:
+        """Add the values of both costs at the first point asked for that has some, if they are not shown yet."""
         first = next(
             (trial for trial in asked if self._evaluate_costs(trial) is not None and self._has_runs(trial)),
             None,
         )
         at = change.at or {}
-        if first is not None and wide and any(at.get(name) != text for name, text in _format_sizes(first).items()):
+        if first is not None and any(at.get(name) != text for name, text in _format_sizes(first).items()):
             values = self._evaluate_costs(first)
             assert values is not None
             change = replace(change, asked={"at": _format_sizes(first), **_format_old_and_new(*values)})

@@ -56,6 +56,7 @@ from archline.records import record, replace
 MAX_TERM_PRODUCTS = 500_000
 MAX_POINTS_FOR_VALUE = 200
 """The maximum number of points at which the right side of a claim is evaluated to test that it has a value."""
+_ONLY_BOUNDS = "only bounds on the cost are known, and they do not decide the claim"
 NAME_PATTERN = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -83,7 +84,7 @@ def decide_claims(
         ]
     counted = {item.name: item for item in list_iterations(module, algorithm)}
     verdicts = [
-        _reject_unreached_refutation(_reject_vacuous_claim(verdict, algorithm, costs, scope), costs, counted)
+        _explain_free_iterations(_reject_vacuous_claim(verdict, algorithm, costs, scope), costs, counted)
         for verdict in verdicts
     ]
     verdicts = [
@@ -115,13 +116,15 @@ def _reject_vacuous_claim(verdict: Verdict, algorithm: s.Algorithm, costs: Costs
     return verdict
 
 
-def _reject_unreached_refutation(verdict: Verdict, costs: Costs, counted: Mapping[str, IterationCount]) -> Verdict:
-    """Replace `fails` by unknown if that takes iterations of a loop that the claim does not name, and no run may have.
+def _explain_free_iterations(verdict: Verdict, costs: Costs, counted: Mapping[str, IterationCount]) -> Verdict:
+    """Return the verdict on a claim whose cost has iterations that the claim does not name.
 
-    A point with the least number of iterations is one of runs.
+    A claim that `fails` is unknown if that takes iterations that no run may have; a point with the least number of
+    iterations is one of runs. If only bounds are known, the iterations are the reason.
     """
     cost = _select_claimed_cost(verdict.ensures, costs)
-    if verdict.outcome != "fails" or cost is None or not counted:
+    undecided = verdict.outcome == "unknown" and verdict.reason == _ONLY_BOUNDS
+    if (verdict.outcome != "fails" and not undecided) or cost is None or not counted:
         return verdict
     bounds = [bound for bound in (cost.lower, cost.upper) if bound is not None]
     named = s.names((verdict.ensures.bound, verdict.ensures.when))
@@ -130,7 +133,9 @@ def _reject_unreached_refutation(verdict: Verdict, costs: Costs, counted: Mappin
         return verdict
     item = counted[free[0]]
     reason = f"the cost depends on {item.name}, {item.described}, which nothing bounds in the sizes"
-    hint = "bound the loop, `while ... at most e times`, or name its iterations in the claim"
+    hint = f"name its iterations in the claim, or add a fact about them, `when {item.name} <= ...`"
+    if isinstance(item.loop, s.While) and not item.loop.tests_last:
+        hint = f"bound the loop, `while ... at most e times`, {hint}"
     return Verdict(verdict.ensures, "unknown", f"{reason}: {hint}", derived=verdict.derived)
 
 
@@ -358,7 +363,7 @@ class _Comparison:
             if self.is_proved(STRONG_TACTICS):
                 return asked.make_verdict("holds", PROVED)
         if not asked.cost.exact:
-            return asked.make_unknown("only bounds on the cost are known, and they do not decide the claim")
+            return asked.make_unknown(_ONLY_BOUNDS)
         return asked.make_unknown("no proof, and no counterexample at the sizes checked")
 
     def _iterate_margins(self) -> Iterator[tuple[Facts, tuple[Poly, ...]]]:

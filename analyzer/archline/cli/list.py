@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from archline.cli import options as shared
+from archline.language.diagnostics import ArchlineError
 from archline.report.layout import terminal_width
 
 
@@ -21,13 +23,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
-    """Return the text of the command; as decorated, print it and return the exit status 0."""
+    """Return the text of the command; as decorated, print it and return the exit status 0.
+
+    Raises ArchlineError for mistakes in headers, after it has printed the algorithms whose headers are right.
+    """
     from archline.api.texts import list_library_entries
     from archline.report import library
 
-    entries = list_library_entries(options.targets)
+    listing = list_library_entries(options.targets)
     if options.format == "json":
         from archline.report import json
 
-        return json.render(library.make_json_document(entries))
-    return library.render_listing(entries, terminal_width())
+        text = json.render(library.make_json_document(listing.entries))
+    else:
+        text = library.render_listing(listing.entries, terminal_width())
+    if listing.problems:
+        if listing.entries or options.format == "json":
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        raise ArchlineError(listing.problems)
+    return text

@@ -15,6 +15,7 @@ from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import bound_value, parse_formula
 from archline.energy.machines import Machine
 from archline.energy.models import find_model
+from archline.execution import run_rules
 from archline.execution.cache import (
     Chunked,
     Policy,
@@ -31,14 +32,16 @@ from archline.execution.paths import METRICS
 from archline.execution.results import Cache, MatrixView, RunCounts
 from archline.execution.results import Run as Execution
 from archline.execution.run import execute
+from archline.execution.run_rules import ENDLESS_HINT, LONGER_HINT
 from archline.expr.intervals import Number
 from archline.expr.tree import Span
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, error, suggest_closest
+from archline.language.diagnostics import ArchlineError, Diagnostic, error, suggest_closest
 from archline.numbers import format_readable
 from archline.records import field, record, replace
 
 MAX_PROCESSORS = 65536
+GIVEN_DATA = "the data was given"
 DEFAULT_SETTINGS = Settings(chosen_cache=True)
 """The default settings of a run: compiled if that is faster, on simulated processors."""
 
@@ -58,6 +61,11 @@ class ExecutedRun:
     levels: Mapping[str, tuple[Cache, RunCounts]]
     """The counts of each level of the machine's caches, simulated separately."""
     _report: DerivedCosts | None = field(repr=False)
+
+    @property
+    def generated(self) -> bool:
+        """Whether some of the data was generated."""
+        return self.data != GIVEN_DATA
 
     @property
     def counts(self) -> RunCounts:
@@ -107,7 +115,18 @@ def run_at_sizes(
         subject = "vectors were"
         arguments = bind_matrix(*algorithm.executed, matrix, sizes, block=block, seed=seed, numbers=numbers)
     settings, data = replace(settings, chosen_cache=chosen), _describe_data(subject, numbers, seed)
-    return run_on_arguments(kind, algorithm, {**arguments, **symbols}, cache, settings, data, view, report)
+    try:
+        return run_on_arguments(kind, algorithm, {**arguments, **symbols}, cache, settings, data, view, report)
+    except ArchlineError as problem:
+        raise ArchlineError([_explain_endless_loop(stopped) for stopped in problem.diagnostics]) from None
+
+
+def _explain_endless_loop(stopped: Diagnostic) -> Diagnostic:
+    """Return the error of a run on generated data; a loop without an end may be due to the data."""
+    if stopped.rule is not run_rules.TOO_MANY_ITERATIONS or stopped.hint != ENDLESS_HINT:
+        return stopped
+    reason = "the generated data may never make its condition false: pass data from Python"
+    return replace(stopped, hint=f"{reason}, or a sparse matrix by `--matrix FILE`; {LONGER_HINT}")
 
 
 def refuse_counted_sizes(report: DerivedCosts, at: Given) -> None:
@@ -170,7 +189,7 @@ def run_on_arguments(
     arguments: Mapping[str, Any],
     cache: Cache | None = None,
     settings: Settings = DEFAULT_SETTINGS,
-    data: str = "the data was given",
+    data: str = GIVEN_DATA,
     matrix: MatrixView | None = None,
     report: DerivedCosts | None = None,
 ) -> R:

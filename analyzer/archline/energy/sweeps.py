@@ -55,6 +55,11 @@ class SizeSweep:
         """Read `n=m=p=64..8192`, by doubling, or with a `step`. Raises ArchlineError (AL404, AL411)."""
         match = _SWEEP.fullmatch(text)
         hint = "write n=64..8192 (by doubling), n=m=p=64..8192, or n=100..1000 step 100"
+        if re.search(r",\s*[\w.]+\s*=", text):
+            swept, others = (part.strip() for part in text.split(",", 1))
+            fixed = re.sub(r"\.\..*", "", others.split(",")[0])
+            message = f"one size is swept, or several with the same values: `{text[:60]}` has a comma"
+            raise error(rules.OPTIONS_CLASH, message, hint=f"sweep `{swept}`, and give the others by `--at {fixed}`")
         if match is None:
             raise error(rules.OPTIONS_CLASH, f"`{text[:60]}` is not a sweep", hint=hint)
         names = tuple(name.strip() for name in match[1].split("=") if name.strip())

@@ -31,6 +31,7 @@ from archline.execution.launch import (
     fill_state,
     launch_attempts,
     list_entry_arguments,
+    list_nonfinite,
     split_results,
 )
 from archline.execution.memory import Memory, Room, compiled_memory, fetch_array, plain_memory
@@ -200,6 +201,7 @@ def make_grid_result(
         0.0,
         replicated,
         traced,
+        nonfinite=list_nonfinite(plan, ready.shared),
         iterations={
             name: max(processor.iterations[name] for processor in processors) for name in processors[0].iterations
         },

@@ -27,12 +27,13 @@ from archline.execution.memory import (
     Room,
     available_bytes,
     compiled_memory,
+    find_nonfinite,
     format_bytes,
     plain_memory,
     require_free_memory,
 )
 from archline.execution.progress import limit_endless_loops, run_in_large_stack, show_progress
-from archline.execution.results import Cache, RunCounts
+from archline.execution.results import Cache, NonfiniteOutput, RunCounts
 from archline.execution.slots import (
     EVENTS,
     FIRST_VALUE,
@@ -55,6 +56,7 @@ from archline.execution.stops import StoppedError
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate
 from archline.language import syntax as s
+from archline.language.call_graph import find_reachable
 from archline.language.diagnostics import error
 from archline.language.iterations import list_iterations, qualified_name
 from archline.language.metrics import CALL, CONTROL_EVENTS, DECLARED, METRICS, SEPARATE_METRICS
@@ -370,17 +372,52 @@ def _sum_blocks(finished: FinishedRun) -> Counter[str]:
 
 def split_results(algorithm: s.Algorithm, value: Any) -> tuple[int | float | None, dict[str, NDArray[Any]]]:
     """Return the result of an algorithm, and its outputs by name as arrays without dimensions."""
+    result, returned = _split_returned(algorithm, value)
+    numbers = {}
+    for output in algorithm.outputs:
+        number = returned[output.parameter.name]
+        real = isinstance(output.parameter.type, s.ScalarType) and output.parameter.type.element == "real"
+        unset = math.nan if real else NO_INT
+        numbers[output.parameter.name] = np.array(unset if number is None else number, np.float64 if real else np.int64)
+    return result, numbers
+
+
+def _split_returned(algorithm: s.Algorithm, value: Any) -> tuple[int | float | None, dict[str, int | float | None]]:
+    """Return the result of an algorithm, and the numbers that it hands back by name, None for one that is not set."""
     if not algorithm.outputs:
         return value, {}
     values = iter(value)
     result = None if algorithm.result is None else next(values)
-    numbers = {}
-    for output in algorithm.outputs:
-        number, is_set = next(values), next(values)
-        real = isinstance(output.parameter.type, s.ScalarType) and output.parameter.type.element == "real"
-        unset = math.nan if real else NO_INT
-        numbers[output.parameter.name] = np.array(number if is_set else unset, np.float64 if real else np.int64)
-    return result, numbers
+    numbers = {output.parameter.name: (next(values), next(values)) for output in algorithm.outputs}
+    return result, {name: number if is_set else None for name, (number, is_set) in numbers.items()}
+
+
+def list_nonfinite(plan: RunPlan, memory: Memory, *returned: Any) -> tuple[NonfiniteOutput, ...]:
+    """List outputs that are NaN or infinite although all inputs are finite: arrays in a memory, values `returned`.
+
+    Infinities count only in a program that has no `inf`. An unset output is not listed.
+    """
+    inputs = [
+        plan.bound.arrays.get(parameter.name, plan.bound.scalars.get(parameter.name))
+        for parameter in plan.algorithm.parameters
+        if parameter.mode != "out"
+    ]
+    if not all(np.isfinite(data).all() for data in inputs if data is not None and not isinstance(data, str)):
+        return ()
+    reached = (plan.algorithm, *find_reachable(plan.module, plan.algorithm))
+    infinite = not any(number.text == "inf" for number in s.find_nodes(tuple(a.body for a in reached), s.Real))
+    arrays = [
+        find_nonfinite(plan.bound, parameter.name, memory, infinite)
+        for parameter in plan.algorithm.parameters
+        if parameter.mode != "in" and not parameter.local
+    ]
+    wrong = [array for array in arrays if array is not None]
+    for value in returned:
+        result, numbers = _split_returned(plan.algorithm, value)
+        for name, number in [(None, result), *((name, number) for name, number in numbers.items())]:
+            if isinstance(number, float) and (math.isnan(number) or (infinite and math.isinf(number))):
+                wrong.append(NonfiniteOutput(name, number))
+    return tuple(wrong)
 
 
 def count_iterations(plan: RunPlan, finished: FinishedRun) -> dict[str, int]:

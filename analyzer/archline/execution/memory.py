@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -15,6 +16,7 @@ from archline.execution.binding import BoundArguments
 from archline.execution.codegen.program import GeneratedProgram
 from archline.execution.placement import read_array, write_array
 from archline.execution.races import SERIAL
+from archline.execution.results import NonfiniteOutput
 from archline.execution.slots import CAPACITY, FUEL, ITERATION_LIMIT, MEM_INTS, MEM_REALS, NO_INT, SHADOW, UNSET_REAL
 from archline.execution.sparse_matrix import available_memory
 from archline.language import syntax as s
@@ -139,9 +141,23 @@ def _load_arguments(algorithm: s.Algorithm, bound: BoundArguments, reals: Any, i
 
 
 def fetch_array(bound: BoundArguments, name: str, memory: Memory) -> NDArray[Any]:
-    """Return the array of a parameter after a run."""
+    """Return the array of a parameter after a run; an element left unset is nan, or -2^63 if it is an integer."""
+    return _read_parameter(bound, name, memory, math.nan)
+
+
+def find_nonfinite(bound: BoundArguments, name: str, memory: Memory, infinite: bool) -> NonfiniteOutput | None:
+    """Find the first element of a parameter that is set to NaN, or with `infinite` to an infinity; None without one."""
+    array = _read_parameter(bound, name, memory, 0.0)
+    wrong = ~np.isfinite(array) if infinite else np.isnan(array)
+    if not wrong.any():
+        return None
+    place = np.unravel_index(wrong.argmax(), wrong.shape)
+    return NonfiniteOutput(name, float(array[place]), tuple(map(int, place)))
+
+
+def _read_parameter(bound: BoundArguments, name: str, memory: Memory, unset: float) -> NDArray[Any]:
     real = bound.arrays[name].dtype == np.float64
-    return read_array(memory.arrays[MEM_REALS if real else MEM_INTS], bound.placements[name], real)
+    return read_array(memory.arrays[MEM_REALS if real else MEM_INTS], bound.placements[name], real, unset)
 
 
 def _make_empty(length: int, dtype: Any, free: int) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution.runtime import enclosing_square
-from archline.execution.slots import NO_INT
+from archline.execution.slots import NO_INT, UNSET_REAL
 from archline.records import record
 
 MORTON_STRIDES = (0, 0, 1, 0, 0, 1)
@@ -113,10 +113,10 @@ def write_array(memory: Any, placement: Placement, array: NDArray[Any]) -> None:
         _make_strided_view(memory, placement)[...] = array
 
 
-def read_array(memory: Any, placement: Placement, real: bool) -> NDArray[Any]:
-    """Copy an array out of memory; an element left unset is nan if the array is `real`, else -2^63."""
+def read_array(memory: Any, placement: Placement, real: bool, unset: float = math.nan) -> NDArray[Any]:
+    """Copy an array out of memory; an element left unset is `unset` if the array is `real`, else -2^63."""
     if isinstance(memory, list):
-        missing = float("nan") if real else NO_INT
+        missing = unset if real else NO_INT
         values = [memory[address] for address in placement.addresses().ravel().tolist()]
         values = [missing if value is None else value for value in values]
         return np.array(values, np.float64 if real else np.int64).reshape(placement.shape)
@@ -125,7 +125,9 @@ def read_array(memory: Any, placement: Placement, real: bool) -> NDArray[Any]:
     else:
         result = _make_strided_view(memory, placement).copy()
     if real:
+        is_unset = result.view(np.int64) == UNSET_REAL
         result[np.isnan(result)] = np.nan
+        result[is_unset] = unset
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -119,7 +120,8 @@ class Run:
     `seconds` is the time of the run itself, `compile_seconds` and `cache_seconds` that of compiling it and of
     simulating the cache. `replicated` is True if several processors of a grid read one element of a global array.
     `path` is the longest path on a grid in the metric that was asked for. `iterations` are those of each loop
-    without a bound, by the names of their sizes.
+    without a bound, by the names of their sizes. `nonfinite` has the outputs with NaN, or infinities that the program
+    does not set as `inf`, where all inputs are finite.
     """
 
     counts: RunCounts
@@ -135,6 +137,22 @@ class Run:
     replicated: bool = False
     path: tuple[PathPiece, ...] = ()
     iterations: Mapping[str, int] = field(default_factory=dict)
+    nonfinite: tuple[NonfiniteOutput, ...] = ()
+
+
+@record
+class NonfiniteOutput:
+    """The first NaN or infinity of an output, at `place` of an array; `name` is None for the value that is returned."""
+
+    name: str | None
+    value: float
+    place: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        kind = "NaN" if math.isnan(self.value) else "infinities"
+        if self.place:
+            return f"{self.name} holds {kind} (first at {self.name}[{', '.join(map(str, self.place))}])"
+        return f"{self.name or 'the result'} is {'NaN' if math.isnan(self.value) else 'infinite'}"
 
 
 @record

@@ -29,6 +29,7 @@ from archline.execution.launch import (
     count_iterations,
     counts_of,
     launch_run,
+    list_nonfinite,
     split_results,
 )
 from archline.execution.memory import fetch_array
@@ -228,6 +229,7 @@ def _make_result(plan: RunPlan, finished: FinishedRun, keep_trace: bool) -> Run:
         finished.compile_seconds,
         cache_seconds,
         iterations=count_iterations(plan, finished),
+        nonfinite=list_nonfinite(plan, finished.memory, finished.value),
     )
 
 

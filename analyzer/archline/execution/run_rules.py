@@ -14,6 +14,10 @@ from archline.language.conditions import UNSET as UNSET
 from archline.language.conditions import WHERE as WHERE
 from archline.language.diagnostics import Rule
 
+LONGER_HINT = "`--time-limit 60`, or ARCHLINE_TIME_LIMIT=60, gives a long loop 60 seconds"
+ENDLESS_HINT = f"its body has to make its condition false; {LONGER_HINT}"
+"""The hint of a loop without a bound that is stopped (AL508)."""
+
 ASSUMPTION = Rule(
     "AL509",
     "`assume` is false",

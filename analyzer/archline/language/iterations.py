@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from archline.expr.text import format_expression
 from archline.expr.tree import Source, Span
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, traverse_reachable
@@ -18,7 +17,7 @@ from archline.language.diagnostics import Edit, Proposal
 from archline.language.model import Module
 from archline.records import record
 
-_HEADER_END = re.compile(r"(\)*(?:\s+with\s+\S+\s+on\s+\w+)?)\s*(?::|do\b|then\b|#|$)")
+_HEADER_END = re.compile(r"(\)*(?:\s+with\s+\S+\s+on\s+\w+)?)\s*(?::|do\b|then\b|iterations\b|#|$)")
 
 
 @record
@@ -111,30 +110,50 @@ def suggest_name(loop: s.While | s.Loop, name: str, near: Source, safe: bool = T
     """
     if not is_written(loop):
         return f"write line {loop.span.line} as a loop `for i in ... iterations {name}:`"
-    line = loop.span.source.lines[loop.span.line - 1] if 0 < loop.span.line <= len(loop.span.source.lines) else ""
     clause = f" iterations {name}"
-    match loop:
-        case s.While(tests_last=True):
-            text, place = f"repeat{clause}:", _find_header_end(line, loop.span.column - 1 + len("repeat"))
-        case s.While(condition=condition):
-            text = f"while {format_expression(condition)}{clause}:"
-            place = _find_end_in_line(line, loop, (condition,))
-        case s.Loop(variable=variable, lo=lo, hi=hi, step=step):
-            text = f"for {variable} in ...{clause}:"
-            place = _find_end_in_line(line, loop, (lo, hi, step))
-    words = f"name it in line {loop.span.line}: `{text}`"
-    if place is None or loop.span.source != near:
+    header = quote_header(loop, clause)
+    if header is None:
+        return f"name it in line {loop.span.line}: its header ends with `{clause.strip()}:`"
+    words = f"name it in line {loop.span.line}: `{header}`"
+    if loop.span.source != near:
         return words
-    before = line[:place]
+    place = _find_place_of_clause(loop)
+    assert place is not None
     span = Span(near, loop.span.line, place + 1, loop.span.line, place + 1)
-    return Proposal(f"name it in line {loop.span.line}: `{before.strip()}{clause}:`", (Edit(span, clause),), safe)
+    return Proposal(words, (Edit(span, clause),), safe)
 
 
-def _find_end_in_line(line: str, loop: s.While | s.Loop, parts: tuple[s.Expr | None, ...]) -> int | None:
-    """Find the place in the header of a loop behind its condition or its range; None if they are not in that line."""
+def quote_header(loop: s.While | s.Loop, clause: str) -> str | None:
+    """Quote the written header of a loop, with a clause at its end; None if it is longer than a line."""
+    place = _find_place_of_clause(loop)
+    return None if place is None else f"{_get_line(loop)[:place].strip()}{clause}:"
+
+
+def _get_line(loop: s.While | s.Loop) -> str:
+    """Return the line that a loop begins in."""
+    lines = loop.span.source.lines
+    return lines[loop.span.line - 1] if 0 < loop.span.line <= len(lines) else ""
+
+
+def _find_place_of_clause(loop: s.While | s.Loop) -> int | None:
+    """Find the place in the line of a loop behind its condition or its range; None if they are not in that line."""
+    line, start = _get_line(loop), loop.span.column - 1
+    if isinstance(loop, s.While) and loop.tests_last:
+        return _find_header_end(line, start + len("repeat"))
+    parts = (loop.condition,) if isinstance(loop, s.While) else (loop.lo, loop.hi, loop.step)
     spans = [part.span for part in parts if part is not None]
-    inside = [span.end_column - 1 for span in spans if span.line == span.end_line == loop.span.line]
-    return _find_header_end(line, max(inside)) if len(inside) == len(spans) else None
+    if all(span.source == loop.span.source and span.line == span.end_line == loop.span.line for span in spans):
+        place = _find_header_end(line, max(span.end_column for span in spans) - 1)
+        if place is not None:
+            return place
+    # The loop goes over what a call or a name stands for, which may be defined elsewhere.
+    depth = 0
+    for place, sign in enumerate(f"{line} "):
+        depth += (sign in "([") - (sign in ")]")
+        inside = place <= start or depth or sign.isalnum() or sign == "_"
+        if not inside and (found := _find_header_end(line, place)) is not None:
+            return found
+    return None
 
 
 def _find_header_end(line: str, start: int) -> int | None:

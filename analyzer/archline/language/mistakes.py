@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from archline.expr.tree import Source, Span
 from archline.language.diagnostics import Edit, Proposal, propose_text
+from archline.language.metrics import DECLARABLE, DERIVABLE
 from archline.language.rearranging import (
     HEADERS,
     infer_types,
@@ -384,6 +385,9 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
         return "data are numbers: give each text a number of its own, such as `let red = 0`"
     if before.rstrip().endswith(":") and set(accepted) <= {"_NEWLINE"}:
         return "a block stands on the lines below its header, indented"
+    if kind == "AT" and "ITERATIONS" in accepted and re.match(r"at\s+most\b", rest):
+        header = f"`{before.strip()} iterations T:`"
+        return f"a `for` takes no bound: name its iterations, {header}, and claim costs in T, or `when T <= ...`"
     if words and words[0] in HEADERS and set(accepted) == {"COLON"}:
         form = suggest_for_line(line)
         return form if isinstance(form, Proposal) else _suggest_types(line)
@@ -445,6 +449,28 @@ def suggest_growth(line: CodeLine) -> str | None:
     if claimed["relation"] == "is" and formula == bound[len(min(kinds)) + 1 : -1]:
         return None
     return line.propose_text(*claimed.span(), text, "growth is written `{}`")
+
+
+_ENSURED = "|".join(sorted({*DECLARABLE, *DERIVABLE, "time"}, key=len, reverse=True))
+_TURNED_BOUND = re.compile(
+    rf"^\s*ensures\s+(?P<at>(?P<bound>[^<>=]+?)\s*(?P<sign>==|<=|>=)\s*(?P<metric>{_ENSURED}))\s*(?:$|when\b)"
+)
+_TURNED_SIGNS = {"==": "==", "<=": ">=", ">=": "<="}
+_NEXT_BOUND = re.compile(rf"\s*(?:,|\band\b|&&)\s*(?=(?:{_ENSURED})\s*(?:==|<=|>=|is\b))")
+
+
+def suggest_ensures(line: CodeLine) -> str | None:
+    """Return the hint for an `ensures` whose metric is behind the relation, or that has several metrics."""
+    if turned := _TURNED_BOUND.search(line.code):
+        text = f"{turned['metric']} {_TURNED_SIGNS[turned['sign']]} {turned['bound']}"
+        return line.propose_text(*turned.span("at"), text, "the metric stands first: `ensures {}`")
+    claim = re.match(r"(?P<head>\s*ensures\s+)(?P<bounds>.*?)(?P<when>\s+when\b.*)?$", line.code.rstrip())
+    if claim is None or not (found := list(_NEXT_BOUND.finditer(line.code, 0, claim.end("bounds")))):
+        return None
+    text = f"{claim['when'] or ''}\n{claim['head']}"
+    bounds = ", ".join(f"`ensures {bound}`" for bound in _NEXT_BOUND.split(claim["bounds"]))
+    words = f"each metric has a line of its own: {bounds}"
+    return Proposal(words, [Edit(line.make_span(*match.span()), text) for match in found])
 
 
 def _split_terms(code: str) -> list[str]:

@@ -29,6 +29,7 @@ from archline.language.mistakes import (
     find_continued_lines,
     find_unclosed_bracket,
     suggest_at_location,
+    suggest_ensures,
     suggest_for_line,
     suggest_growth,
     suggest_joining,
@@ -67,12 +68,24 @@ _TERMINAL_NAMES = {
     "EQUAL": "`==`",
     "LESS_EQUAL": "`<=`",
     "GREATER_EQUAL": "`>=`",
+    "MODE": "a mode such as `inout`",
+    "TRANSFER": "a transfer such as `input`",
+    "COLLECTIVE": "a collective such as `reduce`",
+    "_FOR": "`for`",
+    "_ELIF": "`elif`",
+    "_TYPE": "`type`",
 }
 _OPERATOR_TERMINALS = {
     "PLUS", "MINUS", "TIMES", "DIVIDE", "FLOOR_DIVIDE", "MODULO", "POWER", "EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL",
-    "GREATER", "GREATER_EQUAL", "AND", "OR", "NOT", "ASSIGN", "OPERATOR",
+    "GREATER", "GREATER_EQUAL", "AND", "OR", "NOT", "ASSIGN", "OPERATOR", "MATRIX", "BIT_AND", "SHIFT_LEFT",
+    "SHIFT_RIGHT",
 }  # fmt: skip
-_UNNAMED_TERMINALS = {"SEMICOLON", "CHARACTER", "LBRACE", "C_TYPE", "_DO", "ITERATIONS", "ASSIGN_ARROW", "ASSIGN_SHORT"}
+_UNNAMED_TERMINALS = {
+    "SEMICOLON", "CHARACTER", "LBRACE", "RBRACE", "C_TYPE", "_DO", "ITERATIONS", "ASSIGN_ARROW", "ASSIGN_SHORT", "_MUT",
+    "_NEW_ARRAY", "_SWAP", "_EXIT", "_NEXT", "_SEMICOLONS", "_CONST", "_CONSTANT", "_CALL", "_COUNT", "_DO_LOOP",
+    "_AND_RANGE", "_BY_STEP", "_ELEMENTWISE", "_REVERSED", "_REDUCTION", "_DEF", "INCREMENT", "DECREMENT",
+    "INCREMENT_BEFORE", "DECREMENT_BEFORE", "COMMENT", "__IGNORE_0",
+}  # fmt: skip
 """Terminals that messages do not offer, as they are spellings of others or rare."""
 _EXPRESSION_STARTS = {"NAME", "INTEGER", "LPAR"}
 STATEMENT_WORDS = (
@@ -97,7 +110,8 @@ def describe_unexpected(token: Token, accepted: Collection[str], line: CodeLine,
     shown = kind.removeprefix("the ") if kind else f"`{str(token)[:40]}`"
     expected = _describe_expected(set(accepted))
     message = f"unexpected {shown}" + (f", expected {expected}" if expected else "")
-    hint = suggest_growth(line) or suggest_at_location(token.type, line, column, accepted) or suggest_for_line(line)
+    hint = suggest_ensures(line) or suggest_growth(line)
+    hint = hint or suggest_at_location(token.type, line, column, accepted) or suggest_for_line(line)
     return message, hint or _suggest_fix(token, set(accepted), line, column)
 
 
@@ -111,12 +125,18 @@ def _describe_expected(accepted: set[str]) -> str | None:
         names.append("an operator")
         accepted = accepted - _OPERATOR_TERMINALS
     for terminal in sorted(accepted):
-        names.append(_TERMINAL_NAMES.get(terminal) or f"`{terminal.lower().strip('_')}`")
+        names.append(_TERMINAL_NAMES.get(terminal) or f"`{_load_literals()[terminal]}`")
     # Longer names are last.
     names = sorted(dict.fromkeys(names), key=lambda name: " such as " in name)
     if not names or len(names) > 5:
         return None
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
+
+
+@cache
+def _load_literals() -> dict[str, str]:
+    """Return the texts of the terminals that stand for one text each."""
+    return {item.name: item.pattern.value for item in _load_grammar().terminals if item.pattern.type == "str"}
 
 
 def _suggest_fix(token: Token, accepted: set[str], line: CodeLine, column: int) -> str | None:
@@ -154,6 +174,7 @@ def _make_tables_path(grammar: str, options: dict[str, Any]) -> Path:
     return find_cache_folder() / f"grammar-{sha256(parts.encode()).hexdigest()[:16]}.lark"
 
 
+_HEADER = re.compile(r"(algorithm|def|function|procedure)\b")
 _COMMENT = re.compile(r'"[^"\n]*"|(#.*)')
 
 
@@ -509,11 +530,19 @@ def _find_open_bracket(lines: list[str], token: Token) -> tuple[int, int, str] |
 
 def parse_headers(source: Source) -> tuple[s.Algorithm, ...]:
     """Return the algorithms, each with its parameters, its docstring and a `pass`. Raises ArchlineError."""
+    parsed = parse_readable_headers(source)
+    if parsed.diagnostics:
+        raise ArchlineError(parsed.diagnostics)
+    return parsed.program.algorithms
+
+
+def parse_readable_headers(source: Source) -> ParseResult:
+    """Parse the headers of a file, with the mistakes in them; each algorithm has a `pass` for its body."""
     lines = [""] * len(source.lines)
-    for first, chunk in split_items(source):
-        if chunk[0].startswith("algorithm"):
+    for first, chunk in split_items(mask_foreign_lines(source)):
+        if _HEADER.match(chunk[0]):
             lines[first - 1 : first - 1 + len(chunk)] = _drop_body(chunk)
-    return parse_program(Source(source.path, "\n".join(lines) + "\n")).algorithms
+    return parse(Source(source.path, "\n".join(lines) + "\n"))
 
 
 def list_type_names(source: Source) -> list[str]:
@@ -531,10 +560,10 @@ def collect_sizes(algorithms: Sequence[s.Algorithm]) -> set[str]:
 
 def _drop_body(lines: Sequence[str]) -> list[str]:
     """Return the lines of an algorithm; its first statement or clause is `pass` and the rest is blank."""
-    opened, result = False, list(lines)
+    depth = 0
     for number, line in enumerate(lines):
         code = mask_strings_and_comment(line).strip()
-        if opened and code and not code.startswith('"'):
-            return [*result[:number], "    pass", *[""] * (len(lines) - number - 1)]
-        opened = opened or code.endswith(":")
-    return result
+        if number and not depth and code and not code.startswith('"'):
+            return [*lines[:number], "    pass", *[""] * (len(lines) - number - 1)]
+        depth += count_brackets(code)
+    return list(lines)

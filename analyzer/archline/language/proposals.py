@@ -167,6 +167,17 @@ def propose_definition(program: s.Program, text: str, words: str, safe: bool = T
     return propose_text(Span(program.source, line, 1, line, 1), text + end, words, safe)
 
 
+def suggest_division(expr: s.Node) -> str | None:
+    """Suggest divisions that have a value where `/` of integers has none; None for another expression."""
+    if not isinstance(expr, s.Binary) or expr.op != "/":
+        return None
+    rounded = format_expression(replace(expr, op="//"))
+    if isinstance(expr.left, s.Integer):
+        real = format_expression(replace(expr, left=s.Real(f"{expr.left.value}.0", span=expr.left.span)))
+        return f"`{rounded}` rounds down, `{real}` is real"
+    return f"`{rounded}` rounds down, `ceil({format_expression(expr)})` rounds up"
+
+
 def propose_real_start(algorithms: Iterable[s.Algorithm], quotient: s.Node) -> str | None:
     """Propose `s = 0.0` for the register of integers that a quotient of sizes is added to; None if there is none."""
     for algorithm in algorithms:

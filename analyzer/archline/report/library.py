@@ -47,6 +47,11 @@ class LibraryEntry:
         return [format_parameter(parameter) for parameter in self.algorithm.parameters]
 
     @property
+    def result(self) -> str | None:
+        """The type of the number that the algorithm returns; None if it returns none."""
+        return self.algorithm.result
+
+    @property
     def summary(self) -> str:
         """The first sentence of the algorithm's docstring."""
         return _NEXT_SENTENCE.split(self.algorithm.doc or "")[0]
@@ -62,24 +67,25 @@ def render_listing(entries: Sequence[LibraryEntry], width: int) -> str:
 
 
 def _iterate_entry_lines(entry: LibraryEntry, width: int) -> Iterator[str]:
-    """Yield `  name(parameters)`, broken between parameters, and the summary."""
+    """Yield `  name(parameters) -> result`, broken between parameters, and the summary."""
+    end = ")" if entry.result is None else f") -> {entry.result}"
     line = f"  {entry.name}("
     margin = " " * min(len(line), width // 2)
     last = len(entry.parameters) - 1
     for index, parameter in enumerate(entry.parameters):
-        piece = f"{parameter}{',' if index < last else ')'}"
+        piece = f"{parameter}{',' if index < last else end}"
         if index and len(line) + 1 + len(piece) > width:
             yield line
             line = margin + piece
         else:
             line += f"{' ' * bool(index)}{piece}"
-    yield line if entry.parameters else f"{line})"
+    yield line if entry.parameters else f"{line}{end}"
     yield from indent_lines(wrap(entry.summary, width - 6, "") if entry.summary else [], 6)
 
 
 def make_json_document(entries: Sequence[LibraryEntry]) -> dict[str, Any]:
     """Return the JSON document of `archline list`."""
-    keys = "target", "module", "name", "parameters", "summary", "doc=algorithm.doc"
+    keys = "target", "module", "name", "parameters", "result", "summary", "doc=algorithm.doc"
     return {"version": VERSION, "algorithms": [pick(entry, *keys) for entry in entries]}
 
 

@@ -80,6 +80,7 @@ def list_notes(view: RunView) -> list[str]:
         *matrix,
         *iteration_notes(view.run),
         *output_notes(view.run),
+        *nonfinite_notes(view.run),
         *costs,
         *timed,
         *least,
@@ -106,8 +107,18 @@ def output_notes(run: ExecutedRun) -> list[str]:
     """State the numbers that the algorithm hands back by its parameters: `hits = 3`, on a grid those of processors."""
     values = run.execution.outputs
     names = [output.parameter.name for output in run.algorithm.node.outputs if output.parameter.name in values]
+    # They are among the notes on results that are not finite.
+    names = [name for name in names if name not in {output.name for output in run.execution.nonfinite}]
     shown = [_describe_numbers(name, np.atleast_1d(values[name]).tolist()) for name in names]
     return [", ".join(shown)] if shown else []
+
+
+def nonfinite_notes(run: ExecutedRun) -> list[str]:
+    """State the outputs that are not finite although all inputs are, and what may be the reason."""
+    outputs = ", ".join(map(str, run.execution.nonfinite))
+    if run.generated:
+        return [f"{outputs}: the generated data may not suit the algorithm; pass data from Python"] if outputs else []
+    return [f"{outputs}, and all inputs are finite"] if outputs else []
 
 
 def _describe_numbers(name: str, numbers: list[float]) -> str:
@@ -206,6 +217,11 @@ def run_document(view: RunView) -> dict[str, Any]:
         "cache": None if done.cache is None else _cache_document(done, done.cache),
         "data": view.data,
     }
+    if done.execution.nonfinite:
+        document["nonfinite"] = [
+            {"name": output.name, "value": str(output.value), "first": list(output.place)}
+            for output in done.execution.nonfinite
+        ]
     if counts_of_loops := done.execution.iterations:
         document["iterations"] = [
             make_iterations_document(counted, count=counts_of_loops[counted.name])

@@ -22,7 +22,7 @@ from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Kind, Module, is_buffer
 from archline.language.printer import format_fact
-from archline.language.proposals import propose_mode
+from archline.language.proposals import propose_mode, suggest_division
 from archline.language.substitution import build_processor_count
 from archline.numbers import format_point
 from archline.records import record
@@ -249,7 +249,11 @@ class FollowedRuns(StatementFollower[RunBlock]):
             text = f"`{format_expression(part)}`"
             raise StopError(
                 self._build_failure(
-                    rules.NOT_EXACT, part, f"{text} is an integer", f"{text} has no value: {problem}", ""
+                    rules.NOT_EXACT,
+                    part,
+                    f"{text} is an integer",
+                    f"{text} has no value: {problem}",
+                    suggest_division(part) or "",
                 )
             ) from None
 

@@ -19,7 +19,7 @@ from archline.execution.slots import INT_LIMIT, NO_INT, UNSET_REAL
 from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.model import Kind
-from archline.language.proposals import propose_real_start
+from archline.language.proposals import propose_real_start, suggest_division
 
 
 def write_register(fn: AlgorithmWriter, expr: s.Name, register: Register) -> str:
@@ -293,7 +293,7 @@ def _write_division(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, ri
     if op == "/":
         dividend = make_atom(fn, left)
         message = f"`{format_expression(expr)}` must be an integer, and {{0}}/{{1}} is not"
-        hint = propose_real_start(fn.module.algorithms.values(), expr)
+        hint = propose_real_start(fn.module.algorithms.values(), expr) or suggest_division(expr)
         site = fn.site(rules.NOT_EXACT, expr.span, message, hint=hint)
         fn.check(f"{dividend} % {divisor} != 0", site, dividend, divisor)
         return put_brackets(fn, f"{dividend} // {divisor}", bound=left.bound)

@@ -251,19 +251,13 @@ def _write_loop_test(fn: AlgorithmWriter, node: s.While) -> None:
     fn.emit(" break")
 
 
-_ENDLESS_HINT = (
-    "its body has to make its condition false; `--time-limit 60`, or ARCHLINE_TIME_LIMIT=60, gives a long loop "
-    "60 seconds"
-)
-
-
 def _make_limit_site(fn: AlgorithmWriter, loop: s.While) -> int:
     if loop.limit is None:
         return fn.site(
             rules.TOO_MANY_ITERATIONS,
             loop.span,
             "the run stops in this loop, which has not ended after {0:,} iterations",
-            hint=_ENDLESS_HINT,
+            hint=rules.ENDLESS_HINT,
         )
     message = f"iteration {{0}} begins, but `at most {format_expression(loop.limit)}` allows fewer"
     return fn.site(rules.TOO_MANY_ITERATIONS, loop.span, message)

@@ -17,9 +17,16 @@ from archline.language.checking.expressions import COMPARISONS
 from archline.language.checking.extents import format_short
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
 from archline.language.diagnostics import Edit, Proposal, Rule, find_in_span, format_count, propose_text
-from archline.language.iterations import describe_loop_in_line, find_counted_loops, suggest_name
+from archline.language.iterations import describe_loop_in_line, find_counted_loops, quote_header, suggest_name
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE, ON_MACHINE
-from archline.language.mistakes import CodeLine, count_brackets, suggest_claim, suggest_growth, suggest_power
+from archline.language.mistakes import (
+    CodeLine,
+    count_brackets,
+    suggest_claim,
+    suggest_ensures,
+    suggest_growth,
+    suggest_power,
+)
 from archline.language.model import Kind
 from archline.language.rearranging import mask_strings_and_comment
 from archline.records import record
@@ -250,8 +257,9 @@ def _report_promised_iterations(name: str, loop: s.While | s.Loop, algorithm: s.
         if isinstance(fact, s.Binary) and fact.op == "<=" and isinstance(fact.left, s.Name) and fact.left.id == name
     ]
     if limits and isinstance(loop, s.While) and not loop.tests_last and loop in algorithm.body:
-        header = f"while {format_expression(loop.condition)} at most {limits[0]} times:"
-        return name_rules.NOT_A_SIZE, message, f"bound the loop, `{header}`, which runs check; or {claimed}"
+        header = quote_header(loop, f" at most {limits[0]} times")
+        if header is not None:
+            return name_rules.NOT_A_SIZE, message, f"bound the loop, `{header}`, which runs check; or {claimed}"
     return name_rules.NOT_A_SIZE, message, claimed
 
 
@@ -304,9 +312,16 @@ def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While | s.Lo
         unbounded = find_counted_loops(body.algorithm, body.library.visible)
         if expr.id in unbounded and not unbounded[expr.id].chosen:
             return _report_promised_iterations(expr.id, unbounded[expr.id], body.algorithm)
+        if expr.id in {loop.iterations for loop in s.find_nodes(body.algorithm.body, s.While)}:
+            # That loop has a bound too, which is reported.
+            return None
         names = body.scope.names(lambda symbol: symbol.type is Kind.STATIC)
         hint = body.findings.suggest_closest(expr.id, [*names, *body.library.cost_symbols], expr.span)
         hint = _suggest_unnamed_iterations(expr.id, unbounded.values(), near) or hint
+        called = [name for name, loop in unbounded.items() if name.endswith(f".{expr.id}") and not loop.chosen]
+        if called:
+            others = "".join(f" or `{name}`" for name in called[1:])
+            hint = propose_text(expr.span, called[0], f"did you mean `{{}}`{others}?", safe=len(called) == 1)
         code = mask_strings_and_comment(expr.span.source.lines[expr.span.line - 1])
         hint = hint or suggest_power(CodeLine(expr.span.source, expr.span.line, code))
         hint = hint or f"a size stands in a shape or is a parameter, `{expr.id}: size`"
@@ -324,10 +339,29 @@ def check_contract(body: BodyContext) -> None:
         body.assume(fact)
     formulas = make_formula_checker(body, find_counted_loops(body.algorithm, body.library.visible))
     for ensures in body.algorithm.ensures:
+        if _report_misplaced_metric(body, ensures):
+            continue
         _check_subject(body, ensures)
         formulas.check_quantity(ensures.bound)
         for fact in ensures.when:
             formulas.check_fact(fact)
+
+
+def _report_misplaced_metric(body: BodyContext, ensures: s.Ensures) -> bool:
+    """Report an `ensures` that begins with its bound, or states several bounds; return whether it does."""
+    several = isinstance(ensures.bound, s.Binary) and ensures.bound.op == "and"
+    if ensures.subject in ENSURED_METRICS and not several:
+        return False
+    source, number = ensures.span.source, ensures.span.line
+    hint = suggest_ensures(CodeLine(source, number, mask_strings_and_comment(source.lines[number - 1])))
+    if hint is None:
+        return False
+    if several:
+        body.findings.add(rules.BAD_QUANTITY, "an `ensures` is about one metric", ensures.span, hint)
+    else:
+        message = f"an `ensures` begins with a metric, and `{ensures.subject}` is none"
+        body.findings.add(name_rules.UNKNOWN_METRIC, message, ensures.span, hint)
+    return True
 
 
 def _check_subject(body: BodyContext, ensures: s.Ensures) -> None:

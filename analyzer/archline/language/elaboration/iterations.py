@@ -32,6 +32,8 @@ def name_iterations(algorithm: s.Algorithm, cost_symbols: frozenset[str]) -> tup
             diagnostics.append(Diagnostic(rules.SHADOWING, message, loop.span, hint=hint))
         elif loop.iterations in used:
             message = f"`{loop.iterations}` has a meaning in `{algorithm.name}` already"
+            if loop.iterations in MACHINE_SYMBOLS:
+                message = f"`{loop.iterations}` is a machine symbol ({', '.join(MACHINE_SYMBOLS)}) in every formula"
             hint = "choose another name for the number of iterations"
             diagnostics.append(Diagnostic(rules.SHADOWING, message, loop.span, hint=hint))
         used.add(loop.iterations)

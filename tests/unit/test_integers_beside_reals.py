@@ -195,7 +195,7 @@ def test_what_is_declared_as_bool_is_a_condition(line: str, work: int, expected:
     ("line", "hint"),
     [
         ("if m:\n        pass", "write `m != 0`"),
-        ("if n % 2:\n        pass", "write `n%2 != 0`"),
+        ("if n % 2:\n        pass", "write `n % 2 != 0`"),
         ("if c:\n        pass", "write `c != 0`"),
         ("if flag and m:\n        pass", "write `m != 0`"),
         ("count = m > 1", "declare `count` as `bool`"),

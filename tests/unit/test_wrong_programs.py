@@ -99,7 +99,6 @@ PROGRAMS: list[tuple[str, str, str, str, Mended]] = [
     # Text of other languages
     (HALF, "x[0] += 1.0", "print(x[0])", "AL202", "edit"),
     (SUM, "for i in 0..n:", "for i = 0..n:", "AL101", "edit"),
-    (SUM, "for i in 0..n:", "for i in 0..n by 1:", "AL101", "edit"),
     (AXPY, "for i in", "parfor i in", "AL101", "edit"),
     (SUM, "return s", "return s, n", "AL101", "edit"),
 ]  # fmt: skip

@@ -614,7 +614,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return [*first, *stores]
 
     def _find_free_name(self, *names: str) -> str:
-        """Return the first of the names, or of those with numbers, that is not in the text."""
+        """Return the first name, or the first one with a number, that is not in the text."""
         words = {*re.findall(r"\w+", self._source.text), *self._made_names}
         return next(name for name in chain(names, map(f"{names[0]}{{}}".format, count(1))) if name not in words)
 

@@ -280,20 +280,20 @@ class _ScalarPass:
                 return None
 
     def _check_order(self, part: object, earlier: tuple[object, ...]) -> None:
-        """Report calls that would be moved before what is evaluated `earlier`, and change what it reads, or read it."""
+        """Report calls that would be moved before `earlier` expressions, and share a name that one of the two changes."""
         if self._find_call(part) is None:
             return
         # Calls that are moved keep their order.
-        earlier = tuple(kept for other in earlier for kept in self._list_unmoved(other))
+        earlier = tuple(kept for expression in earlier for kept in self._list_unmoved(expression))
         children = _list_children(part)
         for number, child in enumerate(children):
             self._check_order(child, (*earlier, *children[:number]))
         if self._is_moved(part):
             changed, read = self._find_changed(part), s.names(part)
-            for other in earlier:
-                common = (changed & s.names(other)) | (read & self._find_changed(other))
+            for expression in earlier:
+                common = (changed & s.names(expression)) | (read & self._find_changed(expression))
                 if common:
-                    first = next(s.find_nodes(other, s.Node)).span.text
+                    first = next(s.find_nodes(expression, s.Node)).span.text
                     message = f"`{part.span.text}` is made before `{first}`, and one changes `{min(common)}`"
                     hint = "store the value of one of the two in a register, in a statement of its own"
                     self.report(call_rules.RESULT_PLACE, message, part, hint)

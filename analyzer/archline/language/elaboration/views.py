@@ -142,7 +142,7 @@ def may_mix(target: Any, view: Any, names: Names) -> bool:
 def find_falling_dimensions(target: Any, view: Any, names: Names) -> tuple[bool, ...] | None:
     """Find the dimensions in which a nest must fall so that each element of a view is read before it is set.
 
-    None if the distance between the views of the same array is no number.
+    None if the views are of several arrays, or their distance is unknown.
     """
     first, second = _resolve(target, names), _resolve(view, names)
     if first is None or second is None or first.array != second.array:

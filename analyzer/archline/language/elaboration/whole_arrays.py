@@ -254,8 +254,8 @@ class _NestWriter:
         self, index: s.Name, extent: s.Expr, body: tuple[Any, ...], parallel: bool, down: bool = False
     ) -> s.Loop:
         zero, one = (s.Integer(value, span=self._span) for value in (0, 1))
-        ends = (s.Binary("-", extent, one, span=self._span), zero) if down else (zero, extent)
-        return s.Loop(index.id, *ends, None, down, parallel, body, span=self._span)
+        lo, hi = (s.Binary("-", extent, one, span=self._span), zero) if down else (zero, extent)
+        return s.Loop(index.id, lo, hi, None, down, parallel, body, span=self._span)
 
     def _store_elements(self, target: s.Name | s.Element, op: str, value: Any, statement: Any) -> None:
         """Write what sets, or updates, each element of a view."""

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
+from typing import Any
 
 from archline.expr.tree import Comprehension, Node, substitute_names
 from archline.language import surface
 from archline.language import syntax as s
+from archline.language.elaboration.rewriting import renew_nodes
 from archline.language.words import BIT_FUNCTIONS, NOTHING
 from archline.records import field, record, replace
 
@@ -161,7 +163,7 @@ class Environment:
                 extent = base.shape[number] if number < len(base.shape) else subscript.hi
                 if extent is None:
                     return None
-                shape.append(measure_slice(subscript, extent))
+                shape.append(measure_slice(count_from_start(subscript, extent), extent))
         # Subscripts that are left out stand for whole dimensions.
         shape.extend(base.shape[len(subscripts) :])
         return NameType(base.element, tuple(shape) or None)
@@ -311,6 +313,34 @@ def measure_slice(part: s.Slice, extent: s.Expr) -> s.Expr:
         return length
     quotient = s.Binary("/", length, part.step, span=part.span)
     return s.Call("ceil", (quotient,), span=part.span)
+
+
+def count_from_start(part: Any, extent: s.Expr) -> Any:
+    """Return a subscript, or a slice, whose negative literals are counted from the start."""
+    if isinstance(part, s.Slice):
+        lo = None if part.lo is None else count_from_start(part.lo, extent)
+        # A length does not count from the end.
+        hi = part.hi if part.hi is None or part.by_length else count_from_start(part.hi, extent)
+        return part if lo is part.lo and hi is part.hi else replace(part, lo=lo, hi=hi)
+    match part:
+        case s.Unary(op="-", operand=s.Integer(value=value)) if value > 0:
+            return _subtract(renew_nodes(extent), value, part)
+        case _:
+            return part
+
+
+def _subtract(expr: Any, number: int, at: Node) -> Any:
+    """Return an expression less a number, which is subtracted from the number that the expression ends with."""
+    match expr:
+        case s.Integer(value=value) if value >= number:
+            return s.Integer(value - number, span=at.span)
+        case s.Binary(op="+" | "-" as op, left=left, right=s.Integer(value=value)):
+            rest = (value if op == "+" else -value) - number
+            if rest == 0:
+                return left
+            return s.Binary("+" if rest > 0 else "-", left, s.Integer(abs(rest), span=at.span), span=at.span)
+        case _:
+            return s.Binary("-", expr, s.Integer(number, span=at.span), span=at.span)
 
 
 def read_type(type_: Node) -> NameType | None:

@@ -280,7 +280,7 @@ class _ScalarPass:
                 return None
 
     def _check_order(self, part: object, earlier: tuple[object, ...]) -> None:
-        """Report calls that would be moved before `earlier` expressions, and share a name that one of the two changes."""
+        """Report calls that would be moved before `earlier` expressions, if one of the two changes a name in both."""
         if self._find_call(part) is None:
             return
         # Calls that are moved keep their order.

@@ -11,8 +11,8 @@ from typing import Any
 from archline.expr.tree import Node
 from archline.language import syntax as s
 from archline.language.elaboration.declare import replace_blocks
-from archline.language.elaboration.environment import Environment, read_header
-from archline.language.elaboration.rewriting import renew_nodes, rewrite_fields, rewrite_tree
+from archline.language.elaboration.environment import Environment, count_from_start, read_header
+from archline.language.elaboration.rewriting import rewrite_fields, rewrite_tree
 from archline.records import replace
 
 
@@ -55,7 +55,7 @@ def _complete_header(statement: Any, environment: Environment) -> Any:
             return None
         inner: s.Element = rewrite_fields(node, change_node)
         counted = tuple(
-            _count_from_start(part, extent) for part, extent in zip(inner.subscripts, type_.shape, strict=False)
+            count_from_start(part, extent) for part, extent in zip(inner.subscripts, type_.shape, strict=False)
         )
         left_out = len(type_.shape) - len(counted)
         whole = tuple(s.Slice(None, None, None, False, span=node.span) for _ in range(left_out))
@@ -63,31 +63,3 @@ def _complete_header(statement: Any, environment: Environment) -> Any:
         return inner if same else replace(inner, subscripts=(*counted, *whole))
 
     return rewrite_tree(statement, change_node)
-
-
-def _count_from_start(part: Any, extent: s.Expr) -> Any:
-    """Return a subscript, or a slice, whose negative literals are counted from the start."""
-    if isinstance(part, s.Slice):
-        lo = None if part.lo is None else _count_from_start(part.lo, extent)
-        # A length does not count from the end.
-        hi = part.hi if part.hi is None or part.by_length else _count_from_start(part.hi, extent)
-        return part if lo is part.lo and hi is part.hi else replace(part, lo=lo, hi=hi)
-    match part:
-        case s.Unary(op="-", operand=s.Integer(value=value)) if value > 0:
-            return _subtract(renew_nodes(extent), value, part)
-        case _:
-            return part
-
-
-def _subtract(expr: Any, number: int, at: Node) -> Any:
-    """Return an expression less a number, which is subtracted from the number that the expression ends with."""
-    match expr:
-        case s.Integer(value=value) if value >= number:
-            return s.Integer(value - number, span=at.span)
-        case s.Binary(op="+" | "-" as op, left=left, right=s.Integer(value=value)):
-            rest = (value if op == "+" else -value) - number
-            if rest == 0:
-                return left
-            return s.Binary("+" if rest > 0 else "-", left, s.Integer(abs(rest), span=at.span), span=at.span)
-        case _:
-            return s.Binary("-", expr, s.Integer(number, span=at.span), span=at.span)

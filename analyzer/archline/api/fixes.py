@@ -93,7 +93,7 @@ def _read_file(path: Path) -> FixedFile | None:
 
 def _fix_file(file: FixedFile | None, source: Source, diagnostics: Iterable[Diagnostic]) -> FixedFile | None:
     """Return the file with the edits of a source; None if it has another text by now, or no edit changes it."""
-    if file is None or file.source.text != source.text:
+    if file is None or file.source.text != source.written:
         return None
     problems = list(diagnostics)
     edits = choose_edits((problem for problem in problems if problem.safe), source)

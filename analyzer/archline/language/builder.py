@@ -108,6 +108,10 @@ class TreeBuilder(LoopBuilder):
         )
         return self._check_depth(node, value, lo, hi, *filter(None, (step, condition)))  # type: ignore[no-any-return]
 
+    def transposed_name(self, meta: Meta, children: list[Any]) -> s.Name:
+        """Build `A'` as `A.T`."""
+        return s.Name(f"{children[0]}.T", span=self._make_span(meta))
+
     def call(self, meta: Meta, children: list[Any]) -> s.Call:
         name: Any
         name, parts = children
@@ -270,15 +274,14 @@ class TreeBuilder(LoopBuilder):
         return s.Reduction(str(op), register, span=self._make_span(meta))
 
     def while_(self, meta: Meta, children: list[Any]) -> s.While:
-        condition, limit, iterations, body = children
+        _, condition, limit, iterations, body = children
         name = None if iterations is None else self._check_name(iterations)
         return s.While(condition, limit, name, False, body, span=self._make_header_span(meta))
 
     def repeat_until(self, meta: Meta, children: list[Any]) -> s.While:
-        iterations, body, until = children
+        iterations, body, _, until = children
         name = None if iterations is None else self._check_name(iterations)
-        condition = s.Unary("not", until, span=until.span)
-        return s.While(condition, None, name, True, body, span=self._make_header_span(meta))
+        return s.While(self._negate(until), None, name, True, body, span=self._make_header_span(meta))
 
     def if_(self, meta: Meta, children: list[Any]) -> s.If:
         condition, body, *rest = children

@@ -263,7 +263,6 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"∧", "and"),
     _Form(r"∨", "or"),
     _Form(r"¬\s*", "not "),
-    _Form(r"÷", "/"),
     _Form(r"²", "^2"),
     _Form(r"√\s*(?=\()", "sqrt"),
     _Form(r"√\s*(\w+)", r"sqrt(\1)"),

@@ -458,6 +458,9 @@ def _diagnose_token(source: Source, first: int, text: str, problem: UnexpectedTo
         message = f"`{str(token).strip()[:40]}` does not start a top-level definition"
         advice = suggest_for_line(code) or "a file holds `use`, `extern`, `algorithm` and `claim`"
         return Diagnostic(rules.TOP_LEVEL, message, Span(source, line, 1, line, 1 + width), hint=advice)
+    if source.original is not None and not token.type.startswith(("_", "$")):
+        # A sign that is read as another one is named as it was written.
+        token = Token(token.type, source.written_lines[line - 1][column - 1 :][:width] or str(token))
     message, hint = describe_unexpected(token, problem.accepts or problem.expected, code, column)
     return Diagnostic(rules.UNEXPECTED, message, Span(source, line, column, line, column + width), hint=hint)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from archline.expr.tree import Source, Span
 from archline.language.diagnostics import Edit, Proposal, propose_text
+from archline.language.foreign_headers import C_HEADER, TYPED_HEADER, suggest_header
 from archline.language.rearranging import (
     HEADERS,
     infer_types,
@@ -144,6 +145,8 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"\b(?:math|np|numpy)\.(?=\w+\s*\()", "", "functions have no module before their names"),
     (r"\.(shape|size|length)\b", FOREIGN_FUNCTIONS["len"]),
     # Headers
+    (C_HEADER, suggest_header),
+    (TYPED_HEADER, suggest_header),
     _Form(r"\bin\s+out\b", "inout", "an array that is read and written is `x: inout real[n]`"),
     _Form(
         r"^\s*algorithm\b.*?(?P<at>&(?:mut\s+)?)(?=\w)",

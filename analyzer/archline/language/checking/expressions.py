@@ -10,7 +10,7 @@ from archline.language.checking.context import BodyContext
 from archline.language.checking.extents import build_slice_length, combine_extents, format_short, require_agreement
 from archline.language.checking.scopes import Role, SymbolEntry, suggest_static_form
 from archline.language.checking.signatures import parse_element_kind
-from archline.language.diagnostics import find_in_span, format_count, propose_text
+from archline.language.diagnostics import Edit, Proposal, find_in_span, format_count, propose_text
 from archline.language.mistakes import FOREIGN_FUNCTIONS, FOREIGN_METHODS, REDUCTIONS
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.proposals import find_library_module, propose_definition, propose_expression, propose_operator
@@ -325,11 +325,31 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
     passed = len(call.arguments)
     candidates = [name for name, number in counts.items() if number in (passed, passed + 1)]
     candidates += [name for name, arity in INTRINSICS.items() if arity == passed or (arity is None and passed > 1)]
-    hint = hint or body.findings.suggest_closest(call.function, candidates, call.span)
+    hint = hint or _suggest_sorting(body, call)
+    if find_library_module(call.function) is None:
+        hint = hint or body.findings.suggest_closest(call.function, candidates, call.span)
     if hint is None and body.scope.find(call.function) is not None:
         hint = f"a product is written `*`, an element `{call.function}[...]`"
     hint = hint or _suggest_definition(body, call)
     body.report(names.UNKNOWN_FUNCTION, f"unknown function or algorithm `{call.function}`", call.span, hint)
+
+
+def _suggest_sorting(body: BodyContext, call: s.Call) -> str | None:
+    """Propose the library's `sort`, which sorts an array in its place, for `y = sorted(x)`; None for other calls."""
+    if call.function != "sorted" or len(call.arguments) != 1:
+        return None
+    words = "the library's `sort` sorts an array in its place: `use sort.sort`, then `sort(x)` for a copy or for x itself"
+    program, (argument,) = body.library.program, call.arguments
+    for store in s.find_nodes(body.algorithm.body, s.Assign):
+        if store.value is not call or not isinstance(argument, s.Name) or store.op != "=":
+            continue
+        target = format_short(store.target).removesuffix("[:]")
+        if not target.isidentifier():
+            continue
+        copy = "" if target == argument.id else f"{target}[:] = {argument.id}; "
+        edits = [*propose_definition(program, "use sort.sort", "").edits, Edit(store.span, f"{copy}sort({target})")]
+        return Proposal(words, edits)
+    return words
 
 
 def _suggest_definition(body: BodyContext, call: s.Call) -> str:
@@ -340,7 +360,7 @@ def _suggest_definition(body: BodyContext, call: s.Call) -> str:
     parameters, extents = [], iter("nmpqrs")
     for letter, argument in zip("abcdefgh", call.arguments, strict=False):
         type_ = infer_type(body, argument)
-        name = argument.id if isinstance(argument, s.Name) else letter
+        name = argument.id if isinstance(argument, s.Name) and argument.id.isidentifier() else letter
         if isinstance(type_, ViewType):
             shape = ", ".join(next(extents, "n") for _ in range(type_.rank))
             parameters.append(f"{name}: {type_.element.value}[{shape}]")
@@ -465,7 +485,7 @@ def _check_element(body: BodyContext, expr: s.Element) -> ExprType | None:
         return None
     if not isinstance(symbol.type, ViewType):
         message = f"`{expr.array}` is {symbol.role.described}, not an array"
-        body.report(rules.NOT_AN_ARRAY, message, expr.span)
+        body.report(rules.NOT_AN_ARRAY, message, expr.span, _suggest_array(body, expr))
         return None
     _check_sharing(body, symbol, expr)
     rank = symbol.type.rank
@@ -481,6 +501,17 @@ def _check_element(body: BodyContext, expr: s.Element) -> ExprType | None:
         return symbol.type.element
     body.facts.shapes[expr] = tuple(extents)
     return ViewType(symbol.type.element, len(extents), symbol.type.layout if len(extents) > 1 else "rowmajor")
+
+
+def _suggest_array(body: BodyContext, expr: s.Element) -> str | None:
+    """Propose to declare the number that has subscripts as an array; None if it is no parameter or local of a body."""
+    declared = [*body.algorithm.parameters, *s.find_nodes(body.algorithm.body, s.Local)]
+    place = next((item for item in declared if item.name == expr.array), None)
+    if place is None or not isinstance(place.type, s.ScalarType) or place.type.span.text != place.type.element:
+        return None
+    shape = ", ".join("nmpqrs"[: len(expr.subscripts)])
+    text = f"{place.type.element}[{shape}]"
+    return propose_text(place.type.span, text, f"declare `{place.name}: {{}}`", safe=False)
 
 
 def _count_left_out(expr: s.Element) -> int:

@@ -21,19 +21,25 @@ _INTEGERS = (
 _BOOLEANS = "bool|boolean|Bool|_Bool"
 _ELEMENTS = {"real": re.compile(_REALS), "int": re.compile(_INTEGERS), "bool": re.compile(_BOOLEANS)}
 _ELEMENT = rf"\b(?P<element>(?:{_REALS}|{_INTEGERS}|{_BOOLEANS}|char))\b"
-_SEQUENCES = "vector|Vec|Vector|Array|AbstractArray|AbstractVector|List|list|array|ArrayList|Sequence|ndarray|slice|span"
+_SEQUENCES = (
+    "vector|Vec|Vector|Array|AbstractArray|AbstractVector|List|list|array|ArrayList|Sequence|ndarray|slice|span"
+)
 _MATRICES = "Matrix|AbstractMatrix|matrix"
-SEQUENCES = frozenset((*_SEQUENCES.split("|"), *_MATRICES.split("|"), "ndarray", "Matrix", "matrix"))
+SEQUENCES = frozenset((*_SEQUENCES.split("|"), *_MATRICES.split("|")))
 """The names of other languages for types of arrays."""
 _SUBSCRIPT = r"[^\[\]\n]*(?:\[[^\[\]\n]*\][^\[\]\n]*)*"
 _WORDS = r"(?:(?:static|public|private|inline|extern|constexpr|__global__|__device__|template\s*<[^>]*>)\s+)*"
 C_HEADER = rf"^{_WORDS}(?:const\s+)?(?:std::)?(?:void|{_REALS}|{_INTEGERS}|{_BOOLEANS}|char|vector)\b[^=;()]*\("
 """The beginning of a function of C and its kin: the type of the result stands before the name."""
-TYPED_HEADER = rf"^(?:{'|'.join(HEADERS)}|fn|func|fun)\b.*(?:::|&|\[\]|\b(?:{_SEQUENCES}|{_MATRICES})\b[{{<\[]|\b(?:const|double|float)\b)"
+TYPED_HEADER = (
+    rf"^(?:{'|'.join(sorted({*HEADERS} - {"extern"}))}|fn|func|fun)\b.*"
+    rf"(?:::|&|\[\]|\b(?:{_SEQUENCES}|{_MATRICES})\b[{{<\[]|\b(?:const|double|float)\b)"
+)
 """A header of another language with types that this one does not have."""
 _C_PARAMETER = re.compile(
-    rf"(?P<const>const\s+)?(?:std::)?(?:unsigned\s+|long\s+)*(?:(?:{_SEQUENCES})\s*<\s*)*{_ELEMENT}[\s>]*(?P<empty>(?:\[\s*\])*)"
-    r"(?P<marks>(?:\s|\*|&|\b(?:const|restrict|__restrict__|__restrict)\b)*)(?P<name>[A-Za-z_]\w*)\s*(?P<shape>(?:\[[^\]]*\])*)$"
+    rf"(?P<const>const\s+)?(?:std::)?(?:unsigned\s+|long\s+)*(?:(?:{_SEQUENCES})\s*<\s*)*{_ELEMENT}[\s>]*"
+    r"(?P<empty>(?:\[\s*\])*)(?P<marks>(?:\s|\*|&|\b(?:const|restrict|__restrict__|__restrict)\b)*)"
+    r"(?P<name>[A-Za-z_]\w*)\s*(?P<shape>(?:\[[^\]]*\])*)$"
 )
 _TYPED_PARAMETER = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*(?:::|:)?\s*(?P<type>.*)$")
 
@@ -48,10 +54,13 @@ class _Parameter:
     may_be_set: bool
 
 
-def suggest_header(source: Source, number: int) -> str:
-    """Propose the header of this language for that of another one on a line; words alone if it is not understood."""
-    words = "write `algorithm name(x: real[n]):`"
+def suggest_header(source: Source, number: int) -> str | None:
+    """Propose the header of this language for that of another one on a line.
+
+    If it is not understood, words alone for a header of C, and None for one that other hints may concern.
+    """
     code = mask_strings_and_comment(source.lines[number - 1])
+    words = "write `algorithm name(x: real[n]):`" if re.match(C_HEADER, code) else None
     opened = code.find("(")
     closed = _find_partner(code, opened)
     name = re.search(r"([A-Za-z_]\w*)\s*(?:\{[^}]*\})?\s*$", code[: max(opened, 0)])
@@ -105,7 +114,9 @@ def _read_parameter(text: str, is_typed_first: bool, body: str) -> _Parameter | 
         return None
     if is_typed_first:
         marks, shape = match["marks"], re.findall(r"\[([^\]]*)\]", match["shape"])
-        dimensions = marks.count("*") + match["empty"].count("[") + len(re.findall(_SEQUENCES, text[: match.start("element")]))
+        dimensions = (
+            marks.count("*") + match["empty"].count("[") + len(re.findall(_SEQUENCES, text[: match.start("element")]))
+        )
         extents = (*[None] * dimensions, *(extent.strip() or None for extent in shape))
         return _Parameter(match["name"], read_element(match["element"]) or "char", extents, not match["const"])
     type_ = match["type"]

@@ -31,9 +31,15 @@ _PROSE = re.compile(
 _LINE_COMMENT = re.compile(r"\s*(//+|--|[%!](?= )|▷)")
 _LONG_STRING = re.compile(r"\s*[rRuU]?(?P<quotes>\"{3}|'{3})")
 _HEADER = re.compile(rf"(?:{'|'.join(HEADERS)})\b")
-_ELSE = re.compile(r"\s*else(?P<gap>\s)\s*(?!(?:if|then|do)\b)(?=\w.*(?:=|\)|\+\+|--|\b(?:break|continue|return|pass|next|exit)\b))")
+_ELSE = re.compile(
+    r"\s*else(?P<gap>\s)\s*(?!(?:if|then|do)\b)"
+    r"(?=\w.*(?:=|\)|\+\+|--|\b(?:break|continue|return|pass|next|exit)\b))"
+)
 """An `else` with a statement on its line."""
-_BRACES = re.compile(r"\s*(?:if|else|elif|elseif|elsif|while|until|for|parallel|do)\b.*?(?<![=,(\[{])(?<!\bin)\s*(?P<open>\{)[^{}]*(?P<close>\})[\s;]*$")
+_BRACES = re.compile(
+    r"\s*(?:if|else|elif|elseif|elsif|while|until|for|parallel|do)\b.*?(?<![=,(\[{])(?<!\bin)\s*"
+    r"(?P<open>\{)[^{}]*(?P<close>\})[\s;]*$"
+)
 """A header with its whole block in braces on one line."""
 _END = re.compile(r"(?:(?:end|fi|od|done|begin)|end[ ]?(?:if|for|while|do|loop|function|procedure|algorithm))\s*;?\s*$")
 _BRACKETED = re.compile(r"\s*(?:parallel\s+)?(?P<word>if|else\s+if|elseif|elsif|elif|while|until|for)\s*(?P<open>\()")
@@ -48,8 +54,11 @@ def mask_foreign_lines(source: Source) -> Source:
     return source if lines == source.lines else Source(source.path, "\n".join(lines), source.text)
 
 
-def _mask_long_strings(lines: Sequence[str]) -> list[str]:
-    """Return the lines with texts in three quotes as a docstring of one line, or as comments."""
+def _mask_long_strings(lines: list[str]) -> list[str]:
+    """Return the lines with texts in three quotes as a docstring of one line, or as comments.
+
+    They stay as they are if a text does not end, or code follows it on its line.
+    """
     masked, quotes, documents = list[str](), "", False
     for line in lines:
         opened = None if quotes else _LONG_STRING.match(line)
@@ -61,6 +70,8 @@ def _mask_long_strings(lines: Sequence[str]) -> list[str]:
             quotes, documents = opened["quotes"], _ends_with_header(masked)
             body = line[opened.end() :]
         text, closed, rest = body.partition(quotes)
+        if mask_strings_and_comment(rest).strip():
+            return lines
         text = text.strip()
         if text and documents:
             mark = '"'
@@ -69,7 +80,7 @@ def _mask_long_strings(lines: Sequence[str]) -> list[str]:
         else:
             masked.append(f"{' ' * indent}# {text}" if text else "")
         quotes = "" if closed else quotes
-    return masked
+    return lines if quotes else masked
 
 
 def _ends_with_header(lines: Sequence[str]) -> bool:

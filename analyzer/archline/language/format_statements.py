@@ -201,8 +201,11 @@ def _iterate_block_lines(body: Sequence[s.Stmt]) -> Iterator[LogicalLine]:
         text = _format_branch(node, later) if isinstance(node, s.Branch) else _format_statement(node)
         yield LogicalLine(level, text, node.span.line, opens=bool(inner), continues=later)
         if isinstance(node, s.While) and node.tests_last:
-            is_negation = isinstance(node.condition, s.Unary) and node.condition.op == "not"
-            until = node.condition.operand if is_negation else s.Unary("not", node.condition, span=node.condition.span)
+            match node.condition:
+                case s.Unary(op="not", operand=until):
+                    pass
+                case condition:
+                    until = s.Unary("not", condition, span=condition.span)
             stack.append((f"until {format_expression(until)}", level, False))
         stack.extend((statement, level + 1, False) for statement in reversed(inner))
 

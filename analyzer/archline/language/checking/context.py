@@ -221,7 +221,9 @@ class BodyContext:
             if is_plain:
                 known = field in ("size", "len", "length", "shape", "n", "rows", "cols", "ndim")
                 advice = FOREIGN_FUNCTIONS["len"] if known else f"`{owner}` is no record, so it has no fields"
-            closest = None if name in NOTHING or is_plain else self.findings.suggest_closest(name, self.scope.names(), span)
+            closest = (
+                None if name in NOTHING or is_plain else self.findings.suggest_closest(name, self.scope.names(), span)
+            )
             hint = closest or advice or (size if self.integers else number)
             self.report(rules.UNKNOWN_NAME, f"unknown name `{name}`", span, hint)
         return None

@@ -151,7 +151,9 @@ def _suggest_array_type(type_: surface.RecordType) -> Proposal | None:
     element = next(filter(None, elements), "real")
     extents = [format_expression(size) for size in type_.sizes if read_element(getattr(size, "id", "")) is None]
     text = f"{element}[{', '.join(extents) or ('n, m' if 'atrix' in type_.name else 'n')}]"
-    return propose_text(type_.span, text, "an array is declared with its elements and its extents: write `{}`", safe=False)
+    return propose_text(
+        type_.span, text, "an array is declared with its elements and its extents: write `{}`", safe=False
+    )
 
 
 def _diagnose_local(algorithm: s.Algorithm, local: s.Local, records: Records) -> Iterator[Diagnostic]:
@@ -415,5 +417,9 @@ def _diagnose_operation(call: s.Call, kind: str, name: str, environment: Environ
     elif hint is None and fields:
         listed = ", ".join(f"`{name}.{field}`" for field in fields)
         hint = f"it has no operations, but fields: {listed}"
+        rows = [part.name for part in environment.records[kind].fields if isinstance(part.type, s.OffsetsType)]
+        if rows:
+            first = f"{name}.{rows[0]}"
+            hint += f"; what belongs to i is at the places `{first}[i]..{first}[i + 1]`"
     message = f"`{kind}` has no operation `{call.function}`"
     return Diagnostic(name_rules.UNKNOWN_FUNCTION, message, call.span, hint=hint)

@@ -115,7 +115,9 @@ def _replace_words(statement: Any, environment: Environment) -> Any:
 
     def change_node(node: Node) -> Node | None:
         match node:
-            case s.Call(function="len" | "length" | "size", arguments=(array,)) if node.function not in environment.algorithms:
+            case s.Call(function="len" | "length" | "size", arguments=(array,)) if (
+                node.function not in environment.algorithms
+            ):
                 return find_length(array)
             case s.Call(function="min", arguments=(s.Call(), *_) as lengths) if len(lengths) > 1:
                 changed = tuple(rewrite_tree(length, change_node) for length in lengths)
@@ -128,8 +130,8 @@ def _replace_words(statement: Any, environment: Environment) -> Any:
                 return s.Integer(int(name == "true"), span=node.span)
             case s.Name(id="inf" | "infinity" as name) if name not in environment.names:
                 return s.Real("inf", span=node.span)
-            case s.Name(id=name) if name not in environment.names and (array := find_measured_array(name)):
-                return find_length(s.Name(array, span=node.span))
+            case s.Name(id=name) if name not in environment.names and (owner := find_measured_array(name)):
+                return find_length(s.Name(owner, span=node.span))
             case s.If() | s.Loop() | s.While() | s.Split() | surface.LoopOver() if node is not statement:
                 return node
             case _:

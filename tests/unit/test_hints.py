@@ -453,3 +453,18 @@ def test_a_race_on_a_register_says_how_it_is_summed() -> None:
     hint = find_certain_races(module, module.algorithms["f"])[0].hint or ""
     assert "`local s: real[1] = 0`" in hint
     assert "`atomic s[0] += ...`" in hint
+
+
+def test_operations_that_a_record_does_not_have_are_told_what_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "f.algo"
+    path.write_text("algorithm f(G: graph[V, E]):\n    for v in G.edges(0): pass\n", encoding="utf-8")
+    said = cli("check", str(path)).err
+    assert "it has no operations, but fields: `G.ptr`, `G.adj`" in said
+    assert "`G.ptr[i]..G.ptr[i + 1]`" in said
+
+
+@pytest.mark.parametrize(("name", "hint"), [("A.size", "`n` of `x: real[n]`"), ("x.head", "`x` is no record")])
+def test_arrays_have_no_fields(tmp_path: Path, name: str, hint: str) -> None:
+    path = tmp_path / "f.algo"
+    path.write_text(f"algorithm f(A: real[n, m], x: inout real[n]):\n    x[0] = {name}\n", encoding="utf-8")
+    assert hint in cli("check", str(path)).err

@@ -32,7 +32,7 @@ _WORDS = r"(?:(?:static|public|private|inline|extern|constexpr|__global__|__devi
 C_HEADER = rf"^{_WORDS}(?:const\s+)?(?:std::)?(?:void|{_REALS}|{_INTEGERS}|{_BOOLEANS}|char|vector)\b[^=;()]*\("
 """The beginning of a function of C and its kin: the type of the result stands before the name."""
 TYPED_HEADER = (
-    rf"^(?:{'|'.join(sorted({*HEADERS} - {"extern"}))}|fn|func|fun)\b.*"
+    rf"^(?!extern\b)(?:{'|'.join(HEADERS)}|fn|func|fun)\b.*"
     rf"(?:::|&|\[\]|\b(?:{_SEQUENCES}|{_MATRICES})\b[{{<\[]|\b(?:const|double|float)\b)"
 )
 """A header of another language with types that this one does not have."""

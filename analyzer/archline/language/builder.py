@@ -274,12 +274,12 @@ class TreeBuilder(LoopBuilder):
         return s.Reduction(str(op), register, span=self._make_span(meta))
 
     def while_(self, meta: Meta, children: list[Any]) -> s.While:
-        _, condition, limit, iterations, body = children
+        condition, limit, iterations, body = children
         name = None if iterations is None else self._check_name(iterations)
         return s.While(condition, limit, name, False, body, span=self._make_header_span(meta))
 
     def repeat_until(self, meta: Meta, children: list[Any]) -> s.While:
-        iterations, body, _, until = children
+        iterations, body, until = children
         name = None if iterations is None else self._check_name(iterations)
         return s.While(self._negate(until), None, name, True, body, span=self._make_header_span(meta))
 

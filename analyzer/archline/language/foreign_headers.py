@@ -33,7 +33,7 @@ C_HEADER = rf"^{_WORDS}(?:const\s+)?(?:std::)?(?:void|{_REALS}|{_INTEGERS}|{_BOO
 """The beginning of a function of C and its kin: the type of the result stands before the name."""
 TYPED_HEADER = (
     rf"^(?!extern\b)(?:{'|'.join(HEADERS)}|fn|func|fun)\b.*"
-    rf"(?:::|&|\[\]|\b(?:{_SEQUENCES}|{_MATRICES})\b[{{<\[]|\b(?:const|double|float)\b)"
+    rf"(?:::|&\s*(?:mut\s+)?\[|\[\]|\b(?:{_SEQUENCES}|{_MATRICES})\b[{{<\[]|\b(?:const|double|float)\b)"
 )
 """A header of another language with types that this one does not have."""
 _C_PARAMETER = re.compile(

@@ -191,11 +191,14 @@ class LoopBuilder(SpellingBuilder):
         return s.Loop(name, s.Integer(0, span=times.span), times, None, False, False, body, span=span)
 
     def do_while(self, meta: Meta, children: list[Any]) -> s.While:
-        """Build `do:` with `while c` or `until c` at its end."""
-        body, word, condition = children
-        if word.type == "UNTIL":
-            condition = self._negate(condition)
+        """Build `do:` with `while c` at its end."""
+        body, condition = children
         return s.While(condition, None, None, True, body, span=self._make_header_span(meta))
+
+    def do_until(self, meta: Meta, children: list[Any]) -> s.While:
+        """Build `do:` with `until c` at its end."""
+        body, condition = children
+        return self.do_while(meta, [body, self._negate(condition)])
 
     @staticmethod
     def _negate(condition: Any) -> Any:

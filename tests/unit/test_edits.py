@@ -208,6 +208,10 @@ TRANSLATED = [
         "algorithm scale(n: int, A: inout real[n, m], B: real[n*n]) {\n    A[0][0] += B[0*n + 1];\n}\n",
     ),
     (
+        "double f(int n,  // the extent\n         const double *x) {\n    return x[0];\n}\n",
+        "algorithm f(n: int, x: real[n]) -> real {\n    return x[0];\n}\n",
+    ),
+    (
         "public static int find(int[] a, int key) {\n    if (a[0] == key) return 0;\n    return -1;\n}\n",
         "algorithm find(a: int[n], key: int) -> int {\n    if (a[0] == key) return 0;\n    return -1;\n}\n",
     ),

@@ -27,6 +27,8 @@ _SEQUENCES = (
 _MATRICES = "Matrix|AbstractMatrix|matrix"
 SEQUENCES = frozenset((*_SEQUENCES.split("|"), *_MATRICES.split("|")))
 """The names of other languages for types of arrays."""
+_MAX_LINES = 12
+"""The lines that a header may have."""
 _SUBSCRIPT = r"[^\[\]\n]*(?:\[[^\[\]\n]*\][^\[\]\n]*)*"
 _WORDS = r"(?:(?:static|public|private|inline|extern|constexpr|__global__|__device__|template\s*<[^>]*>)\s+)*"
 C_HEADER = rf"^{_WORDS}(?:const\s+)?(?:std::)?(?:void|{_REALS}|{_INTEGERS}|{_BOOLEANS}|char|vector)\b[^=;()]*\("
@@ -59,7 +61,7 @@ def suggest_header(source: Source, number: int) -> str | None:
 
     If it is not understood, words alone for a header of C, and None for one that other hints may concern.
     """
-    code = mask_strings_and_comment(source.lines[number - 1])
+    code = "\n".join(map(mask_strings_and_comment, source.lines[number - 1 : number + _MAX_LINES]))
     words = "write `algorithm name(x: real[n]):`" if re.match(C_HEADER, code) else None
     opened = code.find("(")
     closed = _find_partner(code, opened)
@@ -68,7 +70,7 @@ def suggest_header(source: Source, number: int) -> str | None:
         return words
     parts = split_at_commas(re.sub(r"\{([^{}]*)\}", lambda found: f"[{found[1]}]", code[opened + 1 : closed]))
     is_typed_first = re.match(C_HEADER, code) is not None
-    body = "\n".join(_iterate_body(source, number))
+    body = "\n".join(_iterate_body(source, number + code.count("\n", 0, closed)))
     parameters = [_read_parameter(part, is_typed_first, body) for part in parts if part != "void"]
     known = [parameter for parameter in parameters if parameter is not None]
     if len(known) < len(parameters):
@@ -81,7 +83,8 @@ def suggest_header(source: Source, number: int) -> str | None:
     hint = f"write `{text}:`"
     if open_:
         hint += f", with the extents of {', '.join(open_)}"
-    at = Span(source, number, 1, number, end + 1)
+    last = code.count("\n", 0, end)
+    at = Span(source, number, 1, number + last, end - (code.rfind("\n", 0, end) + 1) + 1)
     return Proposal(hint, [Edit(at, text)], safe=not open_)
 
 
@@ -172,7 +175,7 @@ def _write_parameter(parameter: _Parameter, sizes: Sequence[str], body: str) -> 
 
 def _read_result(code: str, opened: int, closed: int, is_typed_first: bool) -> tuple[str, int]:
     """Return the result as it is written here, and the end of the header that it replaces."""
-    after = re.compile(r"\s*(?:->|::|:)?\s*([A-Za-z_]\w*)?\s*").match(code, closed + 1)
+    after = re.compile(r"[ ]*(?:->|::|:)?[ ]*([A-Za-z_]\w*)?[ ]*").match(code, closed + 1)
     if is_typed_first:
         found = re.search(_ELEMENT, code[:opened])
         element = read_element(found["element"]) if found is not None else None

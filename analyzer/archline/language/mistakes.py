@@ -244,7 +244,10 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str | None]] | _Form, ...
     ),
     (r"^\s*(parfor|pfor|forall|foreach|prange|doall)\b|^\s*parallel\s+(?!for\b)", "write `parallel for i in 0..n:`"),
     (r"\brange\s*\(|^\s*(parallel\s+)?for\s*\(|^\s*(parallel\s+)?for\s+\w+\s*=", _LOOP),
-    (r"^\s*(parallel\s+)?for\s+\w+\s*,", "a loop has one variable: nest two loops, or number the pairs"),
+    (
+        r"^\s*(parallel\s+)?for\s+\w+\s*,",
+        "a loop has one variable: write `for i in 0..n:`, and elements such as `x[i]` and `y[i]`",
+    ),
     (r"^\s*(parallel\s+)?for\s+\w+\s+in\b(.*\b(to|by|until)\b|\s+\w+\s*:\s*\w|.*\bdownto\b.*\.\.)", _LOOP),
     # Data structures
     _Form(r"\b(\w+)\s+(?:is\s+)?not\s+empty\b(?:\s*\(\s*\))?", r"not \1.empty()"),

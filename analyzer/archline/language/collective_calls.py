@@ -54,21 +54,21 @@ def suggest_collective(source: Source, number: int) -> str | None:
     if len(operators) > 1 or bool(buffers) == (name == "barrier"):
         return words
     text, complete = " ".join([name, *buffers[:1]]), True
-    others = buffers[1:]
+    places_or_root = buffers[1:]
     if name == "shift":
         axes = _find_axes(source, number)
         if len(axes) != 1:
             return words
         text += f" along {axes[0]}"
     if name in _ROOTS:
-        given = [part for part in others if re.fullmatch(r"\d+|-?[\w+*/% -]+", part)]
+        roots = [part for part in places_or_root if re.fullmatch(r"\d+|-?[\w+*/% -]+", part)]
         # The last of several is the root: the one before it may be a place for the result.
-        is_place = name in ("gather", "scatter") and len(others) == 1 and not others[0].isdigit()
-        root = given[-1] if given and not is_place else None
-        others = [part for part in others if part != root]
+        is_place = name in ("gather", "scatter") and len(places_or_root) == 1 and not places_or_root[0].isdigit()
+        root = roots[-1] if roots and not is_place else None
+        places_or_root = [part for part in places_or_root if part != root]
         complete = root is not None
         text += f" {_ROOTS[name]} {root or ('1' if name == 'shift' else '0')}"
-    places = [*others, *([call["target"]] if call["target"] else [])]
+    places = [*places_or_root, *([call["target"]] if call["target"] else [])]
     places = [place for place in places if place != buffers[0]] if buffers else places
     needs_place = "into" in _FORMS[name]
     if len(places) > 1 or (needs_place and not places) or (places and name in ("broadcast", "shift", "barrier")):

@@ -72,12 +72,12 @@ def suggest_header(source: Source, number: int) -> str | None:
     is_typed_first = re.match(C_HEADER, code) is not None
     body = "\n".join(_iterate_body(source, number + code.count("\n", 0, closed)))
     parameters = [_read_parameter(part, is_typed_first, body) for part in parts if part != "void"]
-    known = [parameter for parameter in parameters if parameter is not None]
-    if len(known) < len(parameters):
+    typed = [parameter for parameter in parameters if parameter is not None]
+    if len(typed) < len(parameters):
         return words
-    sizes = _list_sizes(known)
-    open_ = [f"`{parameter.name}`" for parameter in known if None in parameter.extents]
-    declared = ", ".join(_write_parameter(parameter, sizes, body) for parameter in known)
+    sizes = _list_sizes(typed)
+    open_ = [f"`{parameter.name}`" for parameter in typed if None in parameter.extents]
+    declared = ", ".join(_write_parameter(parameter, sizes, body) for parameter in typed)
     result, end = _read_result(code, opened, closed, is_typed_first)
     text = f"algorithm {name[1]}({declared}){result}"
     hint = f"write `{text}:`"
@@ -103,7 +103,7 @@ def _find_partner(code: str, opened: int) -> int | None:
 
 
 def _iterate_body(source: Source, number: int) -> Iterator[str]:
-    """Yield the code below a header, up to the next text at the margin that is no bracket."""
+    """Yield the code below a header, up to the next item."""
     for line in source.lines[number:]:
         code = mask_strings_and_comment(line)
         if code and not code[0].isspace() and code[0] not in "{}:" and not code.startswith("end"):
@@ -129,9 +129,9 @@ def _read_parameter(text: str, is_typed_first: bool, body: str) -> _Parameter | 
         # What has no type is guessed, as in a header without types.
         return _guess_parameter(match["name"], body) if not type_ else None
     kind = "real" if element is None else read_element(element["element"]) or "char"
-    given = re.search(r"\b(?:real|int|bool|char|float|double)((?:\[[^\[\]]+\])+)$", type_)
-    if given is not None:
-        return _Parameter(match["name"], kind, tuple(re.findall(r"\[([^\]]+)\]", given[1])), mode is not None)
+    shaped = re.search(r"\b(?:real|int|bool|char|float|double)((?:\[[^\[\]]+\])+)$", type_)
+    if shaped is not None:
+        return _Parameter(match["name"], kind, tuple(re.findall(r"\[([^\]]+)\]", shaped[1])), mode is not None)
     fixed = re.search(r"[;,]\s*(\d+)\s*[>\]]", type_)
     dimensions = len(re.findall(rf"\b(?:{_SEQUENCES})\b|\[\s*\]|&\s*(?:mut\s*)?\[", type_))
     if re.search(rf"\b(?:{_MATRICES})\b", type_):
@@ -151,9 +151,11 @@ def _guess_parameter(name: str, body: str) -> _Parameter:
 def _list_sizes(parameters: Sequence[_Parameter]) -> list[str]:
     """Return names for extents that are unknown: those of integers with short names, then letters."""
     integers = [part.name for part in parameters if part.element == "int" and not part.extents and len(part.name) < 3]
-    taken = {part.name for part in parameters}
-    sizes = [name for name in integers if name[0] in "nmpqNMrclkw"] or [each for each in "nmpq" if each not in taken]
-    return [*sizes, *(letter for letter in "nmpqrs" if letter not in (*sizes, *taken))]
+    names = {part.name for part in parameters}
+    sizes = [name for name in integers if name[0] in "nmpqNMrclkw"] or [
+        letter for letter in "nmpq" if letter not in names
+    ]
+    return [*sizes, *(letter for letter in "nmpqrs" if letter not in (*sizes, *names))]
 
 
 def _write_parameter(parameter: _Parameter, sizes: Sequence[str], body: str) -> str:
@@ -174,11 +176,11 @@ def _write_parameter(parameter: _Parameter, sizes: Sequence[str], body: str) -> 
 
 
 def _read_result(code: str, opened: int, closed: int, is_typed_first: bool) -> tuple[str, int]:
-    """Return the result as it is written here, and the end of the header that it replaces."""
+    """Return the result in this language, and the end of the header that it replaces."""
     after = re.compile(r"[ ]*(?:->|::|:)?[ ]*([A-Za-z_]\w*)?[ ]*").match(code, closed + 1)
     if is_typed_first:
-        found = re.search(_ELEMENT, code[:opened])
-        element = read_element(found["element"]) if found is not None else None
+        type_ = re.search(_ELEMENT, code[:opened])
+        element = read_element(type_["element"]) if type_ is not None else None
         return ("" if element is None else f" -> {element}"), closed + 1
     element = read_element(after[1]) if after is not None and after[1] else None
     if element is None or after is None:

@@ -347,7 +347,7 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
 
 
 def _suggest_sorting(body: BodyContext, call: s.Call) -> str | None:
-    """Propose the library's `sort`, which sorts an array in its place, for `y = sorted(x)`; None for other calls."""
+    """Propose the library's `sort`, which changes its argument, for `y = sorted(x)`; None for other calls."""
     if call.function != "sorted" or len(call.arguments) != 1:
         return None
     words = "the library's `sort` sorts an array in its place: `use sort.sort`, then `sort(x)` for x or a copy"
@@ -532,7 +532,7 @@ def _suggest_product(body: BodyContext, product: s.Binary) -> str | None:
 
 
 def _suggest_array(body: BodyContext, expr: s.Element) -> str | None:
-    """Propose to declare the number that has subscripts as an array; None if it is no parameter or local of a body."""
+    """Propose to declare the number that has subscripts as an array; None if nothing declares it in its algorithm."""
     declared: list[s.Parameter | s.Local] = list(body.algorithm.parameters)
     declared += s.find_nodes(body.algorithm.body, s.Local)
     place = next((item for item in declared if item.name == expr.array), None)

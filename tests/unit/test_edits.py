@@ -191,6 +191,116 @@ def test_what_is_written_in_several_places_is_rearranged(text: str, rearranged: 
     assert not find_problems(rearranged)
 
 
+# Texts of other languages, and what their proposals make of them in one go.
+TRANSLATED = [
+    (
+        "void f(int n, const double *x, double *y) {\n    for (int i = 0; i < n; i++) y[i] = x[i];\n}\n",
+        "algorithm f(n: int, x: real[n], y: inout real[n]) {\n    for (int i = 0; i < n; i++) y[i] = x[i];\n}\n",
+    ),
+    (
+        "double dotp(double x[n], double y[n])\n{\n    double s = 0;\n    for (int i = 0; i < n; i++)\n"
+        "        s += x[i]*y[i];\n    return s;\n}\n",
+        "algorithm dotp(x: real[n], y: real[n]) -> real\n{\n    double s = 0;\n    for (int i = 0; i < n; i++)\n"
+        "        s += x[i]*y[i];\n    return s;\n}\n",
+    ),
+    (
+        "void scale(int n, double **A, double *B) {\n    A[0][0] += B[0*n + 1];\n}\n",
+        "algorithm scale(n: int, A: inout real[n, m], B: real[n*n]) {\n    A[0][0] += B[0*n + 1];\n}\n",
+    ),
+    (
+        "double f(int n,  // the extent\n         const double *x) {\n    return x[0];\n}\n",
+        "algorithm f(n: int, x: real[n]) -> real {\n    return x[0];\n}\n",
+    ),
+    (
+        "public static int find(int[] a, int key) {\n    if (a[0] == key) return 0;\n    return -1;\n}\n",
+        "algorithm find(a: int[n], key: int) -> int {\n    if (a[0] == key) return 0;\n    return -1;\n}\n",
+    ),
+    (
+        "fn f(a: f64, x: &[f64], y: &mut [f64]) {\n    y[0] += a*x[0];\n}\n",
+        "algorithm f(a: real, x: real[n], y: inout real[n]) {\n    y[0] += a*x[0];\n}\n",
+    ),
+    (
+        "func f(x []float64) float64 {\n    return x[0]\n}\n",
+        "algorithm f(x: real[n]) -> real {\n    return x[0]\n}\n",
+    ),
+    (
+        "function f(x::Vector{Float64}, A::Array{Float64,2})::Float64\n    x[0] = A[0, 0]\n    return x[0]\nend\n",
+        "algorithm f(x: inout real[n], A: real[n, m]) -> real\n    x[0] = A[0, 0]\n    return x[0]\nend\n",
+    ),
+    (
+        "def f(x: list[float], y: List[int]) -> float:\n    return x[0]\n",
+        "algorithm f(x: real[n], y: int[n]) -> real:\n    return x[0]\n",
+    ),
+    (
+        "import numpy as np\nfrom math import sqrt\n\ndef f(x: inout real[n]):\n    x[0] = np.sqrt(x[0])\n",
+        "\ndef f(x: inout real[n]):\n    x[0] = np.sqrt(x[0])\n",
+    ),
+    (
+        "algorithm f(x: real[n], y: out real[n]):\n    y = sorted(x)\n",
+        "use sort.sort\n\nalgorithm f(x: real[n], y: out real[n]):\n    y[:] = x; sort(y)\n",
+    ),
+    (
+        "algorithm f(x: inout real[n]):\n    x.sort()\n",
+        "use sort.sort\n\nalgorithm f(x: inout real[n]):\n    x.sort()\n",
+    ),
+    (
+        "algorithm f(x: inout real[n]):\n    for i = 1:n\n        x[i] = 0\n    end\n",
+        "algorithm f(x: inout real[n]):\n    for i in 0..n\n        x[i] = 0\n    end\n",
+    ),
+    (
+        "algorithm f(x: inout real[n]):\n    for i in 1:n\n        x[i - 1] = 0\n    end\n",
+        "algorithm f(x: inout real[n]):\n    for i in 1..n + 1\n        x[i - 1] = 0\n    end\n",
+    ),
+    (
+        "algorithm f(x: real[n]) on grid(r: P):\n    local s: real = 0\n    local all: real[P]\n    s = allreduce(s, max)\n"
+        "    broadcast(s, 0)\n    scan(s, sum)\n    shift(s, 1)\n    reduce(s, 0)\n    barrier()\n    allgather(s, all)\n",
+        "algorithm f(x: real[n]) on grid(r: P):\n    local s: real = 0\n    local all: real[P]\n    allreduce s with max\n"
+        "    broadcast s from 0\n    scan s with +\n    shift s along r by 1\n    reduce s onto 0 with +\n    barrier\n"
+        "    allgather s into all\n",
+    ),
+    (
+        "algorithm f() on grid(r: P):\n    local s: real = 0\n    reduce(s, +, 0)\n",
+        "algorithm f() on grid(r: P):\n    local s: real = 0\n    reduce s onto 0 with +\n",
+    ),
+    (
+        "algorithm f(x: list[float], y: vector[n], z: str, u: matrix):\n    pass\n",
+        "algorithm f(x: real[n], y: real[n], z: char[n], u: real[n, m]):\n    pass\n",
+    ),
+    (
+        "algorithm f(x: real, n: size) -> real:\n    return x[n - 1]\n",
+        "algorithm f(x: real[n], n: size) -> real:\n    return x[n - 1]\n",
+    ),
+    (
+        "algorthm f(x: inout real[n]):\n    ensures flops ~ n\n    for i in 0..n: x[i] *= 2\n",
+        "algorithm f(x: inout real[n]):\n    ensures flops is Theta(n)\n    for i in 0..n: x[i] *= 2\n",
+    ),
+    (
+        "algorithm f(A: real[n, m], x: real[m]):\n    return A @ x\n",
+        "algorithm f(A: real[n, m], x: real[m], result: out real[n]):\n    result[:] = A @ x\n",
+    ),
+    (
+        "algorithm f(x: real[n]) -> real[n]:\n    local y: real[n] = 0\n    if n > 3:\n        return x\n    return y\n",
+        "algorithm f(x: real[n], result: out real[n]):\n    local y: real[n] = 0\n    if n > 3:\n"
+        "        result[:] = x; return\n    result[:] = y\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "translated"), TRANSLATED)
+def test_what_other_languages_write_becomes_a_program(text: str, translated: str) -> None:
+    for _ in range(2):
+        text = apply_edits(text, [edit for problem in find_problems(text) for edit in problem.edits])
+    assert text == translated
+    assert not find_problems(translated)
+
+
+def test_a_file_with_braces_is_fixed(tmp_path: Path) -> None:
+    path = tmp_path / "f.algo"
+    path.write_text("algorithm f(k: inout int[n]) {\n    k[0] = k[0]/2;\n}\n", encoding="utf-8")
+    assert cli("check", "--fix", str(path)).code == 0
+    assert path.read_text(encoding="utf-8") == "algorithm f(k: inout int[n]) {\n    k[0] = k[0]//2;\n}\n"
+
+
 @pytest.mark.parametrize(
     ("statement", "declared"),
     [

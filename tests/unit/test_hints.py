@@ -466,3 +466,18 @@ def test_a_quotient_without_a_value_has_two_ways_out(tmp_path: Path, body: str, 
     ran = cli("run", str(tmp_path / "f.algo::f"), "--at", "n=3")
     assert ran.refused("AL507")
     assert f"hint: {hint}" in ran.err
+
+
+def test_operations_that_a_record_does_not_have_are_told_what_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "f.algo"
+    path.write_text("algorithm f(G: graph[V, E]):\n    for v in G.edges(0): pass\n", encoding="utf-8")
+    said = cli("check", str(path)).err
+    assert "it has no operations, but fields: `G.ptr`, `G.adj`" in said
+    assert "`G.ptr[i]..G.ptr[i + 1]`" in said
+
+
+@pytest.mark.parametrize(("name", "hint"), [("A.size", "`n` of `x: real[n]`"), ("x.head", "`x` is no record")])
+def test_arrays_have_no_fields(tmp_path: Path, name: str, hint: str) -> None:
+    path = tmp_path / "f.algo"
+    path.write_text(f"algorithm f(A: real[n, m], x: inout real[n]):\n    x[0] = {name}\n", encoding="utf-8")
+    assert hint in cli("check", str(path)).err

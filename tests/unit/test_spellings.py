@@ -111,6 +111,42 @@ ROWS = (
     ("if (v > 1) or (w > 1):\n    x[0] = 1", "if v > 1 or w > 1:\n    x[0] = 1"),
     ("for i in 0..n do\n    x[i] = 1\nend do", "for i in 0..n:\n    x[i] = 1"),
     ("if v > 1 then\n    x[0] = 1\nend if\nx[1] = 1", "if v > 1:\n    x[0] = 1\n\nx[1] = 1"),
+    (
+        "if (v > 1)\n{\n    x[0] = 1;\n}\nelse\n{\n    x[0] = 2;\n}",
+        "if v > 1:\n    x[0] = 1\nelse:\n    x[0] = 2",
+    ),
+    (
+        "if (v > 1) x[0] = 1;\nelse if (w > 1) x[0] = 2;\nelse x[0] = 3;",
+        "if v > 1:\n    x[0] = 1\nelif w > 1:\n    x[0] = 2\nelse:\n    x[0] = 3",
+    ),
+    ("if (v > 1) { x[0] = 1; x[1] = 2; }", "if v > 1:\n    x[0] = 1\n    x[1] = 2"),
+    ("if v > 1:\n    x[0] = 1\notherwise:\n    x[0] = 2", "if v > 1:\n    x[0] = 1\nelse:\n    x[0] = 2"),
+    # Loops with a test at their end.
+    (
+        "int c = 0;\ndo {\n    x[c] = 1;\n    c++;\n} while (c < n);",
+        "local c: int = 0\nrepeat:\n    x[c] = 1\n    c += 1\nuntil not c < n",
+    ),
+    (
+        "c = 0\ndo:\n    x[c] = 1\n    c += 1\nuntil c == n",
+        "local c: int = 0\nrepeat:\n    x[c] = 1\n    c += 1\nuntil c == n",
+    ),
+    # Loops over elements with their positions, and over several arrays.
+    (
+        "for i, e in enumerate(y):\n    x[i] = 2*e",
+        "for i in 0..len(y):\n    local e: real = y[i]\n    x[i] = 2*e",
+    ),
+    (
+        "for a, b in zip(y, x):\n    x[0] += a*b",
+        "for i in 0..min(len(y), len(x)):\n    local a: real = y[i]\n    local b: real = x[i]\n    x[0] += a*b",
+    ),
+    # Sizes of arrays, integer division and transposed matrices.
+    ("c = y.size\nfor i in 0..c:\n    x[i] = 1", "let c = y.size\nfor i in 0..c:\n    x[i] = 1"),
+    ("for i in 0..n ÷ 2:\n    x[i] = 1", "for i in 0..n//2:\n    x[i] = 1"),
+    (
+        "c = div(v, 2)\nc = mod(c + 1, 3) + rem(w, 2)\nx[0] = c",
+        "local c: int = v//2\nc = (c + 1)%3 + w%2\nx[0] = c",
+    ),
+    ("local z: real[m]\nz = A' @ y\nx[0] = z[0]", "local z: real[m]\nz = A.T @ y\nx[0] = z[0]"),
     # Loops in three parts.
     ("for (i = 0; i < n; i++) {\n    x[i] = 1\n}", "for i in 0..n:\n    x[i] = 1"),
     ("for (int i = 1; i <= n - 1; i += 2)\n    x[i] = 1", "for i in 1..n step 2:\n    x[i] = 1"),
@@ -204,6 +240,14 @@ WHOLE = (
         "algorithm g(x: out real[n]):\n    x[0] = 1\nalgorithm f(x: out real[n]):\n    call g(x)",
         "algorithm g(x: out real[n]):\n    x[0] = 1\n\nalgorithm f(x: out real[n]):\n    g(x)",
     ),
+    (
+        'def f(x: inout real[n],\n      y: real[n]):\n    """Sets x.\n\n    No "y" is read.\n    """\n    x[0] = 1',
+        'algorithm f(x: inout real[n], y: real[n]):\n    "Sets x."\n\n    # No "y" is read.\n\n    x[0] = 1',
+    ),
+    (
+        "algorithm f(x: inout real[n])\n{\n    x[0] = 1;\n}",
+        "algorithm f(x: inout real[n]):\n    x[0] = 1",
+    ),
     ("def f(x: inout real[n]):\n    x[0] = 1", "algorithm f(x: inout real[n]):\n    x[0] = 1"),
     ("function f(x: inout real[n])\n    x[0] = 1", "algorithm f(x: inout real[n]):\n    x[0] = 1"),
     ("procedure f(A: inout real[n][m]):\n    A[0][0] = 1", "algorithm f(A: inout real[n, m]):\n    A[0, 0] = 1"),
@@ -296,3 +340,50 @@ def test_a_loop_over_an_array_has_each_element_in_turn() -> None:
     assert run.outputs["s"][0] == 13.0
     assert run.outside == ()
     assert run.counts.work == 1 + 2 * 3 + 2 * 2
+
+
+def test_what_counts_positions_costs_what_it_executes() -> None:
+    text = """
+    algorithm f(x: real[n], y: real[m]) -> real:
+        where n >= 0, m >= 0
+        s = 0.0
+        for a, b in zip(x, y):
+            s += a*b
+        for i, v in enumerate(x):
+            s += v
+        k = x.len
+        for i in 0..k:
+            s += 1.0
+        return s
+    """
+    algorithm = al.loads(textwrap.dedent(text))["f"]
+    assert algorithm.cost().flops.text == "2*n + 2*min(m, n)"
+    for n, m in ((0, 3), (3, 2), (2, 3)):
+        run = algorithm.run(x=[1.0] * n, y=[2.0] * m)
+        assert (run.value, run.counts.flops) == (2.0 * min(n, m) + 2 * n, 2 * n + 2 * min(n, m))
+        assert run.outside == ()
+
+
+def test_a_loop_tests_after_each_iteration() -> None:
+    text = """
+    algorithm f(x: inout int[1], m: int) {
+        int k = m;
+        do {
+            x[0] += 1;
+            k -= 1;
+        } while (k > 0);
+    }
+    """
+    algorithm = al.loads(textwrap.dedent(text))["f"]
+    assert [algorithm.run(x=[0], m=m).outputs["x"][0] for m in (0, 1, 3)] == [1, 1, 3]
+
+
+def test_functions_that_the_author_defines_keep_their_names() -> None:
+    text = "algorithm div(a: int, b: int) -> int:\n    return a - b\nalgorithm f() -> int:\n    return div(7, 2)\n"
+    assert al.loads(text)["f"].run().value == 5
+
+
+@pytest.mark.parametrize("text", ['"""One\nx[0] = 1', '"""One""" + x[0]'])
+def test_quotes_that_do_not_close_hide_no_code(text: str) -> None:
+    with pytest.raises(al.ArchlineError):
+        al.loads(read_row(text))

@@ -54,6 +54,12 @@ STATEMENTS = [
     ("where n power of 2\n    pass", "AL101", "2:13", "`n is power of 2`"),
     ("where n is even\n    pass", "AL101", "2:16", "`2 divides n`"),
     ("print x", "AL101", "2:11", "no output"),
+    ("switch m:\n        case 0:\n            x[0] = 1", "AL101", "2:12", "`elif k == 1:`"),
+    ("a, b = x.pop()", "AL101", "2:19", "`u = x.pop()`"),
+    ("a, b = g(x)", "AL101", "2:16", "`hi: out int`"),
+    ("for i, a in x:\n" + INNER, "AL101", "2:9", "elements such as `x[i]` and `y[i]`"),
+    ("for i in 1:n:\n" + INNER, "AL101", "2:18", "`for i in 1..n + 1:`, with subscripts `x[i - 1]`"),
+    ("ensures flops ~ n^2\n    pass", "AL102", "2:19", "`is Theta(n^2)`"),
 ]
 
 # What other languages write, and the canonical form that has the same tree.
@@ -341,3 +347,15 @@ def test_every_terminal_has_a_text_in_messages() -> None:
     assert {terminal.name for terminal in parser._load_grammar().terminals} <= set().union(*tables)
     with pytest.raises(ArchlineError, match=r"unexpected `x`, expected `if`, `\?` or `\)`"):
         load_text("algorithm f(x: real[n]):\n    y = (x[0] x[1])\n")
+
+
+def test_messages_show_what_the_author_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "f.algo"
+    path.write_text(
+        "algorithm f(x: inout real[n]) {\n    if (m > 1) {  // one\n        x[0] = 1;\n    }\n}\n", encoding="utf-8"
+    )
+    assert "    2 |     if (m > 1) {  // one\n" in cli("check", str(path)).err
+    path.write_text("algorithm f(x: inout real[n]) {\n    x[0] = g(1, {\n}\n", encoding="utf-8")
+    said = cli("check", str(path)).err
+    assert "unexpected `{`" in said
+    assert "    2 |     x[0] = g(1, {\n" in said

@@ -11,7 +11,6 @@ from archline.api.checks import Outcome, Task, check_tasks
 from archline.expr.tree import Source
 from archline.language.diagnostics import Diagnostic
 from archline.language.edits import apply_edits, choose_edits
-from archline.language.foreign_lines import mask_foreign_lines
 from archline.language.source import decode_source, use_snapshot
 from archline.records import record, replace
 from archline.report.view import CheckView
@@ -94,8 +93,7 @@ def _read_file(path: Path) -> FixedFile | None:
 
 def _fix_file(file: FixedFile | None, source: Source, diagnostics: Iterable[Diagnostic]) -> FixedFile | None:
     """Return the file with the edits of a source; None if it has another text by now, or no edit changes it."""
-    # The places in a text whose foreign comments and braces are masked are places in the file.
-    if file is None or source.text not in (file.source.text, mask_foreign_lines(file.source).text):
+    if file is None or file.source.text != source.written:
         return None
     problems = list(diagnostics)
     edits = choose_edits((problem for problem in problems if problem.safe), source)

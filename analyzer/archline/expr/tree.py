@@ -22,6 +22,18 @@ class Source:
 
     path: str
     text: str = field(repr=False)
+    original: str | None = field(default=None, repr=False)
+    """What the author wrote where `text` differs from it: lines and columns of code are the same. Messages show it."""
+
+    @property
+    def written(self) -> str:
+        """The text as its author wrote it."""
+        return self.text if self.original is None else self.original
+
+    @cached_property
+    def written_lines(self) -> list[str]:
+        """The lines that the author wrote."""
+        return self.written.split("\n")
 
     @cached_property
     def lines(self) -> list[str]:

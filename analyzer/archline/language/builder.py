@@ -108,6 +108,10 @@ class TreeBuilder(LoopBuilder):
         )
         return self._check_depth(node, value, lo, hi, *filter(None, (step, condition)))  # type: ignore[no-any-return]
 
+    def transposed_name(self, meta: Meta, children: list[Any]) -> s.Name:
+        """Build `A'` as `A.T`."""
+        return s.Name(f"{children[0]}.T", span=self._make_span(meta))
+
     def call(self, meta: Meta, children: list[Any]) -> s.Call:
         name: Any
         name, parts = children
@@ -277,8 +281,7 @@ class TreeBuilder(LoopBuilder):
     def repeat_until(self, meta: Meta, children: list[Any]) -> s.While:
         iterations, body, until = children
         name = None if iterations is None else self._check_name(iterations)
-        condition = s.Unary("not", until, span=until.span)
-        return s.While(condition, None, name, True, body, span=self._make_header_span(meta))
+        return s.While(self._negate(until), None, name, True, body, span=self._make_header_span(meta))
 
     def if_(self, meta: Meta, children: list[Any]) -> s.If:
         condition, body, *rest = children

@@ -128,7 +128,7 @@ _EXCERPT_WIDTH = 100
 
 
 def _format_excerpt(span: Span) -> str:
-    lines = span.source.lines
+    lines = span.source.written_lines
     text = lines[span.line - 1] if 0 < span.line <= len(lines) else ""
     start = min(span.column - 1, len(text))
     width = (span.end_column - span.column) if span.end_line == span.line else len(text) - start

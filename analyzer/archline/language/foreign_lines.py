@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from archline.expr.tree import Source
-from archline.language.rearranging import mask_strings_and_comment
+from archline.language.rearranging import HEADERS, mask_strings_and_comment
 
 _FOREIGN = re.compile(
     r"//|/\*|^\s*(?:--|[%!*]) |\s! |▷|[{}]\s*;?\s*(?:$|[#/])|^\s*(?:\}|end|fi\b|od\b|done\b|begin\b)"
+    r"|\"{3}|'{3}|^\s*\}?\s*else\s+[a-z]"
     r"|\b(?:if|elseif|elsif|elif|while|until|for)\s*\(",
     re.MULTILINE,
 )
@@ -29,6 +30,18 @@ _PROSE = re.compile(
 )
 """A text that is no part of an expression or a header: two words side by side, and no operator."""
 _LINE_COMMENT = re.compile(r"\s*(//+|--|[%!](?= )|▷)")
+_LONG_STRING = re.compile(r"\s*[rRuU]?(?P<quotes>\"{3}|'{3})")
+_HEADER = re.compile(rf"(?:{'|'.join(HEADERS)})\b")
+_ELSE = re.compile(
+    r"\s*else(?P<gap>\s)\s*(?!(?:if|then|do)\b)"
+    r"(?=\w.*(?:=|\)|\+\+|--|\b(?:break|continue|return|pass|next|exit)\b))"
+)
+"""An `else` with a statement on its line."""
+_BRACES = re.compile(
+    r"\s*(?:if|else|elif|elseif|elsif|while|until|for|parallel|do)\b.*?(?<![=,(\[{])(?<!\bin)\s*"
+    r"(?P<open>\{)[^{}]*(?P<close>\})[\s;]*$"
+)
+"""A header with its whole block in braces on one line."""
 _END = re.compile(r"(?:(?:end|fi|od|done|begin)|end[ ]?(?:if|for|while|do|loop|function|procedure|algorithm))\s*;?\s*$")
 _BRACKETED = re.compile(r"\s*(?:parallel\s+)?(?P<word>if|else\s+if|elseif|elsif|elif|while|until|for)\s*(?P<open>\()")
 
@@ -37,9 +50,47 @@ def mask_foreign_lines(source: Source) -> Source:
     """Return the source with forms of other languages masked; the same source if it has none."""
     if not _FOREIGN.search(source.text):
         return source
-    lines = _mask_comments(source.lines)
+    lines = _mask_comments(_mask_long_strings(source.lines))
     lines = [_mask_code(line) for line in lines]
-    return source if lines == source.lines else Source(source.path, "\n".join(lines))
+    return source if lines == source.lines else Source(source.path, "\n".join(lines), source.text)
+
+
+def _mask_long_strings(lines: list[str]) -> list[str]:
+    """Return the lines with texts in three quotes as a docstring of one line, or as comments.
+
+    They stay as they are if a text does not end, or code follows it on its line.
+    """
+    masked, quotes, documents = list[str](), "", False
+    for line in lines:
+        opened = None if quotes else _LONG_STRING.match(line)
+        if not quotes and opened is None:
+            masked.append(line)
+            continue
+        indent, body = len(line) - len(line.lstrip()), line
+        if opened is not None:
+            quotes, documents = opened["quotes"], _ends_with_header(masked)
+            body = line[opened.end() :]
+        text, closed, rest = body.partition(quotes)
+        if mask_strings_and_comment(rest).strip():
+            return lines
+        text = text.strip()
+        if text and documents:
+            mark = '"'
+            masked.append(f'{" " * indent}"{text.replace(mark, chr(39))}"')
+            documents = False
+        else:
+            masked.append(f"{' ' * indent}# {text}" if text else "")
+        quotes = "" if closed else quotes
+    return lines if quotes else masked
+
+
+def _ends_with_header(lines: Sequence[str]) -> bool:
+    """Whether the last line with code ends the header of an algorithm."""
+    code = [mask_strings_and_comment(line).rstrip() for line in lines]
+    code = [line for line in code if line]
+    start = max((number for number, line in enumerate(code) if not line[0].isspace()), default=len(code))
+    depth = sum(line.count("(") - line.count(")") for line in code[start:-1])
+    return bool(code[start:]) and bool(_HEADER.match(code[start])) and (depth > 0 or start == len(code) - 1)
 
 
 def _mask_comments(lines: Sequence[str]) -> list[str]:
@@ -99,7 +150,8 @@ def _mask_code(line: str) -> str:
     """Return a line without braces and ends of blocks, and with `:` for the bracket that ends a condition."""
     code = mask_strings_and_comment(line)
     body, indent = code.strip(), len(code) - len(code.lstrip())
-    if _END.fullmatch(body.lstrip("}; ")) or (body and not body.strip("}; ")):
+    # A brace on a line of its own begins a block whose header needs no colon, or ends one.
+    if body == "{" or _END.fullmatch(body.lstrip("}; ")) or (body and not body.strip("}; ")):
         return " " * len(code) + line[len(code) :]
     if body.startswith("}"):
         start = len(code) - len(code.lstrip("}; "))
@@ -110,6 +162,11 @@ def _mask_code(line: str) -> str:
     if body.endswith("{") and not body.endswith(("= {", "={")):
         brace = code.rindex("{")
         signs[brace] = " " if code[:brace].rstrip().endswith(":") else ":"
+    if braces := _BRACES.match(code):
+        signs[braces.start("open")] = " " if code[: braces.start("open")].rstrip().endswith(":") else ":"
+        signs[braces.start("close")] = " "
+    if (alone := _ELSE.match(code)) and not body.endswith((":", "{")) and code.count("(") == code.count(")"):
+        signs[alone.start("gap")] = ":"
     opened = _BRACKETED.match(code)
     if opened and (closed := _find_partner(code, opened.start("open"))):
         rest = "".join(signs[closed + 1 : len(code)]).strip()

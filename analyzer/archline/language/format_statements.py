@@ -201,7 +201,11 @@ def _iterate_block_lines(body: Sequence[s.Stmt]) -> Iterator[LogicalLine]:
         text = _format_branch(node, later) if isinstance(node, s.Branch) else _format_statement(node)
         yield LogicalLine(level, text, node.span.line, opens=bool(inner), continues=later)
         if isinstance(node, s.While) and node.tests_last:
-            until = node.condition.operand if isinstance(node.condition, s.Unary) else node.condition
+            match node.condition:
+                case s.Unary(op="not", operand=until):
+                    pass
+                case condition:
+                    until = s.Unary("not", condition, span=condition.span)
             stack.append((f"until {format_expression(until)}", level, False))
         stack.extend((statement, level + 1, False) for statement in reversed(inner))
 

@@ -100,6 +100,12 @@ class LoopBuilder(SpellingBuilder):
         """Build a loop over consecutive integers, a `range`, or the elements of an array."""
         span = self._make_header_span(meta)
         match over:
+            case s.Call(function="enumerate", arguments=(array,)) if len(names) == 2:
+                return self._make_numbered_loop(meta, parallel, names[0], (names[1],), (array,), body)
+            case s.Call(function="zip", arguments=arrays) if len(names) == len(arrays):
+                number = s.Name(self._find_free_name("i", "j", "k"), span=span)
+                self._made_names.add(number.id)
+                return self._make_numbered_loop(meta, parallel, number, names, arrays, body)
             case tuple():
                 values = [item.value if isinstance(item, s.Integer) else None for item in over]
                 if values[0] is None or values != list(range(values[0], values[0] + len(values))):
@@ -118,6 +124,31 @@ class LoopBuilder(SpellingBuilder):
             case _:
                 pass
         return surface.LoopOver(self._read_loop_variable(names), over, parallel is not None, body, span=span)
+
+    def _make_numbered_loop(
+        self, meta: Meta, parallel: Token | None, number: s.Name, names: Any, arrays: tuple[Any, ...], body: Any
+    ) -> s.Loop:
+        """Build the loop over the positions of arrays, each with a name for its element there."""
+        for array in arrays:
+            if not isinstance(array, s.Name):
+                hint = "write a loop over a range, `for i in 0..n:`, and elements such as `x[i]`"
+                message = "only an array that has a name is numbered"
+                raise error(rules.UNEXPECTED, message, span=array.span, hint=hint)
+        lengths = [s.Call("len", (self._copy_node(array),), span=array.span) for array in arrays]
+        end = lengths[0] if len(lengths) == 1 else s.Call("min", tuple(lengths), span=arrays[0].span)
+        # Each statement has a place of its own: that of the name which it sets.
+        elements = [
+            s.Assign(
+                self._copy_node(name),
+                "=",
+                s.Element(array.id, (s.Name(number.id, span=name.span),), span=array.span),
+                False,
+                span=name.span,
+            )
+            for name, array in zip(names, arrays, strict=True)
+        ]
+        zero = s.Integer(0, span=arrays[0].span)
+        return self._make_loop(meta, parallel, (number,), zero, end, None, (*elements, *body))
 
     def _make_falling_loop(
         self, meta: Meta, parallel: Token | None, names: Any, first: Any, end: Any, step: Any, body: Any
@@ -142,7 +173,8 @@ class LoopBuilder(SpellingBuilder):
     def _read_loop_variable(self, names: tuple[s.Name, ...]) -> str:
         first, *others = names
         if others:
-            raise error(rules.UNEXPECTED, "a loop has one variable", span=first.span, hint="nest two loops")
+            hint = "write a loop over a range, `for i in 0..n:`, and elements such as `x[i]` and `y[i]`"
+            raise error(rules.UNEXPECTED, "a loop has one variable", span=first.span, hint=hint)
         return first.id if first.id in SHADOWABLE else self._check_word(first.id, first.span)
 
     def _make_range(self, lo: Any, direction: Token, hi: Any) -> tuple[Any, Any]:
@@ -157,6 +189,21 @@ class LoopBuilder(SpellingBuilder):
         name = self._find_free_name("i", "j", "k")
         span = self._make_header_span(meta)
         return s.Loop(name, s.Integer(0, span=times.span), times, None, False, False, body, span=span)
+
+    def do_while(self, meta: Meta, children: list[Any]) -> s.While:
+        """Build `do:` with `while c` at its end."""
+        body, condition = children
+        return s.While(condition, None, None, True, body, span=self._make_header_span(meta))
+
+    def do_until(self, meta: Meta, children: list[Any]) -> s.While:
+        """Build `do:` with `until c` at its end."""
+        body, condition = children
+        return self.do_while(meta, [body, self._negate(condition)])
+
+    @staticmethod
+    def _negate(condition: Any) -> Any:
+        is_negation = isinstance(condition, s.Unary) and condition.op == "not"
+        return condition.operand if is_negation else s.Unary("not", condition, span=condition.span)
 
     # Several ranges, and ranges that fall
     def nested_loop(self, meta: Meta, children: list[Any]) -> s.Loop:

@@ -6,12 +6,16 @@ import re
 from collections.abc import Callable, Collection, Sequence
 
 from archline.expr.tree import Source, Span
+from archline.language.collective_calls import COLLECTIVE_CALL, suggest_collective
 from archline.language.diagnostics import Edit, Proposal, propose_text
+from archline.language.foreign_headers import C_HEADER, TYPED_HEADER, suggest_header
 from archline.language.metrics import DECLARABLE, DERIVABLE
 from archline.language.rearranging import (
+    ARRAY_RESULT,
     HEADERS,
     infer_types,
     mask_strings_and_comment,
+    suggest_array_result,
     suggest_definition,
     suggest_moving,
     suggest_results,
@@ -131,18 +135,57 @@ SAME_OPERATIONS = tuple(
 )
 """Names that libraries and textbooks give to the same operation."""
 
+_LANGUAGE_MODULES = (
+    r"^\s*(?:import|from|using|include|open)\s+(?:static\s+|namespace\s+)?"
+    r"(?:math|cmath|numpy|np|scipy|heapq|collections|typing|itertools|functools|sys|random|bisect|operator|__future__|numba"
+    r"|queue|dataclasses|time|java|javax|std|LinearAlgebra|Base|System|Data|fmt)\b"
+)
+"""A line that makes names of another language's library known."""
+
+
+def _suggest_range(source: Source, number: int) -> Proposal | None:
+    """Propose a range for `1:n`, which has both ends where arrays begin at 1, and perhaps only one elsewhere."""
+    code = mask_strings_and_comment(source.lines[number - 1])
+    written = re.search(r"\bfor\s+(\w+)\s*(?P<at>(?:in|=)\s*(\w+)\s*:\s*(\w+))", code)
+    if written is None:
+        return None
+    _, _, lo, hi = written.groups()
+    after = str(int(hi) + 1) if hi.isdigit() else f"{hi} + 1"
+    ranges = [f"in {lo}..{after}", f"in {lo}..{hi}"]
+    words = "the end of a range is left out: write `for {0} {1}:`, or `for {0} {2}:` without the last value"
+    if lo == "1":
+        words = (
+            "the end of a range is left out: write `for {0} {1}:`, with subscripts `x[{0} - 1]` as arrays begin at 0"
+        )
+        ranges[1] = f"in 0..{hi}"
+        words += "; with subscripts `x[{0}]` it is `for {0} {2}:`"
+        if re.search(
+            rf"\[(?:[^\[\]]*,)?\s*{written[1]}\s*[\],]", source.lines[number] if number < len(source.lines) else ""
+        ):
+            words = "arrays begin at 0: write `for {0} {1}:` with subscripts `x[{0}]`"
+            words += "; the same numbers have `for {0} {2}:`, with subscripts `x[{0} - 1]`"
+            ranges.reverse()
+    elif lo == "0":
+        ranges.reverse()
+        words = "a range has two dots: write `for {0} {1}:` without the last value, or `for {0} {2}:` with it"
+    at = Span(source, number, written.start("at") + 1, number, written.end("at") + 1)
+    return Proposal(words.format(written[1], *ranges), [Edit(at, text) for text in ranges], safe=False)
+
+
+def _suggest_no_import(source: Source, number: int) -> Proposal:
+    """Propose to leave a line out."""
+    words = "functions such as `sqrt` need no import: leave this line out; `use` names a file of algorithms"
+    return Proposal(words, [Edit(Span(source, number, 1, number + 1, 1), "")])
+
+
 # Patterns are searched in the line without its comment; the first that matches gives the hint, with its groups.
-_LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
+_LINES: tuple[tuple[str, str | Callable[[Source, int], str | None]] | _Form, ...] = (
+    (COLLECTIVE_CALL, suggest_collective),
     _Form(r"\(\s*([^()]+?)\s*\.\.=\s*([^()]+?)\s*\)\.rev\(\)", r"\2 downto \1"),
     _Form(r"\(\s*([^()]+?)\s*\.\.\s*([^()]+?)\s*\)\.rev\(\)", r"\2 - 1 downto \1"),
     _Form(r"^\s*(?P<at>(?:for|forall)\s+(.*?)\s+(?:do\s+)?in\s+parallel\b(?:\s+do\b)?)", r"parallel for \2"),
     _Form(r"^\s*(?:parallel\s+)?for\b.*\s(?P<at>by)\s", "step", _LOOP),
-    _Form(
-        r"^\s*(?:parallel\s+)?for\s+\w+\s*(?P<at>(?:in|=)\s*(\w+)\s*:\s*(\w+))\s*(?::|do\b|$)",
-        r"in \2..\3",
-        _LOOP,
-        False,
-    ),
+    (r"^\s*(?:parallel\s+)?for\s+\w+\s*(?:in|=)\s*\w+\s*:\s*\w+\s*(?::|do\b|$)", _suggest_range),
     _Form(r"^\s*(?P<at>(?:loop|forever|repeat\s+forever)\s*:?)\s*$", "while true:"),
     (r"^\s*(parallel\s+)?for\s+\w+\s+from\b|^\s*(parallel\s+)?for\s+\w+\s+in\s+\w+\s*:|^\s*(repeat|loop)\b", _LOOP),
     _Form(r"\.\.=\s*(\w+)", r"..\1 + 1", "the end of a range is left out: write `{}`"),
@@ -151,6 +194,8 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"\b(?:math|np|numpy)\.(?=\w+\s*\()", "", "functions have no module before their names"),
     (r"\.(shape|size|length)\b", FOREIGN_FUNCTIONS["len"]),
     # Headers
+    (C_HEADER, suggest_header),
+    (TYPED_HEADER, suggest_header),
     _Form(r"\bin\s+out\b", "inout", "an array that is read and written is `x: inout real[n]`"),
     _Form(
         r"^\s*algorithm\b.*?(?P<at>&(?:mut\s+)?)(?=\w)",
@@ -170,9 +215,10 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     (r"->\s*\(?\s*\w+\s*,", suggest_results),
     _Form(r"->\s*(?P<at>float|double|number)\b", "real"),
     _Form(r"->\s*(?P<at>integer|long|size_t)\b", "int"),
+    (r"->\s*[A-Za-z_]\w*\s*\[[^\]]*\]\s*(?:\[[^\]]*\]\s*)*:?\s*$", suggest_array_result),
     (
         r"->\s*(?!(?:real|int|bool)\b)[A-Za-z_]\w*\s*(?:\[[^\]]*\])?\s*:?\s*$",
-        "a result is a number: an array or a record is a parameter that is `out`, such as `Q: out queue[n]`",
+        ARRAY_RESULT,
     ),
     (r"\]\.[A-Za-z_]", "there are no arrays of records: a record has arrays as its fields, as in `P.x[i]`"),
     _Form(r"\breturns\s+(?=(?:real|int|bool)\b)", "-> "),
@@ -186,6 +232,7 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"^(?P<at>fn|func|fun|proc|subroutine|void)\b", "algorithm", "write `algorithm name(x: real[n]):`"),
     (r"^\s*(def|function|procedure)\b", "write `algorithm name(x: real[n]):`"),
     _Form(r"^use\s+(?P<at>(\w+)/(\w+)(?:\.algo)?)\s*$", r"\2.\3", r"write `use {}`"),
+    (_LANGUAGE_MODULES, _suggest_no_import),
     (r"^\s*(import|from|include)\b|^\s*use\b.*[/\"]", "write `use dense.matmul`"),
     # Blocks and comments
     (r"\s//\s+[A-Za-z]", "a comment starts with `#`"),
@@ -204,7 +251,10 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     ),
     (r"^\s*(parfor|pfor|forall|foreach|prange|doall)\b|^\s*parallel\s+(?!for\b)", "write `parallel for i in 0..n:`"),
     (r"\brange\s*\(|^\s*(parallel\s+)?for\s*\(|^\s*(parallel\s+)?for\s+\w+\s*=", _LOOP),
-    (r"^\s*(parallel\s+)?for\s+\w+\s*,", "a loop has one variable: nest two loops, or number the pairs"),
+    (
+        r"^\s*(parallel\s+)?for\s+\w+\s*,",
+        "a loop has one variable: write `for i in 0..n:`, and elements such as `x[i]` and `y[i]`",
+    ),
     (r"^\s*(parallel\s+)?for\s+\w+\s+in\b(.*\b(to|by|until)\b|\s+\w+\s*:\s*\w|.*\bdownto\b.*\.\.)", _LOOP),
     # Data structures
     _Form(r"\b(\w+)\s+(?:is\s+)?not\s+empty\b(?:\s*\(\s*\))?", r"not \1.empty()"),
@@ -239,6 +289,18 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     (r"^\s*return\b.*,", suggest_results),
     (r"^\s*(class|struct|record)\b", "a record is written `type point:`, with a field such as `x: real` on each line"),
     (r"^\s*(try|except|catch|raise|throw|with|yield|global|del)\b", "a sketch has loops, branches and calls alone"),
+    (
+        r"^\s*(\w+\s*(?:,\s*\w+\s*)+)=\s*(\w+\.\w+)\s*\(.*\)\s*;?\s*$",
+        r"`\2()` gives one number: write `u = \2()`, and a statement for each other name, as `d = H.key[u]` of a heap",
+    ),
+    (
+        r"^\s*(\w+\s*(?:,\s*\w+\s*)+)=\s*(\w+)\s*\(.*\)\s*;?\s*$",
+        r"a call gives one number: `\2` hands others back through parameters, as in `hi: out int`",
+    ),
+    (
+        r"^\s*(?:switch|match|select|case)\b(?!\s*=)",
+        "a choice between values is written `if k == 0:`, `elif k == 1:` and `else:`",
+    ),
     # Statements
     _Form(r"^\s*(?P<at>set\s+(\w+(?:\[[^\]]*\])?)\s+to)\s", r"\2 ="),
     _Form(r"^\s*(?P<at>(?:increment|\+\+)\s*(\w+(?:\[[^\]]*\])?))\s*$", r"\2 += 1"),
@@ -270,7 +332,6 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
     _Form(r"∧", "and"),
     _Form(r"∨", "or"),
     _Form(r"¬\s*", "not "),
-    _Form(r"÷", "/"),
     _Form(rf"√\s*(?:\(((?:[^()]|\([^()]*\))*)\)|({_OPERAND})(?![\w.\[(^²]))", r"sqrt(\1\2)"),
     (r"√", "a root is written `sqrt(...)`"),
     _Form(r"²", "^2"),
@@ -321,6 +382,12 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str]] | _Form, ...] = (
         r"growth is `O`, `Theta` or `Omega`, which say less than `\1` would",
     ),
     _Form(r"^\s*ensures\s+\w+\s+(?P<at>)(?:Theta|Omega|O)\b", "is ", "growth is written `is Theta(n)`"),
+    _Form(
+        r"^\s*ensures\s+\w+(?:\(\w+\))?\s*(?P<at>[~∼≈∝]\s*(.*?))\s*(?:\bwhen\b.*)?$",
+        r"is Theta(\2)",
+        "growth is written `{}`",
+        False,
+    ),
     _Form(r"^\s*ensures\b.*\b(?P<at>if|where)\b", "when", "what an `ensures` takes for granted follows `when`"),
     (r"^\s*ensures\s+(energy|power|energy_delay|time)\b\s*[<>=]", suggest_claim()),
     _Form(r"\bis\s+(?P<at>a\s+)power\s+of\b", "", "write `n is power of 2`"),

@@ -21,7 +21,7 @@ from archline.expr.tree import Source, Span, iterate_conjuncts
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
-from archline.language.diagnostics import ArchlineError, Diagnostic, propose_text, suggest_closest
+from archline.language.diagnostics import ArchlineError, Diagnostic, find_closest, propose_text, suggest_closest
 from archline.language.foreign_lines import mask_foreign_lines
 from archline.language.mistakes import (
     CodeLine,
@@ -92,6 +92,7 @@ STATEMENT_WORDS = (
     "for", "parallel", "while", "if", "let", "local", "sync", "spawn", "pass", "return", "assume", "costs", "atomic",
     "elif", "else", "algorithm", "where", "ensures", "decreases", "use", "extern", "claim", "split", "input", "output",
 )  # fmt: skip
+ITEM_WORDS = ("algorithm", "extern", "claim", "function", "procedure")
 CLAUSE_WORDS = ("where", "ensures", "decreases")
 """The words of lines between the header of an algorithm and its statements."""
 _CLOSING = {"(": ")", "[": "]"}
@@ -493,8 +494,13 @@ def _diagnose_token(source: Source, first: int, text: str, problem: UnexpectedTo
     code = CodeLine(source, line, mask_strings_and_comment(lines[line - first]))
     if column == 1 and line == first and token.type != "_NEWLINE":
         message = f"`{str(token).strip()[:40]}` does not start a top-level definition"
-        advice = suggest_for_line(code) or "a file holds `use`, `extern`, `algorithm` and `claim`"
+        words = [word for word in ITEM_WORDS if find_closest(str(token), [word], 0.75)]
+        near = suggest_closest(str(token), words, code.make_span(0, len(code.code)))
+        advice = suggest_for_line(code) or near or "a file holds `use`, `extern`, `algorithm` and `claim`"
         return Diagnostic(rules.TOP_LEVEL, message, Span(source, line, 1, line, 1 + width), hint=advice)
+    if source.original is not None and not token.type.startswith(("_", "$")):
+        # A sign that is read as another one is named as it was written.
+        token = Token(token.type, source.written_lines[line - 1][column - 1 :][:width] or str(token))
     message, hint = describe_unexpected(token, problem.accepts or problem.expected, code, column)
     return Diagnostic(rules.UNEXPECTED, message, Span(source, line, column, line, column + width), hint=hint)
 

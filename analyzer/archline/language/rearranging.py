@@ -17,6 +17,7 @@ HEADERS = ("algorithm", "extern", "def", "function", "procedure")
 _NESTED_HEADERS = "algorithm|def|fn|func|function|procedure|proc|subroutine"
 _DECLARED = r"^\s*(?:local\s+)?(\w+)\s*:\s*((?:real|int|bool)\b(?:\[[^\]]*\])*)"
 SEVERAL_RESULTS = "an algorithm has one result: hand the others back through parameters, as in `hi: out int`"
+ARRAY_RESULT = "a result is a number: an array or a record is a parameter that is `out`, such as `Q: out queue[n]`"
 NESTED = "an algorithm stands at the top level: move it there, and let it have what it uses as parameters"
 
 
@@ -73,6 +74,32 @@ def suggest_results(source: Source, number: int) -> str:
     for (at, match), parts in zip(returns, values, strict=True):
         edits.append(Edit(whole.make_span(at, *match.span("at")), f"{', '.join(names)} = {', '.join(parts)}; return"))
     return Proposal(SEVERAL_RESULTS, edits, safe=False)
+
+
+def suggest_array_result(source: Source, number: int, type_: str = "") -> str:
+    """Propose a parameter for the array that the algorithm around a line returns; its header may say the type."""
+    whole = _Algorithm(source, number)
+    header = whole.code[whole.header_end]
+    column = whole.closed - "\n".join(whole.code[whole.start : whole.end]).rfind("\n", 0, whole.closed) - 1
+    arrow = re.compile(r"\s*->\s*(\w+)\s*((?:\[[^\]]*\]\s*)+)").match(header, column + 1)
+    returns = [(at, match) for at, match in whole.find_words(r"(?<!\w)return\s+(?P<value>[^;]*\S)\s*;?\s*$")]
+    if arrow is not None:
+        element = arrow[1] if arrow[1] in ("int", "bool", "char") else "real"
+        type_ = element + arrow[2].strip()
+    if not type_ or not returns:
+        return ARRAY_RESULT
+    words = {word for code in whole.code for word in re.findall(r"\w+", code)}
+    name = next(name for name in ("result", "output_array", "returned") if name not in words)
+    edits = [Edit(whole.make_span(whole.header_end, column, column), f", {name}: out {type_}")]
+    if arrow is not None:
+        edits.append(Edit(whole.make_span(whole.header_end, arrow.start(), arrow.end(2)), ""))
+    last = max(at for at in range(whole.start, whole.end) if whole.code[at].strip(" };"))
+    for at, match in returns:
+        leave = "" if at == last and whole.code[at].strip().startswith("return") else "; return"
+        edits.append(
+            Edit(whole.make_span(at, match.start(), match.end("value")), f"{name}[:] = {match['value']}{leave}")
+        )
+    return Proposal(f"{ARRAY_RESULT}; here `{name}: out {type_}`", edits, safe=False)
 
 
 class _Nested:

@@ -66,7 +66,7 @@ def _iterate_step_lines(
     """Yield the lines of a step. `counters` are the values of the variables of the loops around, innermost first."""
     if step.counter is not None:
         counters = (step.counter, *counters)
-    source = step.span.source.lines[step.span.line - 1].strip()
+    source = step.span.source.written_lines[step.span.line - 1].strip()
     indent = " " * (4 * depth)
     yield f"{step.span.line:>5} | {indent}{source}"
     # The line of a step of operators alone shows its cost; the cost still gives their number.

@@ -113,7 +113,7 @@ def _describe_statement(piece: PathPiece) -> tuple[str, str]:
     span = piece.called or piece.span
     if span is None:
         return "", "computing, after the last step"
-    source = span.source.lines[span.line - 1].strip()
+    source = span.source.written_lines[span.line - 1].strip()
     before = "in or before" if piece.called else "before"
     return str(span.line), f"computing, {before} {source}" if piece.computed else source
 

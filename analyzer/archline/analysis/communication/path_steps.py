@@ -40,7 +40,7 @@ class PathStep:
     @property
     def source(self) -> str:
         """The line of the statement."""
-        return self.span.source.lines[self.span.line - 1].strip()
+        return self.span.source.written_lines[self.span.line - 1].strip()
 
     def upper(self, metric: str) -> Poly:
         """Return the upper bound of the contribution to a known metric."""

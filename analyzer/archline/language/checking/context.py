@@ -12,6 +12,7 @@ from archline.language import syntax as s
 from archline.language.checking.points import Frame, OpaqueFrame, Path, Requirement, Sampler
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role, SymbolEntry, SymbolTable
 from archline.language.diagnostics import Diagnostic, Proposal, Rule, suggest_closest
+from archline.language.mistakes import FOREIGN_FUNCTIONS
 from archline.language.model import Agreement, Collective, ExprType, Kind, Signature
 from archline.language.proposals import propose_definition
 from archline.language.rearranging import suggest_renaming
@@ -221,7 +222,14 @@ class BodyContext:
                 advice = propose_definition(self.library.program, f"let {name} = -1", words, safe=False)
             number = f"define it first, such as `local {name}: real = 0`, or make it a parameter"
             size = f"make it a parameter, `{name}: size`, or define it first, as in `let {name} = n//2`"
-            closest = None if name in NOTHING else self.findings.suggest_closest(name, self.scope.names(), span)
+            owner, _, field = name.rpartition(".")
+            is_plain = bool(owner) and self.scope.find(owner) is not None
+            if is_plain:
+                known = field in ("size", "len", "length", "shape", "n", "rows", "cols", "ndim")
+                advice = FOREIGN_FUNCTIONS["len"] if known else f"`{owner}` is no record, so it has no fields"
+            closest = (
+                None if name in NOTHING or is_plain else self.findings.suggest_closest(name, self.scope.names(), span)
+            )
             hint = closest or advice or (size if self.integers else number)
             if not isinstance(hint, Proposal) and span.source.lines[span.line - 1][: span.column - 1].rstrip().endswith(
                 "//"

@@ -11,10 +11,12 @@ from archline.language.checking.extents import build_slice_length, combine_exten
 from archline.language.checking.quotients import expect_integer, report_quotient
 from archline.language.checking.scopes import Role, SymbolEntry, suggest_static_form
 from archline.language.checking.signatures import parse_element_kind
-from archline.language.diagnostics import find_in_span, format_count, propose_text
+from archline.language.collective_calls import COLLECTIVES, OPERATOR_WORDS, suggest_collective
+from archline.language.diagnostics import Edit, Proposal, find_in_span, format_count, propose_text
 from archline.language.mistakes import FOREIGN_FUNCTIONS, FOREIGN_METHODS, REDUCTIONS
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.proposals import find_library_module, propose_definition, propose_expression
+from archline.language.rearranging import ARRAY_RESULT, suggest_array_result
 from archline.language.words import BIT_FUNCTIONS, INTRINSICS
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
@@ -195,7 +197,9 @@ def _infer_type(body: BodyContext, expr: s.Expr) -> ExprType | None:
         case s.Reached():
             return Kind.BOOL
         case s.Binary(op="@"):
-            body.report(rules.SHAPE, "`@` multiplies arrays in statements that set one", expr.span)
+            body.report(
+                rules.SHAPE, "`@` multiplies arrays in statements that set one", expr.span, _suggest_product(body, expr)
+            )
             return None
         case s.Name(id="pi"):
             return Kind.REAL
@@ -307,7 +311,13 @@ def _check_call(body: BodyContext, expr: s.Call) -> ExprType | None:
     if extern is not None or algorithm is not None:
         body.report(call_rules.NO_RESULT, f"`{expr.function}` has no result", expr.span, "call it as a statement")
         return None
-    types = [infer_type(body, argument) for argument in expr.arguments]
+    # The operator of a collective is no value.
+    operands = [
+        argument
+        for argument in expr.arguments
+        if not (expr.function in COLLECTIVES and isinstance(argument, s.Name) and argument.id in OPERATOR_WORDS)
+    ]
+    types = [infer_type(body, argument) for argument in operands]
     if expr.function not in REDUCTIONS or None not in types:
         report_unknown_function(body, expr)
     return None
@@ -319,6 +329,8 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
     if call.function in library.lost or not library.complete or not body.is_first_report(f"{call.function}()"):
         return
     hint = FOREIGN_FUNCTIONS.get(call.function)
+    if call.function in COLLECTIVES:
+        hint = suggest_collective(call.span.source, call.span.line)
     if call.function == "print" and any(item.call is call for item in s.find_nodes(body.algorithm.body, s.Invoke)):
         hint = propose_text(call.span, "pass", f"{hint}: write `{{}}`")
     counts = {name: len(algorithm.header) for name, algorithm in library.visible.items()}
@@ -327,8 +339,9 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
     passed = len(call.arguments)
     candidates = [name for name, number in counts.items() if number in (passed, passed + 1)]
     candidates += [name for name, arity in INTRINSICS.items() if arity == passed or (arity is None and passed > 1)]
-    hint = hint or _suggest_operation(body, call)
-    hint = hint or body.findings.suggest_closest(call.function, candidates, call.span)
+    hint = hint or _suggest_sorting(body, call) or _suggest_operation(body, call)
+    if find_library_module(call.function) is None:
+        hint = hint or body.findings.suggest_closest(call.function, candidates, call.span)
     if hint is None and body.scope.find(call.function) is not None:
         hint = f"a product is written `*`, an element `{call.function}[...]`"
     hint = hint or _suggest_definition(body, call)
@@ -352,6 +365,27 @@ def _suggest_operation(body: BodyContext, call: s.Call) -> str | None:
     return f"an array has no operation `{call.function}`: take a `queue` or a `stack` of the library"
 
 
+def _suggest_sorting(body: BodyContext, call: s.Call) -> str | None:
+    """Propose the library's `sort`, which changes its argument, for `y = sorted(x)`; None for other calls."""
+    if call.function != "sorted" or len(call.arguments) != 1:
+        return None
+    words = "the library's `sort` sorts an array in its place: `use sort.sort`, then `sort(x)` for x or a copy"
+    program, (argument,) = body.library.program, call.arguments
+    for store in s.find_nodes(body.algorithm.body, s.Assign):
+        if store.value is not call or not isinstance(argument, s.Name) or store.op != "=":
+            continue
+        target = format_short(store.target).removesuffix("[:]")
+        if not target.isidentifier():
+            continue
+        copy = "" if target == argument.id else f"{target}[:] = {argument.id}; "
+        edits = [Edit(store.span, f"{copy}sort({target})")]
+        if "sort" not in body.library.visible:
+            edits = [*propose_definition(program, "use sort.sort", "").edits, *edits]
+        type_ = infer_type(body, argument)
+        return Proposal(words, edits, safe=isinstance(type_, ViewType) and type_.element is Kind.REAL)
+    return words
+
+
 def _suggest_definition(body: BodyContext, call: s.Call) -> str:
     """Propose to use the library's algorithm of this name, or to declare an `extern` for a call."""
     module = find_library_module(call.function)
@@ -360,7 +394,7 @@ def _suggest_definition(body: BodyContext, call: s.Call) -> str:
     parameters, extents = [], iter("nmpqrs")
     for letter, argument in zip("abcdefgh", call.arguments, strict=False):
         type_ = infer_type(body, argument)
-        name = argument.id if isinstance(argument, s.Name) else letter
+        name = argument.id if isinstance(argument, s.Name) and argument.id.isidentifier() else letter
         if isinstance(type_, ViewType):
             shape = ", ".join(next(extents, "n") for _ in range(type_.rank))
             parameters.append(f"{name}: {type_.element.value}[{shape}]")
@@ -488,7 +522,7 @@ def _check_element(body: BodyContext, expr: s.Element) -> ExprType | None:
         return None
     if not isinstance(symbol.type, ViewType):
         message = f"`{expr.array}` is {symbol.role.described}, not an array"
-        body.report(rules.NOT_AN_ARRAY, message, expr.span)
+        body.report(rules.NOT_AN_ARRAY, message, expr.span, _suggest_array(body, expr))
         return None
     _check_sharing(body, symbol, expr)
     rank = symbol.type.rank
@@ -504,6 +538,31 @@ def _check_element(body: BodyContext, expr: s.Element) -> ExprType | None:
         return symbol.type.element
     body.facts.shapes[expr] = tuple(extents)
     return ViewType(symbol.type.element, len(extents), symbol.type.layout if len(extents) > 1 else "rowmajor")
+
+
+def _suggest_product(body: BodyContext, product: s.Binary) -> str | None:
+    """Propose a parameter for a product of arrays that is returned; None if it is not, or a factor has no name."""
+    returned = any(statement.value is product for statement in s.find_nodes(body.algorithm.body, s.Return))
+    symbols = [body.scope.find(side.id) for side in (product.left, product.right) if isinstance(side, s.Name)]
+    shapes = [symbol.shape for symbol in symbols if symbol is not None and isinstance(symbol.type, ViewType)]
+    if not returned:
+        return None
+    if len(shapes) < 2 or not all(shapes):
+        return ARRAY_RESULT
+    extents = ", ".join(format_short(extent) for extent in (*shapes[0][:-1], *shapes[1][1:]))
+    return suggest_array_result(product.span.source, product.span.line, f"real[{extents}]" if extents else "")
+
+
+def _suggest_array(body: BodyContext, expr: s.Element) -> str | None:
+    """Propose to declare the number that has subscripts as an array; None if nothing declares it in its algorithm."""
+    declared: list[s.Parameter | s.Local] = list(body.algorithm.parameters)
+    declared += s.find_nodes(body.algorithm.body, s.Local)
+    place = next((item for item in declared if item.name == expr.array), None)
+    if place is None or not isinstance(place.type, s.ScalarType) or place.type.span.text != place.type.element:
+        return None
+    shape = ", ".join("nmpqrs"[: len(expr.subscripts)])
+    text = f"{place.type.element}[{shape}]"
+    return propose_text(place.type.span, text, f"declare `{place.name}: {{}}`", safe=False)
 
 
 def _count_left_out(expr: s.Element) -> int:

@@ -119,6 +119,9 @@ class Environment:
                     return self.infer(self.abbreviations[name].value)
                 if name.endswith(".T"):
                     return self.infer(make_transposed(expr))
+                if (array := find_measured_array(name)) is not None:
+                    type_ = self.names.get(array)
+                    return NameType(SIZE) if type_ is not None and len(type_.shape or ()) == 1 else None
                 return NameType(_CONSTANTS[name]) if name in _CONSTANTS else None
             case s.Unary(op="not"):
                 return NameType("bool")
@@ -204,7 +207,7 @@ class Environment:
             return NameType(joined.element, shape[:1]) if joined and shape and is_matrix else None
         if name == "transpose":
             return None if joined is None or shape is None else NameType(joined.element, shape[::-1])
-        if name in ("len", "length"):
+        if name in ("len", "length", "size"):
             return NameType(SIZE)
         if name in _REAL_FUNCTIONS:
             is_size = joined is not None and joined.element == SIZE and name in ("sqrt", "log2")
@@ -361,6 +364,12 @@ def read_type(type_: Node) -> NameType | None:
             return NameType("int", (s.Binary("+", count, one, span=count.span),))
         case _:
             return None
+
+
+def find_measured_array(name: str) -> str | None:
+    """Return the array of `x.length`, `x.size` or `x.len`; None for other names."""
+    array, _, word = name.rpartition(".")
+    return array if array and word in ("length", "size", "len") else None
 
 
 def read_names(name: str, type_: Node, records: Mapping[str, surface.RecordDefinition]) -> dict[str, NameType | None]:

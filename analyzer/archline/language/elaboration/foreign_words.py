@@ -32,6 +32,10 @@ _FUNCTIONS = {
     "lg": "log2",
     "t": "transpose",
 }
+_OPERATORS = {
+    **dict.fromkeys(("div", "idiv", "floor_div", "floordiv", "fld"), "//"),
+    **dict.fromkeys(("mod", "rem", "modulo"), "%"),
+}
 
 
 def rename_words(
@@ -42,7 +46,8 @@ def rename_words(
     `defined` are the names that a program gives outside of algorithms.
     """
     foreign = {name.id for name in s.find_nodes(algorithm, s.Name) if name.id in _CONSTANTS}
-    called = {call.function for call in s.find_nodes(algorithm, s.Call) if call.function in _FUNCTIONS} - {*defined}
+    foreign_functions = {*_FUNCTIONS, *_OPERATORS}
+    called = {call.function for call in s.find_nodes(algorithm, s.Call)} & foreign_functions - {*defined}
     if not foreign and not called:
         return algorithm
     own_names = {*read_header(algorithm, records), *defined, *s.find_assigned_names(algorithm.body)}
@@ -54,7 +59,10 @@ def rename_words(
         match node:
             case s.Name(id=name) if name in renamed:
                 return s.Name(_CONSTANTS[name], span=node.span)
-            case s.Call(function=name) if name in called and not node.sizes:
+            case s.Call(function=name, arguments=(left, right)) if name in called and name in _OPERATORS:
+                left, right = rewrite_tree((left, right), change_node)
+                return s.Binary(_OPERATORS[name], left, right, span=node.span)
+            case s.Call(function=name) if name in called and name in _FUNCTIONS and not node.sizes:
                 return rewrite_fields(replace(node, function=_FUNCTIONS[name]), change_node)  # type: ignore[no-any-return]
             case _:
                 return None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
-from archline.expr.text import format_list
+from archline.expr.text import format_expression, format_list
 from archline.expr.tree import Node
 from archline.language import call_rules, name_rules, surface, type_rules
 from archline.language import syntax as s
@@ -22,16 +22,13 @@ from archline.language.diagnostics import (
 from archline.language.elaboration.declare import iterate_written_names, replace_blocks
 from archline.language.elaboration.environment import Environment, group_parts, read_header
 from archline.language.elaboration.rewriting import rewrite_tree
+from archline.language.foreign_headers import SEQUENCES, read_element
 from archline.language.mistakes import SAME_OPERATIONS
 from archline.records import record, replace
 
 Records = Mapping[str, surface.RecordDefinition]
 _PLAIN_TYPES = ("real", "int", "bool", "char", "size", "index")
-_FOREIGN_TYPES = {
-    **dict.fromkeys(("float", "double", "float32", "float64", "number", "complex"), "real"),
-    **dict.fromkeys(("integer", "int32", "int64", "long", "unsigned"), "int"),
-    **dict.fromkeys(("boolean",), "bool"),
-}
+_TEXTS = ("str", "string", "String")
 
 
 def list_record_types(items: Iterable[Any]) -> list[surface.RecordType]:
@@ -131,11 +128,8 @@ def diagnose_types(
         yield from _diagnose_sizes(part.type, records)
     for type_ in list_record_types(items):
         if type_.name not in records:
-            foreign = _FOREIGN_TYPES.get(type_.name)
             names = [*_PLAIN_TYPES, *records, *more]
-            hint = suggest_closest(type_.name, names, type_.span)
-            if foreign:
-                hint = f"numbers are `real` or `int`: write `{foreign}`"
+            hint = _suggest_array_type(type_) or suggest_closest(type_.name, names, type_.span)
             yield Diagnostic(name_rules.UNKNOWN_NAME, f"unknown type `{type_.name}`", type_.span, hint=hint)
             continue
         missing = sorted(name for name in _list_contained_types(type_, records) if name not in records)
@@ -143,6 +137,23 @@ def diagnose_types(
             message = f"a `{type_.name}` contains a `{missing[0]}`, which is not known here"
             hint = f"`use` the file that defines `{missing[0]}` too"
             yield Diagnostic(name_rules.UNKNOWN_NAME, message, type_.span, hint=hint)
+
+
+def _suggest_array_type(type_: surface.RecordType) -> Proposal | None:
+    """Propose an array for a type of another language such as `list[float]` and `vector[n]`; None for other types."""
+    if type_.name in _TEXTS:
+        return propose_text(type_.span, "char[n]", "a text is an array of characters: write `{}`", safe=False)
+    if (foreign := read_element(type_.name)) is not None:
+        return propose_text(type_.span, foreign, "numbers are `real` or `int`: write `{}`", safe=False)
+    if type_.name not in SEQUENCES:
+        return None
+    elements = [read_element(size.id) for size in type_.sizes if isinstance(size, s.Name)]
+    element = next(filter(None, elements), "real")
+    extents = [format_expression(size) for size in type_.sizes if read_element(getattr(size, "id", "")) is None]
+    text = f"{element}[{', '.join(extents) or ('n, m' if 'atrix' in type_.name else 'n')}]"
+    return propose_text(
+        type_.span, text, "an array is declared with its elements and its extents: write `{}`", safe=False
+    )
 
 
 def _diagnose_local(algorithm: s.Algorithm, local: s.Local, records: Records) -> Iterator[Diagnostic]:
@@ -411,6 +422,14 @@ def _diagnose_operation(call: s.Call, kind: str, name: str, environment: Environ
         hint = propose_text(call.span, f"{name}.{call.function}")
     else:
         hint = suggest_closest(call.function, operations, call.span)
-    hint = hint or (f"it has {', '.join(operations)}" if operations else None)
+    if hint is None and operations:
+        hint = f"it has {', '.join(operations)}"
+    elif hint is None and fields:
+        listed = ", ".join(f"`{name}.{field}`" for field in fields)
+        hint = f"it has no operations, but fields: {listed}"
+        rows = [part.name for part in environment.records[kind].fields if isinstance(part.type, s.OffsetsType)]
+        if rows:
+            first = f"{name}.{rows[0]}"
+            hint += f"; what belongs to i is at the places `{first}[i]..{first}[i + 1]`"
     message = f"`{kind}` has no operation `{call.function}`"
     return Diagnostic(name_rules.UNKNOWN_FUNCTION, message, call.span, hint=hint)

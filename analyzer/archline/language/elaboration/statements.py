@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from archline.expr.tree import Node
+from archline.expr.tree import Node, has_same_structure
 from archline.language import surface
 from archline.language import syntax as s
 from archline.language.elaboration.declare import replace_blocks
-from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
+from archline.language.elaboration.environment import (
+    SIZE,
+    Environment,
+    NameType,
+    find_measured_array,
+    read_header,
+)
 from archline.language.elaboration.reductions import locate_element
 from archline.language.elaboration.rewriting import make_name_maker, rewrite_tree
 from archline.records import replace
@@ -109,16 +115,23 @@ def _replace_words(statement: Any, environment: Environment) -> Any:
 
     def change_node(node: Node) -> Node | None:
         match node:
-            case s.Call(function="len" | "length", arguments=(array,)) if node.function not in environment.algorithms:
+            case s.Call(function="len" | "length" | "size", arguments=(array,)) if (
+                node.function not in environment.algorithms
+            ):
                 return find_length(array)
+            case s.Call(function="min", arguments=(s.Call(), *_) as lengths) if len(lengths) > 1:
+                changed = tuple(rewrite_tree(length, change_node) for length in lengths)
+                if all(has_same_structure(changed[0], other) for other in changed[1:]):
+                    return changed[0]  # type: ignore[no-any-return]
+                return replace(node, arguments=changed)
             case s.Call(function="mean", arguments=(values,)) if "mean" not in environment.algorithms:
                 return _divide_sum(values, environment, node)
             case s.Name(id="true" | "false" as name) if name not in environment.names:
                 return s.Integer(int(name == "true"), span=node.span)
             case s.Name(id="inf" | "infinity" as name) if name not in environment.names:
                 return s.Real("inf", span=node.span)
-            case s.Name(id=name) if name.endswith((".length", ".size")):
-                return find_length(s.Name(name.rpartition(".")[0], span=node.span))
+            case s.Name(id=name) if name not in environment.names and (owner := find_measured_array(name)):
+                return find_length(s.Name(owner, span=node.span))
             case s.If() | s.Loop() | s.While() | s.Split() | surface.LoopOver() if node is not statement:
                 return node
             case _:

@@ -495,7 +495,11 @@ class _NestWriter:
                 return expr
             case s.Call(arguments=(argument,)) if self._is_rearranged(expr):
                 if len(self._infer(argument).shape or ()) != 2:
-                    self._refuse_shape("only an array of two dimensions is transposed", expr, None)
+                    self._refuse_shape(
+                        "only an array of two dimensions is transposed",
+                        expr,
+                        "the product of two vectors is `dot(x, y)`",
+                    )
                 return replace(expr, arguments=(self._materialise_view(self._prepare_value(argument)),))
             case s.Binary(op=op) if op in _OPERATORS:
                 prepared = self._change_operands(expr, lambda part: self._prepare_value(part, element))

@@ -103,6 +103,7 @@ algorithm f(x: inout real[n]):
 algorithm f(x: inout real[n], k: int):
     x[0] = x[0]^0.5 #! AL224
     x[0] = x[0]^k #! AL224
+    local toggle: int = k^1 #! AL224
     x[0] = x[0]^n + x[0]^2
 ---
 algorithm f(x: inout real[n]):

@@ -36,6 +36,15 @@ SEARCH = "def f(a: int[n], key: int) -> int:"
 
 # A program and what safe edits make of it, which is accepted.
 MEANT = [
+    # Bodies of C on the lines of their headers
+    (
+        "def f(a: int) -> int:\n    int s = 0; int i;\n    for (i = 0; i < a; i++) s += i; s += 100;\n    return s\n",
+        "def f(a: int) -> int:\n    int s = 0; int i;\n    for (i = 0; i < a; i++) s += i;\n    s += 100;\n    return s\n",
+    ),
+    (
+        "def f(a: int) -> int:\n    i = 3\n    if (a > 9) i = 1; else i = 2; i += 5;\n    return i\n",
+        "def f(a: int) -> int:\n    i = 3\n    if (a > 9) i = 1;\n    else i = 2;\n    i += 5;\n    return i\n",
+    ),
     # Comparisons of other languages
     *(
         (body(f"if x[0] {written} 1:", THEN), body(f"if x[0] {meant} 1:", THEN))

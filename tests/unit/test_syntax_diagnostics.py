@@ -27,6 +27,8 @@ STATEMENTS = [
         "`for i in 0..n:` without the last value, or `for i in 0..n + 1:` with",
     ),
     ("for i in 0:n:\n" + INNER, "AL101", "2:18", "`for i in 0..n:`"),
+    ("for (i = 0; i < n; i++);\n" + INNER, "AL101", "2:28", "leave the `;` out"),
+    ("if (n > 2);\n" + INNER, "AL101", "2:15", "leave the `;` out"),
     ("for i in n downto 0..2:\n" + INNER, "AL101", "2:24", "`n-1 downto 0`"),
     ("for i in 0...n:\n" + INNER, "AL101", "2:17", "two dots"),
     ("parallel i in 0..n:\n" + INNER, "AL101", "2:14", "`parallel for i in 0..n:`"),

@@ -6,11 +6,13 @@ A masked text has the lines of what was written, and its code the columns: place
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
-from archline.expr.tree import Source
+from archline.expr.tree import Source, Span
+from archline.language.diagnostics import Diagnostic, propose_text
 from archline.language.rearranging import HEADERS, mask_strings_and_comment
+from archline.language.syntax_rules import UNEXPECTED
 
 _FOREIGN = re.compile(
     r"//|/\*|^\s*(?:--|[%!*]) |\s! |▷|[{}]\s*;?\s*(?:$|[#/])|^\s*(?:\}|end|fi\b|od\b|done\b|begin\b)"
@@ -53,6 +55,33 @@ def mask_foreign_lines(source: Source) -> Source:
     lines = _mask_comments(_mask_long_strings(source.lines))
     lines = [_mask_code(line) for line in lines]
     return source if lines == source.lines else Source(source.path, "\n".join(lines), source.text)
+
+
+def diagnose_bodies(source: Source) -> Iterator[Diagnostic]:
+    """Report bodies on the lines of their headers, as in C, that end before the line does: `if (c) a; b;`."""
+    if not _FOREIGN.search(source.text):
+        return
+    for number, line in enumerate(_mask_comments(_mask_long_strings(source.lines)), 1):
+        code = mask_strings_and_comment(line).rstrip()
+        opened, alone = _BRACKETED.match(code), _ELSE.match(code)
+        if opened is not None:
+            word, start = opened["word"], (_find_partner(code, opened.start("open")) or len(code)) + 1
+        elif alone is not None:
+            word, start = "else", alone.end("gap")
+        else:
+            continue
+        body = code[start:].strip()
+        if body == ";" and word in ("if", "for"):
+            at = Span(source, number, len(code), number, len(code) + 1)
+            message = f"`;` ends the `{word}` here, with an empty body"
+            yield Diagnostic(UNEXPECTED, message, at, hint="leave the `;` out, or write `pass` for the body")
+        first = re.match(r"(?!(?:then|do|and|or)\b)(?:[A-Za-z_]|\+\+|--)[^;]*(?P<end>;)\s*(?=[^;\s])", body)
+        if first is not None:
+            place = code.index(body, start)
+            end = Span(source, number, place + first.start("end") + 1, number, place + first.end() + 1)
+            indent = " " * (len(code) - len(code.lstrip()))
+            hint = propose_text(end, f"\n{indent}", f"the body of the `{word}` ends at `;`: begin a line after it")
+            yield Diagnostic(UNEXPECTED, f"a statement follows the body of the `{word}`", end, hint=hint)
 
 
 def _mask_long_strings(lines: list[str]) -> list[str]:

@@ -22,7 +22,7 @@ from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
 from archline.language.diagnostics import ArchlineError, Diagnostic, find_closest, propose_text, suggest_closest
-from archline.language.foreign_lines import mask_foreign_lines
+from archline.language.foreign_lines import diagnose_bodies, mask_foreign_lines
 from archline.language.mistakes import (
     CodeLine,
     count_brackets,
@@ -215,9 +215,9 @@ def parse(source: Source) -> ParseResult:
     tabs = _diagnose_tabs(source)
     if tabs:
         return ParseResult(s.Program(source, ()), tabs)
+    diagnostics = list(diagnose_bodies(source))
     source = mask_foreign_lines(source)
     items: list[s.Item] = []
-    diagnostics: list[Diagnostic] = []
     broken: set[str] = set()
     for first, lines in split_items(source):
         item, problems = _parse_chunk(source, first, lines)

@@ -266,13 +266,17 @@ def _check_binary(body: BodyContext, expr: s.Binary) -> Kind | None:
 
 
 def _check_power(body: BodyContext, expr: s.Binary, base: Kind, exponent: Kind) -> Kind | None:
-    if exponent is Kind.STATIC:
+    changes_nothing = base is Kind.INT and isinstance(expr.right, s.Integer) and expr.right.value == 1
+    if exponent is Kind.STATIC and not changes_nothing:
         return base
     message = f"the exponent `{format_short(expr.right)}` is {KIND_PHRASES[exponent]}"
     hint: str = "an exponent is a literal or in sizes"
-    if exponent is Kind.INT and base is not Kind.REAL:
+    words = f"{hint}; for the exclusive or write `{{}}`"
+    if changes_nothing:
+        message, words = "the power 1 changes nothing", "for the exclusive or write `{}`"
+    if changes_nothing or (exponent is Kind.INT and base is not Kind.REAL):
         exclusive_or = f"xor({expr.left.span.text}, {expr.right.span.text})"
-        hint = propose_text(expr.span, exclusive_or, f"{hint}; for the exclusive or write `{{}}`", safe=False)
+        hint = propose_text(expr.span, exclusive_or, words, safe=False)
     body.report(rules.EXPONENT, message, expr.right.span, hint)
     return None
 

@@ -39,11 +39,11 @@ MEANT = [
     # Bodies of C on the lines of their headers
     (
         "def f(a: int) -> int:\n    int s = 0; int i;\n    for (i = 0; i < a; i++) s += i; s += 100;\n    return s\n",
-        "def f(a: int) -> int:\n    int s = 0; int i;\n    for (i = 0; i < a; i++) s += i;\n    s += 100;\n    return s\n",
+        "def f(a: int) -> int:\n    int s = 0; int i;\n    for (i = 0; i < a; i++) s += i\n    s += 100;\n    return s\n",
     ),
     (
         "def f(a: int) -> int:\n    i = 3\n    if (a > 9) i = 1; else i = 2; i += 5;\n    return i\n",
-        "def f(a: int) -> int:\n    i = 3\n    if (a > 9) i = 1;\n    else i = 2;\n    i += 5;\n    return i\n",
+        "def f(a: int) -> int:\n    i = 3\n    if (a > 9) i = 1\n    else i = 2\n    i += 5;\n    return i\n",
     ),
     # Comparisons of other languages
     *(

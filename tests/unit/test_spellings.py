@@ -62,6 +62,10 @@ ROWS = (
         "t = v\nt &= t - 1\nt |= 1 << 3\nx[0] = t ^ 0xF",
         "local t: int = v\nt = bit_and(t, t - 1)\nt = bit_or(t, 1*2^3)\nx[0] = xor(t, 15)",
     ),
+    (
+        "q = [False] * n\nq[0] = v > 1\nif not q[0]:\n    x[0] = 1",
+        "local q: bool[n] = false\nq[0] = v > 1\nif not q[0]:\n    x[0] = 1",
+    ),
     # Several names at once.
     ("x[0] = x[1] = v + 1", "local value: int = v + 1\nx[0] = value\nx[1] = value"),
     (

@@ -654,9 +654,10 @@ def read_update(target: Any, value: Any) -> tuple[str, Any] | None:
 
 
 def name_elements(body: tuple[Any, ...], parameters: tuple[s.Parameter, ...]) -> tuple[Any, ...]:
-    """Return a body in which arrays made by `x = [v] * n` have an element type: `real` if any element is set to one.
+    """Return a body in which arrays made by `x = [v] * n` have an element type.
 
-    Where x is a parameter or has been made before, the statement only fills it.
+    It is `real` if any element is set to one, and `bool` if all are set to truth values. Where x is a parameter or has
+    been made before, the statement only fills it.
     """
     locals_: list[Any] = list(s.find_nodes(body, s.Local))
     unknown = [local for local in locals_ if getattr(local.type, "element", None) == ""]
@@ -676,9 +677,21 @@ def name_elements(body: tuple[Any, ...], parameters: tuple[s.Parameter, ...]) ->
         changed[local] = fill
     for local in unknown:
         if local not in changed:
-            type_ = replace(local.type, element="real" if local.name in reals else "int")
+            values = [value for name, value in stored if name == local.name and value is not None]
+            other = "bool" if values and all(map(_is_truth_value, values)) else "int"
+            type_ = replace(local.type, element="real" if local.name in reals else other)
             changed[local] = replace(local, type=type_)
     return tuple(replace_statements(body, changed))
+
+
+def _is_truth_value(value: Any) -> bool:
+    match value:
+        case s.Integer(span=span) | s.Name(span=span):
+            return span.text.lower() in ("true", "false")
+        case s.Binary(op=op) | s.Unary(op=op):
+            return op in ("and", "or", "not", *_COMPARISONS)
+        case _:
+            return False
 
 
 def _iterate_repeated(body: tuple[Any, ...], visible: set[str]) -> Iterator[s.Local]:

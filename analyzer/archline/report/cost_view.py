@@ -241,11 +241,18 @@ def build_cost_view(
 ) -> CostView:
     """Build the view of derived costs, evaluated `at` a point if there is one; `more` are shown without growth."""
     node = derived.node
+    # Bounds of io alone may have iterations, as of a loop that no run reaches.
+    used = {name for cost in costs for bound in (cost.lower, cost.upper) if bound is not None for name in bound.names}
+    iterations = tuple(
+        counted
+        for counted in list_iterations(derived.module, node)
+        if counted.name in used or counted.name in costs.parameters
+    )
     return CostView(
         algorithm=costs.algorithm,
         place=f"{node.name_span.source.path}:{node.name_span.line}",
         doc=node.doc,
-        parameters=costs.parameters,
+        parameters=tuple(dict.fromkeys((*costs.parameters, *(counted.name for counted in iterations)))),
         text=costs.text,
         tree=costs.tree,
         restrict_to=costs.restrict_to,
@@ -258,9 +265,7 @@ def build_cost_view(
         at=at,
         derivation=costs.derivation,
         on_grid=bool(node.grid),
-        iterations=tuple(
-            counted for counted in list_iterations(derived.module, node) if counted.name in costs.parameters
-        ),
+        iterations=iterations,
     )
 
 

@@ -218,7 +218,7 @@ class _Writer:
     def _put(self, head: str, body: Lines, word: str = "do") -> Lines:
         if (
             len(body) == 1
-            and not body[0].startswith((" ", "if ", "for ", "while ", "repeat", "parallel "))
+            and not body[0].startswith((" ", "if ", "for ", "foreach ", "while ", "repeat", "parallel "))
             and self._chance(0.4)
         ):
             return [f"{head}: {body[0]}"]

@@ -576,6 +576,21 @@ def test_a_register_that_is_read_behind_a_loop_keeps_its_name(body: str) -> None
     assert "statements behind it read `i`" in str(found.hint)
 
 
+SEGMENTS = """
+def f(first: offsets[V] into E, y: inout real[E], x: inout real[V]):
+    for u in 0..V:
+        for k in first[u]..first[u + 1]:
+            y[k] += 1.0
+    while x[0] > 0.0:
+        u = 0
+        x[u] -= 1.0
+"""
+
+
+def test_a_loop_variable_hides_a_register_of_its_name_that_is_data() -> None:
+    assert al.loads(SEGMENTS)["f"].cost().flops.text == "E + 2*T1 + 1"
+
+
 def test_a_loop_with_a_name_of_its_own_gives_the_values_of_the_renamed_program() -> None:
     text = "algorithm f(x: inout int[n]) -> int:\n    i = 3\n    s = i\n    for {0} in 0..n:\n        s += {0}*x[{0}]\n    return s\n"
     same, apart = (subject(text.format(name)) for name in "ij")

@@ -51,11 +51,21 @@ def _iterate_loops_over_data(algorithm: s.Algorithm) -> Iterator[s.Loop]:
     stores = (statement for statement in s.find_nodes(algorithm.body, s.Simple) if not isinstance(statement, s.Let))
     data |= {name for statement in stores for name in statement.sets}
     arrays = {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.ArrayType)} | data
-    for loop in s.find_nodes(algorithm.body, s.Loop):
-        bounds = (loop.lo, loop.hi, loop.step)
-        read = {element.array for element in s.find_nodes(bounds, s.Element)}
-        if s.names(bounds) & data or read & arrays:
-            yield loop
+    yield from _iterate_loops_with(algorithm.body, frozenset(data), frozenset(arrays))
+
+
+def _iterate_loops_with(block: tuple[s.Stmt, ...], data: frozenset[str], arrays: frozenset[str]) -> Iterator[s.Loop]:
+    """Yield the loops whose bounds have a name of `data`, or read an array; loop variables hide data of their name."""
+    for statement in block:
+        inside = data
+        if isinstance(statement, s.Loop):
+            bounds = (statement.lo, statement.hi, statement.step)
+            read = {element.array for element in s.find_nodes(bounds, s.Element)}
+            if s.names(bounds) & data or read & arrays:
+                yield statement
+            inside -= {statement.variable}
+        for inner in s.list_blocks(statement):
+            yield from _iterate_loops_with(inner, inside, arrays)
 
 
 def _with_names(body: tuple[s.Stmt, ...], names: dict[s.While | s.Loop, str]) -> tuple[s.Stmt, ...]:

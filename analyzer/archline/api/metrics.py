@@ -131,7 +131,7 @@ class Metric:
         except EvaluationError as problem:
             raise error(rules.NO_VALUE, f"the {self.name} of `{self._report.name}`: {problem}") from None
         assert values is not None
-        lower, upper = _convert_to_integer(values.lower), _convert_to_integer(values.upper)
+        lower, upper = _to_int_if_integral(values.lower), _to_int_if_integral(values.upper)
         return lower if cost.exact else (lower, upper)
 
     def upper_at(self, sizes: Mapping[str, ArrayLike] | None = None, /, **named: ArrayLike) -> NDArray[Any]:
@@ -165,7 +165,7 @@ class Metric:
         return f"<code>{escape(self.name)} = {escape(self.text)}</code> ({escape(self.status)})"
 
 
-def _convert_to_integer(value: Number) -> Number:
+def _to_int_if_integral(value: Number) -> Number:
     return int(value) if value == int(value) else value
 
 

@@ -409,7 +409,9 @@ class _MetricVersions:
             chain.from_iterable(map(self._iterate_caches, islice(sizes.points(), MAX_TRIED_SIZES))) if of_bound else ()
         )
         for share in dict.fromkeys((least, Fraction(1))) if wide else (least,):
-            trials = chain(usual, self._realistic_points, last, more, self._iterate_remainders() if of_bound else ())
+            trials = chain(
+                usual, self._realistic_points, last, more, self._iterate_points_by_remainder() if of_bound else ()
+            )
             for trial in filter(sizes.allowed, trials):
                 forms = self._evaluate_costs(trial, by_forms=True) if of_bound else None
                 is_possible = (
@@ -450,7 +452,7 @@ class _MetricVersions:
             change = replace(change, asked={"at": _format_sizes(first), **_format_old_and_new(*values)})
         return change
 
-    def _iterate_remainders(self) -> Iterator[Point]:
+    def _iterate_points_by_remainder(self) -> Iterator[Point]:
         """Yield points above each number that a size is compared with, one for each remainder by divisors in forms."""
         *sides, sizes = self._whole_costs
         forms = [form for side in sides for form in (side.cost.lower, side.cost.upper) if form is not None]

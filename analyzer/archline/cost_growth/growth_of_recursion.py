@@ -43,7 +43,7 @@ def solve_for_growth(
     try:
         with limit_effort(MAX_EFFORT, own=True):
             if recurrence.scales:
-                return _solve_scaled_sizes(recurrence, added, facts)
+                return _solve_scaled_size_recurrence(recurrence, added, facts)
             return _solve_one_size(recurrence, added)
     except (TooComplexError, ArchlineError) as problem:
         return RecurrenceGrowth(None, None, reason=TOO_LONG if isinstance(problem, ArchlineError) else str(problem))
@@ -67,7 +67,7 @@ def _solve_one_size(recurrence: IntegerRecurrence, added: ForcingGrowth) -> Recu
     return RecurrenceGrowth(ends.upper, lower, least.size, start)
 
 
-def _solve_scaled_sizes(
+def _solve_scaled_size_recurrence(
     recurrence: IntegerRecurrence, added: ForcingGrowth, facts: Sequence[s.Fact]
 ) -> RecurrenceGrowth:
     """Solve a recurrence whose calls divide several sizes, from above and from below."""

@@ -25,7 +25,7 @@ class _Balls(BallArithmetic):
     def number(self, value: int | Fraction | float | arb) -> arb:
         return value if isinstance(value, arb) else super().number(value)
 
-    def round_size(self, value: arb) -> arb:
+    def normalise_size(self, value: arb) -> arb:
         return value
 
     def min(self, values: Sequence[arb]) -> arb:

@@ -54,7 +54,7 @@ class Arithmetic:
     def to_python_number(self, value: Number) -> Fraction | float:
         return Fraction(int(value.p), int(value.q))
 
-    def round_size(self, value: Number) -> Number:
+    def normalise_size(self, value: Number) -> Number:
         """Return a size for a call, with deviations from integers by rounding corrected."""
         if int(value.p).bit_length() + int(value.q).bit_length() > MAX_SIZE_BITS:
             raise NoValueError("a size has too many digits")
@@ -126,7 +126,7 @@ class Arithmetic:
         return self.number(Fraction(int(total.p), int(total.q)))
 
     def _to_small_integer(self, value: Number) -> int:
-        size = float(self.round_size(value))
+        size = float(self.normalise_size(value))
         if not (size.is_integer() and 0 <= size <= MAX_BITS):
             raise NoValueError(f"`fibonacci` and `harmonic` need an integer from 0 to {MAX_BITS}")
         return int(size)
@@ -160,7 +160,7 @@ class BallArithmetic(Arithmetic):
     def to_python_number(self, value: arb) -> float:
         return float(value)
 
-    def round_size(self, value: arb) -> arb:
+    def normalise_size(self, value: arb) -> arb:
         near = float(value)
         if near < 1e6:
             nearest = round(near)
@@ -185,14 +185,14 @@ class BallArithmetic(Arithmetic):
         return arb.pi()
 
     def floor(self, value: arb) -> arb:
-        return self.round_size(value).floor()
+        return self.normalise_size(value).floor()
 
     def power(self, base: arb, exponent: arb) -> arb:
         if base == 0:
             if exponent < 0:
                 raise NoValueError("division by zero")
             return arb(0 if exponent > 0 else 1)
-        result = base ** (self.round_size(exponent) if base < 0 else exponent)
+        result = base ** (self.normalise_size(exponent) if base < 0 else exponent)
         if not result.is_finite():
             raise NoValueError("a power that is not real")
         return result

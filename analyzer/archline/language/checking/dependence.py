@@ -63,7 +63,7 @@ class WholeFile:
 def check_agreement(program: WholeFile) -> None:
     """Report values that differ within groups of processors, and note those on which callers must agree."""
     for algorithm in program.algorithms:
-        _derive_agreement(program, algorithm)
+        _derive_processor_agreement(program, algorithm)
     if not program.findings.diagnostics:
         for algorithm in program.algorithms:
             _check_exits(program, algorithm)
@@ -90,7 +90,7 @@ def _check_exits(program: WholeFile, algorithm: s.Algorithm) -> None:
 _UNEQUAL_TEST_HINT = "let the condition depend on what all of them have, such as the result of an `allreduce`"
 
 
-def _derive_agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
+def _derive_processor_agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
     agreements = program.facts.agreements
     if algorithm not in agreements:
         # A recursive call requires no agreement that the first one does not.
@@ -327,7 +327,7 @@ class _AgreementPass(StatementVisitor[None, None]):
         callee = self.program.facts.targets.get(call)
         if not isinstance(callee, s.Algorithm) or not callee.grid:
             return
-        agreement = _derive_agreement(self.program, callee)
+        agreement = _derive_processor_agreement(self.program, callee)
         if self.output is None and (agreement.output is not None or self._is_decided_by_data()):
             self.output = span
         if not agreement.axes:
@@ -417,7 +417,7 @@ class _AgreementPass(StatementVisitor[None, None]):
 
     def _has_collective(self, statement: s.Stmt) -> bool:
         callees = iterate_callees(self.program.facts, statement)
-        return any(callee.grid and _derive_agreement(self.program, callee).axes for callee in callees)
+        return any(callee.grid and _derive_processor_agreement(self.program, callee).axes for callee in callees)
 
     # Samples
     def _sample_groups(self, group: tuple[str, ...], points: Iterable[Point]) -> Iterator[list[Point]]:

@@ -183,7 +183,7 @@ class Evaluator:
         for case in function.cases:
             if case.condition is None or case.condition(environment):
                 break
-        size_of = self._arithmetic.round_size
+        size_of = self._arithmetic.normalise_size
         calls: list[_StackEntry] = []
         for callee, arguments in case.calls:
             sizes = tuple([size_of(argument(environment, [])) for argument in arguments])

@@ -182,7 +182,7 @@ class StepWriter:
         times = sum_polynomials(factor for factor, _ in step.calls) / element.parts
         return Poly.symbol(name) * (1 - times)
 
-    def write_forcing(self, step: Transition) -> Poly:
+    def express_forcing(self, step: Transition) -> Poly:
         """Return the cost that the step adds to its calls, in the step's symbols."""
         if step not in self._forcing:
             self._forcing[step] = self._get_context(step).at(step.forcing, {})

@@ -101,7 +101,7 @@ def _compute_margin(
 
     None if a basis term cannot be written in these at a call.
     """
-    margin = -writer.write_forcing(step)
+    margin = -writer.express_forcing(step)
     for element, coefficient in zip(elements, coefficients, strict=True):
         if coefficient:
             gain = writer.compute_gain(step, element)

@@ -206,7 +206,7 @@ class Synthesis:
         # Products of logarithms dominate other terms only at large sizes, and terms of levels above leaves grow faster.
         for elements in product_sets:
             yield elements, ROUGH_GROWTH_RATIO
-            yield from ((richer, ROUGH_GROWTH_RATIO) for richer in self._iterate_with_leaf_terms(elements))
+            yield from ((richer, ROUGH_GROWTH_RATIO) for richer in self._extend_with_leaf_terms(elements))
         if not product_sets:
             yield from ((elements, ROUGH_GROWTH_RATIO) for elements in self._leaf_sets)
         yield from ((elements, SIMILAR_GROWTH_RATIO) for elements in self._plain_sets)
@@ -277,7 +277,7 @@ class Synthesis:
         if self._caps and context.target == ACCEPTED_FACTOR:
             yield from leaves.iterate_leaf_term_sets(context.function, context.steps, context.upper)
 
-    def _iterate_with_leaf_terms(self, elements: tuple[BasisTerm, ...]) -> Iterator[tuple[BasisTerm, ...]]:
+    def _extend_with_leaf_terms(self, elements: tuple[BasisTerm, ...]) -> Iterator[tuple[BasisTerm, ...]]:
         """Yield the set with the first terms for leaves of fixed size, if any; from above also numbers of halvings."""
         context = self._context
         # In a lower bound, halvings of the opposite sign would hide the growth of logarithms.
@@ -442,12 +442,12 @@ class Synthesis:
             # One constraint for each point: all terms have exact values there.
             for point in small_points:
                 numbers = [Poly.constant(sign * self._evaluate_for_proof(element, point)) for element in elements]
-                rest = Poly.constant(to_rational(-sign * evaluate(writer.write_forcing(step), point)))
+                rest = Poly.constant(to_rational(-sign * evaluate(writer.express_forcing(step), point)))
                 yield ConeConstraint(CONSTANT_CONE, tuple(numbers), rest)
             return
         element_gains = [writer.compute_gain(step, element) for element in elements]
         gains = tuple(writer.order_logarithms(step, gain.scaled(sign)) for gain in element_gains if gain is not None)
-        rest = writer.order_logarithms(step, writer.write_forcing(step).scaled(-sign))
+        rest = writer.order_logarithms(step, writer.express_forcing(step).scaled(-sign))
         yield ConeConstraint(build_cone(writer.facts(step), (*gains, rest)), gains, rest)
 
     def _evaluate_for_proof(self, element: BasisTerm, point: Point) -> fmpq:

@@ -576,6 +576,28 @@ def test_a_register_that_is_read_behind_a_loop_keeps_its_name(body: str) -> None
     assert "statements behind it read `i`" in str(found.hint)
 
 
+NESTED = """
+def f(A: inout real[n, n]):
+    i = 0
+    while i < n:
+        j = 0
+        while j < n and A[i, j] > 0.0:
+            A[i, j] -= 1.0
+            j += 1
+        i += 1
+"""
+
+
+def test_misses_in_nested_loops_are_no_products_of_iterations(tmp_path) -> None:
+    """The iterations of the inner loop are those over all iterations of the outer one."""
+    (tmp_path / "f.algo").write_text(NESTED)
+    page = cli("cost", str(tmp_path / "f.algo")).out
+    assert "T1*T2" not in page
+    assert "O(T1 + T2)" in page
+    for n in (1, 3, 6):
+        check_run(subject(NESTED), {"A": [[(i + j) % 3 for j in range(n)] for i in range(n)]})
+
+
 SEGMENTS = """
 def f(first: offsets[V] into E, y: inout real[E], x: inout real[V]):
     for u in 0..V:

@@ -43,6 +43,7 @@ from archline.ir.tree import UntracedError, contiguous_dimension, iterate_access
 from archline.language import printer
 from archline.language import syntax as s
 from archline.language.call_graph import has_recursion, iterate_local_arrays
+from archline.language.iterations import list_iterations
 from archline.language.model import Module
 from archline.records import record
 
@@ -270,16 +271,17 @@ def derive_loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = 
     if footprint is not None and _is_footprint_best_at_a_sample(footprint, upper.plans, planners[0]):
         fitting = _make_all_arrays_fit_bound(footprint.lines(scope.facts))
         alternatives = (*alternatives, replace(fitting, value=footprint.lines(scope.facts, moved=True)))
+    alternatives, below_accesses = _drop_products_of_iterations(module, algorithm, alternatives, counted, points)
     with_one_line = scope.facts.with_nonnegative(ONE_LINE_FITS)
     shown = [bound for bound in reversed(alternatives) if bound.shown == "page"]
-    always = next((bound for bound in shown if _holds_everywhere(bound, with_one_line)), None)
+    always = next((bound for bound in shown if below_accesses and _holds_everywhere(bound, with_one_line)), None)
     written_by_loop = dict(reversed(written.bounds_by_loop))
     levels = tuple(
         (name, _resolve_maxima(value + written_by_loop.get(name, written.first_touch_bound), scope.facts))
         for name, value in lower.bounds_by_loop
     )
     once = levels[0][1] if levels else ZERO
-    most = (always or alternatives[-1]).value
+    most = (always or alternatives[-1]).value if alternatives else ZERO
 
     def any_schedule_minimum(point: Point) -> Fraction:
         return max(evaluate(once, point), Fraction(lower.hbl_bound.at(_integer_point(point))))
@@ -338,6 +340,36 @@ def _holds_everywhere(alternative: Bound, facts: Facts) -> bool:
 
 def _make_hbl_terms(orders: HblBound) -> tuple[HblTerm, ...]:
     return tuple(dict.fromkeys(HblTerm(body.iterations, body.cache_exponent) for body in orders.bodies))
+
+
+def _drop_products_of_iterations(
+    module: Module,
+    algorithm: s.Algorithm,
+    alternatives: tuple[Bound, ...],
+    count: Callable[[], Cost],
+    points: Sequence[Point],
+) -> tuple[tuple[Bound, ...], bool]:
+    """Return the upper bounds that are below the access count at a sample, and whether all are.
+
+    Plans multiply the iterations of a loop that data ends by those of the loops around it, over all of which they are
+    counted already.
+    """
+    iterations = {counted.name for counted in list_iterations(module, algorithm)}
+    if not any(iterations & bound.value.names for bound in alternatives):
+        return alternatives, True
+    accesses = count().upper
+    if accesses is None:
+        return alternatives, True
+    kept = tuple(bound for bound in alternatives if _is_below_at_a_sample(bound.value, accesses, points))
+    return kept, len(kept) == len(alternatives)
+
+
+def _is_below_at_a_sample(value: Poly, other: Poly, points: Sequence[Point]) -> bool:
+    for point in points:
+        with suppress(EvaluationError):
+            if evaluate(value, point) <= evaluate(other, point):
+                return True
+    return False
 
 
 def _with_access_count_bound(cost: Cost, accesses: Cost) -> Cost:

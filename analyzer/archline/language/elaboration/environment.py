@@ -35,12 +35,14 @@ _CONSTANTS = {
 class NameType:
     """The type of a value: `size`, `real`, `int`, `bool` or `char`, or `inf`; with a shape, of an array's elements.
 
-    Of a record the element is the name of its type, and `record` the type itself.
+    Of a record the element is the name of its type, and `record` the type itself. The elements of arrays of offsets and
+    indices are `bounded` by their declarations.
     """
 
     element: str
     shape: tuple[s.Expr, ...] | None = None
     record: surface.RecordType | None = None
+    bounded: bool = False
 
     @property
     def is_array(self) -> bool:
@@ -358,10 +360,10 @@ def read_type(type_: Node) -> NameType | None:
         case s.ArrayType(element=element, shape=shape):
             return NameType(element, shape)
         case s.IndexArrayType(shape=shape):
-            return NameType("int", shape)
+            return NameType("int", shape, bounded=True)
         case s.OffsetsType(count=count):
             one = s.Integer(1, span=count.span)
-            return NameType("int", (s.Binary("+", count, one, span=count.span),))
+            return NameType("int", (s.Binary("+", count, one, span=count.span),), bounded=True)
         case _:
             return None
 

@@ -349,7 +349,18 @@ class _NestWriter:
     def _ends_at_data(self, part: Any) -> bool:
         if not isinstance(part, s.Slice) or part.step is not None or part.by_length or None in (part.lo, part.hi):
             return False
-        return any(self._infer(end).element != SIZE for end in (part.lo, part.hi))
+        return any(map(self._has_free_data, (part.lo, part.hi)))
+
+    def _has_free_data(self, expr: Any) -> bool:
+        """Whether an expression has data that no declaration bounds."""
+        if self._infer(expr).element == SIZE:
+            return False
+        arrays = (self._environment.names.get(node.array) for node in s.find_nodes(expr, s.Element))
+        return (
+            any(s.find_nodes(expr, s.Call))
+            or any(self._infer(name).element != SIZE for name in s.find_nodes(expr, s.Name))
+            or not all(array is not None and array.bounded for array in arrays)
+        )
 
     def _is_copied_in_place(self, target: s.Element, value: Any) -> bool:
         """Whether a copy is from another array, between the same ends where these are data."""

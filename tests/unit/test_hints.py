@@ -481,3 +481,22 @@ def test_arrays_have_no_fields(tmp_path: Path, name: str, hint: str) -> None:
     path = tmp_path / "f.algo"
     path.write_text(f"algorithm f(A: real[n, m], x: inout real[n]):\n    x[0] = {name}\n", encoding="utf-8")
     assert hint in cli("check", str(path)).err
+
+
+@pytest.mark.parametrize(
+    ("call", "races"),
+    [
+        ("copy(x[:n-1], x[1:])", True),
+        ("copy(x[2:], x[:n-2])", True),
+        ("copy(x[0..1], x[1..2])", False),
+        ("copy(x, x)", False),
+        ("copy(x[:n//2], x[n - n//2:])", False),
+    ],
+)
+def test_a_copy_in_a_callee_between_parts_that_overlap_is_a_race(call: str, races: bool) -> None:
+    text = (
+        f"def copy(a: real[n], b: out real[n]):\n    b = a\n\ndef f(x: inout real[n]):\n    where n >= 3\n    {call}\n"
+    )
+    module = load_text(text)
+    found = find_certain_races(module, module.algorithms["f"])
+    assert [diagnostic.rule.code for diagnostic in found] == ["AL301"] * races

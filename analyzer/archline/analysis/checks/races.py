@@ -141,25 +141,50 @@ class _Race:
         return propose_serial_loop(loop, f"{hint}, or make the loop sequential: `{{}}`")
 
 
-Races = dict[s.Loop, _Race]
+@record
+class _CopyRace:
+    """A copy, in a call, between parts of one array: it reads an element, at a `place`, that it also sets."""
+
+    copy: s.Assign
+    call: s.Call
+    array: TrackedArray
+    place: int
+    sizes: Point
+    loops: tuple[s.Loop, ...] = ()
+
+    def build_diagnostic(self, _: Iterable[s.Algorithm]) -> Diagnostic:
+        """Return the diagnostic of the race, at the call."""
+        element, line = self.array.element_text(self.place), self.copy.span.line
+        message = f"the copy in line {line} sets and reads `{element}`, as arguments overlap"
+        message += f", at {format_point(self.sizes)}" if self.sizes else ""
+        hint = "copy within an array by a statement, such as `x[1:] = x[:-1]`, or pass a copy"
+        return Diagnostic(RACE, message, self.call.span, hint=hint)
+
+
+Races = dict[s.Loop | s.Assign, _Race | _CopyRace]
 
 
 def find_certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
-    """Report each parallel loop of an algorithm and its callees whose iterations race for any data."""
+    """Report each parallel loop of an algorithm and its callees whose iterations race for any data.
+
+    Copies race in callees alone, whose arguments may overlap.
+    """
     followed = dict.fromkeys((algorithm, *find_reachable(module, algorithm)))
     loops = _list_parallel_loops(tuple(part.body for part in followed))
+    copies = _list_copies(module, tuple(part.body for part in followed if part is not algorithm))
+    places: tuple[s.Loop | s.Assign, ...] = (*loops, *copies)
     races: Races = {}
-    if loops:
-        runs = _RaceSearch(module, algorithm, loops)
+    if places:
+        runs = _RaceSearch(module, algorithm, places)
         # Runs at the smallest sizes come first: those at larger ones may take all statements that may be followed.
         for point in sorted(
             small_sizes(module, algorithm), key=lambda point: max(point.values(), default=0) > TINY_SIZE
         ):
-            races |= {loop: race for loop, race in runs.find_races(point).items() if loop not in races}
-            if len(races) == len(loops) or runs.left < 0:
+            races |= {place: race for place, race in runs.find_races(point).items() if place not in races}
+            if len(races) == len(places) or runs.left < 0:
                 break
     # An outer loop is reported instead of the loops inside it.
-    outermost = (race for loop in loops if (race := races.get(loop)) and not races.keys() & {*race.loops[:-1]})
+    outermost = (race for place in places if (race := races.get(place)) and not races.keys() & {*race.loops[:-1]})
     return tuple(race.build_diagnostic(followed) for race in outermost)
 
 
@@ -167,23 +192,34 @@ def _list_parallel_loops(part: object) -> tuple[s.Loop, ...]:
     return tuple(loop for loop in s.find_nodes(part, s.Loop) if loop.parallel)
 
 
-class _RaceSearch(FollowedRuns):
-    """Follows runs at several sizes to find races of parallel `loops`.
+def _list_copies(module: Module, part: object) -> tuple[s.Assign, ...]:
+    return tuple(
+        store
+        for store in s.find_nodes(part, s.Assign)
+        if store.op == "=" and module.is_view(store.target) and module.is_view(store.value)
+    )
 
-    Outside of the loops, statements and calls are followed only if they contain one.
+
+class _RaceSearch(FollowedRuns):
+    """Follows runs at several sizes to find races of parallel loops and copies, the `places`.
+
+    Outside of the loops, statements and calls are followed only if they contain such a place.
     """
 
-    def __init__(self, module: Module, algorithm: s.Algorithm, loops: Iterable[s.Loop]) -> None:
+    def __init__(self, module: Module, algorithm: s.Algorithm, places: Iterable[s.Loop | s.Assign]) -> None:
         super().__init__(module, algorithm, every=True)
         self.left = MAX_STATEMENTS
         algorithms = {algorithm, *find_reachable(module, algorithm)}
         within = {
             algo
             for algo in algorithms
-            if any(_list_parallel_loops(part.body) for part in (algo, *find_reachable(module, algo)))
+            if any(
+                _list_parallel_loops(part.body) or _list_copies(module, part.body)
+                for part in (algo, *find_reachable(module, algo))
+            )
         }
         self._around: set[s.Node] = {call for call, target in module.targets.items() if target in within}
-        self._around.update(loops)
+        self._around.update(places)
         for part in algorithms:
             blocks = (node for node in s.nodes(part.body) if isinstance(node, s.Statement))
             self._around.update(node for node in blocks if not self._around.isdisjoint(s.nodes(node)))
@@ -276,6 +312,20 @@ class _RaceSearch(FollowedRuns):
                 del self._running[active:], self._calls[:]
                 self.forget_blocks(bodies, block)
         self._start = outer
+
+    def assign(self, assign: s.Assign, block: RunBlock) -> None:
+        super().assign(assign, block)
+        if not self._calls or assign.op != "=" or not self.module.is_view(assign.value):
+            return
+        target, source = (self.locate_elements(view, block) for view in (assign.target, assign.value))
+        if target is None or source is None or target[0] is not source[0]:
+            return
+        places = list(zip(target[1], source[1], strict=False))
+        written = {place for place, _ in places}
+        shared = next((read for place, read in places if read != place and read in written), None)
+        if shared is not None:
+            race = _CopyRace(assign, self._calls[0], target[0], shared, self.sizes)
+            self._races.setdefault(assign, race)
 
     def read(self, expr: s.Expr, block: RunBlock) -> None:
         # An update such as `+=` is recorded by its write.

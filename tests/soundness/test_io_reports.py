@@ -67,8 +67,8 @@ def test_accesses_decide_growth_in_any_cache(relation: str) -> None:
     ("text", "reason", "line"),
     [
         (
-            "algorithm main(x: int[n], y: inout real[n]):\n    for i in 0..n:\n        for k in 0..x[i]:\n            y[i] += 1.0\n",
-            "the bounds of this loop",
+            "algorithm main(m: size, y: inout real[n]):\n    for i in 0..n:\n        for k in 0..m^n:\n            y[i] += 1.0\n",
+            "a power with a symbolic base and exponent",
             3,
         ),
         ("algorithm main(x: local real[n]) on grid(r: P):\n    pass\n", "grid", 1),

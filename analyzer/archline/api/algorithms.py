@@ -73,10 +73,11 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
     def _gives_only_sizes(self, values: Mapping[str, Any]) -> bool:
         """Test whether sizes are given, but none of the arrays that the algorithm takes."""
         sizes = {*self.sizes, *self.signature.indices}
-        data = {*self.parameters} - sizes - {*self.report().names.numbers}
+        data = {*self.parameters} - sizes
+        arrays = data - {*self.report().names.numbers}
         if self.node.grid:
             sizes.add("P")
-        return bool(data and sizes & values.keys() and not data & values.keys())
+        return bool(data - values.keys() and sizes & values.keys() and not arrays & values.keys())
 
     def __repr__(self) -> str:
         return f"<archline algorithm {self.name}({', '.join(self.parameters)})>"

@@ -351,8 +351,8 @@ def _drop_products_of_iterations(
 ) -> tuple[tuple[Bound, ...], bool]:
     """Return the upper bounds that are below the access count at a sample, and whether all are.
 
-    Plans multiply the iterations of a loop that data ends by those of the loops around it, over all of which they are
-    counted already.
+    Plans multiply the iterations of a loop that data ends by those of the loops around it, but its iterations are the
+    total over these loops.
     """
     iterations = {counted.name for counted in list_iterations(module, algorithm)}
     if not any(iterations & bound.value.names for bound in alternatives):
@@ -360,8 +360,8 @@ def _drop_products_of_iterations(
     accesses = count().upper
     if accesses is None:
         return alternatives, True
-    kept = tuple(bound for bound in alternatives if _is_below_at_a_sample(bound.value, accesses, points))
-    return kept, len(kept) == len(alternatives)
+    sharp = tuple(bound for bound in alternatives if _is_below_at_a_sample(bound.value, accesses, points))
+    return sharp, len(sharp) == len(alternatives)
 
 
 def _is_below_at_a_sample(value: Poly, other: Poly, points: Sequence[Point]) -> bool:

@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from archline import __version__
 
@@ -70,16 +70,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of the output has ended.
-        _discard_output()
+        _discard_output(sys.stdout)
         return SUCCESS
     except OSError as problem:
         _print_error(f"archline: {problem.strerror or problem}")
-        _discard_output()
+        _discard_output(sys.stdout)
         return BAD_INPUT
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else BAD_INPUT
     except Exception as problem:
         return _report_failure(problem, arguments)
+    finally:
+        _flush_errors()
     return code
 
 
@@ -143,10 +145,10 @@ def _run_command(arguments: list[str]) -> int:
     return result
 
 
-def _discard_output() -> None:
-    """Discard all further standard output, also what Python flushes at exit."""
+def _discard_output(stream: TextIO) -> None:
+    """Discard all further output to a standard stream, also what Python flushes at exit."""
     with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _make_parser() -> argparse.ArgumentParser:
@@ -188,3 +190,11 @@ def _print_error(text: str) -> None:
     """Print to standard error, which may be full or closed."""
     with contextlib.suppress(OSError):
         print(text, file=sys.stderr)
+
+
+def _flush_errors() -> None:
+    """Write out standard error, which Python would do at exit, and fail if it is full or closed."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _discard_output(sys.stderr)

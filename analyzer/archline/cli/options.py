@@ -161,7 +161,7 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     ),
     "--time-limit": (
         "CPU time limit for tightening bounds (a note is printed if it is reached); 0 = no limit (default: 10)",
-        {"type": parse_whole_number, "default": os.environ.get("ARCHLINE_TIME_LIMIT", "10"), "metavar": "SECONDS"},
+        {"type": parse_whole_number, "metavar": "SECONDS"},
     ),
     "--no-cache": ("do not use the result cache", _FLAG_OPTION),
     "--format": ("output format (default: text)", {"default": "text"}),
@@ -176,9 +176,12 @@ def add_options(parser: argparse.ArgumentParser, *options: str, choices: tuple[s
     """Add options of the table OPTIONS, with `more` arguments for argparse; `choices` are those of --format."""
     for option in options:
         text, arguments = OPTIONS[option]
-        formats = {"choices": choices} if option == "--format" else {}
+        additions: dict[str, Any] = {"choices": choices} if option == "--format" else {}
+        if option == "--time-limit":
+            # The variable may change after this module is loaded.
+            additions = {"default": os.environ.get("ARCHLINE_TIME_LIMIT", "10")}
         names = ("-j", option) if option == "--jobs" else (option,)
-        parser.add_argument(*names, **{"help": text, **arguments, **formats, **more})
+        parser.add_argument(*names, **{"help": text, **arguments, **additions, **more})
     parser.set_defaults(command=parser.prog)
 
 

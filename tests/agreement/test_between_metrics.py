@@ -84,7 +84,20 @@ def test_bounds_that_contradicted_each_other(number: int, sizes: dict[str, int])
 
 
 # Own derivations bound the span of these by more than their work from below.
-@pytest.mark.parametrize(("number", "side"), [(675, "span")])
+@pytest.mark.parametrize(
+    ("number", "side"),
+    [
+        (675, "span"),
+        pytest.param(
+            614,
+            "span",
+            marks=pytest.mark.xfail(
+                strict=True,
+                reason="span is bounded by more than work from below, which is not proved since fills have logarithms",
+            ),
+        ),
+    ],
+)
 def test_closed_forms_that_are_proved_larger_are_replaced(number: int, side: str) -> None:
     program = program_from_seed(number)
     costs = derived(program.text, program.entry)

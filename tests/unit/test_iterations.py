@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from archline.algebra.effort import TooComplexError
+from archline.analysis.cache import analyse as cache_analysis
 from archline.api.algorithms import Algorithm
 from archline.execution import slots
 from archline.language import loader
@@ -596,6 +598,19 @@ def test_misses_in_nested_loops_are_no_products_of_iterations(tmp_path) -> None:
     assert "O(T1 + T2)" in page
     for n in (1, 3, 6):
         check_run(subject(NESTED), {"A": [[(i + j) % 3 for j in range(n)] for i in range(n)]})
+
+
+def test_misses_keep_their_bound_where_accesses_are_too_complex_to_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise TooComplexError
+
+    text = "def f(x: inout real[n]):\n    while x[0] > 0.0:\n        for i in 0..n:\n            x[i] -= 1.0\n"
+    expected = formulas(subject(text), "io")
+    monkeypatch.setattr(cache_analysis, "bound_accesses", refuse)
+    # Another name makes a program whose costs are not derived already.
+    of = subject(text.replace("def f", "def g"))
+    assert of.report().cost("io").status == "bounded"
+    assert formulas(of, "io") == expected
 
 
 SEGMENTS = """

@@ -10,7 +10,13 @@ from collections.abc import Iterator, Sequence
 
 from archline.expr.tree import Source, Span
 from archline.language.diagnostics import Edit, Proposal
-from archline.language.rearranging import HEADERS, guess_type, mask_strings_and_comment, split_at_commas
+from archline.language.rearranging import (
+    HEADERS,
+    find_closing_bracket,
+    guess_type,
+    mask_strings_and_comment,
+    split_at_commas,
+)
 from archline.records import record
 
 _REALS = "real|double|float|float32|float64|f32|f64|Float32|Float64|number|num|T|Number"
@@ -64,7 +70,7 @@ def suggest_header(source: Source, number: int) -> str | None:
     code = "\n".join(map(mask_strings_and_comment, source.lines[number - 1 : number + _MAX_LINES]))
     words = "write `algorithm name(x: real[n]):`" if re.match(C_HEADER, code) else None
     opened = code.find("(")
-    closed = _find_partner(code, opened)
+    closed = None if opened < 0 else find_closing_bracket(code, opened)
     name = re.search(r"([A-Za-z_]\w*)\s*(?:\{[^}]*\})?\s*$", code[: max(opened, 0)])
     if closed is None or name is None:
         return words
@@ -91,15 +97,6 @@ def suggest_header(source: Source, number: int) -> str | None:
 def read_element(name: str) -> str | None:
     """Return the type of this language for the elements of a type of another one; None if there is none."""
     return next((element for element, names in _ELEMENTS.items() if names.fullmatch(name)), None)
-
-
-def _find_partner(code: str, opened: int) -> int | None:
-    depth = 0
-    for at in range(max(opened, 0), len(code)):
-        depth += (code[at] == "(") - (code[at] == ")")
-        if code[at] == ")" and depth == 0:
-            return at
-    return None
 
 
 def _iterate_body(source: Source, number: int) -> Iterator[str]:

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 
 from archline.expr.tree import Source, Span
 from archline.language.diagnostics import Diagnostic, propose_text
-from archline.language.rearranging import HEADERS, mask_strings_and_comment
+from archline.language.rearranging import HEADERS, find_closing_bracket, mask_strings_and_comment
 from archline.language.syntax_rules import UNEXPECTED
 
 _FOREIGN = re.compile(
@@ -48,24 +48,24 @@ _END = re.compile(r"(?:(?:end|fi|od|done|begin)|end[ ]?(?:if|for|while|do|loop|f
 _BRACKETED = re.compile(r"\s*(?:parallel\s+)?(?P<word>if|else\s+if|elseif|elsif|elif|while|until|for)\s*(?P<open>\()")
 
 
-def mask_foreign_lines(source: Source) -> Source:
-    """Return the source with forms of other languages masked; the same source if it has none."""
+def mask_foreign_lines(source: Source) -> tuple[Source, tuple[Diagnostic, ...]]:
+    """Return the source with forms of other languages masked, the same one if it has none, and mistakes in them."""
     if not _FOREIGN.search(source.text):
-        return source
+        return source, ()
     lines = _mask_comments(_mask_long_strings(source.lines))
+    mistakes = tuple(_diagnose_bodies(source, lines))
     lines = [_mask_code(line) for line in lines]
-    return source if lines == source.lines else Source(source.path, "\n".join(lines), source.text)
+    masked = source if lines == source.lines else Source(source.path, "\n".join(lines), source.text)
+    return masked, mistakes
 
 
-def diagnose_bodies(source: Source) -> Iterator[Diagnostic]:
+def _diagnose_bodies(source: Source, lines: Sequence[str]) -> Iterator[Diagnostic]:
     """Report bodies on the lines of their headers, as in C, that end before the line does: `if (c) a; b;`."""
-    if not _FOREIGN.search(source.text):
-        return
-    for number, line in enumerate(_mask_comments(_mask_long_strings(source.lines)), 1):
+    for number, line in enumerate(lines, 1):
         code = mask_strings_and_comment(line).rstrip()
         opened, alone = _BRACKETED.match(code), _ELSE.match(code)
         if opened is not None:
-            word, start = opened["word"], (_find_partner(code, opened.start("open")) or len(code)) + 1
+            word, start = opened["word"], (find_closing_bracket(code, opened.start("open")) or len(code)) + 1
         elif alone is not None:
             word, start = "else", alone.end("gap")
         else:
@@ -197,7 +197,7 @@ def _mask_code(line: str) -> str:
     if (alone := _ELSE.match(code)) and not body.endswith((":", "{")) and code.count("(") == code.count(")"):
         signs[alone.start("gap")] = ":"
     opened = _BRACKETED.match(code)
-    if opened and (closed := _find_partner(code, opened.start("open"))):
+    if opened and (closed := find_closing_bracket(code, opened.start("open"))):
         rest = "".join(signs[closed + 1 : len(code)]).strip()
         # `if (a) or (b):` has no bracket around the whole, and `if (a):` needs no mask.
         if re.match(rf"(?!(?:{_INFIX_WORDS})\b)[A-Za-z_]|\+\+|--", rest) or (
@@ -206,13 +206,3 @@ def _mask_code(line: str) -> str:
             signs[opened.start("open")] = " "
             signs[closed] = " " if rest.startswith(":") else ":"
     return "".join(signs)
-
-
-def _find_partner(code: str, start: int) -> int | None:
-    """Return the position of the bracket that closes the one at a position; None if the line has none."""
-    depth = 0
-    for position in range(start, len(code)):
-        depth += (code[position] == "(") - (code[position] == ")")
-        if not depth:
-            return position
-    return None

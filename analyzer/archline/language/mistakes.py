@@ -184,7 +184,6 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str | None]] | _Form, ...
     _Form(r"\(\s*([^()]+?)\s*\.\.=\s*([^()]+?)\s*\)\.rev\(\)", r"\2 downto \1"),
     _Form(r"\(\s*([^()]+?)\s*\.\.\s*([^()]+?)\s*\)\.rev\(\)", r"\2 - 1 downto \1"),
     _Form(r"^\s*(?P<at>(?:for|forall)\s+(.*?)\s+(?:do\s+)?in\s+parallel\b(?:\s+do\b)?)", r"parallel for \2"),
-    _Form(r"^\s*(?:parallel\s+)?for\b.*\s(?P<at>by)\s", "step", _LOOP),
     (r"^\s*(?:parallel\s+)?for\s+\w+\s*(?:in|=)\s*\w+\s*:\s*\w+\s*(?::|do\b|$)", _suggest_range),
     _Form(r"^\s*(?P<at>(?:loop|forever|repeat\s+forever)\s*:?)\s*$", "while true:"),
     (r"^\s*(parallel\s+)?for\s+\w+\s+from\b|^\s*(parallel\s+)?for\s+\w+\s+in\s+\w+\s*:|^\s*(repeat|loop)\b", _LOOP),

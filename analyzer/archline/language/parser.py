@@ -22,7 +22,7 @@ from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
 from archline.language.diagnostics import ArchlineError, Diagnostic, find_closest, propose_text, suggest_closest
-from archline.language.foreign_lines import diagnose_bodies, mask_foreign_lines
+from archline.language.foreign_lines import mask_foreign_lines
 from archline.language.mistakes import (
     CodeLine,
     count_brackets,
@@ -215,8 +215,8 @@ def parse(source: Source) -> ParseResult:
     tabs = _diagnose_tabs(source)
     if tabs:
         return ParseResult(s.Program(source, ()), tabs)
-    diagnostics = list(diagnose_bodies(source))
-    source = mask_foreign_lines(source)
+    source, mistakes = mask_foreign_lines(source)
+    diagnostics = list(mistakes)
     items: list[s.Item] = []
     broken: set[str] = set()
     for first, lines in split_items(source):
@@ -545,7 +545,7 @@ def parse_headers(source: Source) -> tuple[s.Algorithm, ...]:
 def parse_readable_headers(source: Source) -> ParseResult:
     """Parse the headers of a file, with the mistakes in them; each algorithm has a `pass` for its body."""
     lines = [""] * len(source.lines)
-    for first, chunk in split_items(mask_foreign_lines(source)):
+    for first, chunk in split_items(mask_foreign_lines(source)[0]):
         if _HEADER.match(chunk[0]):
             lines[first - 1 : first - 1 + len(chunk)] = _drop_body(chunk)
     return parse(Source(source.path, "\n".join(lines) + "\n"))

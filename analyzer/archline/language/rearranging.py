@@ -345,11 +345,18 @@ def split_at_commas(text: str) -> list[str]:
     return [" ".join(part.split()) for part in parts if part.strip()]
 
 
+def find_closing_bracket(code: str, opened: int) -> int | None:
+    """Return the position of the bracket that closes the round one at a position; None if the code has none."""
+    depth = 0
+    for position in range(opened, len(code)):
+        depth += (code[position] == "(") - (code[position] == ")")
+        if not depth:
+            return position
+    return None
+
+
 def _find_brackets(text: str) -> tuple[int, int]:
     """Return the positions of the first round bracket and of the one that closes it; the end of the text if none."""
-    depth = 0
-    for at, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
-        if character == ")" and depth == 0:
-            return text.find("("), at
-    return len(text), len(text)
+    opened = text.find("(")
+    closed = None if opened < 0 else find_closing_bracket(text, opened)
+    return (len(text), len(text)) if closed is None else (opened, closed)

@@ -100,13 +100,14 @@ class MissBounds:
         return Interval(Fraction(least), max(most, Fraction(0)))
 
     def _access_count_upper_bound(self, sizes: Sizes) -> Fraction:
-        cost = self._access_cost
+        cost = self.access_cost
         if cost.upper is None:
             raise EvaluationError(cost.reason or "the number of accesses is unknown")
         return enclose_cost(cost, sizes).upper
 
     @cached_property
-    def _access_cost(self) -> Cost:
+    def access_cost(self) -> Cost:
+        """The number of accesses, or an unknown cost with the reason."""
         return self.count()
 
 
@@ -271,10 +272,13 @@ def derive_loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = 
     if footprint is not None and _is_footprint_best_at_a_sample(footprint, upper.plans, planners[0]):
         fitting = _make_all_arrays_fit_bound(footprint.lines(scope.facts))
         alternatives = (*alternatives, replace(fitting, value=footprint.lines(scope.facts, moved=True)))
-    alternatives, below_accesses = _drop_products_of_iterations(module, algorithm, alternatives, counted, points)
+    derived = len(alternatives)
+    iterations = {counted.name for counted in list_iterations(module, algorithm)}
+    if any(iterations & bound.value.names for bound in alternatives):
+        alternatives = _drop_products_of_iterations(alternatives, values.access_cost, points)
     with_one_line = scope.facts.with_nonnegative(ONE_LINE_FITS)
-    shown = [bound for bound in reversed(alternatives) if bound.shown == "page"]
-    always = next((bound for bound in shown if below_accesses and _holds_everywhere(bound, with_one_line)), None)
+    shown = [bound for bound in reversed(alternatives) if bound.shown == "page"] if len(alternatives) == derived else []
+    always = next((bound for bound in shown if _holds_everywhere(bound, with_one_line)), None)
     written_by_loop = dict(reversed(written.bounds_by_loop))
     levels = tuple(
         (name, _resolve_maxima(value + written_by_loop.get(name, written.first_touch_bound), scope.facts))
@@ -343,25 +347,17 @@ def _make_hbl_terms(orders: HblBound) -> tuple[HblTerm, ...]:
 
 
 def _drop_products_of_iterations(
-    module: Module,
-    algorithm: s.Algorithm,
-    alternatives: tuple[Bound, ...],
-    count: Callable[[], Cost],
-    points: Sequence[Point],
-) -> tuple[tuple[Bound, ...], bool]:
-    """Return the upper bounds that are below the access count at a sample, and whether all are.
+    alternatives: tuple[Bound, ...], accesses: Cost, points: Sequence[Point]
+) -> tuple[Bound, ...]:
+    """Return the upper bounds that are below the access count at a sample; all, if that count is unknown.
 
     Plans multiply the iterations of a loop that data ends by those of the loops around it, but its iterations are the
     total over these loops.
     """
-    iterations = {counted.name for counted in list_iterations(module, algorithm)}
-    if not any(iterations & bound.value.names for bound in alternatives):
-        return alternatives, True
-    accesses = count().upper
-    if accesses is None:
-        return alternatives, True
-    sharp = tuple(bound for bound in alternatives if _is_below_at_a_sample(bound.value, accesses, points))
-    return sharp, len(sharp) == len(alternatives)
+    most = accesses.upper
+    if most is None:
+        return alternatives
+    return tuple(bound for bound in alternatives if _is_below_at_a_sample(bound.value, most, points))
 
 
 def _is_below_at_a_sample(value: Poly, other: Poly, points: Sequence[Point]) -> bool:

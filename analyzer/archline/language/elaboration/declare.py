@@ -7,7 +7,7 @@ or a local array of the type of its values. Names whose type cannot be told are 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from archline.expr.tree import Comprehension, Node
@@ -255,6 +255,22 @@ def replace_blocks(statement: Any, change: Any) -> Any:
             return replace(statement, body=change(body))
         case _:
             return statement
+
+
+def rewrite_block(
+    block: Block, environment: Environment, rewrite: Callable[[Any, Environment], tuple[Any, ...]]
+) -> Block:
+    """Return a block with the statements that `rewrite` returns for each; its inner blocks are rewritten before.
+
+    The environment has the names that are declared before the statement, which its inner blocks know too.
+    """
+    statements: list[Any] = []
+    for statement in block:
+        inside = environment.enter_body(statement)
+        changed = replace_blocks(statement, lambda inner, inside=inside: rewrite_block(inner, inside, rewrite))
+        statements += rewrite(changed, environment)
+        environment = environment.add_declared(statement)
+    return tuple(statements)
 
 
 def find_mentioned_names(value: object) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """A loop whose variable has the name of a register gets a variable of its own, where nothing reads the register after.
 
-Behind such a loop a name means the register again, whose value the loop did not change. Readers who expect the last
-value of the variable there are told, by the checker: that loop keeps its name.
+After such a loop the name is that of the register, whose value the loop did not change. A loop whose variable has a
+name that is read after it keeps the name, and the checker reports it.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from archline.expr.tree import Node
 from archline.language import surface
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic
-from archline.language.elaboration.declare import list_surface_blocks, replace_blocks
+from archline.language.elaboration.declare import list_surface_blocks, rewrite_block
 from archline.language.elaboration.environment import Environment, read_header
 from archline.language.elaboration.record_rules import diagnose_uses, diagnose_written_parameters, iterate_parts
 from archline.language.elaboration.rewriting import rewrite_fields, rewrite_tree
@@ -45,7 +45,7 @@ def spread_records(
     parameters = tuple(part for parameter in algorithm.parameters for part in _spread_parameter(parameter, records))
     inner = environment.with_names(read_header(algorithm, records))
     mistakes = (*diagnose_written_parameters(algorithm, inner), *_diagnose_block(algorithm.body, inner))
-    body = algorithm.body if mistakes else _spread_block(algorithm.body, inner)
+    body = algorithm.body if mistakes else rewrite_block(algorithm.body, inner, _spread_statement)
     kind = find_operation_type(algorithm, own)
     name = algorithm.name if kind is None else name_operation(kind, algorithm.name)
     return replace(algorithm, name=name, parameters=parameters, body=body), mistakes
@@ -64,19 +64,13 @@ def _spread_parameter(parameter: s.Parameter, records: Mapping[str, surface.Reco
         yield replace(parameter, name=name, type=type_)
 
 
-def _spread_block(block: tuple[Any, ...], environment: Environment) -> tuple[Any, ...]:
-    statements: list[Any] = []
-    for statement in block:
-        inside = environment.enter_body(statement)
-        changed = replace_blocks(statement, lambda inner, inside=inside: _spread_block(inner, inside))
-        match changed:
-            case s.Local(type=surface.RecordType()):
-                statements += _make_record(changed, environment)
-            case _:
-                # Other statements may pass records in calls.
-                statements.append(_spread_calls(changed, environment))
-        environment = environment.add_declared(statement)
-    return tuple(statements)
+def _spread_statement(statement: Any, environment: Environment) -> tuple[Any, ...]:
+    match statement:
+        case s.Local(type=surface.RecordType()):
+            return tuple(_make_record(statement, environment))
+        case _:
+            # Other statements may pass records in calls.
+            return (_spread_calls(statement, environment),)
 
 
 def _make_record(statement: s.Local, environment: Environment) -> list[Any]:

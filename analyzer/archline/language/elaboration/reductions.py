@@ -16,7 +16,7 @@ from archline.expr.text import format_expression
 from archline.expr.tree import Comprehension, Node
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.elaboration.declare import replace_blocks
+from archline.language.elaboration.declare import rewrite_block
 from archline.language.elaboration.environment import SIZE, Environment, NameType, combine_element, read_header
 from archline.language.elaboration.rewriting import (
     decide_right,
@@ -39,7 +39,7 @@ def expand_reductions(algorithm: s.Algorithm, environment: Environment) -> s.Alg
     """Return an algorithm in which loops compute its reductions, and registers hold the conditions that it compares."""
     environment = environment.with_names(read_header(algorithm, environment.records))
     expander = _ReductionExpander(make_name_maker(algorithm))
-    return replace(algorithm, body=expander.expand_block(algorithm.body, environment))
+    return replace(algorithm, body=rewrite_block(algorithm.body, environment, expander.expand))
 
 
 class _ReductionExpander:
@@ -47,16 +47,6 @@ class _ReductionExpander:
 
     def __init__(self, make_name: Callable[[str], str]) -> None:
         self._make_name = make_name
-
-    def expand_block(self, block: tuple[Any, ...], environment: Environment) -> tuple[Any, ...]:
-        """Return the statements of a block with the loops before them."""
-        statements: list[Any] = []
-        for statement in block:
-            inside = environment.enter_body(statement)
-            changed = replace_blocks(statement, lambda inner, inside=inside: self.expand_block(inner, inside))
-            statements += self.expand(changed, environment)
-            environment = environment.add_declared(statement)
-        return tuple(statements)
 
     def expand(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
         """Return a statement, whose blocks are expanded already, with the loops before it."""
@@ -210,7 +200,7 @@ class _ReductionExpander:
             s.Local(place.id, whole, s.Integer(0, span=span), None, span=span),
         )
         inside = environment.with_names({best.id: NameType(element), place.id: NameType("int")})
-        return (*before, *registers, *self.expand_block((loop,), inside)), replace(place)
+        return (*before, *registers, *rewrite_block((loop,), inside, self.expand)), replace(place)
 
     def _rename_variable(self, over: Comprehension, environment: Environment) -> Comprehension:
         """Return a range whose variable hides no name."""

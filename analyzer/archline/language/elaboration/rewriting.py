@@ -20,6 +20,11 @@ def _list_fields(kind: type[Node]) -> tuple[str, ...]:
     return tuple(declared.name for declared in fields(kind) if declared.name not in ("span", "name_span"))
 
 
+def list_parts(node: Node) -> tuple[Any, ...]:
+    """Return the values of the fields of a node, in their order, without spans."""
+    return tuple(getattr(node, name) for name in _list_fields(type(node)))  # type: ignore[arg-type]
+
+
 def rewrite_tree(value: Any, change: Change) -> Any:
     """Replace nodes in a part of a program by what `change` returns, outermost first; None keeps a node.
 

@@ -16,7 +16,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic, Rule, format_count
 from archline.language.elaboration.declare import iterate_written_names
 from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
-from archline.language.elaboration.rewriting import make_name_maker, rewrite_fields, rewrite_tree
+from archline.language.elaboration.rewriting import list_parts, make_name_maker, rewrite_fields, rewrite_tree
 from archline.records import replace
 
 Headers = Mapping[str, tuple[s.Parameter, ...]]
@@ -193,8 +193,7 @@ def _list_children(part: object) -> tuple[object, ...]:
     """Return the parts of an expression in the order in which they are evaluated."""
     if isinstance(part, tuple):
         return part
-    names: tuple[str, ...] = type(part).__match_args__ if isinstance(part, s.Node) else ()
-    return tuple(getattr(part, name) for name in names)
+    return list_parts(part) if isinstance(part, s.Node) else ()
 
 
 def _list_declared_names(body: tuple[s.Stmt, ...]) -> frozenset[str]:

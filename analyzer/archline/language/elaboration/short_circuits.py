@@ -1,4 +1,4 @@
-"""What stands on the right of `and` or `or`, and needs statements of its own, is done only if it is reached.
+"""The right operand of `and` or `or` is evaluated only if the left one does not decide, also if it needs statements.
 
 `if n > 1 and sum(x) > t:` becomes a register that holds `n > 1`, an `if` of it that sets it to `sum(x) > t`, and an
 `if` of it again. Conditions of loops are treated so before each test. Sums and operations on arrays in the statements
@@ -11,7 +11,7 @@ from typing import Any
 
 from archline.expr.tree import Comprehension, Node
 from archline.language import syntax as s
-from archline.language.elaboration.declare import replace_blocks
+from archline.language.elaboration.declare import rewrite_block
 from archline.language.elaboration.environment import Environment, read_header
 from archline.language.elaboration.reductions import needs_statements
 from archline.language.elaboration.rewriting import (
@@ -27,30 +27,21 @@ from archline.records import replace
 def split_conditions(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
     """Return an algorithm in which no right side of `and` or `or` needs statements of its own."""
     environment = environment.with_names(read_header(algorithm, environment.records))
-    return replace(algorithm, body=_Splitter(algorithm).split_block(algorithm.body, environment))
+    return replace(algorithm, body=rewrite_block(algorithm.body, environment, _Splitter(algorithm).split_statement))
 
 
 class _Splitter:
     def __init__(self, algorithm: s.Algorithm) -> None:
         self._make_name = make_name_maker(algorithm)
 
-    def split_block(self, block: tuple[Any, ...], environment: Environment) -> tuple[Any, ...]:
-        """Return the statements of a block, and what their conditions need before them."""
-        statements: list[Any] = []
-        for statement in block:
-            inside = environment.enter_body(statement)
-            changed = replace_blocks(statement, lambda inner, inside=inside: self.split_block(inner, inside))
-            statements += self._split_statement(changed, environment)
-            environment = environment.add_declared(statement)
-        return tuple(statements)
-
-    def _split_statement(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
+    def split_statement(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
+        """Return a statement, and before it what its conditions need."""
         before: list[Any] = []
         match statement:
             case s.If(branches=(first, *rest)):
                 condition = self._split(first.condition, environment, before)
                 if rest and rest[0].condition is not None:
-                    inner = self._split_statement(replace(statement, branches=tuple(rest)), environment)
+                    inner = self.split_statement(replace(statement, branches=tuple(rest)), environment)
                     alone = len(inner) == 1 and isinstance(inner[0], s.If)
                     rest = list(inner[0].branches) if alone else [s.Branch(None, inner, span=rest[0].span)]
                 return (*before, replace(statement, branches=(replace(first, condition=condition), *rest)))

@@ -7,7 +7,7 @@ from typing import Any
 from archline.expr.tree import Node, has_same_structure
 from archline.language import surface
 from archline.language import syntax as s
-from archline.language.elaboration.declare import replace_blocks
+from archline.language.elaboration.declare import rewrite_block
 from archline.language.elaboration.environment import (
     SIZE,
     Environment,
@@ -24,24 +24,16 @@ def simplify_statements(algorithm: s.Algorithm, environment: Environment) -> s.A
     """Return an algorithm whose statements are of the core language."""
     environment = environment.with_names(read_header(algorithm, environment.records))
     simplifier = _Simplifier(algorithm, environment)
-    return replace(algorithm, body=simplifier.simplify_block(algorithm.body, environment))
+    return replace(algorithm, body=rewrite_block(algorithm.body, environment, simplifier.simplify_statement))
 
 
 class _Simplifier:
     def __init__(self, algorithm: s.Algorithm, environment: Environment) -> None:
         self._make_name = make_name_maker(algorithm)
 
-    def simplify_block(self, block: tuple[Any, ...], environment: Environment) -> tuple[Any, ...]:
-        """Return the statements of a block in the core language."""
-        statements: list[Any] = []
-        for statement in block:
-            inside = environment.enter_body(statement)
-            changed = replace_blocks(statement, lambda inner, inside=inside: self.simplify_block(inner, inside))
-            statements.extend(self._simplify_statement(_replace_words(changed, environment), environment))
-            environment = environment.add_declared(statement)
-        return tuple(statements)
-
-    def _simplify_statement(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
+    def simplify_statement(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
+        """Return the statements of the core language for a statement whose blocks are simplified already."""
+        statement = _replace_words(statement, environment)
         match statement:
             case s.Invoke(call=s.Call(function="swap", arguments=(left, right)), spawned=False) if (
                 "swap" not in environment.algorithms

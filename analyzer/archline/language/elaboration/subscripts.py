@@ -12,7 +12,7 @@ from archline.expr.tree import Node
 from archline.language import syntax as s
 from archline.language.elaboration.declare import replace_blocks
 from archline.language.elaboration.environment import Environment, count_from_start, read_header
-from archline.language.elaboration.rewriting import rewrite_fields, rewrite_tree
+from archline.language.elaboration.rewriting import list_parts, rewrite_fields, rewrite_tree
 from archline.records import replace
 
 
@@ -39,7 +39,7 @@ def _list_parts(statement: Any) -> tuple[Any, ...]:
     """Return what a statement consists of, with the branches of an `if` taken apart."""
     if isinstance(statement, s.If):
         return tuple(part for branch in statement.branches for part in (branch.condition, branch.body))
-    return tuple(getattr(statement, name) for name in type(statement).__match_args__)
+    return list_parts(statement)
 
 
 def _complete_header(statement: Any, environment: Environment) -> Any:

@@ -129,11 +129,9 @@ def may_mix(target: Any, view: Any, names: Names) -> bool:
     """
     if find_base(target, names) != find_base(view, names):
         return False
-    first, second = _resolve(target, names), _resolve(view, names)
-    if first is None or second is None or first.array != second.array:
+    pairs = _pair_subscripts(target, view, names)
+    if pairs is None:
         return True
-    rank = max(len(first.subscripts), len(second.subscripts))
-    pairs = list(zip(_pad_subscripts(first, rank), _pad_subscripts(second, rank), strict=True))
     if any(_are_disjoint(left, right, names) for left, right in pairs):
         return False
     return not all(_are_aligned(left, right, names) for left, right in pairs)
@@ -144,12 +142,11 @@ def find_falling_dimensions(target: Any, view: Any, names: Names) -> tuple[bool,
 
     None if the views are of several arrays, or their distance is unknown.
     """
-    first, second = _resolve(target, names), _resolve(view, names)
-    if first is None or second is None or first.array != second.array:
+    pairs = _pair_subscripts(target, view, names)
+    if pairs is None:
         return None
-    rank = max(len(first.subscripts), len(second.subscripts))
     falling = list[bool]()
-    for left, right in zip(_pad_subscripts(first, rank), _pad_subscripts(second, rank), strict=True):
+    for left, right in pairs:
         if not isinstance(left, s.Slice) or not isinstance(right, s.Slice):
             if isinstance(left, s.Slice) or isinstance(right, s.Slice) or find_difference(left, right, names) != 0:
                 return None
@@ -160,6 +157,15 @@ def find_falling_dimensions(target: Any, view: Any, names: Names) -> tuple[bool,
             return None
         falling.append(shift < 0)
     return tuple(falling)
+
+
+def _pair_subscripts(target: Any, view: Any, names: Names) -> list[tuple[s.Expr | s.Slice, s.Expr | s.Slice]] | None:
+    """Return the subscripts of two views for each dimension of the array; None if they are not of one array."""
+    first, second = _resolve(target, names), _resolve(view, names)
+    if first is None or second is None or first.array != second.array:
+        return None
+    rank = max(len(first.subscripts), len(second.subscripts))
+    return list(zip(_pad_subscripts(first, rank), _pad_subscripts(second, rank), strict=True))
 
 
 def _resolve(view: Any, names: Names) -> s.Element | None:

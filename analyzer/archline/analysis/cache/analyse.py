@@ -272,12 +272,11 @@ def derive_loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = 
     if footprint is not None and _is_footprint_best_at_a_sample(footprint, upper.plans, planners[0]):
         fitting = _make_all_arrays_fit_bound(footprint.lines(scope.facts))
         alternatives = (*alternatives, replace(fitting, value=footprint.lines(scope.facts, moved=True)))
-    derived = len(alternatives)
     iterations = {counted.name for counted in list_iterations(module, algorithm)}
     if any(iterations & bound.value.names for bound in alternatives):
         alternatives = _drop_products_of_iterations(alternatives, values.access_cost, points)
     with_one_line = scope.facts.with_nonnegative(ONE_LINE_FITS)
-    shown = [bound for bound in reversed(alternatives) if bound.shown == "page"] if len(alternatives) == derived else []
+    shown = [bound for bound in reversed(alternatives) if bound.shown == "page"]
     always = next((bound for bound in shown if _holds_everywhere(bound, with_one_line)), None)
     written_by_loop = dict(reversed(written.bounds_by_loop))
     levels = tuple(

@@ -66,22 +66,22 @@ BY_CLASS: Patch = (RetainClasses, "estimate_max_saving", _zero)
 BY_ROW: Patch = (RetainRows, "estimate_max_saving", _zero)
 PHASES: Patch = (SplitLoopBound, "at", _unparted)
 MECHANISMS: Mapping[str, tuple[Patch, ...]] = {
-    "everything: all that is touched fits": ((derive, "total_footprint", _none),),
-    "one_line: the line of the last access": ((single, "last_line_residency", _nothing),),
+    "everything: all that is touched fits": ((derive, "derive_total_footprint", _none),),
+    "one_line: the line of the last access": ((single, "derive_last_line_residency", _nothing),),
     "walks: rows picked by the data, read in order": (
-        (single, "pointer_line_residency", _nothing),
-        (clusters, "monotone_walk_residency", _none),
+        (single, "derive_pointer_line_residency", _nothing),
+        (clusters, "derive_monotone_walk_residency", _none),
     ),
-    "in_windows: joint windows of references": ((clusters, "window_residencies", _nothing),),
-    "sweeping: windows that move across rows": ((stencil, "stencil_residencies", _nothing),),
-    "continued: from one loop to the next": ((group, "row_with_next_element_residency", _none),),
+    "in_windows: joint windows of references": ((clusters, "iterate_window_residencies", _nothing),),
+    "sweeping: windows that move across rows": ((stencil, "iterate_stencil_residencies", _nothing),),
+    "continued: from one loop to the next": ((group, "derive_row_with_next_element_residency", _none),),
     "turns: loops that read rows in turn": (
-        (group, "interleaved_residency", _none),
-        (group, "interleaved_line_residency", _none),
+        (group, "derive_interleaved_residency", _none),
+        (group, "derive_interleaved_line_residency", _none),
     ),
     "beside, up_to: elements next to a row": (
-        (stencil, "pinned_row_residency", _none),
-        (stencil, "row_prefix_residency", _none),
+        (stencil, "derive_pinned_row_residency", _none),
+        (stencil, "derive_row_prefix_residency", _none),
     ),
     "narrow: plans for a few lines": ((AllocationPlanner, "_fill_small_capacities", _nothing),),
     "phases: an outer loop in two parts": (PHASES,),

@@ -10,22 +10,22 @@ from typing import Any
 
 
 def make_callable(package: str, home: str) -> None:
-    """Make a package callable, as the function of its own last name in the module `home`.
+    """Make a package callable: a call runs the function of the package's last name that the module `home` defines.
 
-    `help` and `inspect.signature` show the function, whose module is imported when it is first used.
+    `help` and `inspect.signature` show that function. The module `home` is imported at the first use.
     """
     name = package.rpartition(".")[2]
 
-    def function() -> Any:
+    def load_function() -> Any:
         return getattr(import_module(home), name)
 
     class CallablePackage(ModuleType):
         def __call__(self, *arguments: Any, **options: Any) -> Any:
-            return function()(*arguments, **options)
+            return load_function()(*arguments, **options)
 
         def __getattr__(self, attribute: str) -> Any:
             if attribute == name:
-                return function()
+                return load_function()
             raise AttributeError(f"module '{package}' has no attribute '{attribute}'")
 
         def __dir__(self) -> list[str]:
@@ -33,7 +33,7 @@ def make_callable(package: str, home: str) -> None:
 
         @property
         def __signature__(self) -> inspect.Signature:
-            return inspect.signature(function())
+            return inspect.signature(load_function())
 
     module = sys.modules[package]
     module.__class__ = CallablePackage

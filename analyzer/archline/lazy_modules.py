@@ -33,7 +33,7 @@ class UnloadedModule(ModuleType):
 
 
 def _execute(module: ModuleType) -> None:
-    """Execute the file of a module unless that has been done or is being done; after an error it can be tried again."""
+    """Execute the file of a module, unless it was or is being executed; after an error the next call tries again."""
     spec = module.__spec__
     with _LOCK:
         if type(module) is UnloadedModule and spec is not None and spec.loader is not None:
@@ -46,14 +46,14 @@ def _execute(module: ModuleType) -> None:
 
 
 def load_module(name: str) -> ModuleType:
-    """Import a module for what its file does when it is executed, such as defining rules."""
+    """Import a module and execute its file now, for side effects of the file such as defining rules."""
     module = import_module(name)
     _execute(module)
     return module
 
 
 def load_on_use(package: str) -> None:
-    """Give a package a `__getattr__` that returns its modules before their files are executed."""
+    """Give a package a `__getattr__` that imports its modules lazily: a file is executed when a name in it is read."""
     parent = sys.modules[package]
 
     def find_module(name: str) -> ModuleType:

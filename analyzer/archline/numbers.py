@@ -44,7 +44,7 @@ def format_exact(value: int | Fraction) -> str:
 
 
 def format_readable(value: int | Fraction) -> str:
-    """Write a long integer by its leading digits and their number, others in full; fractions with nine digits."""
+    """Write an integer in full, a long one as its first digits and number of digits; fractions with nine digits."""
     return _shorten_digits(format_exact(value)) if value == int(value) else format_nine_digits(Fraction(value))
 
 
@@ -72,7 +72,7 @@ def format_significant(value: float, count: int) -> str:
 
 
 def format_nine_digits(value: Fraction) -> str:
-    """Write a short integer exactly, other numbers with nine digits, also those beyond floating point."""
+    """Write an integer below 10^15 exactly, other numbers with nine digits, also beyond the range of floats."""
     if value.denominator == 1 and abs(value) < 10**15:
         return str(value)
     try:

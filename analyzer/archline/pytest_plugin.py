@@ -32,17 +32,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AlgoFile | None:
-    """Collect a program. None for other files, or if the configuration excludes it and it was not asked for by name."""
+    """Return the collector of an `.algo` file; None for other files, and for excluded ones not on the command line."""
     if file_path.suffix != ".algo":
         return None
-    if _read_project(parent.config).excludes(file_path) and file_path not in _find_requested_paths(parent.config):
+    if _read_project_configuration(parent.config).excludes(file_path) and file_path not in _find_requested_paths(
+        parent.config
+    ):
         return None
     collected: AlgoFile = AlgoFile.from_parent(parent, path=file_path)
     return collected
 
 
-def _read_project(config: pytest.Config) -> Configuration:
-    """Read the project's configuration. Memoised: in the configuration of a run of pytest."""
+def _read_project_configuration(config: pytest.Config) -> Configuration:
+    """Read the project's configuration, once in a run of pytest. Raises UsageError for an invalid one."""
     from archline.api.configuration import read_configuration
     from archline.language.diagnostics import ArchlineError
 
@@ -67,7 +69,7 @@ class AlgoFile(pytest.File):
     """A file of algorithms; all its claims are decided when the first one is tested."""
 
     def collect(self) -> Iterator[AlgorithmNode | ClaimItem | BaselineItem]:
-        """Yield nodes for algorithms, tests for claims, and one of the costs if the project has a baseline."""
+        """Yield nodes for algorithms, tests for claims, and a test of costs if the project has a baseline."""
         from archline.api.modules import load
         from archline.language import syntax as s
         from archline.language.diagnostics import ArchlineError
@@ -82,7 +84,7 @@ class AlgoFile(pytest.File):
                 yield AlgorithmNode.from_parent(self, name=item.name, node=item)
             elif isinstance(item, s.Claim):
                 yield ClaimItem.from_parent(self, name=format_claim(item), line=item.span.line)
-        if _read_project(self.config).baseline:
+        if _read_project_configuration(self.config).baseline:
             yield BaselineItem.from_parent(self, name="baseline", line=1)
 
     @cached_property
@@ -98,7 +100,7 @@ class AlgoFile(pytest.File):
         from archline.report.findings import CheckReport
         from archline.report.view import CheckView
 
-        project = _read_project(self.config)
+        project = _read_project_configuration(self.config)
         (view,) = check_tasks([Task(str(self.path), project.facts or None)], 1)
         if not isinstance(view, CheckView):
             raise ArchlineError(list(map(project.locate_diagnostic, view)))
@@ -111,30 +113,29 @@ class AlgoFile(pytest.File):
         return replace(report, strict=self.config.getoption("archline_strict"), changes=changes, accepted=taken)
 
     def find_contract(self, text: str, line: int) -> tuple[Contract, str, bool]:
-        """Return the decided claim, the code of its finding, and whether that is ignored. Raises ArchlineError."""
+        """Return the verdict on the claim of a text and line, its finding's code, and whether that is ignored."""
         claim = next((entry for entry in self.report.all if (entry.text, entry.place.line) == (text, line)), None)
         if claim is None:
             raise ClaimFailureError(f"AL999: defect in archline: run `archline check {self.path}` for details")
-        return claim, *self.report.of(claim)
+        return claim, *self.report.find_code(claim)
 
 
 class AlgorithmNode(pytest.Collector):
-    """An algorithm, with a test for each `ensures`."""
+    """A collector for one algorithm, which yields a test for each `ensures`."""
 
     def __init__(self, *, node: s.Algorithm, **named: Any) -> None:
         super().__init__(**named)
         self._ensures = node.ensures
 
     def collect(self) -> Iterator[ClaimItem]:
-        """Yield a test for each `ensures`."""
-        from archline.report.view import contract_text
+        from archline.report.view import format_contract
 
         for claim in self._ensures:
-            yield ClaimItem.from_parent(self, name=contract_text(claim), line=claim.span.line)
+            yield ClaimItem.from_parent(self, name=format_contract(claim), line=claim.span.line)
 
 
 class ClaimItem(pytest.Item):
-    """A claim about a cost."""
+    """A test that passes if a claim about a cost holds."""
 
     def __init__(self, *, line: int, **named: Any) -> None:
         super().__init__(**named)

@@ -40,15 +40,15 @@ def record(cls: Any = None, *, eq: bool = True, slots: bool = False) -> Any:
 
 
 def _add_equality(cls: type[Any], values: Callable[[Any], Any]) -> None:
-    """Add equality and a hash by `values` of an object, unless the class has its own."""
+    """Add `__eq__` and `__hash__` that compare `values(object)`, unless the class defines them."""
 
     def equal(self: Any, other: object) -> bool:
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
 
-    def hashed(self: Any) -> int:
+    def hash_values(self: Any) -> int:
         return hash(values(self))
 
-    for name, method in (("__eq__", equal), ("__hash__", hashed)):
+    for name, method in (("__eq__", equal), ("__hash__", hash_values)):
         # A class that defines __eq__ alone has None for its hash.
         if cls.__dict__.get(name) is None:
             setattr(cls, name, method)

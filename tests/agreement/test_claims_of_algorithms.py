@@ -107,7 +107,7 @@ def _executed(side: s.Expr, claim: s.Claim, point: Mapping[str, int], seed: int)
         algorithm = next(each for each in _modules() if name.id in each)[name.id]
         at = {**point, **{size: evaluate_static(value, point) for size, value in part.sizes}}
         own = {size: at[size] for size in (*algorithm.sizes, *algorithm.signature.indices, "P") if size in at}
-        own = own if "P" in s.names(algorithm.node.grid) else {size: own[size] for size in own if size != "P"}
+        own = own if "P" in s.find_names(algorithm.node.grid) else {size: own[size] for size in own if size != "P"}
         chosen = Cache(at["Z"], at["L"]) if part.function == "io" else None
         counts = algorithm.run(own, cache=chosen, seed=seed).counts
         number = counts.counted(METRICS["calls"]) if part.function == "calls" else getattr(counts, part.function)
@@ -129,11 +129,11 @@ COMPARED: dict[str, Callable[[Fraction, Fraction], bool]] = {
 
 def _names(claim: s.Claim) -> set[str]:
     algorithms = {each.arguments[0].id for each in list_costs(claim)}  # type: ignore[union-attr]
-    held = {name for name in s.names((claim.left, claim.right, claim.where)) if name not in algorithms}
+    held = {name for name in s.find_names((claim.left, claim.right, claim.where)) if name not in algorithms}
     for cost in list_costs(claim):
         algorithm = next(each for each in _modules() if cost.arguments[0].id in each)[cost.arguments[0].id]  # type: ignore[union-attr]
         held |= {*algorithm.sizes, *algorithm.signature.indices} - {name for name, _ in cost.sizes}
-        held |= {"P"} if "P" in s.names(algorithm.node.grid) else {"Z", "L"} if cost.function == "io" else set()
+        held |= {"P"} if "P" in s.find_names(algorithm.node.grid) else {"Z", "L"} if cost.function == "io" else set()
     return held
 
 

@@ -52,7 +52,7 @@ def recurrences(module: Module, algorithm: s.Algorithm) -> dict[str, Recurrence]
 
 
 def _recurrence(values: ValueTable, name: str, more: int) -> Recurrence:
-    return lambda sizes: values.at(name, sizes) + more
+    return lambda sizes: values.evaluate_at(name, sizes) + more
 
 
 def wrong_recurrences(program: RecursiveProgram, choose: Chooser) -> Iterator[str]:

@@ -17,7 +17,7 @@ from archline.api.costs import CostReport
 from archline.claims.decide import decide_claims
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
-from archline.report.view import contract_text
+from archline.report.view import format_contract
 from case_programs import case_program_from_seed
 from effort import all_of, drawn, long
 from guard_programs import guarded_program_from_seed
@@ -81,7 +81,7 @@ def refuted(text: str, metrics: Sequence[str] | None, path: Path) -> list[str]:
     place = algorithm.node.name_span.line
     read = load_text(pasted(text, place, claims)).algorithms["main"].ensures
     # Formats have brackets of their own: what they mean alike is decided once.
-    meant = {claim: contract_text(each) for claim, each in zip(claims, read, strict=False)}
+    meant = {claim: format_contract(each) for claim, each in zip(claims, read, strict=False)}
     once = {meaning: claim for claim, meaning in meant.items()}
     module = load_text(pasted(text, place, list(once.values())))
     verdicts = decide_claims(module, module.algorithms["main"], report.costs)

@@ -10,7 +10,7 @@ import pytest
 
 import archline as al
 from archline.language.loader import load_text
-from archline.report.view import contract_text
+from archline.report.view import format_contract
 from effort import EFFORT
 from printed_claims import verdicts
 from stdlib_targets import ALL
@@ -30,7 +30,7 @@ def check(target: str) -> None:
     found = verdicts(target)
     assert found
     others = [each for each in found if each.outcome != "holds"]
-    texts = [f"{each.outcome}: {contract_text(each.ensures)}: {each.reason}" for each in others]
+    texts = [f"{each.outcome}: {format_contract(each.ensures)}: {each.reason}" for each in others]
     assert not texts, "\n".join(texts)
 
 

@@ -84,7 +84,7 @@ def test_no_run_beats_a_bound(target):
     @given(sizes(target))
     def holds(at):
         run = algorithm.run(at)
-        found = bounds.at(run.sizes, Fraction(run.counts.memory))
+        found = bounds.evaluate_bounds(run.sizes, Fraction(run.counts.memory))
         assert "memory-independent" in found
         for kind, (low, _) in found.items():
             assert low <= run.counts.words, (kind, at)
@@ -124,7 +124,7 @@ def test_carma_attains_the_memory_independent_bound_on_cubes():
         part = n * n // processors
         run = algorithm.run({"n": n, "m": n, "p": n, "P": processors, "s": part, "t": part, "v": part})
         exact = 3 * (n**2 // round(processors ** (2 / 3)) - n**2 // processors)
-        assert bounds.at(run.sizes, None)["memory-independent"] == (exact, exact)
+        assert bounds.evaluate_bounds(run.sizes, None)["memory-independent"] == (exact, exact)
         assert run.counts.words == exact
 
 
@@ -132,7 +132,7 @@ def test_naive_all_to_all_attains_the_bound_of_the_transform():
     algorithm, bounds = bounds_of("distributed.fft::fft_naive")
     for n, processors in ((16, 4), (64, 8), (64, 2)):
         run = algorithm.run({"n": n, "P": processors})
-        assert bounds.at(run.sizes, None)["memory-independent"] == (run.counts.words, run.counts.words)
+        assert bounds.evaluate_bounds(run.sizes, None)["memory-independent"] == (run.counts.words, run.counts.words)
 
 
 # The statement of Al Daas et al., by brute force
@@ -171,7 +171,7 @@ def test_memory_independent_bound_is_the_least_sum_of_projections(n, m, p, proce
     algorithm = al.loads(GENERIC)["product"]
     solved = parse_problem("matmul(n, m, p)", algorithm.sizes)
     bounds = derive_communication_bounds(algorithm.module, algorithm.node, solved)
-    low, high = bounds.at({"n": n, "m": m, "p": p, "P": processors}, None)["memory-independent"]
+    low, high = bounds.evaluate_bounds({"n": n, "m": m, "p": p, "P": processors}, None)["memory-independent"]
     expected = least_sum(n, m, p, processors) - (n * m + m * p + n * p) / processors
     scale = n * m + m * p + n * p
     assert float(low) - 1e-6 * scale <= expected <= float(high) + 1e-6 * scale

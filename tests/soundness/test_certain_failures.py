@@ -153,7 +153,7 @@ def test_sizes_shrink_in_lexicographic_order() -> None:
     for text, expected in ((LEXICOGRAPHIC, True), (UNPROVED["back and forth"], False)):
         module = load_text(text)
         extracted = Derivation(module, False).recursions.extract_systems(module.algorithms["f"])
-        function = extracted.function("work", True)
+        function = extracted.get_function("work", True)
         assert function is not None
         assert always_terminates(function, ()) is expected
 

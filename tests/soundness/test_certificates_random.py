@@ -65,7 +65,7 @@ def value(expr: s.Expr, point: Point) -> mpf:
                 case "^":
                     return a**b
         case s.Call(function="log2", arguments=(inner,)):
-            constant = not any(isinstance(each, s.Name) for each in s.nodes(inner))
+            constant = not any(isinstance(each, s.Name) for each in s.iterate_nodes(inner))
             return mp.log(value(inner, point) + (0 if constant else 2), 2)
         case s.Call(function=function, arguments=arguments):
             functions = {"min": min, "max": max, "sqrt": mp.sqrt, "floor": floor, "ceil": mp.ceil, "abs": abs}
@@ -120,13 +120,13 @@ def assert_bounded(f: s.Expr, g: s.Expr, facts: list[s.Fact], names: tuple[str, 
 
 
 def names_in(*parts: s.Fact) -> set[str]:
-    return {each.id for part in parts for each in s.nodes(part) if isinstance(each, s.Name)}
+    return {each.id for part in parts for each in s.iterate_nodes(part) if isinstance(each, s.Name)}
 
 
 def uses(operations: tuple[str, ...], *exprs: s.Expr) -> bool:
     """Whether one of the operations occurs; "2^" is a power with a name in its exponent."""
     found: set[str] = set()
-    for each in (node for expr in exprs for node in s.nodes(expr)):
+    for each in (node for expr in exprs for node in s.iterate_nodes(expr)):
         match each:
             case s.Binary(op="^", right=right) if names_in(right):
                 found.add("2^")
@@ -241,7 +241,7 @@ def test_bounds_hold_at_points(text: str, seed: int) -> None:
     expr, bounds = parse_expression(text), BoundDeriver(lambda terms: None)
     try:
         bounds.require_defined(expr)
-        upper, lower = bounds.upper(expr), bounds.lower(expr)
+        upper, lower = bounds.bound_above(expr), bounds.bound_below(expr)
     except RejectedError:
         return
     with mp.workprec(2000):

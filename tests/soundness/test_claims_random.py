@@ -100,9 +100,9 @@ def _held(lines: list[str]) -> int:
         (left, right), parts = separate_parts(
             (about.build_formula(claim.left), about.build_formula(claim.right)), about.amounts.keys()
         )
-        order = CostOrder(left, claim.relation, right, about.amounts, parts, about.sizes())
+        order = CostOrder(left, claim.relation, right, about.amounts, parts, about.build_sizes())
         for point in islice(order.sizes.points(), PLACES):
-            ends = {name: each.ends(point) for name, each in about.amounts.items()}
+            ends = {name: each.enclose_value(point) for name, each in about.amounts.items()}
             known_parts = {name: evaluate(each, point) for name, each in parts.items()}
             if any(not isinstance(each, int | Fraction) for each in known_parts.values()):
                 continue

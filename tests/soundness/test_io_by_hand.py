@@ -187,7 +187,9 @@ def test_long_columns_leave_their_lines_to_the_entries() -> None:
 
 def test_reports_name_the_reuse_that_is_given_up() -> None:
     module, algorithm = load("sparse.block::spmv_block")
-    partial = [resident for each in io_of(module, algorithm).plans for resident in each.kept if resident.given_up]
+    partial = [
+        resident for each in io_of(module, algorithm).plans for resident in each.residencies if resident.given_up
+    ]
     assert ("blk", "`for j` (line 17)", ("`for k` (line 19)",)) in {
         (resident.array, resident.loop, resident.given_up) for resident in partial
     }

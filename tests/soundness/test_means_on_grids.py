@@ -56,7 +56,7 @@ def means_of(text: str) -> tuple[dict[str, KnownAmount], object]:
     algorithm = list(module.algorithms.values())[-1]
     place = position_at_start(module, algorithm, None)
     walk = GridWalk(module, build_grid_recurrences(module, StretchCosts(module, False)))
-    found = walk.algorithm(algorithm, replace(place, average=ReachingProcessors()))
+    found = walk.derive_body_costs(algorithm, replace(place, average=ReachingProcessors()))
     restore = place.facts.restore
     amounts = {name: KnownAmount(restore(each.lower), restore(each.lower)) for name, each in found.amounts.items()}
     return amounts, module

@@ -103,7 +103,7 @@ def claimed(answer: SolvedGrowth, sizes: tuple[str, ...]) -> RealRecurrence:
 
 def ratio(problem: RealRecurrence, growth: RealRecurrence, point: dict[str, float]) -> float:
     """log2 of the recurrence's value over the growth claimed."""
-    value, other = (arb(Evaluator(each, point, BALL_ARITHMETIC).at(point)) for each in (problem, growth))
+    value, other = (arb(Evaluator(each, point, BALL_ARITHMETIC).evaluate_at(point)) for each in (problem, growth))
     assert value > 0
     assert other > 0
     return float((value / other).log()) / log(2)

@@ -110,7 +110,7 @@ def widened(row: PrintedRow) -> Iterator[PrintedRow]:
 
 
 def changed_orders(row: PrintedRow) -> Iterator[str]:
-    for name in sorted(set(s.names(row.expr)) or {"Z"}):
+    for name in sorted(set(s.find_names(row.expr)) or {"Z"}):
         if row.text("relation", "Theta") != "O":
             yield f"({written(row.expr)})*{name}"
         if row.text("relation", "Theta") != "Omega":

@@ -41,8 +41,10 @@ def _renamed(text: str, random: random.Random) -> str:
     names = (
         {each.name for each in item.parameters} | {each.name for each in item.grid} | s.find_assigned_names(item.body)
     )
-    names |= {each.id for part in item.parameters for each in s.nodes(part) if isinstance(each, s.Name)}
-    methods = {word for node in s.nodes(item.body) if isinstance(node, s.Clause) for word in s.names(node.values)}
+    names |= {each.id for part in item.parameters for each in s.iterate_nodes(part) if isinstance(each, s.Name)}
+    methods = {
+        word for node in s.iterate_nodes(item.body) if isinstance(node, s.Clause) for word in s.find_names(node.values)
+    }
     names -= {*CONTEXTUAL, *(methods - s.find_assigned_names(item.body)), "P", "Z", "L", "K", "pi"}
     chosen = [name for name in sorted(names) if random.random() < 0.7]
     free = [each for each in (f"{letter}{number}" for letter, number in product("qwa", range(50))) if each not in text]

@@ -101,8 +101,8 @@ class Point:
 def points(subject: Algorithm) -> list[Point]:
     """Small values with data for them, as many as a test looks at; what the `where` excludes is left out."""
     names = subject.cost().names
-    given = {name for axis in subject.node.grid for name in syntax.names(axis.extent)}
-    wanted = (*names.for_a_run, *(["P"] if "P" in given else []))
+    given = {name for axis in subject.node.grid for name in syntax.find_names(axis.extent)}
+    wanted = (*names.data_names, *(["P"] if "P" in given else []))
     found: list[Point] = []
     for drawn in itertools.product(VALUES, repeat=len(wanted)):
         values = dict(zip(wanted, drawn, strict=True))

@@ -99,8 +99,8 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Bounds | None:
     below, windows = derive_call_tree_bound(module, solved.body, touched), RecursiveSegmentBound(touched, algorithm)
     return Bounds(
         lambda point: (max(below.at(point), windows.at(point)), recursions.at(point)),
-        lambda point: {solved.value(solved.given, point)},
-        [touched.lines(algorithm)],
+        lambda point: {solved.evaluate_rounded_up(solved.given, point)},
+        [touched.bound_lines_below(algorithm)],
     )
 
 

@@ -144,7 +144,7 @@ def _arguments(problem: RealRecurrence) -> set[str]:
         str(node.arguments[0])
         for definition in problem.definitions
         for case in definition.cases
-        for node in s.nodes(case.value)
+        for node in s.iterate_nodes(case.value)
         if isinstance(node, s.Call) and node.function in ("T", "B")
     }
 

@@ -13,7 +13,7 @@ from archline.analysis.analyse import derive
 from archline.api.algorithms import algorithm
 from archline.api.modules import load, loads
 from archline.certificates.check import check
-from archline.language.extra_facts import with_where_facts
+from archline.language.extra_facts import add_where_facts
 from archline.language.parser import parse_facts
 from effort import long, some
 
@@ -139,7 +139,7 @@ WHOLE = "double(x, 0)"
 def test_paths_change_processors_behind_disseminations_only(steps: str, least: int) -> None:
     """2*w flops of the first processor, then 3*w of the last: one path where the first reaches the last between."""
     subject = loads("use distributed.collectives\n" + UNEVEN.format(steps=steps))["f"]
-    costs = derive(*with_where_facts(subject.module, subject.node, parse_facts("P divides w, P >= 3")))
+    costs = derive(*add_where_facts(subject.module, subject.node, parse_facts("P divides w, P >= 3")))
     w = Poly.symbol("w")
     assert (costs["flops"].lower, costs["flops"].upper) == (w.scaled(least), w.scaled(5))
     assert [subject.run(w=w, P=P).counts.flops for w, P in ((8, 4), (10, 5), (12, 3))] == [

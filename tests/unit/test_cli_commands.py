@@ -214,7 +214,7 @@ def test_a_planted_race_is_found(tmp_path: Path) -> None:
 def test_a_count_outside_its_bounds_is_loud(monkeypatch: pytest.MonkeyPatch) -> None:
     from archline.execution import run as execution
 
-    honest = execution.counts_of
+    honest = execution.compute_counts
 
     def dishonest(finished: Any) -> Any:
         from dataclasses import replace
@@ -222,7 +222,7 @@ def test_a_count_outside_its_bounds_is_loud(monkeypatch: pytest.MonkeyPatch) -> 
         counts = honest(finished)
         return replace(counts, work=counts.work + 1)
 
-    monkeypatch.setattr(execution, "counts_of", dishonest)
+    monkeypatch.setattr(execution, "compute_counts", dishonest)
     result = cli("run", MATMUL, "--at", "n=2,m=2,p=2")
     assert result.code == 1
     assert "OUTSIDE" in result.out

@@ -123,7 +123,7 @@ def test_three_regimes_by_hand():
         bounds = derive_communication_bounds(ring.module, ring.node, solved)
         for processors, lead in by_regime.items():
             at = dict(zip("nmp", sizes, strict=True)) | {"P": processors}
-            low, high = bounds.at(at, None)["memory-independent"]
+            low, high = bounds.evaluate_bounds(at, None)["memory-independent"]
             assert float(low) <= float(high)
             assert float(low) == pytest.approx(lead - held / processors)
 
@@ -171,7 +171,7 @@ def test_registers_count_as_memory(path):
     solved = parse_problem("matmul(n, n, n)", algorithm.sizes)
     bounds = derive_communication_bounds(algorithm.module, algorithm.node, solved)
     assert bounds.registers == 1
-    low, _ = bounds.at({"n": 16, "g": 8}, Fraction(12))["memory-dependent"]
+    low, _ = bounds.evaluate_bounds({"n": 16, "g": 8}, Fraction(12))["memory-dependent"]
     assert float(low) == pytest.approx(2 * 16**3 / (64 * math.sqrt(13)) - 3 * 16**2 / 64)
 
 
@@ -188,7 +188,7 @@ def test_sizes_may_have_the_names_of_the_problem_and_of_its_letters():
     algorithm = al.loads(NAMES)["named"]
     solved = parse_problem("matmul(M, M, M)", algorithm.sizes)
     bounds = derive_communication_bounds(algorithm.module, algorithm.node, solved)
-    found = bounds.at({"M": 24, "n": 8, "m": 2}, Fraction(99))
+    found = bounds.evaluate_bounds({"M": 24, "n": 8, "m": 2}, Fraction(99))
     assert found["memory-independent"] == (3 * (24**2 // 4 - 24**2 // 8) / 2,) * 2
     node = 2 * (99 + 1)
     assert float(found["memory-dependent"][0]) == pytest.approx((2 * 24**3 / (8 * math.sqrt(node)) - 3 * 24**2 / 8) / 2)
@@ -203,7 +203,7 @@ def test_every_algorithm_of_the_file_has_bounds(target):
     bounds = derive_communication_bounds(algorithm.module, algorithm.node, solved).bounds
     assert bounds
     assert all(each.cases or each.growth for each in bounds)
-    assert {name for value in solved.sizes.values() for name in s.names(value)} <= {*algorithm.sizes, "f"}
+    assert {name for value in solved.sizes.values() for name in s.find_names(value)} <= {*algorithm.sizes, "f"}
 
 
 @long

@@ -15,7 +15,7 @@ import pytest
 
 import archline
 from archline.analysis.cost import Cost
-from archline.api.texts import all_rules
+from archline.api.texts import load_all_rules
 from archline.cli.main import COMMANDS
 from archline.language import syntax as s
 from cli_support import cli
@@ -247,5 +247,5 @@ def test_outputs(arguments: tuple[str, ...]) -> None:
 
 def test_explanations() -> None:
     """What `archline explain CODE` prints."""
-    for rule in all_rules().values():
+    for rule in load_all_rules().values():
         check(rule.documentation)

@@ -229,7 +229,7 @@ def test_elasticities_are_derivatives(on: Any, one: Fraction, other: Fraction, i
     amounts: dict[str, Any] = {"work": max(one, other), "span": min(one, other), "io": io, "flops": one}
     amounts |= {"traffic": io, "words": other, "messages": io, "memory": one, "P": 3}
     estimate = estimate_amounts(chosen, on, amounts)
-    found = ModelOnMachine(chosen, on, amounts.keys()).elasticities(estimate)
+    found = ModelOnMachine(chosen, on, amounts.keys()).derive_elasticities(estimate)
     energy = exact(estimate.energy)
     names = {each for term in chosen.energy for each in names_in(chosen.formula(term))} & on.quantities.keys()
     for parameter in names:

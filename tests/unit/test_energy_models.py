@@ -292,7 +292,7 @@ def questions(draw: st.DrawFn, chosen: Model) -> tuple[dict[str, Interval], dict
 @given(st.data())
 def test_what_holds_at_a_point_lies_within_the_bounds(chosen: Model, data: st.DataObject) -> None:
     on = data.draw(whole_machines())
-    chosen = chosen.on(on)
+    chosen = chosen.with_machine_formulas(on)
     intervals, point = data.draw(questions(chosen))
     wide, narrow = estimate_amounts(chosen, on, intervals), estimate_amounts(chosen, on, point)
     within = answers(narrow)

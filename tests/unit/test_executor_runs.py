@@ -15,7 +15,7 @@ from archline.execution import launch, memory, progress
 from archline.execution.data import bind_matrix, generate_arguments
 from archline.execution.externs import register_extern
 from archline.execution.jit import run_interpreted
-from archline.execution.memory import Room, compiled_memory
+from archline.execution.memory import Room, make_compiled_memory
 from archline.execution.run import execute
 from archline.execution.sparse_matrix import SparseMatrix
 from archline.language.diagnostics import ArchlineError
@@ -290,11 +290,11 @@ def test_compiled_code_gets_the_room_that_it_turns_out_to_need(monkeypatch: pyte
 
     def make(algorithm: Any, bound: Any, program: Any, room: Room) -> Any:
         rooms.append(room)
-        return compiled_memory(algorithm, bound, program, room)
+        return make_compiled_memory(algorithm, bound, program, room)
 
     monkeypatch.setattr(launch, "SPARE_WORDS", 0)
     monkeypatch.setattr(Room.__init__, "__defaults__", (8, 9))
-    monkeypatch.setattr(launch, "compiled_memory", make)
+    monkeypatch.setattr(launch, "make_compiled_memory", make)
     arguments = {"x": np.arange(20.0)}
     plain, compiled = (run(CROWDED, arguments, events=True, line=4, compiled=mode) for mode in (False, True))
     assert compiled.compiled

@@ -430,7 +430,7 @@ def test_one_path_takes_at_most_each_of_three_and_at_least_a_third(
 
 def test_without_a_machine_there_is_no_time() -> None:
     done = al.load("distributed.matmul")["cannon"].run(n=8, g=2)
-    assert (done.time, done.counts.time, done.view.timed) == (None, None, None)
+    assert (done.time, done.counts.time, done.view.timing) == (None, None, None)
 
 
 def test_what_has_no_paths() -> None:

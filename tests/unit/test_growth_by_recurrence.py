@@ -86,7 +86,7 @@ def solved(text: str) -> RecurrenceGrowth:
     """What the recurrence tells, without the search for bounds, which takes longer."""
     module = load_text(text)
     algorithm = module.algorithms["f"]
-    recursion = Derivation(module, coarse=False).recursions.recurrence(algorithm, "flops")
+    recursion = Derivation(module, coarse=False).recursions.build_recurrence(algorithm, "flops")
     if recursion is None:
         return RecurrenceGrowth(None, None, reason="not proved to end")
     costs = Costs(algorithm.name, module.signatures[algorithm].size_names, (), {}, {})

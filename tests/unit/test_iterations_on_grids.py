@@ -166,7 +166,7 @@ algorithm f(y: inout local int[1], n: size) on grid(r: P):
 """
     module = load_text(text)
     (progress,) = find_progress(module, module.algorithms["f"]).values()
-    assert progress.aligned
+    assert progress.is_aligned
     assert costs(text, "f")["work"] == ["3*n*ceil(log2(P)) + 6*n + 4*T + 1"]
 
 

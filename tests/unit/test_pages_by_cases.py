@@ -13,7 +13,7 @@ from archline.algebra.printing import to_text
 from archline.expr.text import format_expression
 from archline.growth.growths import divide_expressions
 from archline.language.parser import parse_expression
-from archline.report.view import contract_text
+from archline.report.view import format_contract
 from cli_support import cli
 from effort import long, some
 from printed_claims import verdicts
@@ -48,7 +48,7 @@ def check(text: str, path) -> None:
     file = path / "program.algo"
     file.write_text(text)
     others = [each for each in verdicts(f"{file}::f", ["flops"]) if each.outcome == "fails"]
-    assert not [f"{contract_text(each.ensures)}: {each.reason}" for each in others]
+    assert not [f"{format_contract(each.ensures)}: {each.reason}" for each in others]
 
 
 @pytest.mark.parametrize("name", some([*APART]))

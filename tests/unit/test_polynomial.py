@@ -108,7 +108,7 @@ def test_compiled_expressions_without_a_value_say_so() -> None:
     for value in (n, n.scaled(2) + ONE, n * n):
         compute = compiler.compile_expression(value)
         with pytest.raises(EvaluationError, match="`n` has no value"):
-            compute(compiler.at({}))
+            compute(compiler.make_environment_at({}))
 
 
 def test_constant_powers_have_a_limit() -> None:

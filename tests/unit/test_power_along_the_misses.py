@@ -37,7 +37,9 @@ KNOWN = {"linear": {"P": 16}, "linear+overlap": {"P": 16}}
 @lru_cache
 def applied(name: str, on: str) -> ModelOnMachine:
     known = machine(on)
-    return ModelOnMachine(find_model(name).on(known), known, frozenset({*MODELS[name], *KNOWN.get(name, {})}))
+    return ModelOnMachine(
+        find_model(name).with_machine_formulas(known), known, frozenset({*MODELS[name], *KNOWN.get(name, {})})
+    )
 
 
 def at(name: str, on: str, amounts: Mapping[str, int | Fraction | tuple[int, int]]) -> Estimate:

@@ -127,7 +127,7 @@ def test_nothing_that_is_printed_is_always_nothing(target: str) -> None:
     view = view_of(target)
     for shown in set(forms(view)):
         expression = parse_expression(shown)
-        names = set(s.names((expression,))) | set(view.parameters)
+        names = set(s.find_names((expression,))) | set(view.parameters)
         found = points(view, names)
         for call in {format_expression(each): each for each in calls(expression)}.values():
             values = set()

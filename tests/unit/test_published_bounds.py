@@ -48,7 +48,7 @@ def test_every_expression_is_one_of_the_language() -> None:
 
 
 def names(text: str) -> set[str]:
-    return {node.id for node in s.nodes(parse_expression(text)) if isinstance(node, s.Name)}
+    return {node.id for node in s.iterate_nodes(parse_expression(text)) if isinstance(node, s.Name)}
 
 
 @pytest.mark.parametrize("target", load_published_tables()["algorithms"])

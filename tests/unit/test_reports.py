@@ -162,7 +162,7 @@ def test_run_tells_which_outputs_are_not_finite(compiled: bool) -> None:
     assert "y holds infinities (first at y[1]), the result is NaN, s is NaN: the generated data" in " ".join(
         str(done).split()
     )
-    found = runs.run_document(done.view)["nonfinite"]
+    found = runs.make_json_document(done.view)["nonfinite"]
     assert found[0] == {"name": "y", "value": "inf", "first": [1]}
     assert [each["name"] for each in found] == ["y", None, "s"]
     given = {"x": [1.0, 2.0, 3.0], "y": [0.0] * 3, "z": [0.0] * 3}

@@ -26,13 +26,13 @@ def test_the_lower_end_by_itself_is_that_of_both(target: str, size: int, metric:
 @long
 def test_of_tiles_few_are_evaluated_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
-    evaluated = Candidates._evaluated
+    evaluated = Candidates._evaluate_uncached
 
     def counted(self: Candidates, place: int, kept: tuple[int, ...]) -> object:
         tried.append(place)
         return evaluated(self, place, kept)
 
-    monkeypatch.setattr(Candidates, "_evaluated", counted)
+    monkeypatch.setattr(Candidates, "_evaluate_uncached", counted)
     found = al.optimise(
         "dense.matmul::matmul_blocked",
         machine="xeon-e5-2650l-v3",

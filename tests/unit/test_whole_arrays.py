@@ -449,7 +449,7 @@ algorithm f(A: real[n, n], x: inout real[n]):
 def test_pages_name_copies_after_their_arrays() -> None:
     text = "algorithm f(u: inout real[n], v: inout real[n]):\n    u, v = v, u\n"
     module = load_text(text)
-    locals_ = [node.name for node in s.nodes(module.program.items) if isinstance(node, s.Local)]
+    locals_ = [node.name for node in s.iterate_nodes(module.program.items) if isinstance(node, s.Local)]
     assert locals_ == ["old_v", "old_u"]
 
 

@@ -24,7 +24,7 @@ MAX_CONSTANT_EXPONENT = 100_000
 
 
 class PositivePart(Atom):
-    """max(0, e) for an e with coprime integer coefficients whose first term is positive."""
+    """The atom max(0, e), where e has coprime integer coefficients and a positive first term."""
 
     __slots__ = ("argument", "integral", "square")
 
@@ -124,7 +124,7 @@ class Exponential(Atom):
 
 
 class AppliedFunction(Atom):
-    """A value >= 0 of a function of sizes that is not solved yet, such as the cost of a recursive call."""
+    """The value >= 0, at given arguments, of a function not solved yet, such as the cost of a recursive call."""
 
     __slots__ = ("arguments", "function")
 
@@ -226,8 +226,8 @@ def floor_div(value: Poly, modulus: Poly) -> Poly:
 
 
 def _make_floor_atom(value: Poly, modulus: Poly) -> Poly:
-    """Return floor(e/m); floor(-n/m) -> -floor((n - 1)/m) - 1 for integral forms if all terms of the value but its
-    constant one are negative, and `L` is not in m.
+    """Return floor(value/modulus) as an atom. For integers floor(-n/m) is written as -floor((n - 1)/m) - 1 if all
+    terms of the value except the constant are negative, and the line length `L` is not in the modulus.
     """
     negative = "L" not in modulus.names and all(number < 0 for monomial, number in value.terms.items() if monomial)
     if negative and not value.is_constant and is_integral(value) and is_integral(modulus):
@@ -330,7 +330,7 @@ def ceil_log2(value: Poly) -> Poly:
 
 
 def _drop_maximum_with_one(value: Poly) -> Poly:
-    """Return e for max(1, e), which has the same rounded logarithm: that of any e < 1 counts as 0."""
+    """Replace max(1, e) by e, which has the same rounded logarithm, as ceil(log2(e)) counts as 0 for e < 1."""
     for monomial, coefficient in value.terms.items():
         if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0][0], PositivePart):
             argument = monomial[0][0].argument
@@ -343,7 +343,7 @@ def _drop_maximum_with_one(value: Poly) -> Poly:
 
 
 def log2(value: Poly) -> Poly:
-    """Return the binary logarithm, which is e for 2^e."""
+    """Return the binary logarithm of the value, simplified to e for 2^e."""
     exponent = find_exponent_of_two(value)
     return Poly.of_atom(RealFunction("log2", value)) if exponent is None else exponent
 
@@ -378,7 +378,7 @@ def floor_sqrt(value: Poly) -> Poly:
 
 
 def is_integral(value: Poly) -> bool:
-    """Test whether the form alone makes the value an integer; exact quotients, integers by promise, do not count."""
+    """Test whether the form shows that the value is an integer; exact quotients, integers by promise, do not count."""
     return all(
         coefficient.q == 1 and all(_is_integral_power(atom, power) for atom, power in monomial)
         for monomial, coefficient in value.terms.items()
@@ -464,7 +464,7 @@ def find_exponent_of_two(value: Poly) -> Poly | None:
 
 
 def find_single_atom(value: Poly) -> Atom | None:
-    """Return the atom that the polynomial consists of, else None."""
+    """Return the atom if the polynomial is a single atom with coefficient and exponent 1, else None."""
     if len(value.terms) == 1:
         ((monomial, coefficient),) = value.terms.items()
         if len(monomial) == 1 and monomial[0][1] == 1 and coefficient == 1:
@@ -481,13 +481,13 @@ n = 4^k is called `log2(n)` too. The `quotients` of the facts have the values th
 
 
 def record_spelling(name: str, value: Poly) -> str:
-    """Record the value as which the symbol `name` is written, and return the name."""
+    """Record the expression that is printed for the symbol `name`, and return the name."""
     SPELLINGS[name] = value
     return name
 
 
 def find_single_symbol_name(value: Poly) -> str | None:
-    """Return the name of the symbol that the polynomial consists of, else None."""
+    """Return the name of the symbol if the polynomial is a single symbol, else None."""
     atom = find_single_atom(value)
     return atom.name if isinstance(atom, Symbol) else None
 

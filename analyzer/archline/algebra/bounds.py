@@ -23,7 +23,7 @@ class Bounds:
     upper: tuple[Poly, ...] = ()
 
     @cached_property
-    def least(self) -> int | None:
+    def minimum(self) -> int | None:
         """The largest number among the lower bounds, rounded up, as symbols are integers.
 
         None if no lower bound is a number.
@@ -31,14 +31,14 @@ class Bounds:
         return max((int(bound.constant_term.ceil()) for bound in self.lower if bound.is_constant), default=None)
 
     @cached_property
-    def most(self) -> int | None:
+    def maximum(self) -> int | None:
         """The smallest number among the upper bounds, rounded down. None if no upper bound is a number."""
         return min((int(bound.constant_term.floor()) for bound in self.upper if bound.is_constant), default=None)
 
-    def nearest(self, value: int) -> int:
+    def clamp_value(self, value: int) -> int:
         """Return the integer within the constant bounds that is nearest to a value."""
-        raised = value if self.least is None else max(value, self.least)
-        return raised if self.most is None else min(raised, self.most)
+        raised = value if self.minimum is None else max(value, self.minimum)
+        return raised if self.maximum is None else min(raised, self.maximum)
 
     @cached_property
     def constant_bounds(self) -> tuple[fmpq | None, fmpq | None]:
@@ -60,7 +60,7 @@ NO_BOUNDS = Bounds()
 
 @record
 class PowerOfTwoSize:
-    """The size `name` is 2^(every*k) for the integer that the symbol `exponent` stands for."""
+    """The fact that the size `name` is 2^(every*k), where the symbol `exponent` stands for the integer k."""
 
     name: str
     exponent: str
@@ -90,22 +90,22 @@ class PowerOfTwoSize:
 
 
 def make_primitive(value: Poly) -> Poly:
-    """Return the multiple by a positive constant that has coprime integer coefficients: 2/3*n - 4/3 -> n - 2.
+    """Scale a polynomial by a positive constant to coprime integer coefficients: 2/3*n - 4/3 -> n - 2.
 
-    It is the same for all positive multiples of a polynomial, so a proof about it is cached for every multiple.
+    The result is the same for all positive multiples of a polynomial, so proofs about one are cached for all.
     """
     return value if not value or (size := a.compute_content(value)) == RATIONAL_ONE else value.scaled(1 / size)
 
 
-def common_multiple(numbers: Iterable[fmpq]) -> fmpq:
+def least_common_multiple(numbers: Iterable[fmpq]) -> fmpq:
     """Return the least common multiple of positive integers."""
     return fmpq(lcm(*(int(number.p) for number in numbers)))
 
 
 def derive_leaf_bound(value: Poly, depth: a.CeilLog2) -> Poly | None:
-    """Return a value that is >= 0 where a bound on the `depth` ceil(log2(e)) of a tree holds, for its e leaves.
+    """Turn `value` >= 0, a bound on the `depth` ceil(log2(e)) of a binary tree, into one on its number of leaves e.
 
-    For `value` = ceil(log2(e)) - c it is e - 2^(c - 1) - 1, for c - ceil(log2(e)) it is 2^c - e; else None.
+    The result is >= 0 too: e - 2^(c - 1) - 1 for ceil(log2(e)) - c, 2^c - e for c - ceil(log2(e)); else None.
     """
     less, more = (value - Poly.of_atom(depth), value + Poly.of_atom(depth))
     if less.is_constant and less.constant_term.q == 1 and -MAX_TREE_LEVELS <= less.constant_term <= -1:
@@ -116,8 +116,8 @@ def derive_leaf_bound(value: Poly, depth: a.CeilLog2) -> Poly | None:
 
 
 def derive_exponent_bound(value: Poly, power: a.Exponential) -> Poly | None:
-    """Return a bound on the exponent x where c*b^x + d >= 0, as a value >= 0, or None; 3*2^x - 5 -> x - 1."""
-    between = _exponent_difference(value)
+    """Turn c*b^x + d >= 0 into a bound on the exponent x, an expression >= 0: 3*2^x - 5 -> x - 1. Else return None."""
+    between = _match_exponent_difference(value)
     if between is not None:
         return between
     parts = value.coefficients(power)
@@ -130,11 +130,11 @@ def derive_exponent_bound(value: Poly, power: a.Exponential) -> Poly | None:
     if limit <= 0:
         return None
     if slope > 0:
-        return power.exponent - first_exponent(power.base, limit)
-    return last_exponent(power.base, limit) - power.exponent
+        return power.exponent - ceil_log(power.base, limit)
+    return floor_log(power.base, limit) - power.exponent
 
 
-def first_exponent(base: int, limit: fmpq) -> int:
+def ceil_log(base: int, limit: fmpq) -> int:
     """Return the least integer e with base^e >= limit, for base >= 2 and limit > 0."""
     exponent = 0
     while fmpq(base) ** exponent < limit:
@@ -144,9 +144,9 @@ def first_exponent(base: int, limit: fmpq) -> int:
     return exponent
 
 
-def last_exponent(base: int, limit: fmpq) -> int:
+def floor_log(base: int, limit: fmpq) -> int:
     """Return the greatest integer e with base^e <= limit, for base >= 2 and limit > 0."""
-    above = first_exponent(base, limit)
+    above = ceil_log(base, limit)
     return above if fmpq(base) ** above == limit else above - 1
 
 
@@ -160,7 +160,7 @@ def common_symbol_powers(value: Poly) -> Monomial:
     return tuple((atom, power) for atom, power in shared.items() if power > 0)
 
 
-def _exponent_difference(value: Poly) -> Poly | None:
+def _match_exponent_difference(value: Poly) -> Poly | None:
     """Return x - y, which has the sign of the value, if the value is 2^x - 2^y, else None."""
     if len(value.terms) != 2:
         return None

@@ -15,12 +15,12 @@ Point = tuple[fmpq, fmpq]
 
 @record
 class ConcaveFunction:
-    """A function on [0, oo): its value at 0, then pieces (width, slope) from steep to flat; constant after the last."""
+    """A function on [0, oo) by its value at 0 and linear pieces (width, slope), steep to flat; constant after them."""
 
     start: fmpq = RATIONAL_ZERO
     pieces: tuple[tuple[fmpq, fmpq], ...] = ()
 
-    def at(self, place: fmpq) -> fmpq:
+    def evaluate(self, place: fmpq) -> fmpq:
         value = self.start
         for width, slope in self.pieces:
             if place <= width:
@@ -28,12 +28,12 @@ class ConcaveFunction:
             value, place = value + width * slope, place - width
         return value
 
-    def points(self, first: fmpq, last: fmpq) -> Iterator[Point]:
+    def iterate_breakpoints(self, first: fmpq, last: fmpq) -> Iterator[Point]:
         """Yield the arguments and values at both ends of an interval and of the corners between them."""
-        yield first, self.at(first)
+        yield first, self.evaluate(first)
         yield from ((place, value) for place, value in self.corners if first < place < last)
         if last > first:
-            yield last, self.at(last)
+            yield last, self.evaluate(last)
 
     @cached_property
     def corners(self) -> tuple[Point, ...]:
@@ -69,23 +69,23 @@ def sup_convolve(parts: Iterable[ConcaveFunction]) -> ConcaveFunction:
 
 
 def add_functions(parts: Sequence[ConcaveFunction]) -> ConcaveFunction:
-    """Return the pointwise sum."""
+    """Return x -> f_1(x) + f_2(x) + ..., the pointwise sum."""
     places = sorted({RATIONAL_ZERO, *(place for part in parts for place, _ in part.corners)})
-    return concave_majorant((place, sum((part.at(place) for part in parts), RATIONAL_ZERO)) for place in places)
+    return concave_majorant((place, sum((part.evaluate(place) for part in parts), RATIONAL_ZERO)) for place in places)
 
 
 def pointwise_minimum(left: ConcaveFunction, right: ConcaveFunction, end: fmpq) -> ConcaveFunction:
-    """Return the pointwise minimum of two functions up to an end."""
+    """Return x -> min(f(x), g(x)) for x in [0, end], constant from `end` on."""
     places = sorted(
         {RATIONAL_ZERO, end, *(place for part in (left, right) for place, _ in part.corners if place < end)}
     )
     corners = []
     for place, following in zip(places, [*places[1:], end], strict=True):
-        before, after = (left.at(point) - right.at(point) for point in (place, following))
+        before, after = (left.evaluate(point) - right.evaluate(point) for point in (place, following))
         corners.append(place)
         if before * after < 0:
             corners.append(place + (following - place) * before / (before - after))
-    return concave_majorant((place, min(left.at(place), right.at(place))) for place in corners)
+    return concave_majorant((place, min(left.evaluate(place), right.evaluate(place))) for place in corners)
 
 
 def concave_majorant(points: Iterable[Point]) -> ConcaveFunction:

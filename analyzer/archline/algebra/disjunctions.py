@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import islice, product
 
 from archline.algebra import atoms as a
-from archline.algebra.bounds import first_exponent, last_exponent
+from archline.algebra.bounds import ceil_log, floor_log
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.records import record
@@ -26,7 +26,7 @@ class Knowledge:
     nonnegative: Values = ()
     pending: tuple[tuple[Values, ...], ...] = ()
 
-    def learn(self, ways: Sequence[Values]) -> Knowledge | None:
+    def assume_disjunction(self, ways: Sequence[Values]) -> Knowledge | None:
         """Assume that in at least one of the alternatives `ways` all values are >= 0; None if all are impossible.
 
         max(x, y) <= z means x <= z and y <= z. max(x, y) >= z means x >= z or y >= z: what all possible alternatives
@@ -58,7 +58,7 @@ class Knowledge:
 
 
 def _assume_nonnegative(facts: Facts, values: Values) -> Facts:
-    """Assume that every value is >= 0, in two passes, since one may decide a max in another."""
+    """Assume that every value is >= 0, in two passes, since one value may decide a max in another one."""
     for _ in range(2):
         for value in values:
             if not facts.nonnegative(value):
@@ -83,7 +83,7 @@ def _increase_integer_bound(facts: Facts, value: Poly) -> Facts:
     if len(names) != 1 or value.names != set(names):
         return facts
     (name,) = names
-    minimum = facts.bounds[name].least
+    minimum = facts.bounds[name].minimum
     if minimum is None:
         return facts
     raised = minimum
@@ -150,6 +150,6 @@ def _reduce_to_exponent(value: Poly) -> Poly:
                 return ONE if coefficient > 0 else -ONE
             if not a.is_integral(exponent):
                 return value
-            return exponent - first_exponent(2, limit) if coefficient > 0 else last_exponent(2, limit) - exponent
+            return exponent - ceil_log(2, limit) if coefficient > 0 else floor_log(2, limit) - exponent
         case _:
             return value

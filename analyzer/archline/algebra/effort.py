@@ -33,7 +33,7 @@ class OutOfBudgetError(TooComplexError):
 
 
 class Clock:
-    """The end of a command's time in seconds of processor time, and whether work was left out because of it."""
+    """The processor time in seconds at which a command's limit ends, and whether work was omitted because of it."""
 
     until: float | None = None
     late = False
@@ -56,7 +56,7 @@ def is_out_of_time() -> bool:
 
 
 class Effort:
-    """The term products that remain of a limit; optional refinements also end when their time is up."""
+    """A budget: the term products `left`, and for optional refinements the processor time at which it ends."""
 
     __slots__ = ("left", "until")
 

@@ -73,7 +73,7 @@ def rewrite_maxima_at_powers(value: Poly, facts: Facts) -> Poly:
     def by_logarithms(atom: Atom) -> Poly | None:
         if isinstance(atom, a.PositivePart):
             for argument, more in ((atom.argument, ZERO), (-atom.argument, atom.argument)):
-                replacement = _log2_step_of_max(argument, facts)
+                replacement = _match_step_at_powers(argument, facts)
                 if replacement is not None:
                     return replacement + more
         return None
@@ -82,10 +82,10 @@ def rewrite_maxima_at_powers(value: Poly, facts: Facts) -> Poly:
     return rewritten if rewritten is value else facts.simplify(rewritten)
 
 
-def _log2_step_of_max(value: Poly, facts: Facts) -> Poly | None:
-    """Return c*(ceil(log2(x + 1)) - ceil(log2(x))) if this is max(0, value), for a value with 2^ceil(log2(x + 1)).
+def _match_step_at_powers(value: Poly, facts: Facts) -> Poly | None:
+    """Return c*(ceil(log2(x + 1)) - ceil(log2(x))) if it equals max(0, value), for c the constant term of the value.
 
-    None if `value` has another form.
+    None if `value` is not a linear form in 2^ceil(log2(x + 1)) and x for which that holds.
     """
     constant = value.constant_term
     for power in value.atoms() if constant > 0 else ():

@@ -16,10 +16,10 @@ from archline.algebra.bounds import (
     NO_BOUNDS,
     Bounds,
     PowerOfTwoSize,
-    common_multiple,
     common_symbol_powers,
     derive_exponent_bound,
     derive_leaf_bound,
+    least_common_multiple,
     make_primitive,
     round_bound_inward,
 )
@@ -53,7 +53,7 @@ MAX_OVERTIME_STEPS = 20
 
 
 class _AtomAges(dict[Atom, tuple[int, int, str]]):
-    """The ages of atoms, each computed once."""
+    """A dictionary that computes the age of an atom, the sort key of `Facts.ages`, when it is first looked up."""
 
     def __init__(self, symbols: Iterable[str]) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class _AtomAges(dict[Atom, tuple[int, int, str]]):
 
 @record(eq=False)
 class Facts:
-    """Symbols from the oldest to the youngest with their bounds, and divisibility.
+    """Facts about symbols: their bounds, in the order from the oldest symbol to the youngest, and divisibility.
 
     `rewrites` maps a size n that b divides to b*`n/b`, a symbol for the quotient; `quotients` maps that symbol back.
     `powers` lists the sizes that are powers of 2.
@@ -113,7 +113,7 @@ class Facts:
         return Facts(bounds, self.rewrites, self.quotients, self.powers)
 
     def without_younger_symbols(self, names: frozenset[str]) -> Facts:
-        """Return the facts without younger symbols than the names: they decide the same about the names."""
+        """Return the facts up to the youngest symbol in `names`; they decide the same about expressions in `names`."""
         facts = self
         while facts._before is not None and facts._before[0] not in names:
             facts = facts._before[1]
@@ -130,7 +130,7 @@ class Facts:
         return Facts(self.bounds, rewrites, quotients, powers)
 
     def with_nonnegative(self, value: Poly) -> Facts:
-        """Add the fact value >= 0 as a bound on the youngest symbol in it; dropped where it gives none."""
+        """Add the fact value >= 0 as a bound on its youngest symbol; if no bound follows, the facts are unchanged."""
         facts = self._taught.get(value)
         if facts is None:
             facts = self._taught[value] = self._with_nonnegative(value)
@@ -214,13 +214,15 @@ class Facts:
         if proved is None:
             proved = not facts._corner.refutes(value)
             if proved and is_out_of_time():
-                return EliminationSearch(facts, MAX_OVERTIME_STEPS).holds(value)
-            proved = proved and (EliminationSearch(facts).holds(value) or facts._prove_by_integrality(value))
+                return EliminationSearch(facts, MAX_OVERTIME_STEPS).prove_nonnegative(value)
+            proved = proved and (
+                EliminationSearch(facts).prove_nonnegative(value) or facts._prove_by_integrality(value)
+            )
             facts.proved[value] = proved
         return proved
 
     def decide_sign_by_constants(self, value: Poly) -> bool | None:
-        """Decide d >= 0 or c*v + d >= 0 for a symbol v and numbers, the most frequent queries; else None."""
+        """Decide d >= 0 or c*v + d >= 0 for numbers c, d and a symbol v, the most frequent queries; else None."""
         terms = value.terms
         rest = terms.get(ONE_MONOMIAL, RATIONAL_ZERO)
         if len(terms) != (2 if rest else 1):
@@ -262,19 +264,23 @@ class Facts:
         return ((name, bounds.lower, bounds.upper) for name, bounds in self.bounds.items())
 
     def _prove_by_integrality(self, value: Poly) -> bool:
-        """Prove that an integer is >= 0 by proving that it is > -1; each floor loses less than 1 to its fraction."""
+        """Prove that an integer is >= 0 by proving that it is > -1; each floor is less than 1 below its fraction."""
         moduli = {atom.modulus for atom in value.atoms() if isinstance(atom, a.Floor)}
         if not moduli or not a.is_integral(value):
             return False
         symbolic = [modulus for modulus in moduli if not modulus.is_constant]
-        number = Poly.constant(common_multiple(modulus.constant_term for modulus in moduli if modulus.is_constant))
-        if len(symbolic) < len(moduli) and EliminationSearch(self, MAX_INTEGRALITY_STEPS).holds(value + 1 - number**-1):
+        number = Poly.constant(
+            least_common_multiple(modulus.constant_term for modulus in moduli if modulus.is_constant)
+        )
+        if len(symbolic) < len(moduli) and EliminationSearch(self, MAX_INTEGRALITY_STEPS).prove_nonnegative(
+            value + 1 - number**-1
+        ):
             return True
         if len(symbolic) != 1 or not self.positive(symbolic[0]):
             return False
         # Multiplied by the common modulus, the fractions become integers.
         scale = number * symbolic[0]
-        return EliminationSearch(self, MAX_INTEGRALITY_STEPS).holds(value * scale + scale - 1)
+        return EliminationSearch(self, MAX_INTEGRALITY_STEPS).prove_nonnegative(value * scale + scale - 1)
 
     def positive(self, value: Poly) -> bool:
         """Test whether the integer `value` is proved to be at least 1."""
@@ -357,7 +363,7 @@ class Facts:
             return taken
         if isinstance(atom, a.CeilLog2) and self.nonnegative(ONE - parts[0]):
             return ZERO
-        if isinstance(atom, a.CeilLog2) and (level := self._level_near_power(parts[0])) is not None:
+        if isinstance(atom, a.CeilLog2) and (level := self._resolve_log2_near_power(parts[0])) is not None:
             return level
         return atom.rebuild(parts)
 
@@ -396,7 +402,7 @@ class Facts:
                 rest = rest + term
         return whole + self.simplify(a.floor_div(rest, modulus)) if whole else None
 
-    def _level_near_power(self, value: Poly) -> Poly | None:
+    def _resolve_log2_near_power(self, value: Poly) -> Poly | None:
         """Resolve ceil(log2(2^x + c)) for an integer c: x + 1 if 1 <= c <= 2^x, x if 0 <= -c < 2^(x - 1).
 
         None if `value` is not such a sum 2^x + c, or if neither condition is proved.
@@ -434,7 +440,7 @@ class Facts:
         return self.rewrites.get(name) or Poly.symbol(name)
 
     def with_quotient(self, name: str, divisor: Poly, least: int) -> Facts:
-        """Assume that `divisor` divides the size `name`: name -> divisor*`name/divisor`, an integer >= least."""
+        """Assume that `divisor` divides the size `name`; a new symbol >= `least` stands for the quotient."""
         written = a.find_single_symbol_name(divisor) or (divisor.constant_term if divisor.is_constant else divisor.key)
         ((monomial, coefficient),) = divisor.terms.items()
         inverse = tuple((atom, -power) for atom, power in monomial)
@@ -477,7 +483,7 @@ class Facts:
         return None
 
     def with_value(self, name: str, value: Poly) -> Facts:
-        """Assume that a size always equals an expression in others, which replaces it."""
+        """Assume that the size `name` always equals `value`, an expression in other sizes that then replaces it."""
         rewrites = {old: rewritten.substitute({name: value}) for old, rewritten in self.rewrites.items()}
         return self._with_rewrites({**rewrites, name: value}, self.quotients, self.powers)
 

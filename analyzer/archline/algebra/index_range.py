@@ -17,7 +17,7 @@ from archline.records import record, replace
 
 @record
 class IndexRange:
-    """high = low + size, where the name `size` occurs nowhere else; `least` is the known minimum of the size."""
+    """Two indices with high = low + size, for a new name `size`; `least` is the known minimum of the size."""
 
     low: str
     high: str
@@ -32,8 +32,8 @@ class IndexRange:
     def substitute_high(self, value: Poly) -> Poly:
         return value.substitute({self.high: Poly.symbol(self.low) + Poly.symbol(self.size)})
 
-    def facts(self, facts: Facts) -> Facts:
-        """Return the facts of the size and all other symbols; bounds that mention the lower index are dropped."""
+    def substitute_high_in_facts(self, facts: Facts) -> Facts:
+        """Replace both indices by the size in facts; bounds that mention the lower index are dropped."""
         bounds: dict[str, Bounds] = {}
         for name, bound in facts.bounds.items():
             if name == self.high:
@@ -56,8 +56,8 @@ class IndexRange:
         return tuple(self.eliminate_high(fact) if isinstance(fact, s.Binary) else fact for fact in facts)
 
     # Back
-    def point(self, point: Mapping[str, int]) -> dict[str, int]:
-        """Add the higher index to sizes and indices that include the size."""
+    def add_high_to_point(self, point: Mapping[str, int]) -> dict[str, int]:
+        """Add the value of the higher index to a point that has the lower index and the size."""
         if self.size not in point or self.low not in point:
             return dict(point)
         return {**point, self.high: point[self.low] + point[self.size]}
@@ -89,5 +89,5 @@ def find_index_range(indices: Sequence[str], facts: Facts, used: Iterable[str]) 
     for low, high in (tuple(indices), tuple(reversed(indices))):
         if facts.nonnegative(Poly.symbol(high) - Poly.symbol(low)):
             unbounded = IndexRange(low, high, size, 0)
-            return replace(unbounded, least=unbounded.facts(facts).bounds[size].least or 0)
+            return replace(unbounded, least=unbounded.substitute_high_in_facts(facts).bounds[size].minimum or 0)
     return None

@@ -19,7 +19,7 @@ from archline.algebra.sums.summation import (
     UnresolvedError,
     cache_by_facts,
     compute_floor_period,
-    cut_at,
+    cut_at_condition,
     cut_where_positive,
     find_covered_segments,
     find_sign_change,
@@ -99,7 +99,7 @@ def _derive_maxima_in_budget(value: Poly, variable: str, lo: Poly, hi: Poly, fac
 def _split_range(
     value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts, cuts: int
 ) -> Iterator[tuple[Poly, Poly, Poly]]:
-    """Yield parts of a range on which no condition and no argument of a max changes sign; values <= 0 become 0.
+    """Yield (value, start, end) of parts where no condition or argument of a max changes sign; values <= 0 become 0.
 
     `inside` are the facts for a value of the variable in the range.
     """
@@ -110,7 +110,7 @@ def _split_range(
     if facts.nonnegative(lo + 1 - hi):
         value = inside.simplify(value.substitute({variable: min(lo, hi - 1, key=measure_complexity)}))
     atoms = sorted((atom for atom in value.atoms() if is_composite_in(atom, variable)), key=str)
-    possible = [cut for atom in atoms if (cut := cut_at(value, atom, variable, lo, hi, facts, inside))]
+    possible = [cut for atom in atoms if (cut := cut_at_condition(value, atom, variable, lo, hi, facts, inside))]
     if not possible:
         possible = [cut for atom in atoms if (cut := cut_where_positive(value, atom, variable, lo, hi, facts))]
     if not possible or not cuts:
@@ -126,7 +126,7 @@ def _split_range(
 
 
 def _maximum_by_condition(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly | None:
-    """Return the greater of the values that (v + c) mod m < t selects, if it is known to be attained; else None."""
+    """Return the greater of two values between which (variable + c) mod m < t selects, if it is attained; else None."""
     atom = next((candidate for candidate in sorted(value.atoms(), key=str) if isinstance(candidate, a.Floor)), None)
     pair = None if atom is None else match_condition_pair(value, atom, inside)
     if pair is None or pair.modulus is None:
@@ -164,7 +164,7 @@ def find_direction(value: Poly, variable: str, hi: Poly, inside: Facts) -> int |
     now = Poly.symbol(variable)
     # These facts hold where both v and v + 1 lie in the range.
     pair = inside.with_nonnegative(hi - 2 - now)
-    by_atom = _direction_of_single_atom(value, variable, pair)
+    by_atom = _find_single_atom_direction(value, variable, pair)
     if by_atom is not None:
         return by_atom
     step = pair.simplify(value.substitute({variable: now + 1})) - value
@@ -173,7 +173,7 @@ def find_direction(value: Poly, variable: str, hi: Poly, inside: Facts) -> int |
     if pair.nonnegative(-step):
         return -1
     signs = {
-        _term_direction(monomial, coefficient > 0, variable, pair) for monomial, coefficient in value.terms.items()
+        _find_term_direction(monomial, coefficient > 0, variable, pair) for monomial, coefficient in value.terms.items()
     }
     signs.discard(0)
     if signs == {1}:
@@ -181,14 +181,14 @@ def find_direction(value: Poly, variable: str, hi: Poly, inside: Facts) -> int |
     return -1 if signs == {-1} else None
 
 
-def _direction_of_single_atom(value: Poly, variable: str, facts: Facts) -> int | None:
+def _find_single_atom_direction(value: Poly, variable: str, facts: Facts) -> int | None:
     """Return the direction if the variable occurs in one power of one atom only, else None."""
     inside = [atom for atom in value.atoms() if variable in atom.names]
     if len(inside) != 1:
         return None
     (atom,) = inside
     parts = value.coefficients(atom)
-    sign = _atom_direction(atom, variable, facts)
+    sign = _find_atom_direction(atom, variable, facts)
     powers = parts.keys() - {0}
     if sign is None or len(powers) != 1 or not (isinstance(atom, a.Exponential) or powers == {1}):
         return None
@@ -199,7 +199,9 @@ def _direction_of_single_atom(value: Poly, variable: str, facts: Facts) -> int |
     return -sign if facts.nonnegative(-parts[power]) else None
 
 
-def _term_direction(monomial: tuple[tuple[Atom, int], ...], positive: bool, variable: str, facts: Facts) -> int | None:
+def _find_term_direction(
+    monomial: tuple[tuple[Atom, int], ...], positive: bool, variable: str, facts: Facts
+) -> int | None:
     """Return 1 if a term does not decrease with `variable`, -1 if it does not increase, 0 if constant; None if unknown.
 
     `positive` is the sign of its coefficient. It is known if all factors are nonnegative and change the same way.
@@ -209,7 +211,7 @@ def _term_direction(monomial: tuple[tuple[Atom, int], ...], positive: bool, vari
         if variable in atom.names:
             if power < 0 or not facts.nonnegative(Poly.of_atom(atom)):
                 return None
-            signs.add(_atom_direction(atom, variable, facts))
+            signs.add(_find_atom_direction(atom, variable, facts))
         elif not facts.nonnegative(Poly.of_atom(atom)):
             return None
     if not signs:
@@ -220,8 +222,8 @@ def _term_direction(monomial: tuple[tuple[Atom, int], ...], positive: bool, vari
     return sign if positive else -(sign or 0)
 
 
-def _atom_direction(atom: Atom, variable: str, facts: Facts) -> int | None:
-    """Return the direction of an atom that is nondecreasing in its first part, as that of the part; else None."""
+def _find_atom_direction(atom: Atom, variable: str, facts: Facts) -> int | None:
+    """Return 1 or -1 as the first part of an atom rises or falls, if the atom is nondecreasing in it; else None."""
     if isinstance(atom, Symbol):
         return 1
     if isinstance(atom, a.PositivePart | a.Floor | a.CeilLog2 | a.Exponential | a.RealFunction | a.Offset):
@@ -236,7 +238,10 @@ def _atom_direction(atom: Atom, variable: str, facts: Facts) -> int | None:
 
 
 def _replace_covered_gap(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-    """Replace the only gap by `longest` if the range covers all segments; raises UnresolvedError otherwise."""
+    """Replace the only gap in a value by the longest one if the range covers all segments; else raise UnresolvedError.
+
+    A value without a gap, or with several, is returned unchanged.
+    """
     gaps = [atom for atom in value.atoms() if isinstance(atom, a.Gap) and variable in atom.names]
     if len(gaps) != 1:
         return value

@@ -51,7 +51,7 @@ class Atom(metaclass=_InternedType):
         self._names: frozenset[str] | None = None
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        """Return the same construct over other parts, normalised."""
+        """Return this kind of atom over other parts, normalised: max(0, n) with the part 2*m gives 2*max(0, m)."""
         return Poly.of_atom(self)
 
     @property
@@ -110,7 +110,7 @@ class Poly:
 
     @property
     def constant_term(self) -> fmpq:
-        """The coefficient of 1."""
+        """The coefficient of the monomial 1."""
         return self.terms.get(ONE_MONOMIAL, RATIONAL_ZERO)
 
     @property
@@ -121,7 +121,7 @@ class Poly:
         return self._names
 
     def atoms(self) -> KeysView[Atom]:
-        """Return the atoms of the monomials (not those inside other atoms), in their order: results must not vary."""
+        """Return the atoms of the monomials, not those inside other atoms; their order is fixed, as results must be."""
         if self._atoms is None:
             self._atoms = dict.fromkeys([atom for monomial in self.terms for atom, _ in monomial]).keys()
         return self._atoms
@@ -389,7 +389,7 @@ def _number_power(base: fmpq, exponent: int) -> fmpq:
 
 
 def to_rational(value: Number) -> fmpq:
-    """Return an exact rational of python-flint."""
+    """Convert a number to an exact rational of python-flint."""
     if isinstance(value, fmpq):
         return value
     # `isinstance(integer, Fraction)` is slow.

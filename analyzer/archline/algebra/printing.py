@@ -29,7 +29,7 @@ def to_tree(value: Poly, order: tuple[str, ...] = (), may_vanish: frozenset[str]
 
     Symbols in `order` count as at least 1, so that their logarithms need no guard; those in `may_vanish` do not.
     """
-    return _Writer(order, may_vanish).tree(value)
+    return _Writer(order, may_vanish).write_tree(value)
 
 
 @record
@@ -40,7 +40,7 @@ class _Writer:
     may_vanish: frozenset[str]
 
     @lru_cache(maxsize=4096)  # noqa: B019 - a writer is small, and parts repeat
-    def tree(self, value: Poly) -> s.Expr:
+    def write_tree(self, value: Poly) -> s.Expr:
         """Write the whole expression, its terms from the highest degree down.
 
         If it would begin with a minus sign, subtracted terms come last where possible.
@@ -63,7 +63,7 @@ class _Writer:
             ranks = sorted(self.order.index(name) for name in factor[0].names if name in self.order)
             return len(factor[0].terms) > 1, ranks, to_text(factor[0], self.order, self.may_vanish)
 
-        powers = [b.power(self.tree(base), b.number(power)) for base, power in sorted(factors, key=sort_key)]
+        powers = [b.power(self.write_tree(base), b.number(power)) for base, power in sorted(factors, key=sort_key)]
         return b.product([*([b.number(number)] if number != 1 else []), *powers])
 
     def _term_key(self, monomial: Monomial) -> tuple[object, ...]:
@@ -87,7 +87,7 @@ class _Writer:
         return b.divide_products(above, below)
 
     def _write_factors(self, monomial: Monomial) -> tuple[list[s.Expr], list[s.Expr]]:
-        """Return the factors above and below the line; powers with equal exponents are one power of a fraction."""
+        """Return the factors of numerator and denominator; powers of equal exponent are one power of a fraction."""
         bases: dict[Poly, fmpq] = {}
         for atom, power in monomial:
             if isinstance(atom, a.Exponential):
@@ -107,21 +107,21 @@ class _Writer:
         ((monomial, coefficient),) = exponent.terms.items()
         logs = [atom for atom, power in monomial if power == 1 and isinstance(atom, a.RealFunction)]
         if len(logs) != 1 or logs[0].function != "log2" or len(logs[0].argument.terms) != 1:
-            return b.power(b.number(base), self.tree(exponent))
+            return b.power(b.number(base), self.write_tree(exponent))
         rest = Poly({tuple(pair for pair in monomial if pair[0] is not logs[0]): fmpq(coefficient.p)})
-        power = self.tree(rest * a.log2(Poly.constant(base)))
+        power = self.write_tree(rest * a.log2(Poly.constant(base)))
         if coefficient.q != 1:
             power = b.binary("/", power, b.number(int(coefficient.q)))
-        return b.power(self.tree(logs[0].argument), power)
+        return b.power(self.write_tree(logs[0].argument), power)
 
     def _write_atom(self, atom: Atom) -> s.Expr:
         match atom:
             case Symbol(name=name):
                 if name.replace("_", "").isalnum() or name in self.order:
                     return b.name(name)
-                return self.tree(a.SPELLINGS[name]) if name in a.SPELLINGS else b.name(f"({name})")
+                return self.write_tree(a.SPELLINGS[name]) if name in a.SPELLINGS else b.name(f"({name})")
             case a.PositivePart():
-                return b.call("max", b.ZERO, self.tree(atom.argument))
+                return b.call("max", b.ZERO, self.write_tree(atom.argument))
             case a.Floor():
                 return b.call("floor", self._write_quotient(atom))
             case a.Quotient():
@@ -129,17 +129,17 @@ class _Writer:
             case DisplayAtom(form="ceil"):
                 return b.call("ceil", self._write_quotient(atom))
             case DisplayAtom(form="%"):
-                return b.binary("%", *map(self.tree, atom.parts))
+                return b.binary("%", *map(self.write_tree, atom.parts))
             case DisplayAtom(form=form):
-                return b.call(form, *map(self.tree, atom.parts))
+                return b.call(form, *map(self.write_tree, atom.parts))
             case a.CommonDivisor():
-                return b.call("gcd", *map(self.tree, atom.parts))
+                return b.call("gcd", *map(self.write_tree, atom.parts))
             case a.CeilLog2():
                 return b.call("ceil", b.call("log2", self._write_at_least_one(atom.argument)))
             case a.RealFunction(function="isqrt"):
-                return b.call("floor", b.call("sqrt", self.tree(atom.argument)))
+                return b.call("floor", b.call("sqrt", self.write_tree(atom.argument)))
             case a.RealFunction(function=function):
-                return b.call(function, self.tree(atom.argument))
+                return b.call(function, self.write_tree(atom.argument))
             case a.Exponential():
                 return self._write_exponential(fmpq(atom.base), atom.exponent)
             case a.Offset():
@@ -158,11 +158,11 @@ class _Writer:
         above, below = atom.parts
         divided = any(power < 0 for monomial in above.terms for _, power in monomial)
         if divided and len(above.terms) == len(below.terms) == 1:
-            return self.tree(above * below**-1)
-        return b.binary("/", *map(self.tree, atom.parts))
+            return self.write_tree(above * below**-1)
+        return b.binary("/", *map(self.write_tree, atom.parts))
 
     def _write_offset(self, array: str, index: Poly) -> s.Expr:
-        return s.Element(array, (self.tree(index),), span=b.DERIVED)
+        return s.Element(array, (self.write_tree(index),), span=b.DERIVED)
 
     def _write_argument(self, value: Poly) -> s.Expr:
         """Write an argument of a function: half of n is n/2, as in recurrences."""
@@ -170,11 +170,11 @@ class _Writer:
             case [(monomial, coefficient)] if monomial and coefficient > 0 and coefficient.q != 1:
                 return b.binary("/", self._write_term(monomial, fmpq(coefficient.p)), b.number(int(coefficient.q)))
             case _:
-                return self.tree(value)
+                return self.write_tree(value)
 
     def _write_at_least_one(self, value: Poly) -> s.Expr:
         """Write the argument of a logarithm as max(1, e) unless e >= 1 is evident: logarithms of e < 1 count as 0."""
-        argument = self.tree(value)
+        argument = self.write_tree(value)
         return argument if self._is_at_least_one(shorten_expression(value)) else b.call("max", b.ONE, argument)
 
     def _is_at_least_one(self, value: Poly) -> bool:
@@ -238,7 +238,7 @@ def shorten_expression(value: Poly, blocks: bool = True) -> Poly:
     """Write atoms in the form that makes the whole expression shortest; without `blocks` b*floor(e/b) stays."""
     value = _rewrite_floors_of_one(value)
     for atom in sorted(value.atoms(), key=lambda piece: (not isinstance(piece, a.PositivePart), str(piece))):
-        for form in _list_display_forms(atom) if blocks or not _is_block(value, atom) else ():
+        for form in _list_display_forms(atom) if blocks or not _occurs_times_modulus(value, atom) else ():
             rewritten = value.map_atoms(lambda piece, atom=atom, form=form: form if piece == atom else None)  # type: ignore[misc]
             if _measure_length(rewritten) < _measure_length(value):
                 value = rewritten
@@ -253,14 +253,14 @@ def _floor_to_ceil(atom: Atom) -> Poly | None:
     return -Poly.of_atom(DisplayAtom("ceil", (-atom.argument, atom.modulus)))
 
 
-def _is_block(value: Poly, atom: Atom) -> bool:
+def _occurs_times_modulus(value: Poly, atom: Atom) -> bool:
     """Test whether m*floor(e/m) occurs in a value, for a size m."""
     size = a.find_single_atom(atom.modulus) if isinstance(atom, a.Floor) else None
     return any({atom, size} <= {factor for factor, _ in monomial} for monomial in value.terms)
 
 
 def _rewrite_floors_of_one(value: Poly) -> Poly:
-    """Write floor(1/m) as ceil(2/m) - 1, and its cofactors at m = 1: it is 0 for every other m."""
+    """Write floor(1/m) as ceil(2/m) - 1 and its cofactors at m = 1, since floor(1/m) is 0 for every m > 1."""
     for atom in value.atoms():
         name = a.find_single_symbol_name(atom.modulus) if isinstance(atom, a.Floor) and atom.argument == ONE else None
         parts = value.coefficients(atom) if name is not None else {}

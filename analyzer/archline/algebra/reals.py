@@ -87,7 +87,7 @@ Basis: TypeAlias = tuple[tuple[IrrationalUnit, int], ...]
 
 @record(eq=False, slots=True)
 class Constant:
-    """`rational` plus the sum of `terms`, whose coefficients are not zero."""
+    """A real constant: `rational` plus `terms`, products of irrational units with nonzero rational coefficients."""
 
     rational: fmpq
     terms: Mapping[Basis, fmpq] = field(default_factory=dict)
@@ -243,7 +243,7 @@ class Constant:
         """Return -1, 0 or 1. Raises OutOfReachError if enclosures do not separate the constant from zero."""
         if not self.terms:
             return (self.rational > 0) - (self.rational < 0)
-        sign = sign_of(self.enclosure)
+        sign = determine_sign(self.enclosure)
         if sign is None:
             raise OutOfReachError(f"the sign of {self} is not decided")
         return sign
@@ -257,7 +257,7 @@ class Constant:
         """Return a rigorous enclosure at flint's current precision."""
         total = arb(self.rational)
         for basis, coefficient in self.terms.items():
-            total += coefficient * basis_enclosure(basis)
+            total += coefficient * enclose_basis(basis)
         return total
 
     def _all_terms(self) -> list[tuple[Basis, fmpq]]:
@@ -268,7 +268,7 @@ class Constant:
         """Return a rational factor of the nonzero constant, and the remaining factors as expressions."""
         match self._all_terms():
             case [(basis, coefficient)]:
-                return coefficient, [_product_tree(basis, ONE)] if basis else []
+                return coefficient, [_build_product_tree(basis, ONE)] if basis else []
             case _:
                 return ONE, [self.tree]
 
@@ -278,7 +278,9 @@ class Constant:
         if not self.terms:
             return b.number(self.rational)
         terms = sorted(self._all_terms(), key=lambda term: term[1] < 0)
-        whole = b.sum_terms((coefficient < 0, _product_tree(basis, abs(coefficient))) for basis, coefficient in terms)
+        whole = b.sum_terms(
+            (coefficient < 0, _build_product_tree(basis, abs(coefficient))) for basis, coefficient in terms
+        )
         argument = self.exp2() if len(terms) > 1 else None
         if argument is None or (argument.q != 1 and len(self.terms) == 1):
             return whole
@@ -306,7 +308,7 @@ LOG_2 = enclosed_constant("log(2)", arb.const_log2, b.call("log", b.number(2)))
 """The natural logarithm of 2."""
 
 
-def sign_of(enclose: Callable[[], arb], *, quick: bool = False) -> int | None:
+def determine_sign(enclose: Callable[[], arb], *, quick: bool = False) -> int | None:
     """Return the sign of a number from enclosures of rising precision (`quick`: the first); None if undecided."""
     for precision in PRECISIONS[:1] if quick else PRECISIONS:
         with ctx.workprec(precision):
@@ -322,7 +324,7 @@ def exact_midpoint(value: arb) -> fmpq:
     return fmpq(mantissa) * fmpq(2) ** int(exponent)
 
 
-def basis_enclosure(basis: Basis) -> arb:
+def enclose_basis(basis: Basis) -> arb:
     """Return a rigorous enclosure of a product of units at flint's current precision."""
     value = arb(1)
     for unit, power in basis:
@@ -330,7 +332,7 @@ def basis_enclosure(basis: Basis) -> arb:
     return value
 
 
-def _product_tree(basis: Basis, coefficient: fmpq) -> s.Expr:
+def _build_product_tree(basis: Basis, coefficient: fmpq) -> s.Expr:
     above = [b.power(unit.tree, b.number(power)) for unit, power in basis if power > 0]
     below = [b.power(unit.tree, b.number(-power)) for unit, power in basis if power < 0]
     return b.rational_multiple(coefficient, above, below)
@@ -384,6 +386,7 @@ def _multiply_bases(left: Basis, right: Basis, coefficient: fmpq) -> Constant:
 
 
 def _make_sum_unit(whole: Constant) -> IrrationalUnit:
+    """Return a unit that stands for a sum of several terms, so that constants can be divided by it."""
     of = whole.exp2()
     logarithm = None if of is None else b.call("log2", b.number(of))
     return IrrationalUnit(f"({whole})" if of is None else f"log2({of})", "sum", whole, expr=logarithm)

@@ -130,15 +130,15 @@ def _divide_monomial(monomial: Monomial, factor: Monomial) -> Monomial:
 
 
 class _FormSearch:
-    """The search for one form; it stops after MAX_CASES cases."""
+    """The search for the shortest form of an expression; it stops after MAX_CASES cases."""
 
     def __init__(self) -> None:
         self.left = MAX_CASES
 
     def find_shortest(self, value: Poly, facts: Facts, vain: _TriedSplits = frozenset()) -> Poly:
-        """Return the shortest form that is found; splits in `vain` are not tried.
+        """Return the shortest equal form that is found, without trying splits whose keys are in `vain`.
 
-        These failed before, or are of atoms that a case does not affect, which are split outside of the case.
+        Such splits failed before, or concern atoms that the current case does not affect.
         """
         equal = {name: end for name in value.names for end in _find_equal_bounds(facts.bounds.get(name))}
         value = facts.simplify(value.substitute(equal) if equal else value)
@@ -279,7 +279,7 @@ class _FormSearch:
         return not value or all(not self.find_shortest(value, facts) for facts in part.facts)
 
     def _correct_small_sizes(self, parts: list[_Part], along: Poly, facts: Facts, vain: _TriedSplits) -> Poly | None:
-        """Return the form on the last part, with max(0, k - n) to correct few smaller sizes; None if many."""
+        """Return the form on the last part, corrected by max(0, k - n) at a few smaller sizes; None if many differ."""
         start = parts[-1].start
         assert start is not None
         count = next(
@@ -323,7 +323,7 @@ def _multiply_by_indicator(value: Poly, last: Poly) -> Poly:
 
 @record
 class _Change:
-    """An atom that is one of two expressions, depending on whether `along` is at least a number."""
+    """The fact that an atom equals `below` where `along` < `start`, and `above` elsewhere."""
 
     atom: PiecewiseAtom
     along: Poly
@@ -366,11 +366,11 @@ def _make_change(atom: PiecewiseAtom, argument: Poly, below: Poly, above: Poly) 
 
 
 def _find_change_by_symbol(change: _Change, facts: Facts) -> _Change | None:
-    """Return the change of an atom that is decided from a small number of one symbol on, else None."""
+    """Return a change along one symbol that leaves the atom below a small number and decides it above; else None."""
     if a.find_single_atom(change.along) is not None:
         return None
     for name in sorted(change.along.names):
-        minimum = facts.bounds[name].least if name in facts.bounds else None
+        minimum = facts.bounds[name].minimum if name in facts.bounds else None
         if minimum is None:
             continue
         for start in (minimum + MAX_SMALL_SIZES, *range(minimum + 1, minimum + MAX_SMALL_SIZES)):
@@ -420,10 +420,10 @@ def _dominates_termwise(large: Poly, small: Poly) -> bool:
 def _drop_rounding(value: Poly) -> Poly:
     """Replace floors and maxima by their arguments without rounding and clipping, an upper bound termwise."""
     magnitudes = Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
-    return magnitudes.map_atoms(_unrounded_atom)
+    return magnitudes.map_atoms(_drop_atom_rounding)
 
 
-def _unrounded_atom(atom: Atom) -> Poly | None:
+def _drop_atom_rounding(atom: Atom) -> Poly | None:
     match atom:
         case a.PositivePart():
             # max(0, 2 - n) <= 2
@@ -441,13 +441,13 @@ def _find_equal_bounds(bounds: Bounds | None) -> Iterator[Poly]:
 
 def _find_small_range(bounds: Bounds | None) -> range | None:
     """Return the numbers that a symbol may be, if they are few, else None."""
-    if bounds is None or bounds.least is None or bounds.most is None:
+    if bounds is None or bounds.minimum is None or bounds.maximum is None:
         return None
-    return range(bounds.least, bounds.most + 1) if 1 <= bounds.most - bounds.least < MAX_REMAINDERS else None
+    return range(bounds.minimum, bounds.maximum + 1) if 1 <= bounds.maximum - bounds.minimum < MAX_REMAINDERS else None
 
 
 def _find_moduli(value: Poly, name: str, facts: Facts) -> Iterator[Poly]:
-    """Yield m of n = m*q + r such that all floors with n become floors of q and r; none if n is in other atoms."""
+    """Yield moduli m for n = m*q + r by which floors of n become floors of q and r; none if n is in other atoms."""
     moduli: set[Poly] = set()
     for atom in value.atoms_within():
         if name not in atom.names or not atom.parts or isinstance(atom, a.PositivePart):

@@ -106,6 +106,7 @@ def _bound_in_budget(
 def _relax_until_resolved(
     operation: RangeOperation, value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int
 ) -> Poly | None:
+    """Apply a sum or maximum, replacing each atom that it cannot resolve by a bound; None if an atom has no bound."""
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
     for _ in range(MAX_ROUNDS):
         try:
@@ -124,7 +125,7 @@ def _relax_until_resolved(
             elif (pair := match_condition_pair(value, problem.atom, inside)) is not None:
                 relaxed = pair.bound(inside, upper)
             if relaxed is None or relaxed == value:
-                relaxed = bound_atom(value, problem.atom, inside, upper)
+                relaxed = replace_atom_by_bound(value, problem.atom, inside, upper)
         except TooComplexError:
             return None
         if relaxed is None or relaxed == value:
@@ -206,7 +207,7 @@ def replace_atoms_by_bounds(value: Poly, find: Callable[[Poly], Atom | None], fa
         atom = find(value)
         if atom is None:
             return value
-        bounded = bound_atom(value, atom, facts, upper)
+        bounded = replace_atom_by_bound(value, atom, facts, upper)
         if bounded is None:
             return None
         value = bounded
@@ -222,7 +223,7 @@ def find_floor_by_number(value: Poly, names: frozenset[str] | None = None) -> At
     return next((floor for floor in floors if names is None or names & floor.names), None)
 
 
-def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | None:
+def replace_atom_by_bound(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | None:
     """Replace an atom by its minimum or maximum value, term by term; None if it has no bound.
 
     If the atom occurs inside another one, that one is replaced first; a bound of it may still contain the atom.
@@ -277,7 +278,7 @@ def _find_outer_range(outer: Atom, atom: Atom, facts: Facts) -> _Range:
     argument, *rest = outer.parts
     ends = []
     for upper in (False, True):
-        end = bound_atom(argument, atom, facts, upper)
+        end = replace_atom_by_bound(argument, atom, facts, upper)
         ends.append(None if end is None else outer.rebuild((end, *rest)))
     return ends[0], ends[1]
 
@@ -328,9 +329,9 @@ def find_atom_range(atom: Atom, facts: Facts) -> _Range:
 
 
 def _lacks_youngest_symbol(value: Poly, other: Poly, facts: Facts) -> bool:
-    """Test whether the youngest symbol, the variable of a sum, occurs only in `other`.
+    """Test whether the youngest symbol, the variable of a sum, occurs only in `other`, and `value` lacks L.
 
-    Values with the line length L are not older: counts of lines are compared, but not fractions of lines.
+    Quotients by the line length L stay whole numbers of lines.
     """
     if "L" in value.names:
         return False
@@ -368,18 +369,18 @@ def remove_rounding(value: Poly) -> Poly:
     return value.map_atoms(without_rounding)
 
 
-def upper_bound_unrounded(value: Poly) -> Poly:
+def bound_without_rounding(value: Poly) -> Poly:
     """Return an upper bound without rounding; subtracted terms may be rounded down, so they are dropped first."""
     positive = value.positive_terms()
 
     def without_rounding(atom: Atom) -> Poly | None:
         match atom:
             case a.Floor() if atom.modulus.is_constant or len(atom.modulus.terms) == 1:
-                return upper_bound_unrounded(atom.argument) * atom.modulus**-1
+                return bound_without_rounding(atom.argument) * atom.modulus**-1
             case a.Quotient(argument=argument, divisor=divisor) if len(remove_rounding(divisor).terms) == 1:
-                return upper_bound_unrounded(argument) * remove_rounding(divisor) ** -1
+                return bound_without_rounding(argument) * remove_rounding(divisor) ** -1
             case a.PositivePart(argument=argument):
-                return upper_bound_unrounded(argument)
+                return bound_without_rounding(argument)
             case _:
                 return None
 

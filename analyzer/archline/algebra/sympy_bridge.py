@@ -31,7 +31,7 @@ def to_sympy(value: Poly, known: Mapping[str, sympy.Symbol] | None = None) -> sy
     Symbols that are not in `known` become positive integers. Raises ValueError if the expression contains an element
     of an array, which derived costs do not.
     """
-    return _Translator(dict(known or {})).expression(value)
+    return _Translator(dict(known or {})).translate_expression(value)
 
 
 class _Translator:
@@ -40,7 +40,7 @@ class _Translator:
     def __init__(self, known: dict[str, sympy.Symbol]) -> None:
         self._known = known
 
-    def expression(self, value: Poly) -> sympy.Expr:
+    def translate_expression(self, value: Poly) -> sympy.Expr:
         import sympy
 
         terms = []
@@ -59,21 +59,21 @@ class _Translator:
                     self._known.update(make_symbols({name: 1}))
                 return self._known[name]
             case a.PositivePart():
-                return sympy.Max(0, self.expression(atom.argument))
+                return sympy.Max(0, self.translate_expression(atom.argument))
             case a.Floor() | a.Quotient():
-                top, bottom = (self.expression(part) for part in atom.parts)
+                top, bottom = (self.translate_expression(part) for part in atom.parts)
                 return sympy.floor(top / bottom) if isinstance(atom, a.Floor) else top / bottom
             case a.CommonDivisor():
-                return sympy.gcd(*(self.expression(part) for part in atom.parts))
+                return sympy.gcd(*(self.translate_expression(part) for part in atom.parts))
             case a.CeilLog2():
                 # ceil(log2) is 0 below 1; a symbol that is positive needs no guard, and sympy drops it there.
-                return sympy.ceiling(sympy.log(sympy.Max(1, self.expression(atom.argument)), 2))
+                return sympy.ceiling(sympy.log(sympy.Max(1, self.translate_expression(atom.argument)), 2))
             case a.Exponential():
-                return sympy.Integer(atom.base) ** self.expression(atom.exponent)
+                return sympy.Integer(atom.base) ** self.translate_expression(atom.exponent)
             case a.RealFunction(function="log2"):
-                return sympy.log(self.expression(atom.argument), 2)
+                return sympy.log(self.translate_expression(atom.argument), 2)
             case a.RealFunction():
-                root = sympy.sqrt(self.expression(atom.argument))
+                root = sympy.sqrt(self.translate_expression(atom.argument))
                 return sympy.floor(root) if atom.function == "isqrt" else root
             case _:
                 raise ValueError(f"`{atom.key}` depends on the data")

@@ -19,9 +19,9 @@ from archline.analysis.metrics.accesses import derive_accesses
 from archline.analysis.metrics.derivation import Derivation
 from archline.analysis.metrics.operations import STANDARD, CostModel, make_event_model
 from archline.analysis.metrics.relations import relate_costs
-from archline.analysis.metrics.solution import add_iterations
+from archline.analysis.metrics.solution import add_amount_to_solution
 from archline.analysis.metrics.statements import Result
-from archline.analysis.metrics.tally import DerivationStep, Tally, unknown_cost
+from archline.analysis.metrics.tally import DerivationStep, Tally, make_unknown_tally
 from archline.analysis.regimes import split_into_regimes
 from archline.analysis.sampling import list_offsets_rules
 from archline.expr.intervals import EvaluationError
@@ -86,15 +86,15 @@ def _cache_key(algorithm: s.Algorithm) -> object:
 
 
 @lru_cache(maxsize=MAX_MODULES)
-def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cost]:
-    """Derive bounds with the cheaper outcome of each guard in the lower one, and the dearer one in the upper one.
+def derive_bounds_without_guards(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cost]:
+    """Derive costs whose lower bounds take the cheaper outcome of each guard, and whose upper bounds the dearer one.
 
     Empty for a recursive algorithm and on a grid.
     """
     if algorithm.grid or has_recursion(module, algorithm):
         return {}
     with suppress(TooComplexError, RecursionError), limit_effort(MAX_TERM_PRODUCTS):
-        total = STANDARD.event(CALL).then(
+        total = STANDARD.count_event(CALL).then(
             Derivation(module, True, STANDARD).derive_total(algorithm)[0],
             declared_scope(module, algorithm).facts,
         )
@@ -134,11 +134,11 @@ def _derive_costs(module: Module, algorithm: s.Algorithm, model: CostModel, recu
 
     outcome = _derive_within_budget(derive_body, RECURSION_EFFORT_FACTOR if recursive else 1)
     if isinstance(outcome, str):
-        outcome = Derivation(module, True, model), (unknown_cost(outcome, algorithm.span), ())
+        outcome = Derivation(module, True, model), (make_unknown_tally(outcome, algorithm.span), ())
     statements, (tally, steps) = outcome
     signature = module.signatures[algorithm]
     scope = declared_scope(module, algorithm)
-    tally = model.event(CALL).then(tally, scope.facts)
+    tally = model.count_event(CALL).then(tally, scope.facts)
     metrics = {
         metric: build_cost(metric, tally.total_amount(metric), tally.declared, algorithm) for metric in model.asked
     }
@@ -152,7 +152,7 @@ def _derive_costs(module: Module, algorithm: s.Algorithm, model: CostModel, recu
         if name.startswith("flops.")
     }
     if find_recursive_component(module, algorithm):
-        rounds = Tally(rounds=statements.recursions.derive_rounds(algorithm)).count_rounds(
+        rounds = Tally(rounds=statements.recursions.derive_iteration_costs(algorithm)).fold_iterations(
             statements.iteration_symbols(algorithm)
         )
         metrics = {
@@ -178,7 +178,7 @@ def derive_longest_message_costs(module: Module, algorithm: s.Algorithm) -> Cost
 def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> Costs:
     """Derive the costs of the longest paths through the processors of a grid."""
     metrics = _derive_within_budget(
-        lambda coarse: grid.derive_paths(module, algorithm, coarse, longest), RECURSION_EFFORT_FACTOR
+        lambda coarse: grid.derive_path_costs(module, algorithm, coarse, longest), RECURSION_EFFORT_FACTOR
     )
     if isinstance(metrics, str):
         names = grid.list_grid_metrics(algorithm)
@@ -209,7 +209,7 @@ def _build_costs(
     facts = declared_scope(module, algorithm).facts
     used = {name for cost in metrics.values() for bound in (cost.lower, cost.upper) if bound for name in bound.names}
     iterations = [counted for counted in list_iterations(module, algorithm) if counted.name in used]
-    processors = ("P",) if any("P" in s.names(axis.extent) for axis in algorithm.grid) else ()
+    processors = ("P",) if any("P" in s.find_names(axis.extent) for axis in algorithm.grid) else ()
     return Costs(
         algorithm.name,
         (*signature.size_names, *(counted.name for counted in iterations), *signature.indices, *processors),
@@ -255,9 +255,9 @@ def _derive_within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
 
 
 def _with_recurrence_results(cost: Cost, algorithm: s.Algorithm, statements: Derivation, rounds: Tally) -> Cost:
-    """Add the bounds and values of its recurrence to a cost; the outermost call adds 1 if the metric counts calls.
+    """Add to a cost the bounds and values of its recurrence, and 1 for the outermost call if the metric counts calls.
 
-    `rounds` has the costs of all iterations of loops without a bound, which are not in the recurrence.
+    `rounds` has the costs of all iterations of loops without a bound, which the recurrence does not include.
     """
     facts = declared_scope(statements.module, algorithm).facts
     if cost.upper is not None and any(facts.positive(gap - cost.upper) for gap in (ZERO, cost.lower or ZERO)):
@@ -266,13 +266,15 @@ def _with_recurrence_results(cost: Cost, algorithm: s.Algorithm, statements: Der
         return build_cost(cost.metric, UnknownAmount(reason, algorithm.span), frozenset(cost.declared), algorithm)
     metric, model = cost.metric, statements.model
     closed = statements.recursions.solve_metric(algorithm, metric)
-    more = int(metric in model.event(CALL).names)
-    bounds, interval_at = add_iterations(closed, add_amounts(exact_amount(Poly.constant(more)), rounds.amount(metric)))
+    more = int(metric in model.count_event(CALL).names)
+    bounds, interval_at = add_amount_to_solution(
+        closed, add_amounts(exact_amount(Poly.constant(more)), rounds.amount(metric))
+    )
     cost = replace(cost, bounds=bounds, interval_at=interval_at)
     if rounds.names:
         return cost
     explain = cache(partial(statements.recursions.describe_recurrence, algorithm, metric, more))
-    return replace(cost, explain=explain, recursion=statements.recursions.recurrence(algorithm, metric))
+    return replace(cost, explain=explain, recursion=statements.recursions.build_recurrence(algorithm, metric))
 
 
 def _list_assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
@@ -280,7 +282,7 @@ def _list_assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]
     facts: list[str] = [Formula(fact) for fact in (*algorithm.where, *find_exact_divisions(algorithm))]
     for part in dict.fromkeys((algorithm, *find_reachable(module, algorithm))):
         place = "" if part is algorithm else f" of `{part.name}`"
-        for statement in s.nodes(part.body):
+        for statement in s.iterate_nodes(part.body):
             line = f"line {statement.span.line}{place}"
             facts += [join_phrases(Formula(fact), f" (assumed at {line})") for fact in getattr(statement, "facts", ())]
             if isinstance(statement, s.While) and statement.limit is not None:
@@ -314,7 +316,7 @@ def _may_stop_runs(algorithm: s.Algorithm, module: Module) -> bool:
     """Test whether runs that satisfy the `where` may stop at a call, declared cost, `assume` or exact division."""
     return any(s.find_nodes(algorithm.body, s.Assume, s.Costs)) or any(
         (isinstance(node, s.Binary) and node.op == "/") or (isinstance(node, s.Call) and node in module.targets)
-        for node in s.nodes(algorithm.body)
+        for node in s.iterate_nodes(algorithm.body)
     )
 
 

@@ -100,8 +100,8 @@ UnroundedBound = Callable[[], tuple[list[list[Poly]], Poly] | None]
 class Bound:
     """A lower or an upper bound on a cost: its `value` in the region `where`.
 
-    `by` names the loop whose footprint gives a lower bound. `smooth` returns a larger upper bound without rounding;
-    `keeping` returns the residencies of the allocation plan that gives an upper bound.
+    `by` names the loop whose footprint gives a lower bound, and is empty for any other bound. `smooth` returns a larger
+    upper bound without rounding; `keeping` returns the residencies of the allocation plan that gives an upper bound.
     """
 
     side: Side
@@ -114,12 +114,12 @@ class Bound:
     keeping: Callable[[], tuple[Residency, ...]] = field(default=tuple, repr=False)
 
     @cached_property
-    def kept(self) -> tuple[Residency, ...]:
+    def residencies(self) -> tuple[Residency, ...]:
         """The residencies of the allocation plan that gives the bound."""
         return self.keeping()
 
     def map_value(self, form: Callable[[Poly], Poly]) -> Bound:
-        """Return the bound that this one gives for a nondecreasing function `form` of the cost."""
+        """Return the bound of a nondecreasing function of the cost: `form` is applied to the value."""
         return replace(self, value=form(self.value), smooth=partial(_map_unrounded_bound, self.smooth, form))
 
 
@@ -162,7 +162,7 @@ class Piece:
         return (*self.lowers, *self.uppers)
 
     @property
-    def by_sizes(self) -> bool:
+    def is_split_by_sizes(self) -> bool:
         """Whether guards on sizes make the piece, and not the cases of a recurrence."""
         return self.uppers[-1].source == "cases" and bool(self.where.needs)
 

@@ -149,7 +149,7 @@ class Cost:
 
     @property
     def facts_by_piece(self) -> Iterator[tuple[Piece, Facts | None]]:
-        """Pairs of a piece and the facts of one of its cases, or None for a piece that has all sizes."""
+        """Pairs of a piece and the facts of one of its cases; the facts are None for a piece that has all sizes."""
         return ((piece, case) for piece in self.pieces for case in piece.where.cases or (None,))
 
     @cached_property
@@ -164,11 +164,11 @@ class Cost:
 
     @cached_property
     def by_loop(self) -> tuple[Bound, ...]:
-        """The lower bounds by loops, which hold everywhere besides `lower`."""
+        """The lower bounds from the footprints of loops; like `lower`, they hold at all sizes."""
         return tuple(bound for bound in self.bounds if bound.by)
 
     @property
-    def valued(self) -> bool:
+    def has_values(self) -> bool:
         """Whether the cost has values at given sizes: a recurrence has values even if it has no closed form."""
         return self.interval_at is not None or (self.lower is not None and self.upper is not None)
 
@@ -240,7 +240,7 @@ def map_cost(
     upper: Callable[[Poly], Poly],
     interval: Callable[[Point, Interval], Interval],
 ) -> Cost:
-    """Derive a cost from another one by nondecreasing functions: `interval` maps what encloses it at sizes.
+    """Derive a cost from another one by nondecreasing functions; `interval` maps the enclosing interval at a point.
 
     The regions of bounds and the assumptions are kept; growths, recurrences and related costs are dropped.
     """
@@ -263,7 +263,7 @@ def map_cost(
 
 @record(eq=False)
 class Costs:
-    """The derived costs of an algorithm, the 1 of the outermost call included.
+    """The derived costs of an algorithm; metrics that count calls include the outermost call.
 
     `parameters` are the symbols that costs may contain, in the order of the algorithm, `may_vanish` the symbols that
     may be 0; `assumptions` are the assumed facts (`where` and `assume`) as text; `flops_by_kind` splits flops by add,
@@ -311,7 +311,7 @@ class Costs:
         return iter(self.metrics.values())
 
 
-def cost_text(costs: Costs, cost: Cost) -> str:
+def format_cost(costs: Costs, cost: Cost) -> str:
     """Format a known cost in one line, by its pieces."""
     return "; ".join(
         f"{piece.where.head}{_format_piece(costs.restrict_to(piece.where), piece)}" for piece in cost.pieces

@@ -57,8 +57,8 @@ class _ConditionalBounds:
     def _is_simplified_by_split(self, bound: Poly, condition: Poly) -> bool:
         """Test whether a split at e = `condition` simplifies a bound.
 
-        It does if the bound is c*(max(0, e) - max(0, e - 1)) and a rest, or if both parts together have fewer maxima.
-        If e is at most 1, max(0, e) alone is the difference.
+        It does if the bound has the form c*(max(0, e) - max(0, e - 1)) + rest, or if both parts together have fewer
+        maxima. If e is at most 1, the difference is max(0, e) alone.
         """
         if _find_indicator_factor(bound, condition):
             return True
@@ -71,9 +71,9 @@ class _ConditionalBounds:
         return sum(counts) < whole
 
     def split(self, condition: Poly) -> Iterator[_ConditionalBounds]:
-        """Yield the parts where an integer `condition` is at most 0, and at least 1, but for those without sizes."""
+        """Yield the bounds where the integer `condition` is <= 0 and where it is >= 1, without impossible cases."""
         signs = (-condition, condition - 1)
-        learned = [self.known.learn([(value,)]) for value in signs]
+        learned = [self.known.assume_disjunction([(value,)]) for value in signs]
         for holds, (side, value) in enumerate(zip(learned, signs, strict=True)):
             if side is not None:
                 lower, upper = (
@@ -107,7 +107,10 @@ def split_into_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost
 
 
 def _build_piece(part: _ConditionalBounds, conditions: tuple[Poly, ...], last: bool) -> Piece:
-    """Make the piece of a part, with one symbol for sizes that are equal there; the last piece has no conditions."""
+    """Make the piece of one part of the sizes; of sizes that are equal in it, only one occurs in the bounds.
+
+    The `last` piece is written without conditions, as it has all remaining sizes.
+    """
     lower, upper = part.lower, part.upper
     for value in conditions:
         alone = [name for name in part.names if value.coefficients(Symbol(name)).get(1) in (ONE, -ONE)]
@@ -143,7 +146,7 @@ def _is_implied(facts: Facts, known: Sequence[Poly], value: Poly) -> bool:
     """Test whether a value is at least 0 if all `known` ones are."""
     for name in sorted(value.names.union(*(condition.names for condition in known)) - facts.bounds.keys()):
         facts = facts.with_symbol(name)
-    learned = Knowledge(facts).learn([tuple(known)])
+    learned = Knowledge(facts).assume_disjunction([tuple(known)])
     return learned is None or learned.facts.nonnegative(value)
 
 
@@ -169,7 +172,7 @@ def _count_terms_with_maxima(value: Poly) -> int:
 
 
 def _find_indicator_factor(value: Poly, condition: Poly) -> Poly:
-    """Return c if a value is c*(max(0, e) - max(0, e - 1)) and a rest without these maxima; 0 otherwise."""
+    """Return c if a value is c*(max(0, e) - max(0, e - 1)) + rest, the rest without these maxima; 0 otherwise."""
     above, below = (value.coefficients(a.PositivePart(argument)) for argument in (condition, condition - 1))
     if not a.is_integral(condition) or not {0, 1} >= set(above) | set(below) or 1 not in above or 1 not in below:
         return ZERO

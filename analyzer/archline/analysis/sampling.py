@@ -55,7 +55,9 @@ def iterate_valid_sizes(
     """
     signature = scope.module.signatures[algorithm]
     facts = (*express_facts_in_sizes(algorithm), *facts, *list_assumed_facts(algorithm))
-    names = list(dict.fromkeys((*names, *(name for name in list_machine_symbols(signature) if name in s.names(facts)))))
+    names = list(
+        dict.fromkeys((*names, *(name for name in list_machine_symbols(signature) if name in s.find_names(facts))))
+    )
     if not names:
         yield {}
         return
@@ -90,9 +92,9 @@ def iterate_valid_sizes(
         few,
         islice(filter(search.is_allowed, near), MAX_POINTS_NEAR_CONSTANTS),
         _draw_usual_sizes(search),
-        search.points(large),
+        search.iterate_solutions(large),
     ]
-    if {"Z", "L"} & s.names(facts):
+    if {"Z", "L"} & s.find_names(facts):
         # If facts are about the cache, usual sizes come first; else the smallest.
         sources.insert(0, sources.pop(2))
     yield from filter(has_valid_costs, chain.from_iterable(sources))
@@ -108,12 +110,12 @@ def build_size_search(
 
 
 def _draw_usual_sizes(search: SizeSearch) -> Iterator[Point]:
-    """Yield the usual sizes, then small ones; after each choice, choices with one of the sizes enlarged.
+    """Yield points with usual sizes and caches, then small ones; each is followed by points with one size enlarged.
 
-    If facts require a size above the usual ones, all sizes have it in the last choice.
+    If facts require a size above the usual ones, the last point has that value for all sizes.
     """
 
-    def draw(
+    def draw_value(
         usual: Mapping[str, int], changed: Mapping[str, tuple[int, int]], name: str, low: int | None, _: object
     ) -> int:
         factor, more = changed.get(name, (1, 0))
@@ -127,7 +129,7 @@ def _draw_usual_sizes(search: SizeSearch) -> Iterator[Point]:
     ):
         usual = {**dict.fromkeys(search.names, size), "L": line, "Z": words, "P": 1, "K": 1}
         for changed in ({}, *({name: change} for change in ((4, 0), (64, 0), (1, 1)) for name in search.names)):
-            if (point := search.solve(partial(draw, usual, changed))) is not None:
+            if (point := search.solve(partial(draw_value, usual, changed))) is not None:
                 yield point
 
 
@@ -141,13 +143,14 @@ def _list_small_choices(starts: list[int]) -> list[tuple[int, ...]]:
 
 def find_constants(*programs: s.Node) -> frozenset[int]:
     """Return the integers that are written in programs."""
-    return frozenset(integer.value for integer in s.nodes(programs) if isinstance(integer, s.Integer))
+    return frozenset(integer.value for integer in s.iterate_nodes(programs) if isinstance(integer, s.Integer))
 
 
 def _sizes_near_constants(starts: list[int], constants: Set[int]) -> Iterator[tuple[int, ...]]:
     """Yield sizes at which a case of a program may begin: constants, small multiples, products, and their neighbours.
 
-    First one size or all sizes have such a value, and the rest are minimal; then each size is one of the first values.
+    In the first choices one size, or every size, has such a value and the rest are minimal; later choices combine the
+    smallest values.
     """
     bases = sorted(constant for constant in constants if 2 < constant <= SCALES[-1])
     multiples = [base * multiplier for base in bases for multiplier in (2, 3, *bases)]
@@ -211,7 +214,7 @@ def list_offsets_rules(scope: Scope) -> list[OffsetsRule]:
 
 # Checks
 @lru_cache(maxsize=64)
-def sizes_for_checks(module: Module, algorithm: s.Algorithm, indices: bool = True) -> tuple[Point, ...]:
+def list_check_sizes(module: Module, algorithm: s.Algorithm, indices: bool = True) -> tuple[Point, ...]:
     """List sizes that the `where` allows: points with fewer distinct values first, among these the smallest.
 
     With `indices` they have values of `index` parameters too; on a grid P is the product of the extents.
@@ -219,7 +222,7 @@ def sizes_for_checks(module: Module, algorithm: s.Algorithm, indices: bool = Tru
     signature = module.signatures[algorithm]
     names = (*signature.size_names, *(signature.indices if indices else ()), *(("P",) if algorithm.grid else ()))
     search = build_size_search(
-        algorithm, declared_scope(module, algorithm), names, (*algorithm.where, *grid_facts(algorithm))
+        algorithm, declared_scope(module, algorithm), names, (*algorithm.where, *build_grid_facts(algorithm))
     )
     few = product((1, 2, 3), repeat=len(names)) if len(names) <= MAX_ENUMERATED_SIZES else ()
     # Some conditions hold only where one size is well above the others: `if i > P + 1` in a loop to n.
@@ -229,28 +232,28 @@ def sizes_for_checks(module: Module, algorithm: s.Algorithm, indices: bool = Tru
     def rank(point: Point) -> tuple[int, int, int]:
         return len(set(point.values())), max(point.values(), default=0), sum(point.values())
 
-    return tuple(sorted(search.points(asked), key=rank))
+    return tuple(sorted(search.iterate_solutions(asked), key=rank))
 
 
-def grid_facts(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
-    """State that the extents of the axes of a grid are integers and their product is P; empty without a grid."""
+def build_grid_facts(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
+    """Return the facts that the extents of a grid's axes are integers with product P; empty without a grid."""
     extents = [axis.extent for axis in algorithm.grid]
     whole = (s.Divides(b.number(1), extent, span=extent.span) for extent in extents)
     return (b.binary("==", b.name("P"), b.product(extents)), *whole) if extents else ()
 
 
-def small_sizes(module: Module, algorithm: s.Algorithm, indices: bool = False) -> tuple[Point, ...]:
+def list_short_run_sizes(module: Module, algorithm: s.Algorithm, indices: bool = False) -> tuple[Point, ...]:
     """List the sizes of short runs, or the first point if no short run is allowed.
 
     With `indices`, they have values of `index` parameters too.
     """
-    candidates = sizes_for_checks(module, algorithm, indices)
+    candidates = list_check_sizes(module, algorithm, indices)
     small = tuple(point for point in candidates if max(point.values(), default=0) <= MAX_SMALL_SIZE)
     return small[:MAX_SMALL_POINTS] or candidates[:1]
 
 
 def _sizes_by_magnitude(count: int) -> Iterator[tuple[int, ...]]:
-    """Yield sizes of one magnitude: equal, rising, falling and doubling; and with one size of another magnitude."""
+    """Yield `count` sizes: equal, rising, falling or doubling from one scale on, then one size unlike the rest."""
     for scale in CHECK_SCALES:
         yield (scale,) * count
         yield tuple(scale + place for place in range(count))

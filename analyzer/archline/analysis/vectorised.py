@@ -28,7 +28,9 @@ class NoBoundError(EvaluationError):
         self.place = place
 
 
-def upper_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None = None) -> Integers:
+def evaluate_upper_at_points(
+    cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None = None
+) -> Integers:
     """Evaluate the upper bound at points, given by an array for each name: the minimum of the regimes that hold.
 
     Bounds on counts are rounded down, others up. The result is int64 if all bounds fit, else integers of Python. Points
@@ -37,10 +39,12 @@ def upper_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: M
     return _evaluate_in_chunks(cost, points, length, missing, _evaluate_upper_bound)
 
 
-def lower_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None = None) -> Integers:
+def evaluate_lower_at_points(
+    cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None = None
+) -> Integers:
     """Evaluate the lower bound at points; bounds on counts are rounded up, others down.
 
-    The remaining arguments are those of `upper_at`.
+    The remaining arguments are those of `evaluate_upper_at_points`.
     """
     return _evaluate_in_chunks(cost, points, length, missing, _evaluate_lower_bound)
 
@@ -48,6 +52,7 @@ def lower_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: M
 def _evaluate_in_chunks(
     cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None, end: Callable[..., Integers]
 ) -> Integers:
+    """Evaluate a bound of a cost at points, CHUNK at a time; `end` evaluates the upper or lower bound of a chunk."""
     # Points of one magnitude stay together, so that few chunks need integers above 64 bits.
     order = _order_points_by_magnitude(points, length)
     parts, sums = [], TermCache()
@@ -144,7 +149,7 @@ def _evaluate_rounded(bound: Poly, up: bool, vectors: Vectors, length: int, miss
 def find_false_fact(facts: Iterable[s.Fact], points: Mapping[str, Integers], length: int) -> tuple[s.Fact, int] | None:
     """Find the first fact that is false at a point, and the index of that point; None if all hold."""
     for fact in facts:
-        names = s.names(fact)
+        names = s.find_names(fact)
         if not names <= points.keys() or not length:
             continue
         wrong = mark_false_points(fact, {name: points[name] for name in names}, length)

@@ -60,8 +60,8 @@ def build_baseline(
 def _iterate_kept_lines(file: str, targets: Iterable[str], named: Container[str]) -> Iterator[tuple[str, str]]:
     """Yield key and text of the lines of the baseline `file` that a new baseline takes over.
 
-    Those whose source file exists and is not a target without `::`, and whose key is not among `named`, the algorithms
-    checked now.
+    The source file of a line must exist and not be a target without `::`, and its key must not be among `named`, the
+    algorithms checked now.
     """
     if not os.path.exists(file):
         return
@@ -83,9 +83,9 @@ def compare_with_baseline(
 ) -> tuple[tuple[CheckFinding, ...], tuple[BaselineEntry, ...]]:
     """Compare the costs of targets with a baseline; return findings and accepted entries. Raises ArchlineError (AL442).
 
-    An entry is unneeded if its algorithm no longer exists in a file that is a target, or, if the targets are the
-    `whole` project, in any file, and did not move. Notes on what a new baseline would change are appended to `notes`.
-    Costs are derived by at most `jobs` processes, with `cached` read from the result cache.
+    An entry is unneeded if its algorithm did not move and no longer exists: in its file if that is a target, or in any
+    file if `whole()`, which returns whether the targets are the whole project. Notes on what a new baseline would
+    change are appended to `notes`. At most `jobs` processes derive costs; with `cached` the result cache is read.
     """
     after, checked = _load_algorithms(file, targets)
     search = ChangeSearch(terms, jobs, cached, ("where",))

@@ -59,7 +59,7 @@ E = TypeVar("E", Algorithm, Entry)
 
 @record
 class Terms:
-    """The terms of a comparison: a tolerance, points of interest `at`, further facts, and seconds for each version."""
+    """The terms of a comparison: a tolerance, sizes of interest `at`, further facts, and seconds for each version."""
 
     tolerance: Fraction = Fraction(0)
     at: tuple[tuple[tuple[str, int], ...], ...] = ()
@@ -110,9 +110,9 @@ def diff(
     Without `head` the work tree is the newer version. `tolerance` is a share, 1/50 or "2%"; `at` gives sizes of
     interest, and `where` further facts about sizes, which apply to the algorithms with such sizes: at least one must
     have them, unless "at" or "where" is in `fitting`. `growth_only` omits changes that keep the growth. In folders and
-    revisions only programs below the paths `within` are compared. With `strict`, a bound that rose is a finding too.
-    The derivation of a version takes at most `seconds`; 0 means unlimited. With `cached` the result cache is used.
-    Raises ArchlineError for versions that cannot be read.
+    revisions only programs below the paths `within` and not `left_out` are compared. With `strict`, a bound that rose
+    is a finding too. The derivation of a version takes at most `seconds`; 0 means unlimited. With `cached` the result
+    cache is used. Raises ArchlineError for versions that cannot be read.
     """
     older, newer = str(base), None if head is None else str(head)
     baselines = {path for path in (older, newer or "") if os.path.isfile(path) and not path.endswith(SUFFIX)}
@@ -141,7 +141,7 @@ def diff(
 class _Match:
     """The two versions of the algorithm `key`, a `path::name`; one is None for a new or a removed algorithm.
 
-    `was` is the key of the older version if that is another one.
+    `was` is the key of the older version if it differs.
     """
 
     key: str
@@ -150,20 +150,20 @@ class _Match:
     was: str | None = None
 
     @cached_property
-    def forms(self) -> tuple[Canonical | None, Canonical | None]:
-        """The canonical forms of both versions, in which matching sizes have equal names; `shared` matches them."""
+    def canonical_forms(self) -> tuple[Canonical | None, Canonical | None]:
+        """The canonical forms of both versions, in which matching sizes and iteration counts have equal names."""
         old, new = self.old, None if self.new is None else make_canonical(self.new.module, self.new.node)
         if isinstance(old, Entry):
             names = dict(zip(old.sizes, new.sizes if new else (), strict=True))
             names |= self._match_recorded_iterations(old)
             return Canonical("\n".join(rename_text(line, names) for line in old.costs), {}), new
         if old is None or self.new is None:
-            return None if old is None else make_canonical(old.module, old.node, self.shared[0]), new
-        counted = match_iterations((old.module, old.node), (self.new.module, self.new.node), self.shared[0])
-        return make_canonical(old.module, old.node, self.shared[0], counted), new
+            return None if old is None else make_canonical(old.module, old.node, self.matched_sizes[0]), new
+        counted = match_iterations((old.module, old.node), (self.new.module, self.new.node), self.matched_sizes[0])
+        return make_canonical(old.module, old.node, self.matched_sizes[0], counted), new
 
     def _match_recorded_iterations(self, old: Entry) -> dict[str, str]:
-        """Map the iterations in the costs of an entry to canonical names: by its program, or by the author's names."""
+        """Map iteration counts in an entry's costs to canonical names, by its program, else by names in the source."""
         if self.new is None:
             return {}
         program = self.new.module, self.new.node
@@ -179,25 +179,25 @@ class _Match:
         return {was: numbers[name] for was, name in earlier.items()}
 
     @cached_property
-    def loops(self) -> dict[str, NamedLoop]:
+    def unbounded_loops(self) -> dict[str, NamedLoop]:
         """The loops without a bound of both versions, by the canonical names of their iterations."""
         result: dict[str, NamedLoop] = {}
-        for word, version, form in zip(("old", "new"), (self.old, self.new), self.forms, strict=True):
+        for word, version, form in zip(("old", "new"), (self.old, self.new), self.canonical_forms, strict=True):
             if isinstance(version, Algorithm) and form is not None:
                 counted = {item.name: item for item in list_iterations(version.module, version.node)}
                 for number, name in form.iterations.items():
-                    result[number] = NamedLoop(self.names.get(number, name), counted[name], word)
+                    result[number] = NamedLoop(self.display_names.get(number, name), counted[name], word)
         return result
 
     @cached_property
-    def matched(self) -> frozenset[str]:
-        """The canonical names of the iterations that both versions have, of loops with the same text."""
-        old, new = (form.iterations.keys() if form else frozenset() for form in self.forms)
+    def matched_iterations(self) -> frozenset[str]:
+        """The canonical names of the iteration counts whose loops have the same text in both versions."""
+        old, new = (form.iterations.keys() if form else frozenset() for form in self.canonical_forms)
         return frozenset(new if isinstance(self.old, Entry) else old & new)
 
     @cached_property
-    def shared(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The newer sizes by their older names, and the facts under which arrays agree; empty if matched by position.
+    def matched_sizes(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The older name of each newer size, and facts under which both take the same arrays; empty if by position.
 
         Sizes are matched by position if both versions take the same parameters.
         """
@@ -208,9 +208,9 @@ class _Match:
         return match_sizes(old.node, new.node, old.sizes, new.sizes)
 
     @cached_property
-    def reordering(self) -> str:
-        """A remark on sizes that are compared by position though their names changed places; empty if none are."""
-        if self.old is None or self.new is None or self.shared[0]:
+    def reordering_note(self) -> str:
+        """A remark on sizes that are compared by position though their order has changed; empty if there are none."""
+        if self.old is None or self.new is None or self.matched_sizes[0]:
             return ""
         moved = {new: old for old, new in zip(self.old.sizes, self.new.sizes, strict=False) if old != new}
         were = ", ".join(f"{new} was {old}" for new, old in moved.items())
@@ -224,10 +224,10 @@ class _Match:
         return version
 
     @cached_property
-    def names(self) -> dict[str, str]:
-        """The sizes by their canonical names; a size of the older version with the name of another one is `old.T1`."""
-        before, after = (form.sizes if form else {} for form in self.forms)
-        old, new = (form.iterations if form else {} for form in self.forms)
+    def display_names(self) -> dict[str, str]:
+        """Sizes and iteration counts by canonical name; `old.T1` is an older one if the newer version has a T1."""
+        before, after = (form.sizes if form else {} for form in self.canonical_forms)
+        old, new = (form.iterations if form else {} for form in self.canonical_forms)
         # Sizes that only the older version has keep their names, unless iterations of the newer one have them.
         taken = {*new.values(), *after.values()}
         olds = {number: f"old.{name}" if name in taken else name for number, name in old.items() if number not in new}
@@ -237,35 +237,40 @@ class _Match:
     def translate_change(self, change: CostChange) -> CostChange:
         """Convert a change of the canonical forms to the names of the algorithm, with its file, line and remarks."""
         latest, was = self.latest, self.was if self.was and change.verdict != r.EQUAL else None
-        span, result = latest.node.name_span, replace(change.in_names(self.names), algorithm=self.key, moved_from=was)
+        span, result = (
+            latest.node.name_span,
+            replace(change.in_names(self.display_names), algorithm=self.key, moved_from=was),
+        )
         if change.counted and self.old is not None and self.new is not None:
-            result = self._explain_iterations(result, [number for number in change.counted if number in self.loops])
+            result = self._explain_iterations(
+                result, [number for number in change.counted if number in self.unbounded_loops]
+            )
         if change.verdict in (r.GREW, r.ROSE, r.BECAME_UNKNOWN, r.NOT_DECIDED) and change.tolerance is None:
             comments = list_suppressions(latest.module.program, {latest.name}, whole=False)
             result = replace(
                 result, ignored=any(comment.covers_finding(change.rule.code, latest.name, 0) for comment in comments)
             )
-        if change.metric == r.SIZES and self.shared[1]:
-            result = replace(result, reason=f"compared where {', '.join(self.shared[1])}")
+        if change.metric == r.SIZES and self.matched_sizes[1]:
+            result = replace(result, reason=f"compared where {', '.join(self.matched_sizes[1])}")
         if change.verdict == r.BECAME_UNKNOWN:
             report = latest.report()
             cost = (report.costs if change.metric == "io" else report.without_io)[change.metric]
             if cost.upper is None:
                 result = replace(result, reason=cost.reason, place=None if cost.span is None else str(cost.span))
-        reason = "; ".join(filter(None, (result.reason, self.reordering))) or None
+        reason = "; ".join(filter(None, (result.reason, self.reordering_note))) or None
         return replace(result, reason=reason, file=span.source.path, line=span.line)
 
     def _explain_iterations(self, change: CostChange, numbers: Sequence[str]) -> CostChange:
-        """Add to a change the loops that its costs depend on, and the assumption, or the reason, that this gives."""
-        loops = [self.loops[number] for number in numbers]
+        """Add to a change the loops whose iterations its costs count, assumptions on these, or why it is undecided."""
+        loops = [self.unbounded_loops[number] for number in numbers]
         assumed = [
             f"{loop.name} of the loop in {SourcePlace.of(loop.span)}"
             for number, loop in zip(numbers, loops, strict=True)
-            if number in self.matched
+            if number in self.matched_iterations
         ]
         reason = change.reason
         if change.verdict == r.NOT_DECIDED:
-            apart = [loop for number, loop in zip(numbers, loops, strict=True) if number not in self.matched]
+            apart = [loop for number, loop in zip(numbers, loops, strict=True) if number not in self.matched_iterations]
             names = ", ".join(f"{loop.name} ({SourcePlace.of(loop.span)})" for loop in apart)
             several = len({loop.program for loop in apart}) > 1
             why = f"{names} count iterations of different loops" if several else f"nothing bounds {names} in the sizes"
@@ -290,8 +295,8 @@ class ChangeSearch:
     def read_baseline(self, file: str, after: Container[str], checked: Container[str]) -> dict[str, Earlier]:
         """Read the earlier algorithms from a baseline. Raises ArchlineError (AL442).
 
-        Entries of existing files that are not `checked` are left out, unless the algorithm is in `after`. An entry
-        gives its program if that has the written costs, else the written costs.
+        Entries of existing files that are not `checked` are left out, unless the algorithm is in `after`. The result
+        has the program that an entry stores if its costs are still the stored ones, else the entry.
         """
         folder, result = os.path.join(os.path.dirname(file), ""), dict[str, Earlier]()
         programs: dict[str, tuple[Algorithm, Entry]] = {}
@@ -320,10 +325,10 @@ class ChangeSearch:
         strict: bool = False,
         new: bool = True,
     ) -> Diff:
-        """Compare the algorithms before and after, and return the differences, with `new` algorithms if true.
+        """Compare the algorithms before and after, and return the differences.
 
-        `growth_only` omits changes that keep the growth; with `strict` a bound that rose is a finding too.
-
+        With `new`, algorithms without an older version are among them. `growth_only` omits changes that keep the
+        growth; with `strict` a bound that rose is a finding too.
         Algorithms that have both versions are removed from `before` and `after`.
         """
         self._require_names(
@@ -367,7 +372,7 @@ class ChangeSearch:
         )
 
     def _require_names(self, algorithms: Iterator[Algorithm]) -> None:
-        """Raise ArchlineError (AL401) for a size, of interest or in further facts, that no algorithm has."""
+        """Raise ArchlineError (AL401) if no algorithm has a size that the terms' points or further facts name."""
         self._names += [SizeNames.of(algorithm.module, algorithm.node) for algorithm in algorithms]
         facts = parse_facts(self._terms.where, "--where") if self._terms.where else ()
         # A file that cannot be read may have the missing size.
@@ -377,7 +382,7 @@ class ChangeSearch:
             }
             facts = facts if "where" not in self._fitting else ()
             require_known_names(
-                {**sizes, **{name: (None, fact.span) for fact in facts for name in s.names(fact)}}, self._names
+                {**sizes, **{name: (None, fact.span) for fact in facts for name in s.find_names(fact)}}, self._names
             )
 
     def load_algorithms(self, both: tuple[Side, Side]) -> tuple[dict[str, Earlier], dict[str, Algorithm]]:
@@ -451,7 +456,11 @@ class ChangeSearch:
 
     def _compare_matches(self, matches: Sequence[_Match]) -> Iterator[tuple[_Match, list[CostChange] | Refused]]:
         """Yield each match with its changes or diagnostics; nothing is derived if versions differ only in names."""
-        asked = {match: self._make_question(match) for match in matches if match.forms[0] != match.forms[1]}
+        asked = {
+            match: self._make_question(match)
+            for match in matches
+            if match.canonical_forms[0] != match.canonical_forms[1]
+        }
         answers = find_or_compute(
             partial(_make_cache_key, self._cached), _answer_question, [*asked.values()], _read_changes, self._jobs
         )
@@ -460,16 +469,16 @@ class ChangeSearch:
             yield match, [CostChange(metric, r.EQUAL) for metric in _list_derived_metrics(match.latest.node)]
 
     def _make_question(self, match: _Match) -> Question:
-        """Make the question about a match in canonical names, which is the key of the result cache."""
-        numbers, terms = {name: number for number, name in match.names.items()}, self._terms
-        old, new = (form.text if form else "" for form in match.forms)
+        """Return the texts and terms of a comparison in canonical names, which are its key in the result cache."""
+        numbers, terms = {name: number for number, name in match.display_names.items()}, self._terms
+        old, new = (form.text if form else "" for form in match.canonical_forms)
         # A value is that of both versions where the older one has other iterations of the same name.
         named = [
             [(key, value) for name, value in point for key in (name, f"old.{name}") if key == name or key in numbers]
             for point in terms.at
         ]
         at = tuple(tuple((numbers.get(name, name), value) for name, value in point) for point in named)
-        where = ", ".join(filter(None, (terms.where, *match.shared[1])))
+        where = ", ".join(filter(None, (terms.where, *match.matched_sizes[1])))
         return old, new, replace(terms, at=at, where=rename_text(where, numbers))
 
     def _record_refusal(self, match: _Match, problems: Refused) -> list[CostChange]:
@@ -483,7 +492,7 @@ class ChangeSearch:
         diagnostics: list[Diagnostic] = []
         for diagnostic in problems:
             if diagnostic.rule == NO_BASELINE and isinstance(match.old, Entry):
-                text = rename_text(diagnostic.hint or "", match.names)
+                text = rename_text(diagnostic.hint or "", match.display_names)
                 message = f"`{text}` names `{diagnostic.message}`, which `{match.key}` does not have"
                 hint = "correct the entry, or regenerate it with `check --write-baseline`"
                 diagnostics.append(Diagnostic(NO_BASELINE, message, None, match.old.file, match.old.costs[text], hint))
@@ -496,14 +505,15 @@ class ChangeSearch:
         if not diagnostics:
             # A match that is not compared must not count as unchanged.
             rule = NO_BASELINE if isinstance(match.old, Entry) else NO_VERSION
-            message = f"the costs of `{match.key}` cannot be compared: {rename_text(problems[0].message, match.names)}"
+            reason = rename_text(problems[0].message, match.display_names)
+            message = f"the costs of `{match.key}` cannot be compared: {reason}"
             diagnostics.append(Diagnostic(rule, message, match.latest.node.name_span))
         self._record_problem(ArchlineError(diagnostics))
         return []
 
 
 def _is_comparable(old: Earlier | None, new: Algorithm) -> bool:
-    """Test whether `old` is an algorithm, or a baseline entry with as many sizes as `new`: None is not."""
+    """Test whether `old` is an algorithm, or a baseline entry with as many sizes as `new`; False for None."""
     return isinstance(old, Algorithm) or (old is not None and _count_sizes(old) == _count_sizes(new))
 
 
@@ -556,7 +566,7 @@ def _derive_costs_of_text(text: str) -> list[str]:
 
 
 def _answer_question(question: Question) -> list[CostChange]:
-    """Compare the two versions of a question. Raises ArchlineError for one that certainly fails or cannot be read."""
+    """Return the changes between two canonical texts. Raises ArchlineError if one certainly fails or is unreadable."""
     before, after, terms = question
     late, Clock.late = Clock.late, False
     try:

@@ -22,7 +22,7 @@ from archline.language.parser import collect_sizes, parse_facts, parse_headers
 from archline.language.source import is_path, read_source
 from archline.language.suppressions import Suppression, list_suppressions
 from archline.records import record
-from archline.report.findings import CheckFinding, unset_findings
+from archline.report.findings import CheckFinding, list_unset_and_unread
 from archline.report.json import make_iterations_document
 from archline.report.view import (
     CheckedAlgorithm,
@@ -71,14 +71,14 @@ def check_tasks(tasks: Sequence[Task], jobs: int | None = None, *, cached: bool 
     With `cached` outcomes are read from the user's cache if it has them, and written to it.
     """
 
-    def asked(task: Task) -> object:
+    def make_cache_key(task: Task) -> object:
         return task.cache_key if cached and task.source is None else None
 
-    return processes.find_or_compute(asked, _check_task, tasks, _read_view, jobs)
+    return processes.find_or_compute(make_cache_key, _check_task, tasks, _read_view, jobs)
 
 
 def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
-    """Raise ArchlineError (AL201) for a further fact about sizes that no algorithm and no claim has."""
+    """Raise ArchlineError (AL201) if no algorithm and no claim of the targets has the sizes of a further fact."""
     assumed = [algorithm.assumptions for view in views for algorithm in view.algorithms]
     assumed += [claim.assumptions for view in views for claim in view.claims]
     assumptions, facts = set(chain(*assumed)), parse_facts(tasks[0].where, "where") if tasks[0].where else ()
@@ -89,10 +89,10 @@ def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
 
 
 def require_sizes_of_project(project: Configuration, targets: Iterable[str]) -> None:
-    """Raise ArchlineError (AL401) for a project's fact about a size that none of its programs and no target has."""
+    """Raise ArchlineError (AL401) if no program of a project and no target has a size that the project's facts name."""
     facts = parse_facts(project.facts, "where") if project.facts else ()
     # Z and L are meant for claims about `io` of any program; P and K only for programs on grids.
-    spans, names = {name: fact.span for fact in facts for name in s.names(fact) - {"Z", "L"}}, set[str]()
+    spans, names = {name: fact.span for fact in facts for name in s.find_names(fact) - {"Z", "L"}}, set[str]()
     for path in chain(map(Path, targets), project.programs):
         if spans.keys() <= names:
             return
@@ -166,7 +166,7 @@ def _decide_claims(module: Module, task: Task, defects: list[str]) -> tuple[Cont
 
 
 def _check_algorithm(subject: Algorithm, task: Task) -> CheckedAlgorithm:
-    """Decide the claims of an algorithm; if one holds, search a run that a fault stops.
+    """Decide the claims of an algorithm; if one holds, search for a run that stops at a fault of the program.
 
     Raises ArchlineError for certain failures, as `cost` does, on grids of up to `LARGEST_GRID` processors.
     """
@@ -182,7 +182,7 @@ def _check_algorithm(subject: Algorithm, task: Task) -> CheckedAlgorithm:
     stop = find_stopping_run(*subject.executed, report.without_io["work"]) if holds else None
     stopped = None if stop is None else StoppedRun.of(*stop)
     assumptions = (*map(format_fact, subject.further_facts), *report.needed)
-    warnings = unset_findings(*subject.executed)
+    warnings = list_unset_and_unread(*subject.executed)
     counted = tuple(map(make_iterations_document, list_iterations(*subject.executed)))
     return CheckedAlgorithm(
         subject.name, contracts, stopped, messages.text if messages else "", assumptions, warnings, counted

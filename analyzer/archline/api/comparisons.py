@@ -44,7 +44,7 @@ class Compared(WithPage):
 
     @property
     def growth(self) -> Mapping[str, GrowthRelation]:
-        """The relation of each metric and term of the first two algorithms."""
+        """The growth of the first two algorithms relative to each other, by metric or term of the energy."""
         return next(iter(self.result.growth.values()))
 
     @property

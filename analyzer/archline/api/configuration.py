@@ -72,7 +72,7 @@ class Configuration:
         return self.root if self.source is None else Path(self.source.path).resolve().parent
 
     def excludes(self, path: Path) -> bool:
-        """Test whether `exclude` matches a file: a name in its path below the project, or the path down to a name."""
+        """Test whether `exclude` matches a file: a name in its path below the project, or a prefix of that path."""
         whole = path.resolve()
         below = whole.relative_to(self.folder) if whole.is_relative_to(self.folder) else whole
         names = (*below.parts, *(Path(*below.parts[:count]).as_posix() for count in range(1, len(below.parts) + 1)))
@@ -101,11 +101,11 @@ class Configuration:
 
     @property
     def facts(self) -> str:
-        """The facts of `where`, joined."""
+        """The facts of `where` as one text, separated by commas."""
         return FACT_SEPARATOR.join(self.where)
 
     def locate_diagnostic(self, problem: Diagnostic) -> Diagnostic:
-        """Set the place of a diagnostic of the facts, or of a missing baseline, in the file of the project."""
+        """Return a diagnostic about the facts or a missing baseline with its place in the configuration file."""
         if self.source is not None and problem.path is not None and problem.path == self.baseline:
             return replace(problem, span=_find_value_span(self.source, "baseline"), path=None)
         span = problem.span
@@ -215,7 +215,7 @@ def _make_configuration(table: Mapping[str, Any], source: Source, file: Path) ->
                 _iterate_value_problems(key, text, _find_value_span(source, key)) for text in texts
             )
     for key in ("select", "ignore"):
-        for code in unknown_codes(values.get(key, ())):
+        for code in find_unknown_codes(values.get(key, ())):
             message = f"no finding has a code that starts with `{code}`"
             problems.append(Diagnostic(CONFIGURATION, message, _find_value_span(source, key), hint=FINDING_CODES))
     configuration = Configuration(_find_repository(file.parent) or file.parent, source, **values)
@@ -229,7 +229,7 @@ def _make_configuration(table: Mapping[str, Any], source: Source, file: Path) ->
 
 
 def _iterate_value_problems(key: str, text: str, place: Span | None) -> Iterator[Diagnostic]:
-    """Yield the diagnostics of reading the value `text` of a key, at `place`."""
+    """Yield the errors in the value `text` of a key, located at `place`."""
     try:
         if key in VALUE_READERS:
             VALUE_READERS[key](text)
@@ -240,8 +240,8 @@ def _iterate_value_problems(key: str, text: str, place: Span | None) -> Iterator
             yield wrong if in_machine_file else replace(wrong, span=place, path=None, line=None, hint=hint)
 
 
-def unknown_codes(codes: Sequence[str]) -> list[str]:
-    """Return the codes that are not prefixes of the code of any finding."""
+def find_unknown_codes(codes: Sequence[str]) -> list[str]:
+    """Return the codes with which no finding's code begins."""
     from archline.report.findings import RULES
 
     return [code for code in codes if not any(rule.startswith(code) for rule in RULES)]

@@ -90,10 +90,10 @@ class CostReport(DerivedCosts, WithPage):
         """The sympy symbols of the bounds, by name; sizes are positive (or nonnegative) integers."""
         from archline.algebra.sympy_bridge import make_symbols
 
-        return make_symbols({name: self.names.least(name) for name in self.names.all})
+        return make_symbols({name: self.names.get_minimum(name) for name in self.names.all})
 
     def path_table(self, at: Point | None = None, *, everywhere: bool = False) -> PathTable:
-        """Return the cost of each statement on the critical paths of an algorithm on a grid; at a point, the values.
+        """Return the cost of each statement on the critical paths of an algorithm on a grid, at a point as numbers.
 
         With `everywhere` the forms hold for all sizes, else possibly only for several processors along each axis.
         """
@@ -104,7 +104,7 @@ class CostReport(DerivedCosts, WithPage):
         return paths.PathTable(build_cost_view(self, costs, at), case.steps, " and ".join(map(format_fact, case.when)))
 
     def view(self, at: Point | None = None, processors: int | str | None = None, without_io: bool = False) -> CostView:
-        """Return the view that the reports show, at a point, with the time and io on `processors` if given.
+        """Return the data of the reports on these costs, at a point, with the time and io on `processors` if given.
 
         With `without_io` the costs lack io.
         """
@@ -120,7 +120,7 @@ class CostReport(DerivedCosts, WithPage):
         """
         point = given_sizes.merge_sizes(sizes, named)
         return communication.build_communication_view(
-            self, self.point_of_run(point, (*self.names.sizes, *self.names.counted)) if point else None
+            self, self.point_of_run(point, (*self.names.sizes, *self.names.counted_iterations)) if point else None
         )
 
     def lru(self, line: int, at: Point | None = None, seconds: float = MAX_SECONDS) -> LruView:
@@ -128,7 +128,7 @@ class CostReport(DerivedCosts, WithPage):
 
         Needs the extra `isl`. After `seconds` counting stops without a result. Raises ArchlineError (AL411, AL417).
         """
-        return metrics.lru_view(self.module, self.node, line, at, seconds)
+        return metrics.build_lru_view(self.module, self.node, line, at, seconds)
 
     def explain(self, metric: str = "work", width: int = 100) -> str:
         """Explain the derivation of a metric, step by step; on a grid by the statements on the critical path."""

@@ -92,7 +92,7 @@ class Energy(WithPage):
 
     @property
     def binds(self) -> str:
-        """The side of the model's time that binds, its largest one; `A or B` if the bounds do not decide."""
+        """The largest term of the model's time, by name; `balanced` for a tie, `A or B` if bounds do not decide it."""
         return "" if self.result.estimate is None else self.result.estimate.binds
 
     @property

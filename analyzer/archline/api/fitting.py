@@ -29,7 +29,7 @@ class FitReport(Fit):
         write_machine(path, self.machine(Path(path).stem))
 
     def __str__(self) -> str:
-        return report.fit_text(self, terminal_width())
+        return report.render_fit(self, terminal_width())
 
 
 def fit(source: str | Path | Mapping[str, Sequence[Any]], model: str = "roofline") -> FitReport:

@@ -1,4 +1,4 @@
-"""The safe edits of what a check finds are made in the user's files, repeatedly, as one edit can uncover the next."""
+"""Apply the safe edits that findings of a check propose, repeatedly, as one edit can uncover the next."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 @record
 class FixedFile:
-    """A file with edits: its bytes as they were read and as they shall be, and the code of the rule of each edit."""
+    """A file that edits change: its bytes before and after, and for each edit the code of the rule that proposed it."""
 
     path: Path
     before: bytes
@@ -35,7 +35,7 @@ class FixedFile:
         return decode_source(str(self.path), self.before)
 
     @property
-    def source(self) -> Source:
+    def edited_source(self) -> Source:
         """The text with the edits."""
         return decode_source(str(self.path), self.after)
 
@@ -43,7 +43,7 @@ class FixedFile:
 def fix_targets(tasks: Sequence[Task], jobs: int | None = None) -> tuple[FixedFile, ...]:
     """Return the files of the tasks that safe edits change, with all edits of at most MAX_ROUNDS checks.
 
-    Nothing is written. Files that the targets use are left alone, as are those of the standard library.
+    Nothing is written. Files that the targets import, and those of the standard library, are not edited.
     """
     library = find_resource("stdlib").resolve()
     files = {path.resolve(): path for path in (Path(task.target.partition("::")[0]) for task in tasks)}
@@ -57,7 +57,7 @@ def fix_targets(tasks: Sequence[Task], jobs: int | None = None) -> tuple[FixedFi
             outcomes = check_tasks(left, 1 if fixed else jobs, cached=not fixed)
         diagnostics = dict(zip(left, map(_list_diagnostics, outcomes), strict=True))
         changed = set[str]()
-        for source in dict.fromkeys(_iterate_sources(chain.from_iterable(diagnostics.values()))):
+        for source in dict.fromkeys(_iterate_edited_sources(chain.from_iterable(diagnostics.values()))):
             path = Path(source.path).resolve()
             if path in files and not path.is_relative_to(library):
                 before = fixed.get(path) or _read_file(files[path])
@@ -68,7 +68,7 @@ def fix_targets(tasks: Sequence[Task], jobs: int | None = None) -> tuple[FixedFi
         left = [
             task
             for task, problems in diagnostics.items()
-            if any(source.path in changed for source in _iterate_sources(problems))
+            if any(source.path in changed for source in _iterate_edited_sources(problems))
         ]
         if not left:
             break
@@ -79,7 +79,7 @@ def _list_diagnostics(outcome: Outcome) -> tuple[Diagnostic, ...]:
     return outcome.errors if isinstance(outcome, CheckView) else outcome
 
 
-def _iterate_sources(diagnostics: Iterable[Diagnostic]) -> Iterable[Source]:
+def _iterate_edited_sources(diagnostics: Iterable[Diagnostic]) -> Iterable[Source]:
     return (edit.span.source for diagnostic in diagnostics if diagnostic.safe for edit in diagnostic.edits)
 
 
@@ -92,8 +92,8 @@ def _read_file(path: Path) -> FixedFile | None:
 
 
 def _fix_file(file: FixedFile | None, source: Source, diagnostics: Iterable[Diagnostic]) -> FixedFile | None:
-    """Return the file with the edits of a source; None if it has another text by now, or no edit changes it."""
-    if file is None or file.source.text != source.written:
+    """Return the file with the safe edits of the diagnostics; None if its text has changed, or no edit changes it."""
+    if file is None or file.edited_source.text != source.written:
         return None
     problems = list(diagnostics)
     edits = choose_edits((problem for problem in problems if problem.safe), source)

@@ -42,7 +42,7 @@ class MetricRegime:
 
 
 class Metric:
-    """One derived cost: flops, work, span or io."""
+    """One derived cost of an algorithm, such as its flops, work, span or io."""
 
     def __init__(self, report: CostReport, cost: Cost) -> None:
         self._report = report
@@ -85,7 +85,7 @@ class Metric:
 
     @cached_property
     def regimes(self) -> tuple[MetricRegime, ...]:
-        """The bounds under conditions: of io conditions on Z, where several may hold; of other costs disjoint cases.
+        """The bounds with their conditions: for io on Z, and several may hold together; for other costs disjoint cases.
 
         Empty if one pair of bounds holds everywhere.
         """
@@ -111,7 +111,7 @@ class Metric:
 
     @property
     def _forms(self) -> list[s.Expr]:
-        """The bounds: one if they are equal, empty if they are unknown."""
+        """The lower and upper bound as expressions: one if they are equal, none if they are unknown."""
         bounds = [value for value in (self._cost.lower, self._cost.upper) if value is not None]
         return [self._report.costs.tree(value) for value in dict.fromkeys(bounds)]
 
@@ -186,7 +186,7 @@ def count_stack_distances(
         raise error(rules.NEEDS_EXTRA, MISSING_EXTRA_MESSAGE, hint="pip install 'archline[isl]'") from None
 
 
-def lru_view(
+def build_lru_view(
     module: model.Module, node: s.Algorithm, line: int, at: Point | None, seconds: float = MAX_SECONDS
 ) -> LruView:
     """Return the LRU counts for a report: as formulas, or at a point. Raises ArchlineError (AL411, AL417).
@@ -221,7 +221,7 @@ def _evaluate_misses(view: LruView, curve: MissCurve, point: Mapping[str, int]) 
     return replace(view, misses=decided, bound=None if capacity is None else curve.bound(capacity))
 
 
-def with_lru_counts(view: CostView, lru: LruView) -> CostView:
+def add_lru_counts(view: CostView, lru: LruView) -> CostView:
     """Return a view with exact LRU counts, which may raise the lower bound on io."""
     least = 0 if lru.bound is None else lru.bound.bound
     rows = tuple(replace(row, least=least) if row.metric == "io" else row for row in view.rows)

@@ -34,7 +34,7 @@ class Optimised:
 
     @property
     def found(self) -> EnergyOptimum:
-        """The optimum with its attributes."""
+        """The optimum: its status, value, variables and ranges."""
         return self.answer.found
 
     def __getattr__(self, name: str) -> Any:

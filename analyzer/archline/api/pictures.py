@@ -24,7 +24,7 @@ from archline.energy.results import EnergyResult
 from archline.energy.subjects import Subject, make_subject
 from archline.expr.intervals import Interval, Number
 from archline.language.diagnostics import error
-from archline.report.energies.shown import cache_text, sizes_text
+from archline.report.energies.shown import format_cache, format_sizes
 from archline.report.pictures import Cell
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def draw_roofline(
             served[name] = {
                 key: float(amounts[key].middle / amounts["flops"].middle) for key in SERVED_AMOUNTS & {*amounts}
             }
-        conditions = ", ".join(filter(None, (sizes_text(result.at or {}), cache_text(result.cache))))
+        conditions = ", ".join(filter(None, (format_sizes(result.at or {}), format_cache(result.cache))))
         notes.append(f"algorithms at {conditions}; intensities are flops/bytes, between bounds")
     notes += [f"assuming {assumption}" for assumption in machine.assumptions]
     return Picture(make_view(machine, intensities, tuple(dict.fromkeys(notes)), served))
@@ -122,7 +122,7 @@ def greenup(machine: str | Machine, intensity: Number | float) -> Picture:
 
 
 def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Picture:
-    """Draw both sides of the balance principles for matrix products and sorting, from one year to another.
+    """Draw a machine's balance over the years against the limits for matrix products and sorting (Czechowski 2011).
 
     The default is the machine's year and the 15 years after it. Raises ArchlineError: AL458 for a machine without
     trends or without a quantity, AL411 for years that are not a range.
@@ -137,7 +137,7 @@ def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Pic
 
 
 def save_comparison(comparison: CostComparison, path: str | Path) -> None:
-    """Draw a comparison: lines over a sweep, bars at one point. Raises ArchlineError (AL413, AL417, AL418)."""
+    """Write the picture of a comparison, lines over a sweep or bars. Raises ArchlineError (AL413, AL417, AL418)."""
     from archline.report.pictures.comparison import MAX_SERIES, make_view
 
     series = len(comparison.algorithms) * len({point.machine.name for point in comparison.points})

@@ -75,7 +75,7 @@ class Drawn:
 
 
 class IoPlot(Drawn):
-    """io against Z."""
+    """A plot of io against Z, the words of the cache, at given sizes."""
 
     view: IoCurves
 
@@ -91,7 +91,7 @@ class IoPlot(Drawn):
 
 
 def check_picture_format(path: str | Path) -> str:
-    """Return the format of a picture by its path. Raises ArchlineError (AL413, AL417, AL418) if it is not possible."""
+    """Return the format of a picture by its path: svg, png or pdf. Raises ArchlineError (AL413, AL417, AL418)."""
     target = Path(path)
     form = target.suffix.removeprefix(".").lower()
     if form not in PICTURE_FORMATS:
@@ -132,9 +132,9 @@ def plot_io(
 def make_io_plot(
     algorithm: Algorithm, at: Given, *, line: int, seed: int = 0, option: str = "", compiled: bool | None = None
 ) -> IoPlot:
-    """Plot io for sizes `at`, with their positions on the command line after `option`. Raises ArchlineError.
+    """Plot io at sizes, which are from the command-line option `option` if that is given. Raises ArchlineError.
 
-    The run is compiled if `compiled`, not if that is false, and once it proves long if it is None.
+    The run is compiled if `compiled` is True, never if it is False, and once it proves long if it is None.
     """
     if line < 1:
         raise error(rules.WRONG_CACHE, f"L is {line}; a line must have at least 1 word")
@@ -142,7 +142,7 @@ def make_io_plot(
     if "Z" in at or "L" in at:
         raise error(rules.WRONG_CACHE, "Z is the x axis of the plot, and L is given by `--cache`", hint="--cache L=8")
     cost = report.costs["io"]
-    point = report.point_of_run(at, (*report.names.for_a_run, *_list_iterations(report, cost)), option)
+    point = report.point_of_run(at, (*report.names.data_names, *_list_iteration_counts(report, cost)), option)
     if cost.upper is None:
         raise error(rules.NEEDS_BOUND, f"the io of `{report.name}` is unknown: {cost.reason}")
     return IoPlot(_make_curves(algorithm, report, cost, point, line, seed, compiled))
@@ -156,7 +156,7 @@ def _make_curves(
     ends = bounds.evaluate_all([start.lines for start in starts])
     if not ends:
         raise error(rules.FACT_FAILS, "no Z satisfies the facts at these sizes")
-    counted = _list_iterations(report, cost)
+    counted = _list_iteration_counts(report, cost)
     skipped = (
         f"nothing is simulated: a run has iterations of its own, not the given {', '.join(counted)}"
         if counted
@@ -182,15 +182,15 @@ def _make_curves(
     )
 
 
-def _list_iterations(report: CostReport, cost: Cost) -> tuple[str, ...]:
-    """List the iterations of loops without a bound on which bounds on io depend."""
+def _list_iteration_counts(report: CostReport, cost: Cost) -> tuple[str, ...]:
+    """List the iteration counts, of loops without a bound, that occur in the bounds on io."""
     bounds = (cost.upper, *(bound.value for bound in cost.bounds))
     return tuple(name for name in report.names.iterations if any(b is not None and name in b.names for b in bounds))
 
 
 @record(eq=False)
 class _IoBounds:
-    """The derived bounds on io at sizes, by lines of cache."""
+    """Evaluates the derived bounds on io at fixed sizes, for caches of different numbers of lines."""
 
     report: CostReport
     cost: Cost
@@ -232,7 +232,7 @@ class _IoBounds:
 
 
 @record(eq=False)
-class _Start:
+class _RegimeStart:
     """The minimum number of lines at which a regime holds, and the value of its bound there."""
 
     lines: int
@@ -240,19 +240,19 @@ class _Start:
     regime: Bound
 
 
-def _compute_regime_start(regime: Bound, point: Point, line: int) -> _Start | None:
-    """Find the start of a regime at a point, in lines of `line` words; None if its condition or bound has no value."""
+def _compute_regime_start(regime: Bound, point: Point, line: int) -> _RegimeStart | None:
+    """Return the minimum lines, of `line` words, with which a regime holds at a point; None if it has no value."""
     try:
         # Every condition is that Z - L*lines is at least 0.
         needs = [-evaluate(need, {**point, "Z": 0, "L": line}) / line for need in regime.where.needs]
         lines = max(1, *map(ceil, needs))
-        return _Start(lines, evaluate(regime.value, {**point, "Z": lines * line, "L": line}), regime)
+        return _RegimeStart(lines, evaluate(regime.value, {**point, "Z": lines * line, "L": line}), regime)
     except EvaluationError:
         return None
 
 
-def _iterate_regimes(report: CostReport, starts: list[_Start], line: int, last: int) -> Iterator[IoRegime]:
-    """Yield the regimes up to `last` lines of cache, by increasing lines, whose bound is less than those before."""
+def _iterate_regimes(report: CostReport, starts: list[_RegimeStart], line: int, last: int) -> Iterator[IoRegime]:
+    """Yield the regimes up to `last` lines of cache, by increasing lines, whose bound is less than all earlier ones."""
     least: Number | None = None
     for start in sorted(starts, key=lambda start: (start.lines, start.bound)):
         if start.lines <= last and (least is None or start.bound < least):
@@ -270,7 +270,7 @@ def _explain_skipped_run(report: CostReport, point: Point, compiled: bool | None
     if cost.upper is None:
         return f"not simulated: the work of a run is unknown, {cost.reason}"
     try:
-        work = enclose_cost(cost, {**dict.fromkeys(report.names.counted, 0), **point}).upper
+        work = enclose_cost(cost, {**dict.fromkeys(report.names.counted_iterations, 0), **point}).upper
     except EvaluationError as problem:
         return f"not simulated: the work of a run is unknown, {problem}"
     if work > limit:

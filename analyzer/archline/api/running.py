@@ -77,7 +77,7 @@ class Run(ExecutedRun, WithPage):
 
     @cached_property
     def view(self) -> RunView:
-        """The view that the reports show."""
+        """The counts, derived bounds and notes of the run that reports show."""
         point, processors = dict(self.at), self.settings.processors
         of_cache = {} if self.cache is None else {"Z": self.cache.Z, "L": self.cache.L}
         costs = self.costs.with_longest if "K" in point else self.costs
@@ -144,11 +144,11 @@ class Run(ExecutedRun, WithPage):
             counted |= {metric: getattr(counts, metric) for metric in OF_CACHE}
         for level, (_, counts) in self.levels.items():
             counted |= {f"{level}_io": counts.io, f"{level}_bytes": counts.bytes}
-        counted |= {metric: count for metric, count in self.counts.communication.items() if self._can_count(metric)}
+        counted |= {metric: count for metric, count in self.counts.communication.items() if self._has_metric(metric)}
         return {metric: count for metric, count in counted.items() if count is not None}
 
-    def _can_count(self, metric: str) -> bool:
-        """Test whether a metric of communication can count anything: one between nodes only if an axis is in nodes."""
+    def _has_metric(self, metric: str) -> bool:
+        """Test whether a communication metric applies: metrics between nodes need a grid with an axis inside nodes."""
         return not metric.startswith("node_") or any(axis.within is not None for axis in self.algorithm.node.grid)
 
     def __str__(self) -> str:

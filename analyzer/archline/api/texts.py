@@ -27,7 +27,7 @@ _RETURNED = re.compile(r"^ .*\breturn +[^\s;#]", re.MULTILINE)
 _DEFINITION = re.compile(r"^[A-Z_]+ = Rule\(", re.MULTILINE)
 
 
-def all_rules() -> dict[str, Rule]:
+def load_all_rules() -> dict[str, Rule]:
     """Return every rule by code, from all modules that define one."""
     for file in sorted(_PACKAGE.rglob("*.py")):
         if _DEFINITION.search(file.read_text(encoding="utf-8")):
@@ -37,7 +37,7 @@ def all_rules() -> dict[str, Rule]:
 
 def explain(code: str) -> str:
     """Return the documentation of a rule such as `AL201` as Markdown. Raises ArchlineError (AL412) if unknown."""
-    rules_by_code = all_rules()
+    rules_by_code = load_all_rules()
     rule = rules_by_code.get(code.strip().upper())
     if rule is None:
         hint = suggest_closest(code.strip().upper(), rules_by_code) or "`archline explain` lists all codes"
@@ -77,7 +77,7 @@ def _list_comment_texts(comments: tuple[object, ...]) -> list[str]:
 
 @record
 class Listing:
-    """The algorithms of some targets, and the mistakes in headers that leave others out."""
+    """The algorithms of some targets, and the errors in headers that leave algorithms out."""
 
     entries: tuple[LibraryEntry, ...]
     problems: tuple[Diagnostic, ...]
@@ -152,9 +152,9 @@ def _iterate_file_entries(module: str, file: Path, problems: dict[str, Diagnosti
 
 
 def _infer_results(source: Source, folder: Path, algorithms: Sequence[s.Algorithm]) -> dict[int, str | None]:
-    """Return the types of results by the lines of headers, where a header may leave its type to be inferred.
+    """Return the result type of each algorithm, inferred if its header has none, by the line of its header.
 
-    `fmt` writes the same types. A file with mistakes in its text has none.
+    `fmt` writes the same types. The result is empty if there is nothing to infer, or the program has errors.
     """
     if all(algorithm.result for algorithm in algorithms) or not _RETURNED.search(source.text):
         return {}

@@ -38,7 +38,7 @@ _UNIT_TERM = t.Term()
 
 
 class DifferenceChecker:
-    """The DIFFERENCES of a certificate; each is checked when it is first used."""
+    """Checks the DIFFERENCES of a certificate, proofs that a sum has the order of some of its positive terms."""
 
     def __init__(self, data: Sequence[Data], facts: Facts, cache: bool) -> None:
         self._data, self._facts, self._cache = data, facts, cache
@@ -52,7 +52,7 @@ class DifferenceChecker:
             self._check_once(index)
 
     def find_remaining_terms(self, terms: t.Sum) -> list[t.Term] | None:
-        """Return the terms of a sum that a DIFFERENCE leaves, a lower bound up to a constant; None if there is none."""
+        """Return terms that bound a sum from below, up to a constant, by a DIFFERENCE; None if there is none for it."""
         return next((self._check_once(index) for index, known in enumerate(self._sums) if known == terms), None)
 
     def _check_once(self, index: int) -> list[t.Term] | None:
@@ -84,7 +84,10 @@ class DifferenceChecker:
         return keeps
 
     def _check_shift(self, data: Data, terms: t.Sum, keeps: Sequence[t.Term]) -> None:
-        """Check the sum less a share of `keeps`: with factors as minimum plus excess, no coefficient is negative."""
+        """Check that the sum is at least a share of its terms `keeps`, from its expansion in factors less their minima.
+
+        No coefficient of the expansion of sum - share*keeps may be negative.
+        """
         share = read_constant(data["share"])
         require(share.sign > 0 or not keeps, "the share is not positive")
         minima: dict[t.Factor, Number] = {}
@@ -138,7 +141,7 @@ class DifferenceChecker:
             self.bounds.require_nonnegative(term)
         for factor_, _ in (*small.powers, *large.powers):
             self.bounds.require_defined(factor_.expr)
-            positive = self.bounds.lower(factor_.expr) is not None
+            positive = self.bounds.bound_below(factor_.expr) is not None
             zero_covered = any(x == factor_ and by.sign > 0 for x, by in covered.powers)
             require(positive or zero_covered, "a factor that may be zero is cancelled")
         require(self._is_valid_rule(small, large, factor, data["because"]), "its rule does not prove the inequality")
@@ -211,7 +214,7 @@ class DifferenceChecker:
             case s.Call(function="max", arguments=parts):
                 return any(map(self._is_at_least_one, parts))
             case s.Call(function="ceil", arguments=(inner,)):
-                return self.bounds.lower(inner) is not None
+                return self.bounds.bound_below(inner) is not None
             case _:
                 pass
         single = t.find_single_term(t.expand(expr))
@@ -220,12 +223,15 @@ class DifferenceChecker:
         return single[1] >= _ONE and all(by.sign > 0 and self._is_at_least_one(x.expr) for x, by in single[0].powers)
 
     def list_comparisons(self, index: object) -> list[Comparison]:
-        """Return the comparisons of a fact whose required parts are positive. Raises RejectedError."""
+        """Return the comparisons of fact number `index` that hold, as the parts that must be positive are proved so.
+
+        Raises RejectedError if a side may be undefined.
+        """
         comparisons = self._facts.list_comparisons(index)
         for comparison in comparisons:
             for side in comparison.sides:
                 self.bounds.require_defined(side)
-        return [x for x in comparisons if all(self.bounds.lower(side) is not None for side in x.positive)]
+        return [x for x in comparisons if all(self.bounds.bound_below(side) is not None for side in x.positive)]
 
     def _is_implied_by_fact(self, fact: Comparison, small: t.Term, large: t.Term, factor: Number) -> bool:
         single = t.find_single_term(fact.large)
@@ -249,7 +255,7 @@ class ProofChecker:
         self._differences, self._cache = differences, cache
         self._facts: dict[int, list[tuple[Form, Form]]] = {}
 
-    def bound(self, data: Data) -> tuple[frozenset[Monomial], frozenset[Monomial]]:
+    def check_bound(self, data: Data) -> tuple[frozenset[Monomial], frozenset[Monomial]]:
         """Check a BOUND: the minimum of the left monomials is O(the maximum of the right ones). Return both sides."""
         left, right = (frozenset(map(fm.read_monomial, data[side])) for side in ("smallest_of", "largest_of"))
         with track_place("proof"):
@@ -272,6 +278,7 @@ class ProofChecker:
     def _check_leaf(
         self, data: Data, left: frozenset[Monomial], right: frozenset[Monomial], cases: tuple[Sequence[Inequality], ...]
     ) -> None:
+        """Check a proof without further cases: weights of monomials, and inequalities whose product compares them."""
         total = fm.ONE
         for side, allowed, sign in (("left", left, _INVERSE), ("right", right, _ONE)):
             weights = _ZERO
@@ -374,7 +381,7 @@ class ProofChecker:
 
 
 def _is_exhaustive(alternatives: Sequence[set[Inequality]], cases: Sequence[Sequence[Inequality]]) -> bool:
-    """Test whether each of the alternatives, as one holds at any point, includes all that some case assumes."""
+    """Test whether the cases cover all points: each alternative (one always holds) has the assumptions of a case."""
     return all(any(alternative.issuperset(case) for case in cases) for alternative in alternatives)
 
 
@@ -435,20 +442,20 @@ def _check_certificate(data: Mapping[str, Any]) -> None:
             scaled = {term: value * multiple for term, value in t.expand(g).items()}
             require(t.expand(f) == scaled, "f is not that multiple of g")
         return
-    cache = {"L", "Z"} <= s.names((f, g, *facts.facts))
+    cache = {"L", "Z"} <= s.find_names((f, g, *facts.facts))
     differences = DifferenceChecker(data["differences"], facts, cache)
     differences.check_all()
     proofs = ProofChecker(differences, cache)
     bounds = []
     for index, bound in enumerate(data["bounds"]):
         with track_place("bounds", index):
-            bounds.append(proofs.bound(bound))
+            bounds.append(proofs.check_bound(bound))
     with track_place("f"):
         differences.bounds.require_defined(f)
-        largest = differences.bounds.upper(f)
+        largest = differences.bounds.bound_above(f)
     with track_place("g"):
         differences.bounds.require_defined(g)
-        smallest = differences.bounds.lower(g)
+        smallest = differences.bounds.bound_below(g)
         require(smallest is not None, f"`{data['g']}` is not shown to be positive")
     for upper_clause in largest:
         for lower_clause in smallest or ():

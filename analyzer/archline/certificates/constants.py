@@ -56,7 +56,7 @@ _ONE: Terms = (((), Fraction(1)),)
 
 @record
 class Number:
-    """A real number above/below, made by `make_rational` or `evaluate_constant`."""
+    """An exact real number, a quotient of two polynomials; `make_rational` and `evaluate_constant` make numbers."""
 
     above: Terms
     below: Terms = _ONE

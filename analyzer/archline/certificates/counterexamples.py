@@ -47,7 +47,7 @@ def evaluate(expr: s.Expr, point: Point, shift: int = 2) -> Value:
             values = [evaluate(argument, point, shift) for argument in arguments]
             return _select_extreme(function, values)
         case s.Call(function=function, arguments=(inner,)):
-            return _apply_function(function, evaluate(inner, point, shift), shift if s.names(inner) else 0)
+            return _apply_function(function, evaluate(inner, point, shift), shift if s.find_names(inner) else 0)
         case _:
             raise RejectedError(f"`{format_expression(expr)}` has no value at these sizes")
 
@@ -209,16 +209,16 @@ _MIN_GROWTH_SHARE = arb(3) / 4
 
 
 class _CancelledError(RejectedError):
-    """The sign of f or g is undecided at a far point, as terms nearly cancel."""
+    """Raised if the sign of f or g is undecided at a far point, as terms nearly cancel."""
 
 
 class CounterexampleChecker:
-    """The question f = O(g) under facts. Points are checked exactly, curves only at some far points."""
+    """Checks counterexamples to f = O(g) under facts: points exactly, curves only at some far points."""
 
     def __init__(self, f: str, g: str, facts: Sequence[str]) -> None:
         self._f, self._g = parse_expression(f), parse_expression(g)
         self._facts: list[s.Fact] = [fact for text in facts for fact in parse_facts(text)]
-        self._names = s.names((self._f, self._g, *self._facts))
+        self._names = s.find_names((self._f, self._g, *self._facts))
 
     def check(self, data: Data) -> None:
         """Raise RejectedError unless the counterexample `data` shows that f is not O(g)."""
@@ -258,7 +258,7 @@ class CounterexampleChecker:
         """
         curve = {name: parse_expression(text) for name, text in data["curve"].items()}
         growth = parse_expression(data["ratio"])
-        variables = s.names(tuple(curve.values()))
+        variables = s.find_names(tuple(curve.values()))
         require(len(variables) == 1, "the sizes on the curve are not functions of one variable")
         (variable,) = variables
         ratios, expected = [], []
@@ -283,7 +283,7 @@ class CounterexampleChecker:
     def _read_point(self, sizes: Mapping[str, str]) -> Point:
         require(all(len(text) < _MAX_TEXT for text in sizes.values()), "a size is too long")
         exprs = {name: parse_expression(text) for name, text in sizes.items()}
-        require(not s.names(tuple(exprs.values())), "a size is not a number")
+        require(not s.find_names(tuple(exprs.values())), "a size is not a number")
         point = {name: evaluate(size, {}, shift=0) for name, size in exprs.items()}
         self._require_allowed(point, certain=True)
         return point

@@ -172,6 +172,7 @@ def is_below_power(small: Atom, large: Atom, power: Number) -> bool:
 
 
 def _is_growing_product(powers: Mapping[int, Number]) -> bool:
+    """Test whether a product of powers of 2^n, n, log2(n), ..., by depth (-1, 0, 1, ...), grows with n."""
     return powers[min(powers)].sign > 0
 
 
@@ -267,9 +268,9 @@ def _read_expression(expr: s.Expr) -> Monomial:
             return _read_expression(left) * _read_expression(right) ** make_rational(-1)
         case s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
             return make_exponential(name)
-        case s.Binary(op="^", left=s.Integer(value=2), right=right) if s.names(right):
+        case s.Binary(op="^", left=s.Integer(value=2), right=right) if s.find_names(right):
             return raise_to_monomial(None, _read_expression(right))
-        case s.Binary(op="^", left=left, right=right) if s.names(right):
+        case s.Binary(op="^", left=left, right=right) if s.find_names(right):
             return raise_to_monomial(_read_expression(left).powers[0][0], _read_expression(right))
         case s.Call(function="sqrt", arguments=(of,)):
             return _read_expression(of) ** (make_rational(1) / make_rational(2))

@@ -93,7 +93,7 @@ def multiply_sums(a: Sum, b: Sum) -> Sum:
 
 
 def shift_factors(term: Term, value: Number, least: Mapping[Factor, Number]) -> Sum:
-    """Expand value*term with minimum + excess for each factor in `least`; the factor then stands for the excess."""
+    """Expand value*term with x replaced by least[x] + x for each factor x in `least`."""
     result = {Term(): value}
     for factor, by in term.powers:
         factor_power = Term(frozenset([(factor, by)]))
@@ -115,7 +115,7 @@ def find_single_term(value: Sum) -> tuple[Term, Number] | None:
 
 def expand(expr: s.Expr) -> Sum:
     """Expand an expression to a sum, equal to it where all its parts have values. Raises RejectedError."""
-    if not s.names(expr):
+    if not s.find_names(expr):
         with suppress(RejectedError):
             return add_terms([(Term(), evaluate_constant(expr))])
     match expr:
@@ -127,9 +127,9 @@ def expand(expr: s.Expr) -> Sum:
             return multiply_sums(expand(left), expand(right))
         case s.Binary(op="/", left=left, right=right):
             return multiply_sums(expand(left), _expand_power(right, make_rational(-1)))
-        case s.Binary(op="^", left=left, right=right) if not s.names(right):
+        case s.Binary(op="^", left=left, right=right) if not s.find_names(right):
             return _expand_power(left, evaluate_constant(right))
-        case s.Binary(op="^", left=left, right=right) if not s.names(left) and (
+        case s.Binary(op="^", left=left, right=right) if not s.find_names(left) and (
             expanded := _expand_exponential(left, right)
         ):
             return expanded
@@ -183,6 +183,7 @@ def _has_positive_terms(value: Sum) -> bool:
 
 
 def _make_key(expr: s.Expr) -> object:
+    """Return a key that is the same for calls and operations whose arguments expand to the same sums."""
     match expr:
         case s.Name(id=name) if name != "pi":
             return name
@@ -227,7 +228,7 @@ def _read_factor(text: str) -> Term:
 
 @record
 class Comparison:
-    """A comparison small <= large, each term on the side where it is positive; `sides` are those of the fact."""
+    """A comparison small <= large, each term on the side where it is positive; `sides` are the sides in the fact."""
 
     small: Sum
     large: Sum
@@ -293,4 +294,4 @@ def _separate_signs(gap: Sum, sides: tuple[s.Expr, ...], positive: tuple[s.Expr,
 
 
 def _is_at_least_one(base: s.Expr) -> bool:
-    return isinstance(base, s.Name) or (not s.names(base) and make_rational(1) <= evaluate_constant(base))
+    return isinstance(base, s.Name) or (not s.find_names(base) and make_rational(1) <= evaluate_constant(base))

@@ -55,7 +55,7 @@ _ACCEPTED = re.compile(r"accept (?P<code>AL\d+) (?P<path>\S.*?)(::(?P<name>\w+))
 class Entry:
     """The entry of an algorithm in a baseline: its sizes, its costs and its programs, texts with their line numbers.
 
-    The first line is `line` of `file`. The `program` is the one that is read from them.
+    The entry begins at `line` of `file`. `program` is parsed from the texts.
     """
 
     file: str

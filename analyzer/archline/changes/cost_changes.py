@@ -15,7 +15,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.prover import prove_never_negative
 from archline.analysis.bounds import Region
-from archline.analysis.cost import Cost, cost_text, enclose_count
+from archline.analysis.cost import Cost, enclose_count, format_cost
 from archline.analysis.sampling import find_constants
 from archline.changes import results as r
 from archline.changes.baseline import NO_BASELINE, group_by_metric, list_bounds_by_cache, read_cost, write_costs
@@ -169,7 +169,7 @@ def _iterate_further_metrics(old: AlgorithmSubject, new: AlgorithmSubject) -> It
 
 
 def _write_accesses(subject: AlgorithmSubject) -> str:
-    """Write the accesses of a run in order as text; of an algorithm whose accesses cannot be traced, its name."""
+    """Write the ordered accesses of an algorithm as text; the name of the algorithm if they cannot be traced."""
     with suppress(UntracedError, TooComplexError):
         if not subject.report.recursive:
             return repr(Lowering(subject.report.module).trace(subject.report.node)[1])
@@ -186,11 +186,11 @@ def _format_cost(subject: AlgorithmSubject | None, metric: str) -> str | None:
     # The last bound by cache is the general one, and the last case of the sizes comes first.
     general = list_bounds_by_cache(cost)[-1:]
     shown = replace(cost, upper=general[0].value) if general else cost
-    return cost_text(subject.report.costs, shown) + (f" when {general[0].where.when}" if general else "")
+    return format_cost(subject.report.costs, shown) + (f" when {general[0].where.when}" if general else "")
 
 
 def _format_added_facts(first: AlgorithmUnderFacts, second: AlgorithmUnderFacts) -> str:
-    """Return the facts of the second algorithm, as text, that are false at some sizes that the first one allows."""
+    """Return, as text, the facts of the second algorithm that exclude sizes which the first algorithm allows."""
     facts, signature = second.node.where, first.signature
     sizes = Sizes.of((*signature.size_names, *signature.indices), signature.indices, first.node.where)
     points = list(replace(sizes, constants=find_constants(*facts)).points())
@@ -199,7 +199,7 @@ def _format_added_facts(first: AlgorithmUnderFacts, second: AlgorithmUnderFacts)
 
 @record(eq=False)
 class _MetricVersions:
-    """The costs of two versions in one metric, to compare; values at some sizes may show any of the `verdicts`.
+    """Compares the costs of two versions in one metric; values at single sizes may show any of the `verdicts`.
 
     The costs are compared under the facts `alike` about iterations of both.
     """
@@ -213,12 +213,12 @@ class _MetricVersions:
     alike: tuple[s.Fact, ...] = ()
 
     def find_changes(self, plain: CostChange) -> list[CostChange]:
-        """Find the changes of the cost; if time ran out, those without a proof have a remark. See `changes`.
+        """Find the changes of the cost; if time ran out, those without a proof have a remark.
 
         A cost that depends on iterations which only one version has is not decided without a proof for all sizes.
         """
         counted, unmatched = self._iterations
-        changes, remark = self.changes(plain), OUT_OF_TIME if Clock.late else None
+        changes, remark = self.find_changes_by_region(plain), OUT_OF_TIME if Clock.late else None
         if unmatched and not all(change.verdict in PROVED_VERDICTS or change.extent in PROVED for change in changes):
             growth = next((change.growth for change in changes if change.growth["new"] is not None), plain.growth)
             changes = [
@@ -236,14 +236,14 @@ class _MetricVersions:
         return [replace(change, counted=counted) for change in changes]
 
     def _compare_iteration_by_iteration(self) -> str | None:
-        """Describe how the cost changed if the only loops that differ have as many iterations; None if not proved."""
+        """Describe how the cost changed if the one loop that differs has as many iterations; None if not proved."""
         counted, unmatched = self._iterations
         olds = [item.name for item in list_iterations(*self.old.algorithm.executed) if item.name in unmatched]
         news = [name for name in counted if name in unmatched and name not in olds]
         if len(olds) != 1 or len(news) != 1:
             return None
         alike = replace(self, alike=(b.binary("==", b.name(news[0]), b.name(olds[0])),))
-        changes = alike.changes(CostChange(self.metric, r.EQUAL))
+        changes = alike.find_changes_by_region(CostChange(self.metric, r.EQUAL))
         verdict = r.merge_verdicts({change.verdict for change in changes})
         extents = {change.extent for change in changes}
         if verdict in (r.EQUAL, r.OTHER_FORM):
@@ -254,7 +254,7 @@ class _MetricVersions:
 
     @property
     def _iterations(self) -> tuple[tuple[str, ...], frozenset[str]]:
-        """The iterations in the costs that either version counts, and those for which one version has no loop."""
+        """The iterations that the costs of the versions contain, and the subset whose loop only one version has."""
         sides = [{item.name for item in list_iterations(*side.algorithm.executed)} for side in (self.old, self.new)]
         costs = [side.report.cost(self.metric) for side in (self.old, self.new)]
         bounds = [
@@ -263,7 +263,7 @@ class _MetricVersions:
         held = frozenset(name for bound in bounds if bound is not None for name in bound.names)
         return tuple(sorted(held & (sides[0] | sides[1]))), held & (sides[0] ^ sides[1])
 
-    def changes(self, plain: CostChange) -> list[CostChange]:
+    def find_changes_by_region(self, plain: CostChange) -> list[CostChange]:
         """Find the changes of the cost, region by region; only `plain` if nothing changed."""
         old, new = (subject.report.cost(self.metric) for subject in (self.old, self.new))
         if old.upper is None and new.upper is None:
@@ -297,8 +297,8 @@ class _MetricVersions:
     def _iterate_changes_in_region(self, plain: CostChange, region: Region, last: bool) -> Iterator[CostChange]:
         """Yield the changes in a region, where a condition on the cache holds.
 
-        All bounds that a version has there count. If only the older version has a bound under this very condition, only
-        rises are reported, if only the newer one has, only falls. All regions have the same lower bound, which is
+        All bounds that hold in the region are compared. If only the older version has a bound under this condition,
+        only rises are reported; if only the newer one has, only falls. All regions have the same lower bound, which is
         compared in the last region.
         """
         old, new, sizes = self._build_sized_costs(region.facts)
@@ -310,7 +310,8 @@ class _MetricVersions:
         if not rises and not falls:
             return
         before, after = (
-            cost_text(subject.report.costs, bounds[0].cost) for subject, bounds in ((self.old, olds), (self.new, news))
+            format_cost(subject.report.costs, bounds[0].cost)
+            for subject, bounds in ((self.old, olds), (self.new, news))
         )
         shown = replace(plain, old=before, new=after, when=region.when)
         lower = last and of_old and of_new
@@ -321,7 +322,7 @@ class _MetricVersions:
                 yield change
 
     def _decide_moves_of_whole_cost(self) -> list[Move]:
-        """Find how the whole costs moved, by values at realistic sizes; also by proofs if no bound is by cache."""
+        """Find whether a cost grew or shrank, by values at realistic sizes, and by proofs if no bound is by cache."""
         old, new, sizes = self._whole_costs
         proved = [] if old.cost.by_cache or new.cost.by_cache else _decide_moves(old, new, sizes)
         moves = {move[0]: move for move in proved if move[0] in COST_VERDICTS}
@@ -341,18 +342,18 @@ class _MetricVersions:
         if "Z" not in sizes.names:
             return LazyList(iter(()))
         bounds = {name: sizes.scope.facts.bounds[name] for name in sizes.names}
-        arrays = s.names(self.new.algorithm.signature.parameters)
+        arrays = s.find_names(self.new.algorithm.signature.parameters)
 
         def iterate_caches(given: Point, size: int, line: int) -> Iterator[Point]:
             line = given.get("L", line)
             for power in range(1, CACHE_DOUBLINGS + 1):
                 usual = {"L": line, "Z": line << power}
                 values = {x: given.get(x, usual.get(x, size if x in arrays else BLOCK_SIZE)) for x in sizes.names}
-                yield {name: bounds[name].nearest(value) for name, value in values.items()}
+                yield {name: bounds[name].clamp_value(value) for name, value in values.items()}
 
         grids = [*((at, USUAL_SIZE, USUAL_CACHE["L"]) for at in self.at), *(({}, *grid) for grid in REALISTIC_EXTENTS)]
         points = chain(*map(self._iterate_caches, sizes.interest), *starmap(iterate_caches, grids))
-        return LazyList(filter(sizes.allowed, points))
+        return LazyList(filter(sizes.is_allowed, points))
 
     def _iterate_value_changes(self, plain: CostChange) -> Iterator[CostChange]:
         """Yield the change that values at points of interest show; they may differ even if the forms are equal."""
@@ -396,8 +397,8 @@ class _MetricVersions:
         """Add the values of both costs, by their sharpest bounds, at a point where they show the change.
 
         A rise must be by the factor `least`. Requested points are tried first; if they do not show the change, their
-        values are added separately. With `lower`, lower bounds may show the change. If a bound moved, but the whole
-        cost at no point that was tried, the reason says so. Without `wide` only the points of interest are tried.
+        values are added separately. With `lower`, lower bounds may show the change. If only a bound moved, and the cost
+        at no point that was tried, the reason says so. Without `wide` only the points of interest are tried.
         """
         asked = self._list_asked_points(sizes)
         usual, last = [*asked, *(trial for trial in sizes.interest if trial not in asked)], [point] if point else []
@@ -412,7 +413,7 @@ class _MetricVersions:
             trials = chain(
                 usual, self._realistic_points, last, more, self._iterate_points_by_remainder() if of_bound else ()
             )
-            for trial in filter(sizes.allowed, trials):
+            for trial in filter(sizes.is_allowed, trials):
                 forms = self._evaluate_costs(trial, by_forms=True) if of_bound else None
                 is_possible = (
                     forms and _is_shown_by_values(verdict, *forms, share, lower)
@@ -453,11 +454,11 @@ class _MetricVersions:
         return change
 
     def _iterate_points_by_remainder(self) -> Iterator[Point]:
-        """Yield points above each number that a size is compared with, one for each remainder by divisors in forms."""
+        """Yield points above each number with which a form compares a size, one for each remainder by its divisors."""
         *sides, sizes = self._whole_costs
         forms = [form for side in sides for form in (side.cost.lower, side.cost.upper) if form is not None]
         atoms = {atom for form in forms for atom in form.atoms_within()}
-        usual = {name: sizes.scope.facts.bounds[name].nearest(USUAL_SIZE) for name in sizes.names}
+        usual = {name: sizes.scope.facts.bounds[name].clamp_value(USUAL_SIZE) for name in sizes.names}
         for name in sizes.names:
             parts = [atom for atom in atoms if atom.names == {name}]
             floors = [atom.modulus for atom in parts if isinstance(atom, Floor) and atom.modulus.is_constant]
@@ -492,12 +493,14 @@ class _MetricVersions:
         with suppress(*NO_VALUE):
             old, new, _ = self._whole_costs
             sides = (old, by_forms or isinstance(self.old, RecordedSubject)), (new, by_forms)
-            before, after = (_evaluate_forms(x, dict(point)) if forms else x.ends(dict(point)) for x, forms in sides)
+            before, after = (
+                _evaluate_forms(x, dict(point)) if forms else x.enclose_value(dict(point)) for x, forms in sides
+            )
             return before, after
         return None
 
     def is_in_step(self, change: CostChange, whole: _MetricVersions) -> bool:
-        """Test whether a change is, in proportion, at most that of the cost `whole` at the same point."""
+        """Test whether this cost changes relatively at most as much as the cost `whole`, at the point of `change`."""
         point = {name: int(value) for name, value in (change.at or {}).items()}
         values, wholes = self._evaluate_costs(point), whole._evaluate_costs(point)
         if values is None or wholes is None:
@@ -506,7 +509,7 @@ class _MetricVersions:
         return more.lower * before.lower <= less.upper * after.upper
 
     def _can_show(self, verdict: str, point: Point) -> bool:
-        """Test whether values at a point may show that the cost grew or shrank: its minimum did, if that is known.
+        """Test whether values at a point can show that the cost grew or shrank: False if its minimum did not.
 
         The minimum is computed faster than the values.
         """
@@ -518,12 +521,12 @@ class _MetricVersions:
         """Evaluate the minima of both costs at a point; None if one cannot be computed separately."""
         sides = [(side.cost.least_at, side) for side in self._whole_costs[:2] if not side.cost.at_least]
         with suppress(*NO_VALUE):
-            values = tuple(least(side.at(dict(point))) for least, side in sides if least is not None)
+            values = tuple(least(side.evaluate_sizes(dict(point))) for least, side in sides if least is not None)
             return values if len(values) == 2 else None
         return None
 
     def _has_runs(self, point: Point) -> bool:
-        return all(side.has_runs(side.at(point)) for side in self._whole_costs[:2])
+        return all(side.has_runs(side.evaluate_sizes(point)) for side in self._whole_costs[:2])
 
     def _build_sized_costs(self, more: Sequence[s.Fact]) -> tuple[SizedCost, SizedCost, Sizes]:
         """Return both costs, and the sizes that both allow under further facts, as for a claim that compares them."""
@@ -536,7 +539,7 @@ class _MetricVersions:
         )
         for side in (claim.left, claim.right):
             about.build_formula(side)
-        sizes = about.sizes()
+        sizes = about.build_sizes()
         return (
             about.amounts[sides[0]],
             about.amounts[sides[1]],
@@ -546,18 +549,18 @@ class _MetricVersions:
     def _iterate_sizes_of_interest(self, sizes: Sizes) -> Iterator[Point]:
         """Yield the requested points, then the usual one, each with the usual cache or the next larger allowed one."""
         bounds = {name: sizes.scope.facts.bounds[name] for name in sizes.names}
-        usual = {name: within.nearest(USUAL_CACHE.get(name, USUAL_SIZE)) for name, within in bounds.items()}
+        usual = {name: within.clamp_value(USUAL_CACHE.get(name, USUAL_SIZE)) for name, within in bounds.items()}
         for requested in (*(at for at in self.at if bounds.keys() <= at.keys() | USUAL_CACHE.keys()), {}):
             point = {name: requested.get(name, value) for name, value in usual.items()}
             larger = range(MAX_LARGER_CACHES) if "Z" in usual.keys() - requested.keys() else ()
             caches = (point, *({**point, "Z": point["Z"] << power} for power in larger))
-            yield from islice(filter(sizes.allowed, caches), 1)
+            yield from islice(filter(sizes.is_allowed, caches), 1)
 
     def _decide_tolerance(self, verdict: str, old: SizedCost, new: SizedCost, sizes: Sizes) -> OrderVerdict:
-        """Decide whether a cost that grew is within the tolerance of its old minimum, a risen bound of the old one."""
+        """Decide whether a cost that grew is within the tolerance of its old lower bound; a bound, of the old bound."""
         before = old.cost.lower if verdict == r.GREW else old.cost.upper
         assert before is not None
-        return decide_cost_order(new, _as_exact_cost(old, before.scaled(1 + self.tolerance)), sizes)
+        return decide_cost_order(new, _make_exact_cost(old, before.scaled(1 + self.tolerance)), sizes)
 
 
 def _compare_growths(olds: Sequence[Growth], news: Sequence[Growth], facts: Sequence[s.Fact]) -> str | None:
@@ -592,7 +595,7 @@ def _is_shown_by_values(verdict: str, before: Interval, after: Interval, least: 
 def _decide_moves(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True) -> list[Move]:
     """Find how a cost moved: up, down, or both, by proofs and values; if neither is known, how its bounds moved.
 
-    Of the lower bounds only with `lower`.
+    Lower bounds are compared only with `lower`.
     """
     is_same = old.cost.lower == new.cost.lower and old.cost.upper == new.cost.upper
     if is_same and (old.cost.exact or not old.cost.interval_at):
@@ -611,27 +614,27 @@ def _decide_moves(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = Tr
 
 
 def _decide_moves_of_bounds(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool) -> list[Move]:
-    """Find how the upper bound of a cost moved, or else the lower one; of exact costs that the bound rose."""
+    """Find how the upper bound of a cost moved, or else the lower one; for exact costs, report that the bound rose."""
     if old.cost.exact and new.cost.exact:
         return [(r.ROSE, None, None)]
     ends = [(old.cost.upper, new.cost.upper), *([(old.cost.lower, new.cost.lower)] if lower else [])]
     for before, after in ends:
         assert before is not None
         assert after is not None
-        moves = _decide_moves(_as_exact_cost(old, before), _as_exact_cost(new, after), sizes)
+        moves = _decide_moves(_make_exact_cost(old, before), _make_exact_cost(new, after), sizes)
         if moves[0][0] not in (r.EQUAL, r.OTHER_FORM):
             return [(BOUND_VERDICTS[verdict], None, point) for verdict, _, point in moves]
     return [(r.OTHER_FORM, None, None)]
 
 
-def _as_exact_cost(amount: SizedCost, bound: Poly) -> SizedCost:
+def _make_exact_cost(amount: SizedCost, bound: Poly) -> SizedCost:
     return replace(amount, cost=Cost(amount.cost.metric, "exact", bound, bound))
 
 
 def _list_costs_under_condition(amount: SizedCost, when: str, sizes: Sizes) -> tuple[list[SizedCost], bool]:
-    """List a cost for each upper bound that holds under a condition; also return if the first is the condition's own.
+    """List a cost for each upper bound that holds under the condition `when`, and whether one has exactly `when`.
 
-    Bounds of larger caches may hold there too; they follow, those of the largest first.
+    That bound comes first; bounds of larger caches whose conditions are implied follow.
     """
     cost, facts = amount.cost, sizes.scope.facts
     bounds = list_bounds_by_cache(cost)
@@ -649,16 +652,16 @@ def _is_any_at_most(bounds: Sequence[SizedCost], limit: SizedCost, sizes: Sizes)
     """Test whether any of the costs `bounds` has an upper bound that is at most that of `limit`."""
     ends = ((bound.cost.upper, limit.cost.upper) for bound in bounds)
     return any(
-        decide_cost_order(_as_exact_cost(limit, upper), _as_exact_cost(limit, maximum), sizes).outcome == "holds"
+        decide_cost_order(_make_exact_cost(limit, upper), _make_exact_cost(limit, maximum), sizes).outcome == "holds"
         for upper, maximum in ends
         if upper is not None and maximum is not None
     )
 
 
 def _evaluate_forms(amount: SizedCost, point: Point) -> Interval:
-    """Evaluate the closed forms of a cost, by the minimum of the upper bounds that hold. Raises EvaluationError."""
+    """Enclose a cost by its closed forms, without bounds evaluated at the point. Raises EvaluationError."""
     forms = replace(amount.cost, interval_at=None, at_most=(), at_least=())
-    return enclose_count(forms, amount.at(point))
+    return enclose_count(forms, amount.evaluate_sizes(point))
 
 
 def _format_sizes(point: Point) -> dict[str, str]:

@@ -80,7 +80,7 @@ class CostChange:
 
     @property
     def of_growth(self) -> CostChange:
-        """The change of the growth order, if its verdict is known; else the change itself."""
+        """The change with the verdict on its order of growth, if that is equal or rose; else the change itself."""
         order = self.order if self.order in (EQUAL, ROSE) else None
         return replace(self, verdict=order, ignored=self.ignored and order == ROSE) if order is not None else self
 
@@ -140,9 +140,9 @@ class VersionDifferences:
 
     @property
     def shown(self) -> tuple[CostChange, ...]:
-        """The changes to show: one for each cost, unless only its form changed.
+        """The changes to show: one for each cost whose value, not only its form, changed.
 
-        Several changes in regimes of the cache are merged to the sharpest one that values show, and their number.
+        Changes of a cost in several regimes of the cache are merged to one, unless `in_full`.
         """
         groups: dict[object, list[CostChange]] = {}
         for item in self.changes:
@@ -167,7 +167,7 @@ class VersionDifferences:
 
     @property
     def beyond_tolerance(self) -> tuple[CostChange, ...]:
-        """The findings, ignored ones included."""
+        """The changes that exceed the tolerance and fail a build, including ignored ones."""
         verdicts = (GREW, BECAME_UNKNOWN, NOT_DECIDED, *([ROSE] if self.strict else []))
         return tuple(change for change in self.changes if change.verdict in verdicts and change.tolerance is None)
 
@@ -193,7 +193,7 @@ def merge_cost_verdicts(changes: Iterable[CostChange]) -> dict[tuple[str, ...], 
 
 
 def merge_verdicts(verdicts: Set[str]) -> str:
-    """Merge the verdicts on a cost to one: a change of the cost itself counts more than one of its bounds."""
+    """Merge the verdicts on a cost to one; changes of the cost itself take precedence over changes of its bounds."""
     if IGNORED in verdicts:
         return IGNORED
     moved = verdicts & {GREW, SHRANK} or verdicts
@@ -203,7 +203,7 @@ def merge_verdicts(verdicts: Set[str]) -> str:
 
 
 def _compute_minimum_size(change: CostChange) -> int:
-    """Return the minimum of the sizes at which a change is shown, without those of the cache."""
+    """Return the minimum of the sizes at which a change is shown, ignoring Z, L and other machine symbols."""
     return min((int(value) for name, value in (change.at or {}).items() if name not in MACHINE_SYMBOLS), default=0)
 
 

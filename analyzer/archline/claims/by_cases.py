@@ -32,7 +32,7 @@ from archline.language import model
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable
 from archline.language.diagnostics import ArchlineError
-from archline.language.extra_facts import with_where_facts
+from archline.language.extra_facts import add_where_facts
 from archline.language.model import Module
 from archline.language.substitution import express_facts_in_sizes
 from archline.records import record, replace
@@ -57,14 +57,13 @@ class AlgorithmInCase:
 
     @cached_property
     def costs(self) -> Costs:
-        """The costs of the algorithm under these facts."""
         return derive(self.scope.module, self.algorithm)
 
 
 def is_too_long_to_rederive(module: Module, algorithm: s.Algorithm) -> bool:
     """Test whether an algorithm is too long to derive its costs more than once."""
     callees = (algorithm, *find_reachable(module, algorithm))
-    return sum(1 for callee in callees for _ in s.nodes(callee.body)) > MAX_NODES
+    return sum(1 for callee in callees for _ in s.iterate_nodes(callee.body)) > MAX_NODES
 
 
 @record
@@ -106,7 +105,7 @@ class CaseDecider:
         if not 1 <= len(axis_cases) <= MAX_AXES or not all(axis_cases):
             return None
 
-        def case_verdicts() -> Iterator[Verdict | None]:
+        def iterate_case_verdicts() -> Iterator[Verdict | None]:
             for facts in (sum(case, ()) for case in product(*axis_cases)):
                 narrowed = self._derive_under_facts_once(facts)
                 if narrowed is None:
@@ -116,7 +115,7 @@ class CaseDecider:
                         self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope), facts
                     )
 
-        return join_case_verdicts(case_verdicts())
+        return join_case_verdicts(iterate_case_verdicts())
 
     def _decide_by_when(self, ensures: s.Ensures) -> Verdict | None:
         """Decide a claim with costs derived under its `when`, split in cases; None if these costs cannot be derived."""
@@ -143,7 +142,7 @@ class CaseDecider:
     def _derive_under_facts_once(self, facts: tuple[s.Fact, ...]) -> AlgorithmInCase | None:
         """Return the algorithm under facts about its outermost call; None if its costs cannot be derived under these.
 
-        Memoised: by the texts of the facts, in their order. None also after MAX_DERIVATIONS derivations.
+        Results are cached by the texts of the facts, in order. None is returned too after MAX_DERIVATIONS derivations.
         """
         key = tuple(map(format_fact, facts))
         if key not in self._derived:
@@ -158,7 +157,7 @@ class CaseDecider:
             # The costs of recursive calls would be derived under facts that hold for the outermost call only.
             return None
         try:
-            module, algorithm = with_where_facts(self.module, self.algorithm, facts)
+            module, algorithm = add_where_facts(self.module, self.algorithm, facts)
         except ArchlineError:
             return None
         return AlgorithmInCase(algorithm, declared_scope(module, algorithm))
@@ -214,7 +213,7 @@ def _iterate_splits(algorithm: s.Algorithm, ensures: s.Ensures) -> Iterator[_Spl
     yield from (_make_split(extent) for extent in extents if isinstance(extent, s.Name))
     for fact in (*algorithm.where, *ensures.when):
         if isinstance(fact, s.Divides):
-            for name in sorted(s.names(fact.divisor) - {"P"}):
+            for name in sorted(s.find_names(fact.divisor) - {"P"}):
                 yield _make_split(s.Name(name, span=fact.span))
             yield _make_split(s.Binary("/", fact.value, fact.divisor, span=fact.span))
     yield from (_make_split(extent) for extent in extents if not isinstance(extent, s.Name))
@@ -248,13 +247,13 @@ class GeneralCase:
 
 
 def derive_general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest: Poly | None) -> GeneralCase:
-    """Derive the case of at least two processors on every axis; the given `costs` if that is implied or impossible."""
+    """Derive the case of at least two processors on every axis; the general `costs` if that fails or is implied."""
     when = _list_multiple_processor_facts(module, node)
     everywhere = GeneralCase(module, node, (), costs, longest)
     if not when or is_too_long_to_rederive(module, node):
         return everywhere
     try:
-        narrowed, narrowed_node = with_where_facts(module, node, when)
+        narrowed, narrowed_node = add_where_facts(module, node, when)
         Domain((*express_facts_in_sizes(narrowed_node), *list_assumed_facts(narrowed_node)))
     except ArchlineError:
         # No sizes satisfy these facts.
@@ -285,7 +284,7 @@ def _list_multiple_processor_facts(module: model.Module, node: s.Algorithm) -> t
 
 
 def _select_sharper_cost(found: Cost, everywhere: Cost) -> Cost:
-    """Return the cost `found` under the facts, unless it is not exact and the cost `everywhere`, for all sizes, is."""
+    """Return the cost `found` under facts, or the cost `everywhere` for all sizes if only the latter is exact."""
     return everywhere if everywhere.exact and not found.exact else found
 
 

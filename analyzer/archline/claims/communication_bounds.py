@@ -119,7 +119,7 @@ def parse_problem(text: str, sizes: Sequence[str]) -> SolvedProblem:
     if len(arguments) != len(expected):
         has = f"{len(expected)} size{'s' if len(expected) > 1 else ''}"
         raise error(PROBLEM, f"`{name}` has {has}, but {len(arguments)} are given", hint=f"`{shape}`")
-    unknown = sorted(s.names(arguments) - {*sizes})
+    unknown = sorted(s.find_names(arguments) - {*sizes})
     if unknown:
         hint = suggest_closest(unknown[0], sizes) or f"its sizes are {', '.join(sizes)}"
         raise error(PROBLEM, f"the algorithm has no size `{unknown[0]}`", hint=hint)
@@ -172,7 +172,7 @@ class LowerBound:
         """Whether the bound depends on the memory of a processor."""
         return self.kind == "memory-dependent"
 
-    def at(self, point: Point) -> Ends | None:
+    def evaluate(self, point: Point) -> Ends | None:
         """Evaluate the bound at values of P, M and the sizes; None if only its growth is known.
 
         Raises EvaluationError.
@@ -215,8 +215,8 @@ class CommunicationBounds:
         texts = {name: format_expression(value) for name, value in self.solved.sizes.items()}
         return ", ".join(f"{name} = {text}" for name, text in texts.items() if name != text)
 
-    def at(self, point: Point, memory: Fraction | None) -> dict[str, Ends]:
-        """Evaluate the bounds on words, by kind, where possible; `memory` is that of a processor's arrays, in words.
+    def evaluate_bounds(self, point: Point, memory: Fraction | None) -> dict[str, Ends]:
+        """Evaluate the bounds on words by kind, where possible; `memory` is the words of a processor's arrays.
 
         Bounds that depend on memory need it. If no value is positive, communication may be unnecessary.
         """
@@ -227,7 +227,7 @@ class CommunicationBounds:
                 continue
             words = {} if memory is None else {MEMORY_SYMBOL: self.bound_words_held_from_above(memory)}
             try:
-                value = bound.at({**values, **words})
+                value = bound.evaluate({**values, **words})
             except EvaluationError:
                 continue
             if value is not None:
@@ -314,7 +314,7 @@ class _FormulaReader:
         )
 
     def divide_by_cores(self, expr: s.Expr) -> s.Expr:
-        """Return a core's share of the words of a node."""
+        """Divide the words of a node by its number of cores; unchanged if each processor is a node."""
         return _divide_by_cores(expr, self.cores)
 
     def format_condition(self, text: str) -> str:
@@ -401,7 +401,7 @@ def _count_registers(module: Module, algorithm: s.Algorithm) -> int | None:
     """Return an upper bound on the real registers of a processor; None if a recursive algorithm has some."""
     total = 0
     for part in (algorithm, *(callee for callee in find_reachable(module, algorithm) if callee is not algorithm)):
-        registers = sum(_is_register(node) for node in s.nodes(part.body))
+        registers = sum(_is_register(node) for node in s.iterate_nodes(part.body))
         registers += sum(_is_register(parameter) for parameter in part.parameters)
         if registers and has_recursion(module, part):
             return None

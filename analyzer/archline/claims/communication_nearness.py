@@ -79,7 +79,7 @@ def _express_in_sizes(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, m
     processors = build_processor_count(bounds.algorithm)
     if processors is not None:
         values["P"] = processors
-    if MEMORY_SYMBOL in s.names(expr):
+    if MEMORY_SYMBOL in s.find_names(expr):
         if memory is None:
             return None
         values[MEMORY_SYMBOL] = costs.tree(memory)
@@ -180,7 +180,7 @@ def _find_factor_by_growth(
     lead = bound.cases[0].lead
     if upper is None:
         return "", ""
-    if MEMORY_SYMBOL in s.names(lead):
+    if MEMORY_SYMBOL in s.find_names(lead):
         memory = derive_cost_growth(module, bounds.algorithm, costs, costs["memory"]).upper
         if memory is None:
             return "", ""

@@ -21,7 +21,7 @@ from archline.algebra.prove.prover import Tactic as Proof
 from archline.algebra.prove.prover import prove_never_negative
 from archline.algebra.prove.strong import STRONG_TACTICS
 from archline.analysis.checks.failures import list_assumed_size_facts
-from archline.analysis.cost import Cost, Costs, cost_text, enclose_count
+from archline.analysis.cost import Cost, Costs, enclose_count, format_cost
 from archline.analysis.metrics.relations import claim_margins, time_cost
 from archline.claims import by_cases as case_splits
 from archline.claims import by_unrolling
@@ -95,7 +95,7 @@ def decide_claims(
 
 
 def _add_failures_to_reason(reason: str) -> str:
-    """Add to the reason of an undecided claim that time ran out, or that a solver failed, if so."""
+    """Append to the reason of an undecided claim whether time ran out or a solver failed."""
     return append_failures(reason if not Clock.late or OUT_OF_TIME in reason else f"{reason}; {OUT_OF_TIME}")
 
 
@@ -117,17 +117,17 @@ def _reject_vacuous_claim(verdict: Verdict, algorithm: s.Algorithm, costs: Costs
 
 
 def _explain_free_iterations(verdict: Verdict, costs: Costs, counted: Mapping[str, IterationCount]) -> Verdict:
-    """Return the verdict on a claim whose cost has iterations that the claim does not name.
+    """Replace a verdict by `unknown` if the cost depends on loop iterations that the claim does not name.
 
-    A claim that `fails` is unknown if that takes iterations that no run may have; a point with the least number of
-    iterations is one of runs. If only bounds are known, the iterations are the reason.
+    This is done for `fails`, unless the counterexample has the minimum number of iterations, and for an undecided claim
+    on a cost with known bounds only; the reason then names the iterations.
     """
     cost = _select_claimed_cost(verdict.ensures, costs)
     undecided = verdict.outcome == "unknown" and verdict.reason == _ONLY_BOUNDS
     if (verdict.outcome != "fails" and not undecided) or cost is None or not counted:
         return verdict
     bounds = [bound for bound in (cost.lower, cost.upper) if bound is not None]
-    named = s.names((verdict.ensures.bound, verdict.ensures.when))
+    named = s.find_names((verdict.ensures.bound, verdict.ensures.when))
     free = [name for bound in bounds for name in sorted(bound.names) if name in counted and name not in named]
     if not free or (verdict.point is not None and all(verdict.point.get(name) == counted[name].least for name in free)):
         return verdict
@@ -142,7 +142,7 @@ def _explain_free_iterations(verdict: Verdict, costs: Costs, counted: Mapping[st
 def _substitute_processors(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensures:
     """Replace P in a claim by the product of the grid's axes, if these are sizes."""
     processors = build_processor_count(algorithm)
-    if processors is None or "P" not in s.names((ensures.bound, ensures.when)):
+    if processors is None or "P" not in s.find_names((ensures.bound, ensures.when)):
         return ensures
     values = {"P": processors}
     when = tuple(substitute_in_fact(fact, values) for fact in ensures.when)
@@ -174,7 +174,7 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
     if cost.lower is None or cost.upper is None:
         tactics = (
             (_decide_at_fixed_sizes,)
-            if asked.is_comparison and cost.valued
+            if asked.is_comparison and cost.has_values
             else (decide_by_recurrence, decide_by_shown_growth)
         )
         return find_first_decided(asked, tactics) or asked.make_unknown(cost.reason or "the cost is unknown")
@@ -201,19 +201,19 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
 
 
 def _with_evidence(verdict: Verdict, asked: ClaimQuery) -> Verdict:
-    """Add to a verdict, unless it is `holds`, the derived cost as text, and of the counterexample, if any, the sizes
-    that the claim or the cost depends on.
+    """Add to a verdict other than `holds` the derived cost as text, and those sizes of its counterexample, if any, that
+    the claim or the cost depends on.
     """
     if verdict.outcome == "holds":
         return verdict
     # Under facts about the cache, the bound to show is that of the largest cache that they imply.
     shown = _list_implied_bounds(asked.cost, asked.known)[0] if verdict.ensures.when else asked.cost
-    derived, cost, point = cost_text(asked.costs, shown), asked.cost, verdict.point
+    derived, cost, point = format_cost(asked.costs, shown), asked.cost, verdict.point
     if point is None or (cost.interval_at is not None and not cost.exact):
         # Bounds that are evaluated by a recurrence may depend on all of its sizes.
         return replace(verdict, derived=derived, deciding=point)
     claim = verdict.ensures
-    named = s.names(claim.bound).union(*map(s.names, claim.when), NAME_PATTERN.findall(derived))
+    named = s.find_names(claim.bound).union(*map(s.find_names, claim.when), NAME_PATTERN.findall(derived))
     return replace(verdict, derived=derived, deciding={name: point[name] for name in point if name in named})
 
 
@@ -227,7 +227,7 @@ def _select_claimed_cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
 def _refute_undefined_claim(asked: ClaimQuery) -> Verdict | None:
     """Refute a claim whose right side has no value at some sizes; None if no such sizes are found."""
     bound = asked.claim.bound
-    if not any(_may_be_undefined(node, asked) for node in s.nodes(bound)):
+    if not any(_may_be_undefined(node, asked) for node in s.iterate_nodes(bound)):
         return None
     for point in islice(asked.iterate_points(branches=False), MAX_POINTS_FOR_VALUE):
         try:
@@ -245,10 +245,10 @@ def _may_be_undefined(node: s.Node, asked: ClaimQuery) -> bool:
     match node:
         case s.Binary(op="/" | "//" | "%", right=divisor):
             with suppress(NotStaticError):
-                return bool(s.names(divisor)) and not asked.known.positive(static_value(divisor, asked.scope))
+                return bool(s.find_names(divisor)) and not asked.known.positive(static_value(divisor, asked.scope))
             return True
         case s.Binary(op="^", left=base, right=exponent):
-            return bool(s.names(base)) and not isinstance(exponent, s.Integer)
+            return bool(s.find_names(base)) and not isinstance(exponent, s.Integer)
         case s.Call(function="log2" | "log" | "sqrt", arguments=arguments):
             return not all(isinstance(argument, s.Integer | s.Name) for argument in arguments)
         case _:

@@ -113,7 +113,7 @@ class _CounterexampleCheck:
     def __call__(self, side: str, refuted: Refuted) -> Witness | None:
         """Return the witness of a counterexample; None if it is not confirmed.
 
-        It is if the ratios for `side`, O or Omega, rise along its curve, or are infinite at its point.
+        It is confirmed if the ratios for `side`, O or Omega, rise along its curve, or are infinite at its point.
         """
         entries = self.list_ratios(side, refuted)
         ratios = [least for _, least, _ in entries]
@@ -147,7 +147,7 @@ class _CounterexampleCheck:
         """
         try:
             if self.index_range is not None:
-                point = self.index_range.point(point)
+                point = self.index_range.add_high_to_point(point)
             lower, upper = enclose_cost(self.cost, point).ends
             if any(evaluate_fact(fact, point) is False for fact in self.facts):
                 return None
@@ -176,7 +176,7 @@ def decide_by_recurrence(asked: ClaimQuery) -> Verdict | None:
     if indices is not None:
         facts, known_facts, bound = (
             indices.eliminate_high_in_facts(facts),
-            indices.facts(known_facts),
+            indices.substitute_high_in_facts(known_facts),
             indices.eliminate_high(bound),
         )
     if solved.upper is not None:
@@ -231,7 +231,7 @@ def _may_miss_zeros(asked: ClaimQuery, proved: bool) -> bool:
     """Test whether one side of a claim may be 0 at sizes where the prover assumes that it is not.
 
     The prover reads log2(w), which is 0 at w = 1, as log2(2 + w), and assumes that ranges of indices are not empty and
-    that symbols of declared costs are at least 1. `proved` tells whether the claim is proved but for such zeros.
+    that symbols of declared costs are at least 1. `proved` says whether the claim is proved except for such zeros.
     """
     indices = asked.costs.index_range
     empty = indices is not None and indices.least < 1
@@ -243,7 +243,7 @@ def _may_miss_zeros(asked: ClaimQuery, proved: bool) -> bool:
 
 def _find_declared_symbols(asked: ClaimQuery) -> Set[str]:
     """Find the symbols of declared costs in a claim; they may be 0, while the prover assumes at least 1."""
-    return s.names(asked.claim.bound) & {*find_cost_symbols(asked.scope.module.externs.values())}
+    return s.find_names(asked.claim.bound) & {*find_cost_symbols(asked.scope.module.externs.values())}
 
 
 def _logarithm_may_vanish(cost: Cost, known: Facts) -> bool:
@@ -299,7 +299,7 @@ def _has_zero_divisor(cost: Cost, values: Mapping[str, Poly]) -> bool:
 def _remove_vanishing_logarithms(expr: s.Expr) -> s.Expr | None:
     """Return an expression without logarithms of 1 and terms with such a factor; None to rewrite its parts instead."""
     match expr:
-        case s.Call(function="log2", arguments=(argument,)) if not s.names(argument):
+        case s.Call(function="log2", arguments=(argument,)) if not s.find_names(argument):
             with suppress(*NO_VALUE):
                 return b.ZERO if evaluate(argument, {}) == 1 else expr
             return expr
@@ -402,7 +402,7 @@ def select_shown_growths(module: Module, algorithm: s.Algorithm, costs: Costs, c
             return not bounded or decide_by_growth_of_bounds(asked).outcome != "fails"
         return True
 
-    def with_guards(order: Growth) -> Iterator[Growth]:
+    def iterate_guarded(order: Growth) -> Iterator[Growth]:
         yield order
         sizes = [name for name in costs.parameters if cost.lower is not None and name in cost.lower.names]
         range_ = costs.index_range
@@ -418,7 +418,7 @@ def select_shown_growths(module: Module, algorithm: s.Algorithm, costs: Costs, c
     if form is not None and (product := factor_into_extents(form)) is not None:
         # A product is Theta of itself, even where it is 0.
         orders = (make_theta_growth(costs.tree(form.scaled(1 / product[0]))),)
-    guarded = (next(filter(agrees_at_small_sizes, with_guards(order)), None) for order in orders)
+    guarded = (next(filter(agrees_at_small_sizes, iterate_guarded(order)), None) for order in orders)
     shown = [order for order in guarded if order is not None]
     sharp = {order.when for order in shown if order.tight}
     return tuple(order for order in shown if order.tight or order.when not in sharp)

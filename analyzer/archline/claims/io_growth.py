@@ -101,8 +101,8 @@ class IoGrowthClaim:
         return GrowthVerdict("unknown", neither or reason)
 
     def _iterate_bounds_for_omega(self) -> Iterator[_BoundsByCase]:
-        """Yield the bounds from which to decide an Omega claim: without a recurrence the lower bounds of the written
-        schedule; that of any schedule; and the upper growth of a recurrence, which can refute it.
+        """Yield the bounds from which to decide an Omega claim: lower bounds for the written schedule, unless io has a
+        recurrence; the lower bound for any schedule; and the upper growth of a recurrence, which can refute the claim.
         """
         if self.cost.upper_growths is None:
             for lower in (self.cost.lower, *(bound.value for bound in self.cost.by_loop)):
@@ -118,9 +118,9 @@ class IoGrowthClaim:
     def _iterate_bounds_for_big_o(self) -> Iterator[_BoundsByCase]:
         """Yield the bounds from which to decide an O claim.
 
-        First the bounds of plans whose conditions the facts imply, those of large caches first. For a recursive
-        algorithm the growth of its recurrence follows, a lower bound for any schedule, which can refute the claim, and
-        the accesses, a bound for any cache.
+        First come the bounds of plans whose conditions the facts imply, large caches first. For a recursive algorithm
+        the growth of its recurrence follows, then the lower bound for any schedule, which can refute the claim, and the
+        number of accesses, an upper bound for any cache.
         """
         facts = self.known.with_nonnegative(ONE_LINE_FITS)
         for plan in reversed(self.cost.plans):

@@ -24,7 +24,7 @@ from archline.cost_growth.any_schedule import (
     build_hbl_growth,
     find_any_schedule_growth,
     list_cache_power_factors,
-    require_sizes_above_one,
+    list_facts_above_one,
     sum_hbl_iterations,
 )
 from archline.cost_growth.forms import build_upper_growth
@@ -90,11 +90,11 @@ def optimality_regimes(module: Module, algorithm: s.Algorithm, costs: Costs, cos
     """
     if cost.upper is None or cost.any_schedule_bound is None:
         return None
-    is_given = "Z" in s.names(algorithm.where)
+    is_given = "Z" in s.find_names(algorithm.where)
     under = () if is_given else (TALL_CACHE,)
     sizes = module.signatures[algorithm].size_names
     scope = declared_scope(module, algorithm)
-    under = (*under, *require_sizes_above_one(cost.any_schedule_bound, sizes, scope.facts))
+    under = (*under, *list_facts_above_one(cost.any_schedule_bound, sizes, scope.facts))
     facts = (*algorithm.where, *list_assumed_facts(algorithm), *under)
     try:
         scope = assume_facts(scope, *facts)
@@ -130,7 +130,7 @@ UNDERIVED_GROWTH = "its growth cannot be derived from its closed form"
 class _FactorSearch:
     """Searches the smallest factor in each regime; `least` is the growth of the bound for any schedule.
 
-    `factors` are the candidates in increasing order, each with the largest candidate of its kind.
+    `factors` are the candidates in increasing order, each with the largest one of its kind, which is tried first.
     """
 
     costs: Costs
@@ -166,7 +166,7 @@ class _FactorSearch:
             yield self._find_smallest_factor(growth.when, growth.upper, growth.facts)
 
     def _iterate_cache_regimes(self) -> Iterator[OptimalityRegime]:
-        """Yield the regimes of the bounds by cache; one whose factor is not smaller than the last one is left out."""
+        """Yield a regime for each upper bound by cache size, unless its factor is not smaller than the one before."""
         alternatives = self.cost.by_cache
         factors, rank = list(self.factors), len(self.factors) + 1
         # The largest caches are tried first, as the number of trials is limited; then only smaller factors than before.

@@ -14,7 +14,7 @@ from typing import Any
 
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import list_assumed_facts
-from archline.cost_growth.any_schedule import find_any_schedule_growth, require_sizes_above_one
+from archline.cost_growth.any_schedule import find_any_schedule_growth, list_facts_above_one
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
@@ -117,7 +117,7 @@ class _DerivedBound:
         facts = (
             *algorithm.where,
             *list_assumed_facts(algorithm),
-            *require_sizes_above_one(cost.any_schedule_bound, sizes, scope.facts),
+            *list_facts_above_one(cost.any_schedule_bound, sizes, scope.facts),
         )
         known = with_facts(scope.facts, facts, scope)
         whole, touched = (find_any_schedule_growth(costs, cost, known, touched=only) for only in (False, True))

@@ -77,9 +77,9 @@ class ClaimQuery:
         return with_facts(self.scope.facts, self.claim.when, self.scope)
 
     def iterate_points(self, *, branches: bool = True) -> Iterator[Mapping[str, int]]:
-        """Yield points that satisfy the facts; with `branches`, all declared costs, of any branch, are counts there."""
+        """Yield points that satisfy the facts; with `branches`, declared costs in all branches are at least 0 there."""
         bounds = (value for cost in self.costs for value in (cost.lower, cost.upper) if value)
-        free = sorted(set().union(*(value.names for value in bounds)) | s.names(self.claim.processors))
+        free = sorted(set().union(*(value.names for value in bounds)) | s.find_names(self.claim.processors))
         return iterate_valid_sizes(
             self.algorithm, self.scope, (*self.costs.parameters, *free), self.claim.when, branches
         )
@@ -97,7 +97,6 @@ class ClaimQuery:
         return Verdict(self.claim, outcome, reason, point, proofs)
 
     def make_unknown(self, reason: str) -> Verdict:
-        """Build the verdict of an undecided claim."""
         return self.make_verdict("unknown", reason)
 
 

@@ -72,13 +72,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Print the verdicts and findings; return the exit status: 1 if a finding fails the check, else 0."""
     from archline.api.checks import Task, check_tasks, require_sizes, require_sizes_of_project
-    from archline.api.configuration import FINDING_CODES, unknown_codes
+    from archline.api.configuration import FINDING_CODES, find_unknown_codes
     from archline.report.findings import CheckReport
     from archline.report.view import CheckView
 
     if options.certificates and options.format not in ("text", "json"):
         raise error(rules.OPTIONS_CLASH, "`--certificates` requires `--format text` or `--format json`")
-    for code in unknown_codes([*(options.select or ()), *(options.ignore or ())]):
+    for code in find_unknown_codes([*(options.select or ()), *(options.ignore or ())]):
         raise error(rules.OPTIONS_CLASH, f"no finding has a code that starts with `{code[:40]}`", hint=FINDING_CODES)
     if options.diff and not options.fix:
         raise error(rules.OPTIONS_CLASH, "`--diff` shows what `--fix` would write", hint="write `--fix --diff`")
@@ -89,8 +89,8 @@ def execute(options: argparse.Namespace) -> int:
     problems: dict[str, Diagnostic] = {problem.render(): problem for problem in options.problems}
 
     @contextmanager
-    def reported() -> Iterator[None]:
-        """Collect errors as findings."""
+    def collect_problems() -> Iterator[None]:
+        """Add the diagnostics of an ArchlineError in the block to `problems` instead of raising it."""
         try:
             yield
         except ArchlineError as problem:
@@ -103,11 +103,11 @@ def execute(options: argparse.Namespace) -> int:
 
     # A baseline that is to be written need not exist.
     if options.baseline is not None and options.write_baseline is None:
-        with reported():
+        with collect_problems():
             _require_baseline(options.baseline)
     tasks: list[Task] = []
     for target in [] if problems else _list_targets(options):
-        with reported():
+        with collect_problems():
             source = shared.read_standard_input() if target == "-" else None
             where = project.facts if options.where is None else options.where
             tasks.append(Task(target, where or None, options.certificates, source, options.time_limit))
@@ -115,14 +115,14 @@ def execute(options: argparse.Namespace) -> int:
         return int(would_change)
     views: list[CheckView] = []
     for outcome in check_tasks(tasks, options.jobs, cached=not options.no_cache):
-        with reported():
+        with collect_problems():
             if not isinstance(outcome, CheckView):
                 raise ArchlineError(outcome)
             views.append(outcome)
             if outcome.errors:
                 raise ArchlineError(outcome.errors)
     if views and not problems:
-        with reported():
+        with collect_problems():
             paths = [view.path for view in views]
             require_sizes_of_project(project, paths) if options.where is None else require_sizes(tasks, views)
         if problems:
@@ -141,7 +141,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.write_baseline is not None:
         report = _write_baseline(options, report, named, bool(problems))
     elif options.baseline is not None and not options.problems:
-        with reported():
+        with collect_problems():
             report = _compare_with_baseline(options, report, named, notes)
     report = replace(report, problems=tuple(problems.values()))
     renderer = import_module(f"archline.report.checks.{options.format}")
@@ -154,13 +154,13 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _fix_files(options: argparse.Namespace, tasks: list[Task]) -> bool | None:
-    """Write the files that safe edits change; with `--diff` print the edits, and return whether there are any."""
+    """Write the files that safe edits change, return None; with `--diff` print edits, return whether there are any."""
     from archline.api.fixes import fix_targets
 
     fixed = fix_targets(tasks, options.jobs)
     for file in fixed:
         if options.diff:
-            sys.stdout.write(shared.format_difference(file.original, file.source.text, "fixed"))
+            sys.stdout.write(shared.format_difference(file.original, file.edited_source.text, "fixed"))
         else:
             shared.write_file_atomically(file.path, file.after.decode("utf-8"), file.before)
             counted = format_count(len(file.codes), "edit")
@@ -176,7 +176,7 @@ def _require_baseline(file: str) -> None:
 
 
 def _list_targets(options: argparse.Namespace) -> list[str]:
-    """List the programs to check: the targets, with folders replaced by their programs, less excluded ones."""
+    """List the programs to check: the targets, with folders replaced by their programs, without excluded programs."""
     excludes = options.configuration.excludes
     names = chain.from_iterable(shared.list_programs(target, excludes) for target in options.targets)
     return [name for name in dict.fromkeys(names) if not (options.force_exclude and excludes(Path(name)))]

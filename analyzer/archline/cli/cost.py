@@ -75,15 +75,15 @@ def parse_processors(text: str) -> int | str:
 
 @shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
-    """Return the text of the command; as decorated, print it and return the exit status 0."""
+    """Return the text that the command prints; its decorator prints it and returns the exit status 0."""
     if options.explain and options.format != "text":
         raise error(rules.OPTIONS_CLASH, "`--explain` prints text; omit `--format`")
     if options.lru is not None and options.format not in ("text", "json"):
         raise error(rules.OPTIONS_CLASH, "`--lru` requires `--format text` or `--format json`")
-    return shared.make_text_despite_defects(partial(_make_page, options), _read_subjects(options))
+    return shared.make_text_despite_defects(partial(_make_text, options), _read_subjects(options))
 
 
-def _make_page(options: argparse.Namespace, subjects: list[Algorithm]) -> str:
+def _make_text(options: argparse.Namespace, subjects: list[Algorithm]) -> str:
     reports = [subject.cost(problem=options.problem) for subject in subjects]
     for report in reports:
         if options.procs is not None and report.on_grid:
@@ -98,7 +98,7 @@ def _make_page(options: argparse.Namespace, subjects: list[Algorithm]) -> str:
 
 
 def _read_subjects(options: argparse.Namespace) -> list[Algorithm]:
-    """Return the algorithms of the targets, under the facts of `--where`, else those of the project on their sizes."""
+    """Return the algorithms of the targets, under the facts of `--where`, else the project's facts on their sizes."""
     from archline.api import checks
     from archline.api.algorithms import Algorithm
     from archline.costs.algorithms import select_facts
@@ -173,7 +173,7 @@ def _check_points(
 ) -> list[Point] | list[None]:
     """Return the checked values for each algorithm; None for each if `values` is None.
 
-    Each name must be a size of the algorithm, of several algorithms of at least one.
+    Each name must be a size of at least one of the algorithms.
     """
     from archline.costs.sizes import require_known_names
 
@@ -213,10 +213,10 @@ def _render(
     without_io = options.format == "text" and not shows_io
     views = [report.view(point, options.procs, without_io) for report, point in zip(reports, points, strict=True)]
     if options.lru is not None:
-        from archline.api.metrics import with_lru_counts
+        from archline.api.metrics import add_lru_counts
 
         counts = [report.lru(options.lru, point, options.limit) for report, point in zip(reports, points, strict=True)]
-        views = [with_lru_counts(view, lru) for view, lru in zip(views, counts, strict=True)]
+        views = [add_lru_counts(view, lru) for view, lru in zip(views, counts, strict=True)]
     assumed = assumed and not without_io
     views = [replace(view, cache_assumed=assumed and "Z" in (view.at or {})) for view in views]
     from archline.report import derivation, documents, json, paths

@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
-    """Return the text of the command; as decorated, print it and return the exit status 0."""
+    """Return the text that the command prints; its decorator prints it and returns the exit status 0."""
     from archline.energy.answers import derive_energies
     from archline.energy.subjects import make_subject
     from archline.energy.sweeps import SizeSweep
@@ -44,7 +44,7 @@ def execute(options: argparse.Namespace) -> str:
     subjects = [make_subject(target, options.where) for target in options.targets]
     at = shared.read_at(options) if options.at is not None or options.matrix is not None else None
     settings = shared.read_energy_settings(options)
-    points = [at] if options.sweep is None else SizeSweep.read(options.sweep).points_with(at or {})
+    points = [at] if options.sweep is None else SizeSweep.read(options.sweep).combine_with(at or {})
     everywhere = options.all or options.format in ("json", "csv")
     rows = [
         derive_energies(subjects, machines, chosen, point, settings, options.where, everywhere=everywhere)

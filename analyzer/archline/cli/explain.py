@@ -13,10 +13,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Print the explanation of a rule, or the titles of all rules; return the exit status 0."""
-    from archline.api.texts import all_rules, explain
+    from archline.api.texts import explain, load_all_rules
 
     if options.code is not None:
         sys.stdout.write(explain(options.code))
     else:
-        sys.stdout.write("".join(f"{rule.code}  {rule.title}\n" for rule in all_rules().values()))
+        sys.stdout.write("".join(f"{rule.code}  {rule.title}\n" for rule in load_all_rules().values()))
     return 0

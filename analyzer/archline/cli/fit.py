@@ -27,5 +27,5 @@ def execute(options: argparse.Namespace) -> int:
     fitted = fit(options.file, options.model)
     if options.out is not None:
         fitted.write(options.out)
-    sys.stdout.write(json.render(machines.fit_document(fitted)) if options.format == "json" else str(fitted))
+    sys.stdout.write(json.render(machines.make_fit_document(fitted)) if options.format == "json" else str(fitted))
     return 0

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
-    """Return the text of the command; as decorated, print it and return the exit status 0."""
+    """Return the text that the command prints; its decorator prints it and returns the exit status 0."""
     from archline.api.fitting import write_machine
     from archline.energy.drafts import read_draft
     from archline.energy.machine_files import machine, machines

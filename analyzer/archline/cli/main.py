@@ -51,9 +51,9 @@ EXIT_CODES_HELP = "Exit codes: 0 success, 1 findings, 2 usage or input error, 3 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line, by default that of this process; return the exit status: EXIT_CODES_HELP, or 130.
+    """Run the command of the arguments `argv`, by default those of this process, and return the exit status.
 
-    It is 130 after an interrupt.
+    It is one of EXIT_CODES_HELP, or 130 after an interrupt.
     """
     if argv is None:
         reduce_garbage_collection()
@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as problem:
         return _report_failure(problem, arguments)
     finally:
-        _flush_errors()
+        _flush_standard_error()
     return code
 
 
@@ -192,8 +192,8 @@ def _print_error(text: str) -> None:
         print(text, file=sys.stderr)
 
 
-def _flush_errors() -> None:
-    """Write out standard error, which Python would do at exit, and fail if it is full or closed."""
+def _flush_standard_error() -> None:
+    """Flush standard error; if it is full or closed, discard the rest, on which Python would fail at exit."""
     try:
         sys.stderr.flush()
     except OSError:

@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @shared.print_cached_text
 def execute(options: argparse.Namespace) -> tuple[str, int]:
-    """Print the optimum; the exit code is 1 if there is none."""
+    """Return the text of the optimum and the exit status: 1 if no point satisfies the constraints, else 0."""
     from archline.api.optimising import NO_MACHINE, optimise
     from archline.energy.machines import read_parameters
     from archline.energy.optimise.problem import INFEASIBLE

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class _ModelName:
-    """The type of options for a model's name; as text it lists all models, which are loaded only for help."""
+    """An argparse type for the name of a model; `str` of it lists all models, which are loaded for the help alone."""
 
     def __call__(self, text: str) -> str:
         return text
@@ -72,14 +72,14 @@ def read_machines(options: argparse.Namespace) -> list[Machine]:
 
 
 def read_only_machine(options: argparse.Namespace) -> Machine:
-    """Return the only machine of `--machine`, as `read_machines`. Raises ArchlineError (AL411 for several)."""
+    """Return the machine of `--machine`, with `--parameter` and `--year`. Raises ArchlineError (AL411 for several)."""
     if len(options.machines) > 1:
         raise error(rules.OPTIONS_CLASH, f"only one `--machine` can be given; `{options.machines[1]}` is a second one")
     return read_machines(options)[0]
 
 
 def read_energy_settings(options: argparse.Namespace) -> Settings:
-    """Return the settings that say how the inputs of an energy are found. Raises ArchlineError (AL408, AL411)."""
+    """Return the settings of an energy's inputs, such as the cache. Raises ArchlineError (AL408, AL411)."""
     from archline.energy.caches import Settings
 
     if options.block is not None and options.matrix is None:
@@ -99,7 +99,7 @@ def read_energy_settings(options: argparse.Namespace) -> Settings:
 
 
 class JoinTexts(argparse.Action):
-    """The action of an option that may be repeated: its texts are joined with commas."""
+    """An argparse action for an option that may be repeated: its texts are joined with commas."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None
@@ -259,7 +259,7 @@ def print_cached_text(
     and those of commands that write a file, are not cached.
     """
 
-    def made(options: argparse.Namespace) -> tuple[str, int]:
+    def make_text_and_code(options: argparse.Namespace) -> tuple[str, int]:
         result = make(options)
         return (result, 0) if isinstance(result, str) else result
 
@@ -271,13 +271,13 @@ def print_cached_text(
         is_uncached = any(getattr(options, name, None) is not None for name in ("lru", "matrix", "out"))
         try:
             if options.no_cache or is_uncached or any(map(os.path.isdir, targets)):
-                text, code = made(options)
+                text, code = make_text_and_code(options)
             else:
                 from archline.api import result_cache
 
                 given_options = {name: value for name, value in vars(options).items() if name != "configuration"}
                 asked = sorted(given_options.items()), terminal_width()
-                text, code = result_cache.find_or_make(asked, targets, lambda: made(options))
+                text, code = result_cache.find_or_make(asked, targets, lambda: make_text_and_code(options))
             reached = Clock.late
         finally:
             set_time_limit(0)
@@ -349,7 +349,7 @@ def read_standard_input() -> Source:
 
 
 def format_difference(source: Source, text: str, what: str) -> str:
-    """Return the difference between a source and its new text, which is `what` is done with it, in unified form."""
+    """Return the unified diff from a source to its new text, which is labelled by `what` (`fixed`, `formatted`)."""
     before, after = source.text.splitlines(keepends=True), text.splitlines(keepends=True)
     lines = difflib.unified_diff(before, after, source.path, f"{source.path} ({what})")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
@@ -358,7 +358,7 @@ def format_difference(source: Source, text: str, what: str) -> str:
 def write_file_atomically(path: Path, text: str, replaced: bytes | None = None) -> None:
     """Write a text to a temporary file and move that to the path, so that the file is never lost or half written.
 
-    If the contents that are `replaced` are given, a file that has others by now is left. Raises ArchlineError (AL413).
+    If the file does not have the contents `replaced`, it is left unchanged. Raises ArchlineError (AL413).
     """
     import tempfile
 

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
-    """Return the text of the command; as decorated, print it and return the exit status 0."""
+    """Return the text that the command prints; its decorator prints it and returns the exit status 0."""
     from archline.papers.report import papers
     from archline.report import json
 

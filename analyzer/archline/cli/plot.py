@@ -139,7 +139,7 @@ def _parse_years(text: str) -> tuple[int, int]:
 
 
 def _read_line_length(options: argparse.Namespace) -> int:
-    """Return the L of `--cache`. Raises ArchlineError (AL408)."""
+    """Return the words of a cache line, L, from `--cache` or by default. Raises ArchlineError (AL408)."""
     from archline.costs.sizes import read_settings
     from archline.energy.caches import DEFAULT_CACHE
 

@@ -77,7 +77,7 @@ def execute(options: argparse.Namespace) -> int:
     at, settings = shared.read_at(options), shared.read_energy_settings(options)
     machine = shared.read_only_machine(options) if options.machines else None
     if machine is not None and not subject.node.grid:
-        settings = _with_level_caches(machine, settings, processors)
+        settings = _add_level_caches(machine, settings, processors)
     settings = replace(
         settings,
         chosen_cache=settings.chosen_cache or settings.of_machine,
@@ -93,7 +93,7 @@ def execute(options: argparse.Namespace) -> int:
     return 1 if done.outside else 0
 
 
-def _with_level_caches(machine: Machine, settings: Settings, processors: Processors | None) -> Settings:
+def _add_level_caches(machine: Machine, settings: Settings, processors: Processors | None) -> Settings:
     """Add the caches of a machine's levels, which are counted separately, to settings. Raises ArchlineError (AL411)."""
     from archline.energy.caches import list_level_caches
 
@@ -101,7 +101,7 @@ def _with_level_caches(machine: Machine, settings: Settings, processors: Process
     if processors and levels:
         message = f"with `--procs` each processor has one cache, but machine `{machine.name}` has several levels"
         raise error(rules.OPTIONS_CLASH, message, hint="use --cache Z=..,L=.. instead of --machine")
-    return settings.on(machine, levels)
+    return settings.with_machine_caches(machine, levels)
 
 
 def _read_path_metric(options: argparse.Namespace) -> str | None:
@@ -140,4 +140,8 @@ def _read_processors(options: argparse.Namespace) -> Processors | None:
 def _render(form: str, done: Run) -> str:
     from archline.report import json, runs
 
-    return json.render(runs.run_document(done.view)) if form == "json" else runs.render_run(done.view, terminal_width())
+    return (
+        json.render(runs.make_json_document(done.view))
+        if form == "json"
+        else runs.render_run(done.view, terminal_width())
+    )

@@ -59,7 +59,7 @@ class ClaimedAlgorithms:
     module: Module
     _subjects: dict[tuple[str, ...], AlgorithmSubject] = field(default_factory=dict)
 
-    def subject(self, name: str, *where: s.Fact) -> AlgorithmSubject:
+    def get_subject(self, name: str, *where: s.Fact) -> AlgorithmSubject:
         """Return the algorithm `name` under further facts `where`. Raises ArchlineError."""
         key = (name, *map(format_fact, where))
         if key not in self._subjects:
@@ -75,7 +75,7 @@ class ClaimedAlgorithms:
 class _ClaimSetting:
     """An algorithm at the `sizes` that a claim gives it; `least` has the minimum value of each of its sizes.
 
-    With `limited` messages have at most K words.
+    If `limited`, messages have at most K words.
     """
 
     subject: AlgorithmSubject
@@ -92,7 +92,7 @@ class _ClaimSetting:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the algorithm's sizes and indices, and P if the grid is given by it."""
+        """The names of the algorithm's sizes and indices, and P if it determines the extents of the grid."""
         signature = self.subject.algorithm.signature
         return (*signature.size_names, *signature.indices, *(("P",) if self.subject.takes_processors else ()))
 
@@ -120,7 +120,7 @@ class _ClaimSetting:
             return (self.subject.report.with_longest if self.limited else self.subject.report).cost(metric)
         return Cost(metric, "unknown", None, None, f"it is not derived for `{self.subject.name}`")
 
-    def facts(self) -> Iterator[s.Fact]:
+    def iterate_facts(self) -> Iterator[s.Fact]:
         """Yield the facts, in the sizes of the claim, that all runs of the algorithm need."""
         (module, node), tree = self.program, self.subject.report.costs.tree
         needed: list[s.Fact] = [
@@ -134,7 +134,7 @@ class _ClaimSetting:
         needed += [b.binary(">=", b.name(name), b.number(least)) for name, least in self.least.items()]
         names = {*self.names, *MACHINE_SYMBOLS}
         for fact in needed:
-            if s.names(fact) <= names and not any(isinstance(node, s.Element) for node in s.nodes(fact)):
+            if s.find_names(fact) <= names and not any(isinstance(node, s.Element) for node in s.iterate_nodes(fact)):
                 yield substitute_in_fact(fact, self.values)
         for part in (part for value in self.sizes.values() for part in find_divisions(value)):
             if isinstance(part, s.Binary) and part.op == "/":
@@ -146,8 +146,8 @@ class ClaimOfCosts:
     """A claim that compares costs; `amounts` are the costs in its formulas, `constants` the numbers of a machine.
 
     `known` are the algorithms, `more` are further facts. With `joint`, iterations of the same name count the same loop
-    in all algorithms. `assumed` are assumptions of the verdict that are neither
-    facts of the claim nor of the algorithms, `proofs` are those of a growth claim.
+    in all algorithms. `assumed` are assumptions of the verdict that are neither facts of the claim nor of the
+    algorithms, `proofs` are the proofs of a growth claim.
     """
 
     claim: s.Claim
@@ -170,7 +170,7 @@ class ClaimOfCosts:
             raise
         (left, right), parts = separate_parts(sides, self.amounts.keys() | self.constants.keys())
         try:
-            sizes = self.sizes()
+            sizes = self.build_sizes()
         except ArchlineError as problem:
             return OrderVerdict("unknown", problem.diagnostics[0].message)
         values = {**parts, **self.constants}
@@ -179,8 +179,8 @@ class ClaimOfCosts:
         return self._reject_unreached_refutation(verdict)
 
     def _reject_unreached_refutation(self, verdict: OrderVerdict) -> OrderVerdict:
-        """Replace `fails` by unknown if it takes iterations of loops that no run need have at its sizes."""
-        named = s.names((self.claim.left, self.claim.right, *self.facts))
+        """Replace the verdict `fails` by `unknown` if a cost depends on loop iterations that the claim leaves free."""
+        named = s.find_names((self.claim.left, self.claim.right, *self.facts))
         for text, (setting, _) in self.of_amounts.items():
             cost = self.amounts[text].cost
             names = {name for bound in (cost.lower, cost.upper) if bound is not None for name in bound.names}
@@ -202,7 +202,7 @@ class ClaimOfCosts:
 
     @cached_property
     def settings(self) -> dict[str, _ClaimSetting]:
-        """The algorithms with their sizes, by the text between the brackets of a cost."""
+        """The algorithm with its sizes for each cost of the claim, by the text between the brackets of the cost."""
         return {_format_arguments(cost): self._make_setting(cost) for cost in list_costs(self.claim)}
 
     def _make_setting(self, cost: s.Call) -> _ClaimSetting:
@@ -210,15 +210,15 @@ class ClaimOfCosts:
         (name,) = cost.arguments
         assert isinstance(name, s.Name)
         sizes = dict(cost.sizes)
-        subject, limited = self.known.subject(name.id), "K" in sizes or "K" in s.names((*self.facts, cost))
+        subject, limited = self.known.get_subject(name.id), "K" in sizes or "K" in s.find_names((*self.facts, cost))
         unnarrowed = _ClaimSetting(
-            subject, sizes, subject.algorithm.signature.at_least, limited, self._separate_iterations(subject, cost)
+            subject, sizes, subject.algorithm.signature.at_least, limited, self._choose_iteration_prefix(subject, cost)
         )
         names = {*unnarrowed.names, *MACHINE_SYMBOLS} - sizes.keys()
-        facts = [fact for fact in self.claim.where if s.names(fact) <= names]
+        facts = [fact for fact in self.claim.where if s.find_names(fact) <= names]
         with suppress(ArchlineError):
             # If the facts exclude all sizes, or all sizes with runs, the algorithm has no cost under them.
-            narrowed = self.known.subject(name.id, *facts)
+            narrowed = self.known.get_subject(name.id, *facts)
             return replace(unnarrowed, subject=narrowed) if narrowed.report else unnarrowed
         return unnarrowed
 
@@ -227,16 +227,16 @@ class ClaimOfCosts:
         """The runs whose costs the claim names: by the algorithm and its sizes, without those of the cache."""
         return {_find_run(cost): cost for cost in reversed(list_costs(self.claim))}
 
-    def _separate_iterations(self, subject: AlgorithmSubject, cost: s.Call) -> str:
-        """Return a prefix for the iterations of a run, empty if they have one name in the claim.
+    def _choose_iteration_prefix(self, subject: AlgorithmSubject, cost: s.Call) -> str:
+        """Return a prefix that distinguishes the loop iterations of a run from those of other runs in the claim.
 
-        They have if the claim names them, for all its runs under an assumption.
+        It is empty if the claim names the iterations: all runs then share them, which is added to the assumptions.
         """
         places = {item.name: item for item in list_iterations(*subject.algorithm.executed)}
         if self.joint or not places or len(self._runs) < 2:
             return ""
         claim = self.claim
-        named = s.names((claim.left, claim.right, claim.where)) | {name for name, _ in claim.at}
+        named = s.find_names((claim.left, claim.right, claim.where)) | {name for name, _ in claim.at}
         for name in sorted(named & places.keys() - dict(cost.sizes).keys()):
             runs = [run for run in self._runs.values() if name in self._list_free_names(run)]
             texts = [_format_arguments(run) for run in reversed(runs)]
@@ -252,7 +252,7 @@ class ClaimOfCosts:
         """Return the iterations and the sizes of a run that its cost sets no values for."""
         (name,) = cost.arguments
         assert isinstance(name, s.Name)
-        algorithm = self.known.subject(name.id).algorithm
+        algorithm = self.known.get_subject(name.id).algorithm
         counted = (item.name for item in list_iterations(*algorithm.executed))
         return {*counted, *algorithm.signature.size_names} - dict(cost.sizes).keys()
 
@@ -296,9 +296,9 @@ class ClaimOfCosts:
             functions = {machine_cost.function for machine_cost in list_costs(self.claim)}.intersection(ON_MACHINE)
             asked = cost.function if len(functions) == 1 else "energy_delay"
             usual = choose_default_model([machine], at_sizes=self._uses_machine_cache, asked=asked)
-            model = choose_model(setting.subject, named_model, usual).on(machine)
+            model = choose_model(setting.subject, named_model, usual).with_machine_formulas(machine)
             applied = ModelOnMachine(model, machine, frozenset({*setting.subject.metrics, *PER_LEVEL, "Z", "L"}))
-            applied.require()
+            applied.require_inputs()
             formula = applied.answer_formula(cost.function)
         except ArchlineError as problem:
             diagnostics = (Diagnostic(d.rule, d.message, on.span, hint=d.hint) for d in problem.diagnostics)
@@ -338,14 +338,14 @@ class ClaimOfCosts:
 
     # Growth
     def _decide_growth(self, order: CostOrder, parts: Mapping[str, s.Expr]) -> OrderVerdict:
-        """Decide O, Omega or Theta: by both growths, and as an `ensures` if a side is one cost."""
+        """Decide a claim on O, Omega or Theta by the growth of both sides, or as an `ensures` if a side is one cost."""
         growths = {name: self._derive_growth(name) for name in self.amounts}
         growths |= {name: Growth(part, part) for name, part in parts.items()}
         factors = {name: ONE if value else ZERO for name, value in self.constants.items()}
         left, right = (
             derive_growth(substitute_names(formula, factors), growths) for formula in (order.left, order.right)
         )
-        required = (fact for setting in self.settings.values() for fact in setting.facts())
+        required = (fact for setting in self.settings.values() for fact in setting.iterate_facts())
         facts = tuple(dict.fromkeys((*required, *self.facts)))
         verdicts: dict[str, GrowthVerdict] = {}
         for side, opposite in (("O", "Omega"), ("Omega", "O")):
@@ -378,10 +378,10 @@ class ClaimOfCosts:
             return
         setting, metric = self.of_amounts[cost.id]
         names = {*setting.names, *MACHINE_SYMBOLS}
-        when = tuple(fact for fact in facts if s.names(fact) <= names)
+        when = tuple(fact for fact in facts if s.find_names(fact) <= names)
         needed, facing = (growth.lower, growth.upper) if side == "O" else (growth.upper, growth.lower)
         for bound, outcome in ((needed, "holds"), (facing, "fails")):
-            if bound is not None and not setting.sizes and s.names(bound) <= names:
+            if bound is not None and not setting.sizes and s.find_names(bound) <= names:
                 ensures = s.Ensures(metric, None, side, bound, when, span=self.claim.span)
                 costs = setting.subject.report.including(metric).costs
                 (verdict,) = decide_claims(
@@ -393,7 +393,7 @@ class ClaimOfCosts:
     def _derive_growth(self, name: str) -> Growth:
         """Return the growth of a cost in the sizes of the claim; unknown if its conditions are not implied."""
         setting, metric = self.of_amounts[name]
-        in_sizes = setting.subject.in_sizes(everywhere=True)
+        in_sizes = setting.subject.express_in_sizes(everywhere=True)
         growth = in_sizes.growth(metric)
         if any(fact not in in_sizes.where for fact in growth.facts):
             return Growth(None, None)
@@ -406,24 +406,26 @@ class ClaimOfCosts:
         """The sizes and machine symbols that occur in the claim."""
         settings = self.settings.values()
         names = {name for setting in settings for name in setting.names if name not in setting.values}
-        names |= s.names(tuple(value for setting in settings for value in setting.sizes.values()))
-        names |= s.names(self.claim.where) | {name for name, _ in self.claim.at}
-        return names | s.names((self.claim.left, self.claim.right)) & {*MACHINE_SYMBOLS}
+        names |= s.find_names(tuple(value for setting in settings for value in setting.sizes.values()))
+        names |= s.find_names(self.claim.where) | {name for name, _ in self.claim.at}
+        return names | s.find_names((self.claim.left, self.claim.right)) & {*MACHINE_SYMBOLS}
 
     def _record_assumptions(self, held: set[str]) -> None:
         """Add the further facts about the names `held` to the assumptions of the verdict."""
         stated = {format_fact(fact) for fact in self.claim.where}
-        texts = (format_fact(fact) for fact in self.more if s.names(fact) <= held)
+        texts = (format_fact(fact) for fact in self.more if s.find_names(fact) <= held)
         self.assumed |= dict.fromkeys(text for text in texts if text not in stated)
 
-    def sizes(self) -> Sizes:
+    def build_sizes(self) -> Sizes:
         """Return the sizes of the claim, with the facts that all its costs need. Raises ArchlineError."""
         settings, held = self.settings.values(), self._claimed_names
-        facts = [fact for setting in settings for fact in setting.facts()]
+        facts = [fact for setting in settings for fact in setting.iterate_facts()]
         for amount in self.amounts.values():
             bounds = (bound for bound in (amount.cost.lower, amount.cost.upper) if bound is not None)
             free = frozenset(("Z", "L") if amount.cost.metric in OF_CACHE else ()).union(*(x.names for x in bounds))
-            own = {name for name in free & amount.sizes.keys() for name in s.names(amount.sizes[name]) if "." in name}
+            own = {
+                name for name in free & amount.sizes.keys() for name in s.find_names(amount.sizes[name]) if "." in name
+            }
             symbols = (free - amount.sizes.keys() | own) - held
             facts += b.lower_bound_facts(sorted(symbols - {*MACHINE_SYMBOLS}), 0)
             held |= symbols
@@ -441,20 +443,22 @@ class ClaimOfCosts:
         names += [name for name in ("P", "K", "L", "Z") if name in held]
         signed = {name for setting in settings for name in setting.subject.algorithm.signature.indices}
         set_names = {name for setting in settings for name in setting.sizes}
-        sizes = Sizes.of(names, signed - set_names, (*facts, *(fact for fact in self.facts if s.names(fact) <= held)))
+        sizes = Sizes.of(
+            names, signed - set_names, (*facts, *(fact for fact in self.facts if s.find_names(fact) <= held))
+        )
         return replace(sizes, constants=find_constants(self.claim).union(*(setting.constants for setting in settings)))
 
     @property
     def _uses_machine_cache(self) -> bool:
         """Whether the claim is about the caches of its machine: it has one, no Z or L, and is not about growth."""
-        sides = s.names((*self.facts, self.claim.left, self.claim.right))
+        sides = s.find_names((*self.facts, self.claim.left, self.claim.right))
         named = sides.union(*(dict(cost.sizes) for cost in list_costs(self.claim)))
         return self.claim.on is not None and self.claim.relation not in GROWTHS and not {"Z", "L"} & named
 
     def _iterate_cache_facts(self) -> Iterator[s.Fact]:
-        """Yield facts that Z and L are those of the claim's machine, if the claim names no cache.
+        """Yield facts that set Z and L to the cache of the claim's machine, if the claim names no cache.
 
-        If the machine has no cache, they are those of the default cache, at sizes only.
+        If the machine has no cache, the default cache is used, but only for claims at given sizes.
         """
         if self.claim.on is None or not self._uses_machine_cache:
             return
@@ -467,7 +471,7 @@ class ClaimOfCosts:
 
 
 def _derive_unit(side: s.Expr, costs: Sequence[s.Call]) -> str | None:
-    """Return the unit of a formula: that of a cost, its multiples and sums; else empty. None if it has no cost."""
+    """Return the unit of a cost, or of sums or multiples of costs of one unit; else empty; None without a cost."""
     match side:
         case s.Call() if side in costs:
             return OBJECTIVE_UNITS.get(side.function, "")
@@ -479,7 +483,7 @@ def _derive_unit(side: s.Expr, costs: Sequence[s.Call]) -> str | None:
                 return left
             return right if left is None and side.op != "/" else ""
         case _:
-            return "" if any(part in costs for part in s.nodes(side)) else None
+            return "" if any(part in costs for part in s.iterate_nodes(side)) else None
 
 
 def _find_run(cost: s.Call) -> tuple[object, ...]:

@@ -29,7 +29,7 @@ from archline.energy.caches import Settings
 from archline.energy.estimates import TIME_DEPENDENT, Estimate, ModelOnMachine, choose_default_model, estimate_amounts
 from archline.energy.formulas import names_in
 from archline.energy.growth import derive_growth, derive_term_growths
-from archline.energy.in_sizes import InSizes
+from archline.energy.in_sizes import CostsInSizes
 from archline.energy.machines import Machine, Provenance, Quantity
 from archline.energy.model import Model
 from archline.energy.quantities import METRICS
@@ -94,7 +94,7 @@ def compare_subjects(
     names = _make_distinct_names(subjects)
     pairs = list(combinations(range(len(subjects)), 2))
     iterations = ComparedIterations(subjects, _make_labels(subjects))
-    in_sizes = [subject.in_sizes(everywhere=everywhere) for subject in subjects]
+    in_sizes = [subject.express_in_sizes(everywhere=everywhere) for subject in subjects]
     growths = [
         {
             name: iterations.rename_growth(index, growth)
@@ -144,7 +144,7 @@ def compare_subjects(
     sizes_given = dict(at or {})
     tied = () if sweep is None else sweep.names
     if sweep is not None:
-        sweep.points_with(sizes_given)
+        sweep.combine_with(sizes_given)
     named = [*(subject.names for subject in subjects), iterations.further_names]
     require_known_names({**sizes_given, **dict.fromkeys(tied, (1, None))}, named)
     if settings.matrix is None:
@@ -152,11 +152,11 @@ def compare_subjects(
             valued_names, dict.fromkeys(name for subject in subjects for name in subject.names.needed)
         )
     work = _PairwiseComparison(subjects, names, iterations, machines, model, by, sizes_given, sweep, settings, execute)
-    points = tuple(work.points())
+    points = tuple(work.compare_points())
     return replace(
         result,
         points=points,
-        crossovers=tuple(work.crossovers(points)),
+        crossovers=tuple(work.find_crossovers(points)),
         caches=work.caches,
         variable="" if sweep is None else sweep.variable,
         data="; ".join(filter(None, (*work.sources, work.executed))),
@@ -199,8 +199,11 @@ def _choose_model(subjects: Sequence[Subject], machines: Sequence[Machine], leve
 
 
 def _explain_missing_energy(subjects: Sequence[Subject], machines: Sequence[Machine], model: Model) -> str:
-    """Explain why times can be compared but energies cannot; empty if energies can, or times cannot either."""
-    lacks = (ModelOnMachine(model.on(on), on, (*subjects[0].metrics, "Z", "L")).energy_problem for on in machines)
+    """Explain why energies cannot be compared although times can; empty if energies can, or neither can."""
+    lacks = (
+        ModelOnMachine(model.with_machine_formulas(on), on, (*subjects[0].metrics, "Z", "L")).energy_problem
+        for on in machines
+    )
     return next(filter(None, lacks), "") if model.essential == "time" else ""
 
 
@@ -211,20 +214,22 @@ def _make_distinct_names(subjects: Sequence[Subject]) -> list[str]:
 
 
 def _make_labels(subjects: Sequence[Subject]) -> list[str]:
-    """List names of the subjects that can be part of a name of a size; equal names are numbered."""
+    """List a label for each subject, such as `jacobi` in the size `jacobi.T`; equal names are numbered."""
     names = [subject.name for subject in subjects]
     return [name if names.count(name) == 1 else f"{name}_{index}" for index, name in enumerate(names, 1)]
 
 
-def _derive_growths(chosen: Subject, in_sizes: InSizes | FormulaSubject, model: Model, by: str) -> dict[str, Growth]:
-    """Return the growth of the metrics, the terms of the energy, and the time if it is compared, for quantities > 0.
+def _derive_growths(
+    chosen: Subject, in_sizes: CostsInSizes | FormulaSubject, model: Model, by: str
+) -> dict[str, Growth]:
+    """Return the growth of the metrics, the energy terms, and the time if it is compared, for quantities above 0.
 
-    By bytes, which no model has, return that of the metrics and the bytes.
+    If bytes are compared, which no model has, return the growth of the metrics and the bytes.
     """
     metrics = {name: in_sizes.growth(name) for name in COMPARED_METRICS if name in chosen.metrics}
     if by == "bytes":
         return {**metrics, by: in_sizes.growth(by)}
-    model = model.on(_UNIT_MACHINE)
+    model = model.with_machine_formulas(_UNIT_MACHINE)
     on = ModelOnMachine(
         model, _UNIT_MACHINE, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.formula_names))
     )
@@ -244,14 +249,14 @@ def _derive_growths(chosen: Subject, in_sizes: InSizes | FormulaSubject, model: 
 def _derive_constant_ratios(
     metrics: Collection[str],
     chosen: Subject,
-    one: InSizes | FormulaSubject,
-    other: InSizes | FormulaSubject,
+    one: CostsInSizes | FormulaSubject,
+    other: CostsInSizes | FormulaSubject,
     model: Model,
 ) -> dict[str, str]:
     """Return the ratios of `metrics` that are constant, and "1" for terms of the energy whose metrics are equal."""
     if isinstance(one, FormulaSubject) or isinstance(other, FormulaSubject):
         return {}
-    candidates = {name: one.ratio(other, name) for name in metrics if name in chosen.metrics}
+    candidates = {name: one.prove_ratio(other, name) for name in metrics if name in chosen.metrics}
     ratios = {name: ratio for name, ratio in candidates.items() if ratio is not None}
     if model.at_most:
         return ratios
@@ -282,7 +287,7 @@ _BARE_MACHINE = replace(
 
 @dataclass
 class _PairwiseComparison:
-    """The comparison of all pairs of subjects at sizes on machines. Memoised: estimates."""
+    """The comparison of all pairs of subjects at sizes on machines; estimates are cached."""
 
     subjects: Sequence[Subject]
     names: Sequence[str]
@@ -299,7 +304,7 @@ class _PairwiseComparison:
     executed: str = ""
     _known: dict[tuple[int, int, int], Estimate | ArchlineError] = field(default_factory=dict)
 
-    def points(self) -> Iterator[ComparedPoint]:
+    def compare_points(self) -> Iterator[ComparedPoint]:
         """Yield the verdict on each pair, at each size on each machine, or on the matrix if one is given."""
         if self.settings.matrix is not None:
             yield from self._compare_on_matrix()
@@ -311,7 +316,7 @@ class _PairwiseComparison:
 
     def _make_given_sizes(self, size: int) -> Given:
         """Return the given sizes at the point `size` of the sweep, with the processors of the subjects."""
-        given = self.at if self.sweep is None else {**self.at, **self.sweep.at(size)}
+        given = self.at if self.sweep is None else {**self.at, **self.sweep.assign_value(size)}
         return with_common_processor_count(given, self.subjects, self.settings.option)
 
     def _compare_at(self, size: int, machine: int, i: int, j: int) -> ComparedPoint:
@@ -358,7 +363,7 @@ class _PairwiseComparison:
         return result.estimate
 
     def _complete_machine(self, index: int) -> Machine:
-        """Return a machine in which missing quantities that ratios do not depend on are 1."""
+        """Return a machine in which missing quantities are set to 1 if ratios of estimates do not depend on them."""
         machine = self.machines[index]
         missing = [name for name in self.model.scale if name not in machine.quantities]
         quantities = {name: Quantity(name, Fraction(1), "1", "assumed", Provenance()) for name in missing}
@@ -391,7 +396,7 @@ class _PairwiseComparison:
     def _make_run_settings(self, machine: int) -> Settings:
         """Return the settings of runs for a machine, with its caches."""
         on = self._complete_machine(machine)
-        return self.settings.on(on, self.model.on(on).levels)
+        return self.settings.with_machine_caches(on, self.model.with_machine_formulas(on).levels)
 
     def _judge_runs(
         self, verdict: PointVerdict, runs: Sequence[tuple[str, ExecutedRun, ExecutedRun]], machine: int, i: int, j: int
@@ -421,7 +426,9 @@ class _PairwiseComparison:
         assert isinstance(chosen, AlgorithmSubject)
         measured = replace(self._make_run_settings(machine), measured=True)
         on, used = apply_to_subject(chosen, self._complete_machine(machine), self.model, measured)
-        basis = chosen.executed(ran, on.metrics_needed | {"flops", "work"} | self._metric_of_comparison, measured)
+        basis = chosen.make_executed_basis(
+            ran, on.metrics_needed | {"flops", "work"} | self._metric_of_comparison, measured
+        )
         return estimate_amounts(on.model, used, basis.amounts())
 
     def _compare_on_matrix(self) -> Iterator[ComparedPoint]:
@@ -449,8 +456,8 @@ class _PairwiseComparison:
                 yield ComparedPoint(at_both, self.machines[machine], pair, verdict, *estimates)
 
     # Crossovers
-    def crossovers(self, points: Sequence[ComparedPoint]) -> Iterator[Crossover]:
-        """Yield the places along the sweep where the smaller one of a pair changes, on each machine."""
+    def find_crossovers(self, points: Sequence[ComparedPoint]) -> Iterator[Crossover]:
+        """Yield where along the sweep the algorithm of a pair that takes less changes, for each pair and machine."""
         if self.sweep is None:
             return
         for number, machine in enumerate(self.machines):
@@ -459,14 +466,14 @@ class _PairwiseComparison:
                 pair_points = [point for point in points if point.pair == pair and point.machine is machine]
                 sizes = list(zip(self.sweep.points, (point.verdict for point in pair_points), strict=True))
 
-                def at(size: int, number: int = number, i: int = i, j: int = j) -> PointVerdict | None:
+                def judge_at(size: int, number: int = number, i: int = i, j: int = j) -> PointVerdict | None:
                     first, second = (self._estimate_subject(index, number, size) for index in (i, j))
                     if isinstance(first, ArchlineError) or isinstance(second, ArchlineError):
                         return None
                     return judge_estimates(first, second, self.by)
 
-                for start, end in bracket_changes(sizes, at):
-                    before, after = at(start), at(end)
+                for start, end in bracket_changes(sizes, judge_at):
+                    before, after = judge_at(start), judge_at(end)
                     assert before is not None
                     assert after is not None
                     who = {"A": pair[0], "B": pair[1]}

@@ -64,14 +64,14 @@ def _check_run_point(chosen: AlgorithmSubject, at: Given, settings: Settings) ->
     """Check the sizes of a run, and return its point. Raises ArchlineError (AL411) if it would take too long."""
     report = chosen.report
     refuse_counted_sizes(report, at)
-    point = report.point(at, report.names.for_a_run, settings.option)
+    point = report.point(at, report.names.data_names, settings.option)
     limit = MAX_WORK if settings.compiled is not False and are_kernels_compiled() else MAX_PLAIN_WORK
     cost = report.costs["work"]
     try:
         work = (
             None
             if cost.upper is None
-            else enclose_cost(cost, {**dict.fromkeys(report.names.counted, 0), **point}).upper
+            else enclose_cost(cost, {**dict.fromkeys(report.names.counted_iterations, 0), **point}).upper
         )
     except EvaluationError:
         work = None

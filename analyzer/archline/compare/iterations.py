@@ -13,7 +13,7 @@ from archline.expr import build as b
 from archline.expr.tree import substitute_in_fact, substitute_names
 from archline.growth.growths import Growth
 from archline.language import syntax as s
-from archline.language.canonical import describe_loop
+from archline.language.canonical import write_canonical_loop
 from archline.language.diagnostics import error
 from archline.language.iterations import IterationCount, NamedLoop, list_iterations
 from archline.records import record, replace
@@ -21,23 +21,23 @@ from archline.records import record, replace
 
 @record(eq=False)
 class ComparedIterations:
-    """The names of iterations in a comparison of `subjects`, which have the distinct names `labels`.
+    """Names the iteration counts of loops in a comparison of `subjects`, which have the distinct names `labels`.
 
-    If all loops whose iterations have a name have the same text, that name is a size that they share, under an
-    assumption. Else each has another size, such as `jacobi.T`.
+    If all loops whose iterations have the same name have the same text, they share one size of this name, under an
+    assumption. Otherwise each loop has its own size, such as `jacobi.T`.
     """
 
     subjects: Sequence[Subject]
     labels: Sequence[str]
 
     @cached_property
-    def _counted(self) -> list[dict[str, IterationCount]]:
-        """The loops in the costs of each subject, by the names of their iterations."""
+    def _loops_by_name(self) -> list[dict[str, IterationCount]]:
+        """The loops on which the costs of each subject depend, by the names of their iterations."""
         return [
             {
                 item.name: item
                 for item in list_iterations(*subject.algorithm.executed)
-                if item.name in subject.names.counted
+                if item.name in subject.names.counted_iterations
             }
             if isinstance(subject, AlgorithmSubject)
             else {}
@@ -45,16 +45,16 @@ class ComparedIterations:
         ]
 
     @cached_property
-    def _alike(self) -> frozenset[str]:
-        """The names that several subjects have for loops with the same text."""
+    def _shared_names(self) -> frozenset[str]:
+        """The names of iterations that several subjects share, since their loops have the same text."""
         texts: dict[str, list[str]] = {}
-        for subject, counted in zip(self.subjects, self._counted, strict=True):
+        for subject, counted in zip(self.subjects, self._loops_by_name, strict=True):
             for name, item in counted.items():
                 assert isinstance(subject, AlgorithmSubject)
                 module, algorithm = subject.algorithm.executed
                 called = item.algorithm is not algorithm
                 sizes = {} if called else {size: size for size in module.signatures[algorithm].size_names}
-                texts.setdefault(name, []).append(describe_loop(module, item, sizes))
+                texts.setdefault(name, []).append(write_canonical_loop(module, item, sizes))
         # A parameter `T` of another algorithm, or of formulas, is not a number of iterations.
         return frozenset(
             name
@@ -64,16 +64,16 @@ class ComparedIterations:
 
     @cached_property
     def names(self) -> list[dict[str, str]]:
-        """The names in the comparison, by the names that each subject has for its iterations."""
-        several = [name for counted in self._counted for name in counted if name not in self._alike]
+        """The names of each subject's iterations in the comparison, by their names in the subject."""
+        several = [name for counted in self._loops_by_name for name in counted if name not in self._shared_names]
         alone = {name for name in several if several.count(name) == 1 and not self._list_subjects_with_size(name)}
         return [
-            {name: name if name in self._alike | alone else f"{label}.{name}" for name in counted}
-            for label, counted in zip(self.labels, self._counted, strict=True)
+            {name: name if name in self._shared_names | alone else f"{label}.{name}" for name in counted}
+            for label, counted in zip(self.labels, self._loops_by_name, strict=True)
         ]
 
     def rename_growth(self, index: int, growth: Growth) -> Growth:
-        """Return a growth of a subject in the names of the comparison."""
+        """Rename the iterations in a growth of a subject to their names in the comparison."""
         values: dict[str, s.Expr] = {size: b.name(name) for size, name in self.names[index].items() if size != name}
         if not values:
             return growth
@@ -83,13 +83,13 @@ class ComparedIterations:
 
     def is_shared(self, index: int, names: Collection[str]) -> bool:
         """Test whether names in a cost of a subject are sizes that all subjects share."""
-        return not any(name in self.names[index] and name not in self._alike for name in names)
+        return not any(name in self.names[index] and name not in self._shared_names for name in names)
 
     def reject_refutations(self, relation: GrowthRelation, growths: Sequence[Growth]) -> GrowthRelation:
-        """Replace what a relation of growths refutes, if it does so by iterations that the subjects do not share."""
-        apart = {name for names in self.names for name in names.values()} - self._alike
+        """Weaken a relation that refutes O or Omega, if the growths contain iterations that subjects do not share."""
+        apart = {name for names in self.names for name in names.values()} - self._shared_names
         held = (bound for growth in growths for bound in (growth.lower, growth.upper) if bound is not None)
-        if not apart & s.names(tuple(held)):
+        if not apart & s.find_names(tuple(held)):
             return relation
         bound = {LESS_GROWTH: "O", GREATER_GROWTH: "Omega"}.get(relation.relation, relation.bound)
         if relation.relation not in (LESS_GROWTH, GREATER_GROWTH) and bound != "incomparable":
@@ -106,7 +106,7 @@ class ComparedIterations:
     def merge_counts(self, counted: Mapping[int, Mapping[str, int]]) -> dict[str, int]:
         """Merge the iterations that runs counted, by subject, in the names of the comparison.
 
-        Counts that differ are those of each subject, also for loops of the same text.
+        Counts that differ get a name for each subject, also for loops of the same text.
         """
         merged: dict[str, int] = {}
         for index, counts in counted.items():
@@ -118,7 +118,7 @@ class ComparedIterations:
 
     @property
     def further_names(self) -> SizeNames:
-        """The names that values may be given for in addition to those of the subjects."""
+        """The names of iterations, such as `jacobi.T`, that may have values in addition to names of the subjects."""
         further = {name: 0 for names in self.names for size, name in names.items() if size != name}
         return SizeNames({}, iterations=further)
 
@@ -133,20 +133,20 @@ class ComparedIterations:
             raise error(rules.MISSING_SIZE, message, hint=hint)
 
     def iterate_loops(self) -> Iterator[NamedLoop]:
-        """Yield the loops, by subject."""
-        for label, names, counted in zip(self.labels, self.names, self._counted, strict=True):
+        """Yield the loops of all subjects under their names in the comparison."""
+        for label, names, counted in zip(self.labels, self.names, self._loops_by_name, strict=True):
             yield from (NamedLoop(name, counted[size], label) for size, name in names.items())
 
     def iterate_assumptions(self, given: Collection[str]) -> Iterator[str]:
-        """Yield the sizes that are assumed to be the same in several subjects: shared ones, and those of `--at T=5`."""
+        """Yield, as text, the iterations that are assumed equal in several subjects: shared, or given by `--at T=5`."""
         for size in dict.fromkeys(size for names in self.names for size in names):
             having = [index for index, names in enumerate(self.names) if size in names]
             for_all = size in given and not {self.names[index][size] for index in having} & {*given}
-            loops = {self.labels[index]: self._counted[index][size].loop for index in having}
+            loops = {self.labels[index]: self._loops_by_name[index][size].loop for index in having}
             places = [f"in line {loop.span.line} of {label}" for label, loop in loops.items()]
             if for_all:
                 places += [f"the {size} of {self.labels[index]}" for index in self._list_subjects_with_size(size)]
-            if len(places) > 1 and (for_all or size in self._alike):
+            if len(places) > 1 and (for_all or size in self._shared_names):
                 yield f"as many iterations {size} {' as '.join(places)}"
 
     def _list_subjects_with_size(self, name: str) -> list[int]:

@@ -19,8 +19,8 @@ from archline.algebra.expand import write_quotients_as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.prove.prover import prove_never_negative
-from archline.analysis.cost import Cost, Costs, cost_text
-from archline.compare.sizes import MAX_SIZES, InSymbols, OpenError, Point, SizedCost, Sizes
+from archline.analysis.cost import Cost, Costs, format_cost
+from archline.compare.sizes import MAX_SIZES, OpenError, Point, QuotientEvaluator, SizedCost, Sizes
 from archline.cost_growth.pieces import list_case_facts
 from archline.energy.formulas import bound_value, fold, names_in
 from archline.expr.intervals import EvaluationError, Interval
@@ -120,15 +120,15 @@ class CostOrder:
         return OrderVerdict("holds", reason + (f", given what {', '.join(declared)} declares" if declared else ""))
 
     def _make_open_verdict(self, why: str, point: Point | None) -> OrderVerdict:
-        """Return the verdict `unknown` with the bounds of all costs; its reason: `why`, the widest cost at `point`."""
+        """Return the verdict `unknown` with the bounds of all costs; its reason is `why`, and the widest cost."""
         bounds = "\n".join(f"{amount.text}: {_format_bounds(amount, self.sizes)}" for amount in self.amounts.values())
         return OrderVerdict("unknown", why if point is None else why + self._describe_widest_cost(point), bounds=bounds)
 
     # By values
     def _decide_by_values(self, few: Sequence[Point] | None, why: str) -> OrderVerdict:
-        """Decide the claim by values at all points, `few`; if these are None, search a point at which it fails.
+        """Decide the claim by values at all points `few`; if `few` is None, search a point at which the claim fails.
 
-        If that is not found, the verdict is unknown, for the reason `why`.
+        If no such point is found, the verdict is unknown, for the reason `why`.
         """
         verdicts: list[tuple[Point, OrderVerdict | None]] = []
         for point in self.sizes.points() if few is None else few:
@@ -158,7 +158,7 @@ class CostOrder:
     def evaluate_sides(self, point: Point) -> tuple[Interval, Interval] | None:
         """Evaluate both sides at a point; None if one has no value."""
         try:
-            values = {name: amount.ends(point) for name, amount in self.amounts.items()}
+            values = {name: amount.enclose_value(point) for name, amount in self.amounts.items()}
             for name, part in self.parts.items():
                 value = part if isinstance(part, Fraction) else evaluate(part, point)
                 values[name] = Interval(*bounds_of_value(value))
@@ -220,7 +220,9 @@ class CostOrder:
         """Test whether a cost is proved to be above 0 at all sizes; False if it may be 0 or this is unknown."""
         scope = self.sizes.scope
         try:
-            return amount.cost.lower is not None and scope.facts.positive(amount.in_sizes(amount.cost.lower, scope))
+            return amount.cost.lower is not None and scope.facts.positive(
+                amount.express_in_sizes(amount.cost.lower, scope)
+            )
         except NotStaticError:
             return False
 
@@ -241,7 +243,7 @@ class CostOrder:
 
     def _has_runs(self, point: Point) -> bool:
         try:
-            return all(amount.has_runs(amount.at(point)) for amount in self.amounts.values())
+            return all(amount.has_runs(amount.evaluate_sizes(point)) for amount in self.amounts.values())
         except EvaluationError:
             return False
 
@@ -250,7 +252,7 @@ class CostOrder:
         widths = {}
         for amount in self.amounts.values():
             try:
-                interval = amount.ends(point)
+                interval = amount.enclose_value(point)
             except NO_VALUE as problem:
                 return f"; {amount.text}: {problem}"
             widths[amount.text] = (interval.width / max(Fraction(1), interval.upper), interval)
@@ -261,15 +263,15 @@ class CostOrder:
 
     # By bounds
     @cached_property
-    def _symbols(self) -> InSymbols:
-        """The fold of formulas with amounts as symbols, parts as polynomials. Raises NotStaticError, OpenError."""
+    def _symbols(self) -> QuotientEvaluator:
+        """Evaluates formulas to polynomials in which amounts are symbols. Raises NotStaticError, OpenError."""
         facts, polynomials, symbols = self.sizes.scope.facts, dict[str, Poly](), dict[Poly, Poly]()
         for name, amount in self.amounts.items():
             facts, polynomials[name] = facts.with_symbol(name, (ZERO,)), Poly.symbol(name)
             if amount.cost.exact and amount.cost.lower is not None and not amount.cost.by_case:
                 # Equal costs are one symbol: span/work of a serial algorithm is 1.
                 polynomials[name] = symbols.setdefault(
-                    amount.in_sizes(amount.cost.lower, self.sizes.scope), polynomials[name]
+                    amount.express_in_sizes(amount.cost.lower, self.sizes.scope), polynomials[name]
                 )
         for name, part in self.parts.items():
             match part:
@@ -278,13 +280,15 @@ class CostOrder:
                 case s.Real():
                     polynomials[name] = Poly.constant(Fraction(evaluate(part, {})))  # type: ignore[arg-type]
                 case _:
-                    divisors = (node.right for node in s.nodes(part) if isinstance(node, s.Binary) and node.op == "/")
+                    divisors = (
+                        node.right for node in s.iterate_nodes(part) if isinstance(node, s.Binary) and node.op == "/"
+                    )
                     if not all(
                         _has_positive_margin(static_value(divisor, self.sizes.scope), facts) for divisor in divisors
                     ):
                         raise OpenError("a divisor is not known to be positive")
                     polynomials[name] = write_quotients_as_fractions(static_value(part, self.sizes.scope))
-        return InSymbols(polynomials, facts)
+        return QuotientEvaluator(polynomials, facts)
 
     @cached_property
     def _margins(self) -> tuple[Poly, ...]:
@@ -292,7 +296,7 @@ class CostOrder:
 
         That requires positive divisors.
         """
-        left, right = fold(self.left, self._symbols).over(fold(self.right, self._symbols))
+        left, right = fold(self.left, self._symbols).get_common_numerators(fold(self.right, self._symbols))
         return {"<": (right - left,), ">": (left - right,), "=": (right - left, left - right)}[self.relation[0]]
 
     def _is_proved(self, cases: Iterable[_Case]) -> bool:
@@ -380,7 +384,9 @@ class CostOrder:
             left = left[~np.all(proved, axis=0)]
             whole = np.all(left[:, 0] == left[:, 1], axis=1)
             for point in (dict(zip(names, row, strict=True)) for row in left[whole][:, 0].tolist()):
-                verdict = self._decide_at_point(point) if self.sizes.allowed(point) and self._has_runs(point) else None
+                verdict = (
+                    self._decide_at_point(point) if self.sizes.is_allowed(point) and self._has_runs(point) else None
+                )
                 if verdict is not None and verdict.outcome != "holds":
                     return verdict if verdict.outcome == "fails" else None
             left = left[~whole]
@@ -417,7 +423,7 @@ def separate_parts(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Exp
     def name_part(part: s.Expr) -> s.Expr | None:
         if isinstance(part, s.Name) and part.id in held:
             return part
-        reals = not isinstance(part, s.Real) and any(isinstance(node, s.Real) for node in s.nodes(part))
+        reals = not isinstance(part, s.Real) and any(isinstance(node, s.Real) for node in s.iterate_nodes(part))
         if names_in(part) & held or reals:
             return None
         parts[name := f"part {len(parts)}"] = part
@@ -430,9 +436,11 @@ def separate_parts(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Exp
 def _iterate_bound_cases(
     amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool
 ) -> Iterator[tuple[Facts, _AmountBounds]]:
-    """Yield facts and bounds of an amount in each case of `facts`: by its pieces, if `apart` also by cache sizes."""
+    """Yield facts and bounds for each case of an amount: its pieces, and if `apart` also conditions on the cache."""
     scope, plans = sizes.scope, amount.cost.plans[::-1]
-    needs = {plan: [facts.simplify(amount.in_sizes(need, scope)) for need in plan.where.needs] for plan in plans}
+    needs = {
+        plan: [facts.simplify(amount.express_in_sizes(need, scope)) for need in plan.where.needs] for plan in plans
+    }
     conditions = [needs[plan] for plan in plans if plan.shown == "page"] if apart else []
     for piece, stated in amount.cost.facts_by_piece:
         more = [substitute_in_fact(fact, amount.sizes) for fact in (() if stated is None else list_case_facts(stated))]
@@ -441,7 +449,7 @@ def _iterate_bound_cases(
         for case in _split_by_conditions(with_facts(facts, more, scope), conditions):
             low, high = (
                 [
-                    write_quotients_as_fractions(amount.in_sizes(bound.value, scope))
+                    write_quotients_as_fractions(amount.express_in_sizes(bound.value, scope))
                     for bound in bounds
                     if all(map(case.nonnegative, needs.get(bound, ())))
                 ]
@@ -451,7 +459,7 @@ def _iterate_bound_cases(
 
 
 def _split_by_conditions(facts: Facts, conditions: Sequence[Sequence[Poly]]) -> Iterator[Facts]:
-    """Yield the facts of disjoint cases of the sizes: where the first condition holds; else split by the next ones.
+    """Split sizes into disjoint cases, by which of the conditions holds first, and yield the facts of each case.
 
     A condition is a list of values that must all be nonnegative.
     """
@@ -476,7 +484,7 @@ def _substitute_atom(value: Poly, atom: Atom, other: Poly) -> Poly:
 
 
 def _split_by_coefficient(value: Poly) -> Iterator[Poly]:
-    """Yield the parts of a value with equal coefficients up to sign; in an energy a part is that of one quantity."""
+    """Yield parts of a polynomial, each the terms whose coefficients are equal up to sign, as for one quantity."""
     parts: dict[object, dict[Monomial, fmpq]] = {}
     for monomial, coefficient in value.terms.items():
         parts.setdefault(abs(coefficient), {})[monomial] = coefficient
@@ -484,7 +492,7 @@ def _split_by_coefficient(value: Poly) -> Iterator[Poly]:
 
 
 def _has_positive_margin(value: Poly, facts: Facts) -> bool:
-    """Test whether a value is at least the smallest positive value of its kind; false for roots and logarithms."""
+    """Test whether a value is proved positive by a margin, such as 1 for integers; False for roots and logarithms."""
     (margin,) = signs(">", value)
     return margin != value and prove_never_negative(margin, facts)
 
@@ -499,10 +507,12 @@ def _format_bounds(amount: SizedCost, sizes: Sizes) -> str:
     """Format the bounds of an amount, in the sizes of the claim if the claim sets sizes."""
     cost = amount.cost
     if amount.sizes and cost.lower is not None and cost.upper is not None:
-        low, high = (sizes.scope.facts.restore(amount.in_sizes(end, sizes.scope)) for end in (cost.lower, cost.upper))
+        low, high = (
+            sizes.scope.facts.restore(amount.express_in_sizes(end, sizes.scope)) for end in (cost.lower, cost.upper)
+        )
         cost = Cost(cost.metric, cost.status, low, high)
     names = (end.names for end in (cost.lower, cost.upper) if end is not None)
-    return cost_text(Costs("", tuple(sorted(frozenset().union(*names))), (), {}, {}), cost)
+    return format_cost(Costs("", tuple(sorted(frozenset().union(*names))), (), {}, {}), cost)
 
 
 def _order_side_names(side: str) -> tuple[str, str]:

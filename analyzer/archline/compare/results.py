@@ -36,12 +36,12 @@ class ComparedPoint:
 
     @property
     def processors(self) -> tuple[Fraction, ...]:
-        """The processors of both, if a grid or a formula has any; a program of shared memory has 1."""
+        """The numbers of processors of both algorithms, 1 for shared memory; empty if neither has a grid or P."""
         amounts = [estimate.amounts.get("P") for estimate in (self.first, self.second) if estimate is not None]
         return tuple(Fraction(1) if amount is None else amount.lower for amount in amounts) if any(amounts) else ()
 
     def amounts(self, by: str) -> tuple[Interval | None, Interval | None]:
-        """Return the amounts of both; None for one that depends on an assumed quantity, which cancels in ratios."""
+        """Return the quantity `by` of both algorithms; None if unknown, or if it depends on an assumed quantity."""
         first, second = (
             None
             if estimate is None

@@ -51,15 +51,15 @@ class SizedCost:
         """Whether the cost is an integer; a declared cost may be a fraction."""
         return self.cost.metric in WHOLE_METRICS and self.cost.status != "declared"
 
-    def at(self, point: Point) -> dict[str, int]:
+    def evaluate_sizes(self, point: Point) -> dict[str, int]:
         """Return the values of the names in the cost at a point of the shared sizes. Raises EvaluationError."""
         return {**point, **{name: evaluate_static(value, point) for name, value in self.sizes.items()}}
 
-    def ends(self, point: Point) -> Interval:
+    def enclose_value(self, point: Point) -> Interval:
         """Return the interval of the cost's values at a point. Raises EvaluationError."""
-        return enclose_count(self.cost, self.at(point))
+        return enclose_count(self.cost, self.evaluate_sizes(point))
 
-    def in_sizes(self, value: Poly, scope: Scope) -> Poly:
+    def express_in_sizes(self, value: Poly, scope: Scope) -> Poly:
         """Express a bound of the cost in the shared sizes, those of the scope. Raises NotStaticError."""
         values = {name: static_value(expr, scope) for name, expr in self.sizes.items() if name in value.names}
         return value.substitute({**scope.facts.rewrites, **values})
@@ -67,7 +67,7 @@ class SizedCost:
 
 @record(eq=False)
 class Sizes:
-    """Shared sizes and machine symbols `names`, with the facts that all costs need, as those of one algorithm.
+    """Shared sizes and machine symbols `names`, and the facts that all costs need, declared in a dummy `algorithm`.
 
     Costs are evaluated at the points of `interest` first, and near the `constants` of their programs.
     """
@@ -81,7 +81,7 @@ class Sizes:
 
     @classmethod
     def of(cls, names: Iterable[str], indices: Iterable[str], facts: Iterable[s.Fact]) -> Sizes:
-        """Make the shared sizes; names in `indices` may have any sign. Raises ArchlineError for contradictory facts."""
+        """Build shared sizes from names and facts; `indices` may be negative. Raises ArchlineError if they conflict."""
         names, facts = tuple(dict.fromkeys(names)), tuple(facts)
         kinds = {name: "index" if name in indices else "size" for name in names if name not in MACHINE_SYMBOLS}
         axis = "r"
@@ -111,19 +111,19 @@ class Sizes:
 
     @cached_property
     def _points(self) -> LazyList[Point]:
-        """The points, which are searched as they are taken. Memoised: in this object, for several comparisons."""
+        """The points that satisfy the facts, searched on demand and cached."""
         searched = iterate_valid_sizes(self.algorithm, self.scope, self.names, constants=self.constants)
-        return LazyList(chain(filter(self.allowed, self.interest), searched))
+        return LazyList(chain(filter(self.is_allowed, self.interest), searched))
 
     @cached_property
-    def allowed(self) -> Callable[[Point], bool]:
+    def is_allowed(self) -> Callable[[Point], bool]:
         """The function that tests whether the facts allow a point."""
         return build_size_search(self.algorithm, self.scope, self.names, self.facts).is_allowed
 
     @property
     def box(self) -> dict[str, tuple[int, int]] | None:
         """The range of each size; None if one is unlimited."""
-        ends = {name: (bounds.least, bounds.most) for name, bounds in self._bounds.items()}
+        ends = {name: (bounds.minimum, bounds.maximum) for name, bounds in self._bounds.items()}
         finite = {name: (low, high) for name, (low, high) in ends.items() if low is not None and high is not None}
         return finite if len(finite) == len(ends) else None
 
@@ -134,10 +134,10 @@ class Sizes:
     @cached_property
     def all(self) -> tuple[Point, ...] | None:
         """All points that satisfy the facts, small ones first; None if there may be more than `MAX_SIZES`."""
-        least = {name: bounds.least for name, bounds in self._bounds.items() if bounds.least is not None}
+        least = {name: bounds.minimum for name, bounds in self._bounds.items() if bounds.minimum is not None}
         if len(least) < len(self.names):
             return None
-        ends = {name: (least[name], bounds.most) for name, bounds in self._bounds.items()}
+        ends = {name: (least[name], bounds.maximum) for name, bounds in self._bounds.items()}
         variables = [
             Variable(name, name, True, Fraction(low), None if high is None else Fraction(high))
             for name, (low, high) in ends.items()
@@ -151,7 +151,7 @@ class Sizes:
         rows = zip(*(grid[name].tolist() for name in self.names), strict=True) if self.names else [()]
         points = (dict(zip(self.names, row, strict=True)) for row in rows)
         return tuple(
-            filter(self.allowed, sorted(points, key=lambda at: (max(at.values(), default=0), sum(at.values()))))
+            filter(self.is_allowed, sorted(points, key=lambda at: (max(at.values(), default=0), sum(at.values()))))
         )
 
 
@@ -171,7 +171,7 @@ class _Quotient:
     below: Poly = ONE
 
     def __add__(self, other: _Quotient) -> _Quotient:
-        left, right = self.over(other)
+        left, right = self.get_common_numerators(other)
         return _Quotient(left + right, self.below if self.below == other.below else self.below * other.below)
 
     def __mul__(self, other: _Quotient) -> _Quotient:
@@ -183,14 +183,14 @@ class _Quotient:
                 return _Quotient(whole)
         return _Quotient(above, below)
 
-    def over(self, operand: _Quotient) -> tuple[Poly, Poly]:
+    def get_common_numerators(self, operand: _Quotient) -> tuple[Poly, Poly]:
         """Return the numerators of two quotients over a common divisor."""
         same = self.below == operand.below
         return (self.above, operand.above) if same else (self.above * operand.below, operand.above * self.below)
 
 
 @record
-class InSymbols:
+class QuotientEvaluator:
     """Folds formulas of nonnegative amounts into quotients of polynomials in symbols, and collects the `divisors`."""
 
     values: Mapping[str, Poly]
@@ -228,7 +228,7 @@ class InSymbols:
             raise OpenError(f"`{function}` of a cost cannot be bounded")
 
         def choose(first: _Quotient, second: _Quotient) -> _Quotient:
-            ends = first.over(second)
+            ends = first.get_common_numerators(second)
             extremum = self.facts.maximum(*ends) if function == "max" else self.facts.minimum(*ends)
             return _Quotient(extremum, (first + second).below)
 

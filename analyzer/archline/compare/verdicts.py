@@ -48,7 +48,7 @@ class PointVerdict:
 
 
 def judge_estimates(first: Estimate, second: Estimate, by: str) -> PointVerdict:
-    """Compare two estimates by their bounds on a quantity of `QUANTITIES`."""
+    """Compare two estimates by their bounds on the quantity `by`, such as energy or time."""
     first_amount, second_amount = first.by(by), second.by(by)
     if first_amount is None or second_amount is None:
         lacks = first if first_amount is None else second
@@ -93,7 +93,7 @@ def _subtract_parts(first: Estimate, second: Estimate, by: str) -> dict[str, Int
 
 
 def _find_deciding_term(first: Estimate, second: Estimate, by: str, less: str | None) -> str:
-    """Return the term with the largest difference in favour of `less`; of times the side that binds the other one."""
+    """Return the term with the largest difference in favour of `less`; for times the largest side of the slower."""
     if less is None:
         return ""
     if by == "time":
@@ -125,7 +125,7 @@ def _explain_undecided(first: Estimate, second: Estimate, by: str) -> str:
 
 
 def _explain_thin_margin(first: Estimate, second: Estimate, by: str, less: str | None, ratio: Interval | None) -> str:
-    """Explain why a verdict is thin: the model's error, or a reversal in its coarser form; empty if it is not thin."""
+    """Explain why a verdict is not robust: margin below the model's error, or reversal by its coarser form; else ""."""
     if by not in ("energy", "energy_delay", "power"):
         return ""
     accuracy = first.model.accuracy
@@ -173,7 +173,7 @@ def _decide_lesser_by_ratio(ratio: Interval) -> str | None:
 
 @record
 class Crossover:
-    """A change of the algorithm that takes less: `before` is proved to at size `start`, `after` at `end`.
+    """A change of the algorithm that takes less: this is proved for `before` at size `start`, for `after` at `end`.
 
     Between these sizes nothing is decided.
     """
@@ -188,7 +188,7 @@ class Crossover:
 
     @property
     def exact(self) -> bool:
-        """Whether no size lies between."""
+        """Whether `end` is the next size after `start`."""
         return self.end == self.start + 1
 
 

@@ -29,7 +29,7 @@ def find_any_schedule_growth(costs: Costs, cost: Cost, facts: Facts, *, touched:
     return b.sum_terms((False, term) for term in terms) if terms else None
 
 
-def require_sizes_above_one(bound: AnyScheduleBound, sizes: Sequence[str], known: Facts) -> tuple[s.Fact, ...]:
+def list_facts_above_one(bound: AnyScheduleBound, sizes: Sequence[str], known: Facts) -> tuple[s.Fact, ...]:
     """List the facts that all `sizes` are at least 2, if a run of size 1 may touch no line: growth needs values > 0."""
     if bound.touches_a_line or not bound.touched or known.positive(bound.touched):
         return ()
@@ -98,7 +98,7 @@ def _iterate_hbl_growths(costs: Costs, bound: AnyScheduleBound, known: Facts, to
 
 
 def sum_hbl_iterations(bound: AnyScheduleBound) -> dict[Fraction, Poly]:
-    """Sum the iterations of the bodies with HBL bounds of one power of Z, for each power above 0."""
+    """Return for each power of Z above 0 the sum of the iterations of the HBL bounds with this power."""
     sums: dict[Fraction, Poly] = {}
     for term in sorted(bound.hbl_terms, key=lambda term: term.power):
         if term.power:

@@ -16,7 +16,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.reduce import pin_symbol, split_in_blocks
-from archline.algebra.relax import bound_atom
+from archline.algebra.relax import replace_atom_by_bound
 from archline.algebra.sums.summation import clear_single_floor
 from archline.analysis.regimes import build_needed_comparisons
 from archline.expr import build as b
@@ -34,7 +34,7 @@ REMAINDER_PREFIX, FRACTION_PREFIX = "rest ", "part "
 
 @record
 class GrowthCase:
-    """The sizes where all `conditions` are >= 0, and bounds on a cost there, without rounding by numbers.
+    """The sizes where all `conditions` are >= 0, and bounds on a cost there, without floors of divisions by numbers.
 
     With `some_classes` the bounds hold only at some remainders of the sizes, or the conditions admit a few sizes more.
     """
@@ -82,7 +82,7 @@ def iterate_case_splits(value: Poly, facts: Facts) -> Iterator[list[GrowthCase]]
 
 
 def _iterate_cases_with_remainders(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
-    """Yield cases whose bounds have limits of remainders in place of rounding; None for one without such bounds."""
+    """Yield cases of a value, with bounds in which rounding is replaced by bounded remainders; None without bounds."""
     for conditions, known, part in _split_value_by_signs(facts.simplify(value), facts, (), linear=True):
         remainders = _RemainderSymbols(known)
         unrounded = part.map_atoms(remainders.replace_rounding)
@@ -97,7 +97,7 @@ def _iterate_cases_with_remainders(value: Poly, facts: Facts) -> Iterator[Growth
 
 
 def _iterate_cases_by_class(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
-    """Yield cases by the remainders of the sizes, with bounds that are polynomials; None for a case without such."""
+    """Yield cases by the remainders of the sizes, with polynomials as bounds; None for a case without such bounds."""
     by_leads: dict[frozenset[Poly], tuple[dict[Poly, fmpq], list[Poly]]] = {}
     regions, classes = Counter[frozenset[Poly]](), list(_iterate_remainder_classes(value, facts))
     for within, part, sizes in classes:
@@ -121,9 +121,9 @@ def _iterate_cases_by_class(value: Poly, facts: Facts) -> Iterator[GrowthCase | 
 
 
 def _iterate_remainder_classes(value: Poly, facts: Facts) -> Iterator[tuple[Facts, Poly, dict[str, Poly]]]:
-    """Yield for each combination of remainders of the sizes its facts, the value, and the block numbers.
+    """Yield for each combination of remainders of the sizes its facts, the value, and the quotients of the sizes.
 
-    The value is expressed in the block numbers, and these are given as expressions of the sizes.
+    The value is in terms of the quotients ("blocks"), which map to expressions of the sizes.
     """
     periods = _compute_remainder_periods(value)
     for rests in product(*(range(period) for period in periods.values())):
@@ -238,7 +238,7 @@ def _find_narrow_symbol(value: Poly, facts: Facts, most: int) -> tuple[str, list
 def _bound_remainders(names: list[str], value: Poly, facts: Facts, upper: bool) -> Poly | None:
     """Return a bound on a value that has no remainder symbols `names`; None if that fails."""
     for name in names:
-        most = facts.bounds[name].most
+        most = facts.bounds[name].maximum
         alone = Poly({m: c for m, c in value.terms.items() if [atom.key for atom, _ in m] == [name]})
         if (
             len(alone.terms) > 1
@@ -249,7 +249,7 @@ def _bound_remainders(names: list[str], value: Poly, facts: Facts, upper: bool) 
             # A single remainder is bounded by trying each of its values.
             values = [alone.substitute({name: Poly.constant(number)}).constant_term for number in range(most + 1)]
             value = value - alone + (max(values) if upper else min(values))
-        bound = bound_atom(value, Symbol(name), facts, upper)
+        bound = replace_atom_by_bound(value, Symbol(name), facts, upper)
         if bound is None:
             return None
         value = bound

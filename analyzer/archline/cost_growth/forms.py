@@ -36,7 +36,7 @@ def build_growth_bounds(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blo
     `ends` are its lower and its upper bound. With `blocks` terms m*floor(e/m) of the upper bound are kept.
     """
     below, above = _build_cached_bounds(costs, ends, facts, blocks)
-    if any(map(_is_rounded_power, s.nodes((below, above)))):
+    if any(map(_is_rounded_power, s.iterate_nodes((below, above)))):
         most = drop_conditions(ends[1], facts)
         unrounded = -bound_rounded_powers_above(-ends[0], facts), bound_rounded_powers_above(most, facts)
         below, above = _build_cached_bounds(costs, unrounded, facts, blocks)

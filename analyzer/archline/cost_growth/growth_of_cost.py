@@ -14,7 +14,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Monomial, Poly
 from archline.algebra.reals import OutOfReachError
-from archline.analysis.analyse import derive_metric, derive_unguarded
+from archline.analysis.analyse import derive_bounds_without_guards, derive_metric
 from archline.analysis.cache import traffic
 from archline.analysis.communication.floors import bound_rounded_powers_above
 from archline.analysis.cost import Cost, Costs
@@ -152,16 +152,16 @@ def _derive_cost_growth(module: Module, algorithm: s.Algorithm, costs: Costs, co
 
 
 def _derive_costs_without_guards(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple[Cost, ...]:
-    """Derive simpler bounds for an exact cost with maxima, without guards that sizes decide; empty without such."""
+    """Derive simpler bounds for an exact cost with maxima, which do not evaluate branch conditions; may be empty."""
     if not cost.exact or cost.upper is None or not any(isinstance(atom, PositivePart) for atom in cost.upper.atoms()):
         return ()
-    unguarded = derive_unguarded(module, algorithm).get(cost.metric)
+    unguarded = derive_bounds_without_guards(module, algorithm).get(cost.metric)
     return () if unguarded is None or unguarded.lower is None or unguarded.exact else (unguarded,)
 
 
 def _derive_access_bounds(module: Module, algorithm: s.Algorithm, cost: Cost) -> Iterable[Cost]:
     """Derive the accesses as an upper bound on traffic, if there are guards, which other bounds on traffic ignore."""
-    guards = cost.plans and any(isinstance(node, s.If) for node in s.nodes(algorithm.body))
+    guards = cost.plans and any(isinstance(node, s.If) for node in s.iterate_nodes(algorithm.body))
     accesses = derive_metric(module, algorithm, "accesses").metrics.values() if guards else ()
     # An access moves at most one line in each direction, a constant factor.
     return map(traffic.convert_lines_to_bytes, accesses) if cost.metric == "bytes" else accesses
@@ -172,7 +172,7 @@ def _derive_growth_without_maxima(
 ) -> s.Expr | None:
     """Derive a lower growth from the terms of `lower` that are not maxima: p + max(0, n - p*m) is Omega(p).
 
-    1 if the value is only known to be positive; None if it is not.
+    The result is 1 if the value is only known to be positive, and None if it may be 0 or less.
     """
     value = facts.simplify(lower.substitute(facts.rewrites))
     terms = {monomial: number for monomial, number in value.terms.items() if number < 0 or not _has_maximum(monomial)}
@@ -282,7 +282,7 @@ def _derive_theta_from_sizes(
     bounds = [(name, scope.values.get(name, Poly.symbol(name))) for name in sizes if name in cost.lower.names]
     never_negative = scope.facts.nonnegative
 
-    def searches_from(raised: Sequence[str], start: int) -> Iterator[_GrowthSearch]:
+    def iterate_searches_from(raised: Sequence[str], start: int) -> Iterator[_GrowthSearch]:
         added = b.lower_bound_facts(raised, start)
         where = (*facts, *added)
         if added and make_domain(where) is not None:
@@ -296,12 +296,14 @@ def _derive_theta_from_sizes(
             for name, value in bounds
             if not never_negative(value - start) and not never_negative(start - 1 - value)
         ]
-        settled = next((growth for query in searches_from(raised, start) if (growth := query.search()).is_theta), None)
+        settled = next(
+            (growth for query in iterate_searches_from(raised, start) if (growth := query.search()).is_theta), None
+        )
         if settled is None:
             continue
         for removed in reversed(tuple(raised)):
             fewer = [name for name in raised if name != removed]
-            if any(query.proves(settled.upper) for query in searches_from(fewer, start)):
+            if any(query.proves(settled.upper) for query in iterate_searches_from(fewer, start)):
                 raised = fewer
         if cost.lower.names == {name for name, _ in bounds[:1]} and raised:
             # Only a few values of a single size are below `start`: the class holds from the first on that are positive.
@@ -313,7 +315,7 @@ def _derive_theta_from_sizes(
 
 
 def _find_positive_start(value: Poly, name: str, start: int) -> int:
-    """Find the minimum size, at most `start`, from which on to `start` a value is positive."""
+    """Find the smallest size such that a value is positive from there up to `start`; `start` if there is none."""
     positive = takewhile(lambda size: evaluate(value, {name: size}) > 0, range(start - 1, 0, -1))
     return min(positive, default=start)
 
@@ -328,7 +330,7 @@ def _list_start_sizes(value: Poly) -> tuple[int, ...]:
 
 def _derive_recursive_io_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """Derive the growths of io by its recurrence, each with its condition; unknown if one fails in some cache."""
-    is_given = "Z" in s.names(algorithm.where)
+    is_given = "Z" in s.find_names(algorithm.where)
     facts = (*express_facts_in_sizes(algorithm), *(() if is_given else (TALL_CACHE,)))
     growths = find_recurrence_growths(cost, facts)
     if isinstance(growths, str):
@@ -391,7 +393,7 @@ def _iterate_searches(
         for blocks in (True, False):
             bounds = _list_bounds_by_piece(_simplify_bounds(cost, declared, blocks))
             yield _GrowthSearch(bounds, sizes, facts, build_growth_pieces(costs, cost, facts, declared, blocks))
-        if cost.exact and all(piece.by_sizes for piece in cost.by_case):
+        if cost.exact and all(piece.is_split_by_sizes for piece in cost.by_case):
             for cases in iterate_growth_pieces_by_cases(costs, cost, facts, declared):
                 possible = [case for case in cases if make_domain(case[0].facts) is not None]
                 yield _GrowthSearch.from_cases(possible, sizes, facts)
@@ -439,7 +441,7 @@ class _GrowthSearch:
         return order is not None and self._is_upper_growth(order) and self._is_lower_growth(order)
 
     def search(self) -> CostGrowth:
-        """Search the upper and the lower growth of the cost; growths by cases if they have none in common."""
+        """Search the Theta class of the cost; if none is proved, its upper and lower growth, and growths by cases."""
         uppers, lowers = ([ends[side] for ends in self._bounds] for side in (1, 0))
         upper: s.Expr | None = None
         proposed = LazyList(self._iterate_candidates(uppers))

@@ -44,12 +44,13 @@ def solve_for_growth(
         with limit_effort(MAX_EFFORT, own=True):
             if recurrence.scales:
                 return _solve_scaled_size_recurrence(recurrence, added, facts)
-            return _solve_one_size(recurrence, added)
+            return _solve_one_size_recurrence(recurrence, added)
     except (TooComplexError, ArchlineError) as problem:
         return RecurrenceGrowth(None, None, reason=TOO_LONG if isinstance(problem, ArchlineError) else str(problem))
 
 
-def _solve_one_size(recurrence: IntegerRecurrence, added: ForcingGrowth) -> RecurrenceGrowth:
+def _solve_one_size_recurrence(recurrence: IntegerRecurrence, added: ForcingGrowth) -> RecurrenceGrowth:
+    """Solve a recurrence in one size, from above and from below; the lower growth holds from a positive value on."""
     most, least = OneSidedRecurrence(recurrence, True, added), OneSidedRecurrence(recurrence, False, added)
     try:
         above = most.build_recurrence()

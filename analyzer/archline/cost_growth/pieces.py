@@ -95,11 +95,11 @@ def express_cost_over_range(
     """
     if indices is None or cost.lower is None or cost.upper is None:
         return None
-    moved = rewrite_bounds(cost, indices.substitute_high, indices.facts)
+    moved = rewrite_bounds(cost, indices.substitute_high, indices.substitute_high_in_facts)
     ends = (moved.lower, moved.upper, *(end for piece in moved.pieces for end in (piece.lower, piece.upper)))
     if any(end is not None and indices.low in end.names for end in ends):
         return None
-    return moved, indices.eliminate_high_in_facts(facts), indices.facts(known)
+    return moved, indices.eliminate_high_in_facts(facts), indices.substitute_high_in_facts(known)
 
 
 def build_time_growth_pieces(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[Growth]:
@@ -148,7 +148,9 @@ def _list_size_bounds(facts: Facts) -> tuple[s.Fact, ...]:
 
 def list_facts_without_disjunctions(growth: Growth) -> tuple[s.Fact, ...]:
     """List the conditions of a growth, except disjunctions."""
-    return tuple(x for x in growth.where if not any(isinstance(y, s.Binary) and y.op == "or" for y in s.nodes(x)))
+    return tuple(
+        x for x in growth.where if not any(isinstance(y, s.Binary) and y.op == "or" for y in s.iterate_nodes(x))
+    )
 
 
 def all_arrays_fit(cost: Cost, known: Facts) -> bool:
@@ -157,7 +159,7 @@ def all_arrays_fit(cost: Cost, known: Facts) -> bool:
 
 
 def find_recurrence_growths(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth, ...] | str:
-    """Return the upper growths of io by its recurrence, cut off where the data fits in cache, or why there are none."""
+    """Return the upper growths of io by its recurrence, cut off where data fits in cache, or the reason for none."""
     orders = "" if cost.upper_growths is None else cost.upper_growths(facts)
     if isinstance(orders, str):
         return orders

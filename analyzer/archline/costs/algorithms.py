@@ -37,7 +37,7 @@ from archline.language.call_graph import find_reachable
 from archline.language.checking.scopes import list_machine_symbols
 from archline.language.conditions import BAD_SIZE
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
-from archline.language.extra_facts import with_where_facts
+from archline.language.extra_facts import add_where_facts
 from archline.language.loader import load_target
 from archline.language.parser import parse_facts
 from archline.language.syntax_rules import NO_ALGORITHM
@@ -70,7 +70,7 @@ class AlgorithmUnderFacts:
     ) -> None:
         """Represent an algorithm; `plain` is the algorithm as written, to which `further_facts` were added.
 
-        These facts are about the outermost call.
+        The further facts hold in the outermost call; they need not hold in recursive calls.
         """
         self.module = module
         self.node = node
@@ -84,15 +84,15 @@ class AlgorithmUnderFacts:
 
     @cached_property
     def executed(self) -> tuple[model.Module, s.Algorithm]:
-        """The algorithm under inherited facts, from which costs are derived and which is executed."""
-        return with_where_facts(*self._plain, self.inherited)
+        """The module and the algorithm under inherited facts, from which costs are derived and which is executed."""
+        return add_where_facts(*self._plain, self.inherited)
 
     @cached_property
     def _without_machine_facts(self) -> tuple[model.Module, s.Algorithm]:
-        """The algorithm without facts only about the machine, for flops, work and span; P of a grid is a size."""
+        """The algorithm without facts on machine symbols alone, for flops, work and span; P of a grid is a size."""
         symbols = set(list_machine_symbols(self.signature)) - ({"P"} if self.node.grid else set())
-        of_sizes = tuple(fact for fact in self.inherited if not s.names(fact) <= symbols)
-        return self.executed if of_sizes == self.inherited else with_where_facts(*self._plain, of_sizes)
+        of_sizes = tuple(fact for fact in self.inherited if not s.find_names(fact) <= symbols)
+        return self.executed if of_sizes == self.inherited else add_where_facts(*self._plain, of_sizes)
 
     @cached_property
     def _costs(self) -> Costs:
@@ -101,7 +101,7 @@ class AlgorithmUnderFacts:
         for facts in self._alternative_facts:
             if all(cost.upper is not None for cost in costs):
                 break
-            other_costs = derive(*with_where_facts(*self._plain, facts))
+            other_costs = derive(*add_where_facts(*self._plain, facts))
             metrics = {**costs.metrics, **_select_known_costs(costs.metrics, other_costs.metrics)}
             kinds = {**costs.flops_by_kind, **_select_known_costs(costs.flops_by_kind, other_costs.flops_by_kind)}
             costs = replace(costs, metrics=metrics, flops_by_kind=kinds)
@@ -113,12 +113,12 @@ class AlgorithmUnderFacts:
         cost = derive_io_cost(*self.executed)
         for facts in self._alternative_facts:
             if cost.upper is None:
-                cost = derive_io_cost(*with_where_facts(*self._plain, facts))
+                cost = derive_io_cost(*add_where_facts(*self._plain, facts))
         return cost
 
     @property
     def _alternative_facts(self) -> Iterator[tuple[s.Fact, ...]]:
-        """Yield alternative facts under which a cost may be known: with the assumptions of results, and none."""
+        """Yield the facts under which an unknown cost is derived again: with the assumptions of results, then none."""
         assumed = inherited_facts(*self.executed, list_assumed_size_facts(*self.executed))
         if assumed:
             yield (*self.inherited, *assumed)
@@ -127,7 +127,7 @@ class AlgorithmUnderFacts:
 
     @classmethod
     def every(cls, target: str, where: str | None = None) -> tuple[Self, ...]:
-        """Load the algorithm that a target names, or all of its file, under further facts.
+        """Load the algorithm that a target names, or all algorithms of a file, under the further facts `where`.
 
         Raises ArchlineError (AL109 if there is none).
         """
@@ -179,9 +179,9 @@ class AlgorithmUnderFacts:
         if fitting:
             # On a grid P is the number of processors.
             names = {*self.sizes, *(["P"] if self.node.grid else [])}
-            facts = tuple(fact for fact in facts if s.names(fact) <= names)
+            facts = tuple(fact for fact in facts if s.find_names(fact) <= names)
         both = (*self.further_facts, *facts)
-        narrowed = type(self)(*with_where_facts(self.module, self.node, facts), self._plain, both)
+        narrowed = type(self)(*add_where_facts(self.module, self.node, facts), self._plain, both)
         _require_satisfiable_facts(narrowed, facts)
         return narrowed
 
@@ -208,7 +208,7 @@ class AlgorithmUnderFacts:
         return subject.report(problem=problem)
 
     def messages(self, most: int) -> MessageCheck | None:
-        """Check messages by runs on grids of up to `most` processors; None if it sends none."""
+        """Check messages by runs on grids of up to `most` processors; None if the algorithm sends no messages."""
         return trials.check_messages(*self.executed, most) if self.node.grid else None
 
     def report(self, where: str | None = None, *, problem: str | None = None) -> DerivedCosts:
@@ -227,7 +227,7 @@ class AlgorithmUnderFacts:
             partial(find_certain_failure, *about),
             about,
         )
-        limited = any(grid_costs.LONGEST_MESSAGE.names & s.names(fact) for fact in subject.node.where)
+        limited = any(grid_costs.LONGEST_MESSAGE.names & s.find_names(fact) for fact in subject.node.where)
         return costs.with_longest if limited else costs
 
     def refuse_certain_failures(self) -> None:
@@ -269,9 +269,9 @@ def _require_satisfiable_facts(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fa
     """Raise ArchlineError (AL483) if facts exclude all values of a size, or contradict each other."""
     scope = declared_scope(algorithm.module, algorithm.node)
     for name, bounds in scope.facts.bounds.items():
-        if bounds.least is not None and bounds.most is not None and bounds.least > bounds.most:
-            span = next((fact.span for fact in reversed(facts) if name in s.names(fact)), None)
-            message = f"no `{name}` is at least {bounds.least} and at most {bounds.most}"
+        if bounds.minimum is not None and bounds.maximum is not None and bounds.minimum > bounds.maximum:
+            span = next((fact.span for fact in reversed(facts) if name in s.find_names(fact)), None)
+            message = f"no `{name}` is at least {bounds.minimum} and at most {bounds.maximum}"
             raise error(growth_rules.NO_SIZES, message, span=span)
     for fact in facts:
         if is_refuted(fact, scope):
@@ -284,4 +284,4 @@ def select_facts(algorithm: AlgorithmUnderFacts, where: str | None) -> tuple[s.F
     if not where:
         return ()
     allowed = {*algorithm.signature.size_names, *algorithm.signature.indices, "Z", "L", "P", "K"}
-    return tuple(fact for fact in parse_facts(where, "--where") if s.names(fact) <= allowed)
+    return tuple(fact for fact in parse_facts(where, "--where") if s.find_names(fact) <= allowed)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost
-from archline.analysis.vectorised import NoBoundError, find_false_fact, upper_at
+from archline.analysis.vectorised import NoBoundError, evaluate_upper_at_points, find_false_fact
 from archline.costs import rules
 from archline.costs.derived import DerivedCosts
 from archline.costs.sizes import check_point, convert_python_values
@@ -32,7 +32,7 @@ def require_bounds(derived: DerivedCosts, cost: Cost) -> tuple[Poly, Poly]:
 
 def list_needed_names(derived: DerivedCosts, cost: Cost) -> list[str]:
     """List the names that need values to evaluate a cost. Raises ArchlineError (AL414) if the cost is unknown."""
-    bounds = () if cost.valued and cost.upper is None else require_bounds(derived, cost)
+    bounds = () if cost.has_values and cost.upper is None else require_bounds(derived, cost)
     free = frozenset[str]().union(*(bound.names for bound in bounds))
     if cost.interval_at is not None and derived.recursive:
         # To evaluate it, the program's calls are followed, which may use sizes that the closed forms do not contain.
@@ -65,7 +65,7 @@ def evaluate_upper_bound(derived: DerivedCosts, cost: Cost, given: Mapping[str, 
     for place in range(min(length, MAX_CHECKED_POINTS)):
         derived.require_runs({name: int(values[place]) for name, values in points.items()})
     try:
-        return upper_at(cost, points, length).reshape(shape)
+        return evaluate_upper_at_points(cost, points, length).reshape(shape)
     except NoBoundError as problem:
         raise error(rules.NO_VALUE, f"{problem}: {_format_point(points, problem.place)}") from None
 

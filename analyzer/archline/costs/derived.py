@@ -36,7 +36,7 @@ from archline.language import model, printer
 from archline.language import syntax as s
 from archline.language.call_graph import has_recursion
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.extra_facts import with_where_facts
+from archline.language.extra_facts import add_where_facts
 from archline.language.metrics import DERIVABLE, OF_CACHE
 from archline.records import replace
 
@@ -66,9 +66,9 @@ class DerivedCosts:
     ) -> None:
         """Represent the `costs` and `io` of an algorithm, derived under its `where` without the facts `of_first_call`.
 
-        These do not hold in recursive calls. `needed` are conditions of runs that are not proved, `stopped` returns the
-        failure that all runs at some sizes have, or None; `executed` is the algorithm under the facts of all calls,
-        usually `module` and `node`.
+        Facts `of_first_call` need not hold in recursive calls. `needed` are conditions of runs that are not proved;
+        `stopped` returns the failure that all runs at given sizes have, or None; `executed` is the algorithm under the
+        facts of all calls, usually `module` and `node`.
         """
         self.module = module
         self.node = node
@@ -131,7 +131,7 @@ class DerivedCosts:
 
     @cached_property
     def case(self) -> GeneralCase:
-        """The case of several processors on every axis of a grid, if it has shorter forms.
+        """The case of several processors on every axis of a grid, if its costs have shorter forms.
 
         Otherwise, or if costs are unknown, the case of all sizes. It takes as long as the derivation for all sizes.
         """
@@ -190,7 +190,7 @@ class DerivedCosts:
         return self.node.where
 
     def _require_valid_processors(self, processors: int | str) -> None:
-        """Raise ArchlineError (AL401, AL406) if it is neither a number >= 1, nor P, nor a size."""
+        """Raise ArchlineError (AL401, AL406) unless `processors` is an integer >= 1, "P" or the name of a size."""
         if isinstance(processors, str) and processors != "P" and processors not in self.names.sizes:
             raise error(rules.UNKNOWN_SIZE, f"`{processors}` is neither P nor a size of `{self.name}`")
         if isinstance(processors, int) and processors < 1:
@@ -211,7 +211,7 @@ class DerivedCosts:
 
     @cached_property
     def ensures(self) -> tuple[Verdict, ...]:
-        """The verdict on each `ensures` of the algorithm; in these, messages may have any length."""
+        """The verdict on each `ensures` of the algorithm; in claims, messages may have any length."""
         if self._of_any_length is not None:
             return self._of_any_length.ensures
         # io takes the longest to derive, and most algorithms have no claim on it.
@@ -281,7 +281,7 @@ class DerivedCosts:
     @cached_property
     def _under_assumptions(self) -> tuple[model.Module, s.Algorithm]:
         """The algorithm under the facts about sizes that all results assume."""
-        return with_where_facts(self.module, self.node, list_assumed_size_facts(*self.executed))
+        return add_where_facts(self.module, self.node, list_assumed_size_facts(*self.executed))
 
     @cached_property
     def attained(self) -> OptimalityResult | None:

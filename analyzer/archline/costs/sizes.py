@@ -69,9 +69,9 @@ class SizeNames:
         return SizeNames(sizes, signature.indices, amounts, (*sizes, *further), iterations, _list_numbers(algorithm))
 
     @property
-    def taken_by_run(self) -> tuple[str, ...]:
+    def run_input_names(self) -> tuple[str, ...]:
         """The names of the values that a run takes."""
-        return (*self.for_a_run, *self.numbers)
+        return (*self.data_names, *self.numbers)
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -79,16 +79,16 @@ class SizeNames:
         return tuple(dict.fromkeys((*self.sizes, *self.iterations, *self.indices, *self.amounts, *MACHINE_SYMBOLS)))
 
     @property
-    def for_a_run(self) -> tuple[str, ...]:
+    def data_names(self) -> tuple[str, ...]:
         """The names for which data is generated: indices too, even if costs do not contain them."""
         return (*self.sizes, *self.indices, *(name for name in self.needed if name in self.amounts))
 
     @property
-    def counted(self) -> tuple[str, ...]:
+    def counted_iterations(self) -> tuple[str, ...]:
         """The names that a run counts, and whose values costs need: iterations of loops without a bound."""
         return tuple(name for name in self.iterations if name in self.needed)
 
-    def least(self, name: str) -> int | None:
+    def get_minimum(self, name: str) -> int | None:
         """Return the minimum value of a name; None if any integer is allowed."""
         if name in self.sizes:
             return self.sizes[name]
@@ -166,7 +166,7 @@ def require_known_names(given: Given, names: Sequence[SizeNames]) -> None:
 
     A name has the value None if it is given by a fact.
     """
-    sizes = {name for algorithm in names for name in algorithm.for_a_run}
+    sizes = {name for algorithm in names for name in algorithm.data_names}
     allowed = list(dict.fromkeys(name for algorithm in names for name in algorithm.all))
     numbers = {name for algorithm in names for name in algorithm.numbers}
     needed = _list_accepted_names(given, (name for algorithm in names for name in algorithm.needed), allowed)
@@ -245,7 +245,7 @@ def check_point(
 
 
 def diagnose_wrong_value(name: str, value: object, names: SizeNames, span: Span | None) -> Diagnostic | None:
-    """Report a value that is wrong independently of other values; None if it is valid."""
+    """Return the diagnostic of a value that is wrong whatever the other values are; None if it is valid."""
 
     def report_finding(rule: Rule, message: str) -> Diagnostic:
         return Diagnostic(rule, message, span)
@@ -254,7 +254,7 @@ def diagnose_wrong_value(name: str, value: object, names: SizeNames, span: Span 
         return report_finding(rules.NOT_A_NUMBER, f"the value of `{name}` is not an integer but {_format_value(value)}")
     if name not in names.amounts and value != int(value):
         return report_finding(rules.NOT_AN_INTEGER, f"`{name}` is {_format_value(value)}; a size is an integer")
-    least = names.least(name)
+    least = names.get_minimum(name)
     if least is not None and value < least:
         reason = f"its `where` makes it at least {least}" if least > 1 else f"it must be at least {least}"
         return report_finding(rules.TOO_SMALL, f"`{name}` is {_format_value(value)}; {reason}")
@@ -270,7 +270,7 @@ def _format_names(head: str, names: Iterable[str]) -> str:
 
 
 def diagnose_broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) -> list[Diagnostic]:
-    """Report the facts that do not hold at a point."""
+    """Return a diagnostic for each fact that does not hold at a point."""
     whole = {name: value for name, value in point.items() if isinstance(value, int)}
     return [
         Diagnostic(rules.FACT_FAILS, f"`{format_fact(fact)}` does not hold at these sizes", fact.span)
@@ -285,7 +285,7 @@ def _diagnose_missing_sizes(
     """Report the `missing` sizes that no value determines, or else those whose definition is not an integer."""
     defined = _find_defined_names(where, missing)
     values = tuple(value for name, value in iterate_defined_sizes(where) if name in defined)
-    defining = sorted(s.names(values) - {*point, *missing})
+    defining = sorted(s.find_names(values) - {*point, *missing})
     undefined = [*(name for name in missing if name not in defined), *defining]
     if undefined:
         names = dict.fromkeys((*asked, *defining))
@@ -302,6 +302,6 @@ def _find_defined_names(where: Iterable[s.Fact], missing: Sequence[str]) -> froz
     """Find the missing names that facts such as `s == n*m/P` define by other names."""
     result: set[str] = set()
     for name, value in iterate_defined_sizes(where):
-        if name in missing and not s.names(value) & {name, *result}:
+        if name in missing and not s.find_names(value) & {name, *result}:
             result.add(name)
     return frozenset(result)

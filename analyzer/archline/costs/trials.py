@@ -8,7 +8,7 @@ from itertools import islice, product
 
 from archline.analysis.checks.failures import list_assumed_size_facts
 from archline.analysis.cost import Cost, enclose_count
-from archline.analysis.sampling import build_size_search, grid_facts
+from archline.analysis.sampling import build_grid_facts, build_size_search
 from archline.execution import run as executor
 from archline.execution import run_rules as rules
 from archline.expr.intervals import EvaluationError
@@ -44,7 +44,7 @@ STOPPING_FAULTS = (
 
 
 def find_stopping_run(module: Module, algorithm: s.Algorithm, work: Cost) -> tuple[Diagnostic, Point] | None:
-    """Find a run at small sizes, equal ones if possible, that a fault stops; return the fault and the sizes, or None.
+    """Find a run at small, mostly equal, sizes that stops with a fault; return the fault and the sizes, or None.
 
     Algorithms with `int` data or indices are not run, as programs do not declare their meaningful values.
     """
@@ -52,7 +52,7 @@ def find_stopping_run(module: Module, algorithm: s.Algorithm, work: Cost) -> tup
         return None
     for size in TRIED_SIZES:
         sizes = {name: max(size, least) for name, least in module.signatures[algorithm].at_least.items()}
-        if not _is_short(work, sizes):
+        if not _is_short_run(work, sizes):
             break
         run = executor.try_run(module, algorithm, sizes)
         if isinstance(run, Diagnostic) and run.rule in STOPPING_FAULTS and run.span is not None:
@@ -71,10 +71,10 @@ def _has_undeclared_values(kind: s.Type) -> bool:
             return False
 
 
-def _is_short(work: Cost, sizes: Mapping[str, int]) -> bool:
-    """Test whether a run takes at most MAX_WORK; if that is unknown, whether all sizes are among the smallest."""
+def _is_short_run(work: Cost, sizes: Mapping[str, int]) -> bool:
+    """Test whether a run takes at most MAX_WORK; if its work is unknown, whether no size is above TRIED_SIZES[1]."""
     try:
-        if work.valued:
+        if work.has_values:
             return enclose_count(work, sizes).upper <= MAX_WORK
     except EvaluationError:
         pass
@@ -184,7 +184,10 @@ def _check_on_grids(module: Module, algorithm: s.Algorithm, most: int) -> Messag
 def _find_first_failure(
     runs: Iterable[Diagnostic | CompletedRun | Refusal | None], most: int
 ) -> tuple[Diagnostic | CompletedRun | None, Diagnostic | None]:
-    """Return the first failure, else the first completed run, of `most` completed ones; also the first refusal."""
+    """Return the first failure, or else the first of up to `most` completed runs, and the reason of the first refusal.
+
+    The result has None for a part that does not occur.
+    """
     refused: Diagnostic | None = None
     ran: list[CompletedRun] = []
     for run in runs:
@@ -236,7 +239,7 @@ class Refusal:
 
 def _make_failed_check(module: Module, algorithm: s.Algorithm, failure: Diagnostic) -> MessageCheck:
     """Report a failure, unless it may be due to an index that callers restrict."""
-    where = s.names(algorithm.where)
+    where = s.find_names(algorithm.where)
     free = ", ".join(f"`{name}`" for name in module.signatures[algorithm].indices if name not in where)
     if free:
         return MessageCheck(None, 0, f"no `where` restricts {free}")
@@ -250,7 +253,7 @@ def _find_unpaired_message(module: Module, algorithm: s.Algorithm) -> Diagnostic
     """Find the first `send` or `receive` that has no partner in the text of its algorithm; None if all have."""
     for caller in (algorithm, *find_reachable(module, algorithm)):
         by_operation: dict[str, list[s.Communicate]] = {"send": [], "receive": []}
-        for node in s.nodes(caller.body):
+        for node in s.iterate_nodes(caller.body):
             if isinstance(node, s.Communicate) and node.operation in by_operation:
                 by_operation[node.operation].append(node)
         (fewer, some), (more, surplus) = sorted(by_operation.items(), key=lambda pair: len(pair[1]))
@@ -286,7 +289,7 @@ def _run_trial(
 
 def _describe_callee_sizes(module: Module, algorithm: s.Algorithm, span: Span | None) -> str:
     """Describe the sizes of the callee in the call at a span, as `, with n = m/2`; empty if they are unknown."""
-    calls = (node for node in s.nodes(algorithm.body) if isinstance(node, s.Call) and node.span == span)
+    calls = (node for node in s.iterate_nodes(algorithm.body) if isinstance(node, s.Call) and node.span == span)
     bindings = next((module.bindings[call] for call in calls if call in module.bindings), {})
     values = [f"{name} = {format_expression(value)}" for name, value in bindings.items() if value is not None]
     return f", with {', '.join(values)}" if values else ""
@@ -301,12 +304,12 @@ def _iterate_grid_points(module: Module, algorithm: s.Algorithm, most: int) -> I
     signature = module.signatures[algorithm]
     names = ("P", *signature.size_names, *signature.indices)
     # These divisions hold in every run; runs that other assumptions exclude are made, to see that they are refused.
-    facts = (*grid_facts(algorithm), *algorithm.where, *find_exact_divisions(algorithm))
+    facts = (*build_grid_facts(algorithm), *algorithm.where, *find_exact_divisions(algorithm))
     search = build_size_search(algorithm, declared_scope(module, algorithm), names, facts)
     likely = build_size_search(
         algorithm, declared_scope(module, algorithm), names, (*facts, *list_assumed_size_facts(module, algorithm))
     )
-    of_axes = s.names(tuple(axis.extent for axis in algorithm.grid))
+    of_axes = s.find_names(tuple(axis.extent for axis in algorithm.grid))
     chosen = [name for name in names[1:] if name in of_axes]
     for processors in range(1, most + 1):
         shapes: dict[tuple[int, ...], Point] = {}
@@ -330,10 +333,14 @@ def _iterate_small_sizes(search: SizeSearch, likely: SizeSearch, shape: Point) -
     small = dict.fromkeys((processors, 2 * processors, processors**2, 1, 2, 3, processors + 1))
     width = max(2, int(MAX_CANDIDATES ** (1 / max(1, len(free)))))
     values = [
-        [*small][:width] if name in search.least else (0, 1, processors - 1) if name in s.names(likely.facts) else (0,)
+        [*small][:width]
+        if name in search.least
+        else (0, 1, processors - 1)
+        if name in s.find_names(likely.facts)
+        else (0,)
         for name in free
     ]
     for source in (likely, search):
-        yield from source.points(
+        yield from source.iterate_solutions(
             ({**shape, **dict(zip(free, asked, strict=True))} for asked in product(*values)), shape
         )

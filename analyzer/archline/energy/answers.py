@@ -14,7 +14,7 @@ from archline.energy.caches import CACHE_QUANTITIES, Settings, make_levels_error
 from archline.energy.estimates import TIME_DEPENDENT, Estimate, ModelOnMachine, check_amounts, choose_default_model
 from archline.energy.formulas import FormulaBounds, bound_formula, names_in, parse_formula
 from archline.energy.growth import derive_term_growths
-from archline.energy.in_sizes import InSizes
+from archline.energy.in_sizes import CostsInSizes
 from archline.energy.machines import GIVEN_KIND, Machine, read_parameter
 from archline.energy.model import Model
 from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
@@ -55,10 +55,10 @@ def derive_energies(
     *,
     everywhere: bool = False,
 ) -> list[EnergyResult]:
-    """Return the energy of each subject on each machine, at those of the sizes `at` that it has; without, in symbols.
+    """Return the energy of each subject on each machine: at the sizes `at` that the subject has, or in symbols if None.
 
-    In symbols, energies on a grid are those of the general case, several processors along each axis, or with
-    `everywhere` those of all grids. Raises ArchlineError as `energy` does.
+    Symbolic energies of algorithms on a grid assume several processors along each axis, or hold on all grids with
+    `everywhere`. Raises ArchlineError as `energy` does.
     """
     check_facts(where, subjects)
     if at is None and settings.runs:
@@ -79,13 +79,13 @@ def derive_energies(
                 if point is None
                 else derive_numeric(subject, machine, chosen, select_values(point, subject), settings)
             )
-            why = model_choice_notes(subject, chosen) if model is None else ()
+            why = explain_model_choice(subject, chosen) if model is None else ()
             results.append(replace(result, notes=(*why, *result.notes)))
     return results
 
 
-def model_choice_notes(chosen: Subject, model: Model, asked: str = "energy") -> tuple[str, ...]:
-    """Return a note on why a roofline is the default model; none if the quantity `asked` for has it as first choice."""
+def explain_model_choice(chosen: Subject, model: Model, asked: str = "energy") -> tuple[str, ...]:
+    """Return a note that says why a roofline is the default model; empty if it is the first choice for `asked`."""
     levels = "+" in model.name
     if (
         not model.name.startswith("roofline")
@@ -100,17 +100,20 @@ def model_choice_notes(chosen: Subject, model: Model, asked: str = "energy") -> 
 def apply_to_subject(
     chosen: Subject, machine: Machine, model: Model, settings: Settings
 ) -> tuple[ModelOnMachine, Machine]:
-    """Return a model on a machine for a subject, and the machine with `settings.procs` set. Raises ArchlineError."""
+    """Combine model and machine for a subject; return that and the machine with `settings.procs` processors.
+
+    Raises ArchlineError for quantities that are missing, or given but not used.
+    """
     metrics = {*chosen.metrics, "Z", "L"}
     if settings.procs is not None and settings.runs:
         raise error(rules.OPTIONS_CLASH, "runs count one processor; `--procs` is for derived inputs and formulas")
     if settings.procs is not None:
         machine = with_processor_count(chosen, machine, model, settings.procs)
-    model = model.on(machine)
+    model = model.with_machine_formulas(machine)
     if not isinstance(chosen, FormulaSubject):
         metrics -= set(ON_REQUEST) - model.formula_names
     on_machine = ModelOnMachine(model, machine, frozenset(metrics))
-    on_machine.require()
+    on_machine.require_inputs()
     # Notes compare the power, and the memory of a processor, with its limit.
     read = on_machine.quantities_read | {"power_rated"} | ({"memory_max"} if "memory" in model.inputs else set())
     own_cache = on_machine.model.levels or not settings.chosen_cache
@@ -126,7 +129,10 @@ def apply_to_subject(
 
 
 def with_processor_count(chosen: Subject, machine: Machine, model: Model, procs: int) -> Machine:
-    """Return the machine, with `procs` cores if the model counts them. Raises ArchlineError (AL411)."""
+    """Return the machine, with `procs` cores if the model counts cores.
+
+    Raises ArchlineError (AL411) if neither the model nor the subject uses a number of processors.
+    """
     takes_procs = model.processors == "span" if not isinstance(chosen, FormulaSubject) else "P" in chosen.names.needed
     if model.processors == "cores":
         # Each core keeps its rate, also if the machine defines that as its peak over its cores.
@@ -162,13 +168,13 @@ def derive_numeric(
             raise error(rules.OPTIONS_CLASH, message, hint="give P only for algorithms on grids, or use another model")
     on, machine = apply_to_subject(chosen, machine, model, settings)
     model = on.model
-    settings = settings.on(machine, model.levels)
+    settings = settings.with_machine_caches(machine, model.levels)
     if model.levels and (named := {"Z", "L"} & at.keys()):
         raise make_levels_error(machine, f"{sorted(named)[0]} is given")
     procs = settings.procs if model.processors == "span" else None
     more |= {name for name, (level, _) in PER_LEVEL.items() if level in model.levels}
     asked = settings if isinstance(chosen, FormulaSubject) else replace(settings, procs=procs)
-    basis = chosen.basis(at, on.metrics_needed | {"flops", *_coarser_metrics(on), *more}, asked)
+    basis = chosen.basis(at, on.metrics_needed | {"flops", *_find_coarser_metrics(on), *more}, asked)
     amounts = basis.amounts()
     check_amounts(amounts)
     # The metrics that are known now: sizes may give P, which is not in a formula.
@@ -177,20 +183,20 @@ def derive_numeric(
     floor = derive_energy_floor(chosen.report, on, amounts, basis.at) if isinstance(chosen, AlgorithmSubject) else None
     return EnergyResult(
         chosen.name, machine, model, basis.at, basis.inputs, basis.cache, _describe_sources(on, basis), estimate,
-        elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,
+        elasticities=on.derive_elasticities(estimate), processors=settings.procs, converted=on.converted,
         notes=tuple(iterate_answer_notes(chosen, estimate, basis.cache)), floor=floor,
     )  # fmt: skip
 
 
 def _describe_sources(on: ModelOnMachine, basis: Basis) -> str:
-    """Describe how the numbers were obtained, and the assumptions on words that they depend on."""
+    """Describe how the numbers were obtained, and the assumptions on the word size that they depend on."""
     of_machine = basis.cache is not None and basis.cache.of_machine
     assumed = on.machine.assumptions if of_machine or "word" in on.quantities_read else ()
     return "; ".join((basis.data, *(f"assuming {assumption}" for assumption in assumed)))
 
 
 def _drop_processors(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Given:
-    """Drop P from the values if the sizes of a grid determine it. Raises ArchlineError (AL411) if they differ."""
+    """Drop P from sizes that determine the grid. Raises ArchlineError (AL411) if the grid has another P."""
     rest = {name: value for name, value in at.items() if name != "P"}
     asked, number = _check_processors(at["P"][0]), chosen.processors(rest, settings.option)
     if number != asked:
@@ -207,7 +213,7 @@ def _check_processors(value: object) -> int:
 
 
 def iterate_answer_notes(chosen: Subject, estimate: Estimate, cache: CacheUsed | None) -> Iterator[str]:
-    """Yield the warnings on an answer: a cache that is not the machine's, a power above its limit, copies of arrays."""
+    """Yield warnings on an estimate: too little memory, a line that is not the machine's, too much power, copies."""
     constants, model = estimate.machine.values, estimate.model
     limit, needed = constants.get("memory_max"), estimate.amounts.get("memory")
     if limit is not None and needed is not None and needed.lower > limit:
@@ -228,7 +234,8 @@ def iterate_answer_notes(chosen: Subject, estimate: Estimate, cache: CacheUsed |
         yield describe_replication(chosen.report.replicated, problem=False)
 
 
-def _coarser_metrics(on: ModelOnMachine) -> frozenset[str]:
+def _find_coarser_metrics(on: ModelOnMachine) -> frozenset[str]:
+    """Return the metrics in the coarser formulas of a model, which test how robust a comparison is."""
     return frozenset().union(*(names_in(parse_formula(text)) & METRICS.keys() for text in on.model.coarser.values()))
 
 
@@ -236,9 +243,9 @@ def _coarser_metrics(on: ModelOnMachine) -> frozenset[str]:
 def derive_symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: bool = False) -> EnergyResult:
     """Return the energy as formulas: in metrics, and in sizes with the machine's numbers. Raises ArchlineError.
 
-    On a grid several processors along each axis are assumed, unless `everywhere`.
+    Formulas of an algorithm on a grid assume several processors along each axis, unless `everywhere`.
     """
-    in_sizes = chosen.in_sizes(everywhere=everywhere)
+    in_sizes = chosen.express_in_sizes(everywhere=everywhere)
     on, machine = apply_to_subject(chosen, machine, model, Settings(chosen_cache=True))
     model = on.model
     if model.levels and not isinstance(chosen, FormulaSubject):
@@ -246,7 +253,7 @@ def derive_symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhe
         hint = "give --at " + ",".join(f"{name}=..." for name in chosen.names.sizes)
         raise error(rules.NEEDS_BOUND, message, hint=hint)
     names = [name for name in METRICS if name in on.metrics_needed and name in {*chosen.metrics, "Z", "L"}]
-    metrics = tuple(in_sizes.symbolic(name) for name in names)
+    metrics = tuple(in_sizes.make_symbolic_metric(name) for name in names)
     unknown = [metric for metric in metrics if metric.bounds is None]
     if unknown:
         message = f"the {unknown[0].name} of `{chosen.name}` could not be derived: {unknown[0].reason}"
@@ -260,7 +267,7 @@ def derive_symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhe
     }
     if model.at_most:
         terms = {name: replace(end, lower="0") for name, end in terms.items()}
-    total = on.complete(model.expand_formula(model.expression))
+    total = on.replace_unknown_names(model.expand_formula(model.expression))
     shown = SymbolicEnergy(
         tuple(metric for metric in metrics if metric.name not in ("Z", "L")),
         _write_formula_with_units(total, machine),
@@ -280,14 +287,14 @@ def _lacks_quantity(on: ModelOnMachine, name: str) -> bool:
     return bool((names_in(on.formula(name)) & QUANTITIES.keys()) - on.machine.values.keys())
 
 
-def _derive_growths(on: ModelOnMachine, chosen: InSizes | FormulaSubject, names: Sequence[str]) -> dict[str, str]:
+def _derive_growths(on: ModelOnMachine, chosen: CostsInSizes | FormulaSubject, names: Sequence[str]) -> dict[str, str]:
     growths = {name: chosen.growth(name) for name in names if name not in ("Z", "L")}
     term_growths = derive_term_growths(on, growths)
     texts = {name: write_growth(growth, chosen) or "unknown" for name, growth in term_growths.items()}
     return {name: shorten_growth(text) for name, text in texts.items()} if chosen.shorten else texts
 
 
-def write_growth(growth: Growth, chosen: InSizes | FormulaSubject) -> str | None:
+def write_growth(growth: Growth, chosen: CostsInSizes | FormulaSubject) -> str | None:
     """Return a growth as text, with the facts it needs beyond those of the algorithm; None if it has no text."""
     more = [Formula(fact) for fact in growth.facts if fact not in chosen.where]
     text = growth.text
@@ -335,10 +342,10 @@ def _write_formula_with_units(expr: s.Expr, machine: Machine) -> str:
     """Write a formula with the machine's numbers and their units in place of their names."""
     text = format_expression(simplify_with_unit_constants(substitute_names(expr, dict.fromkeys(CONSTANTS, ONE))))
 
-    def shown(match: re.Match[str]) -> str:
+    def write_quantity(match: re.Match[str]) -> str:
         quantity = machine.quantities.get(match[0])
         if quantity is None:
             return match[0]
         return format_si(quantity.value, "" if quantity.unit == "1" else quantity.unit)
 
-    return re.sub(r"[A-Za-z_]\w*", shown, text)
+    return re.sub(r"[A-Za-z_]\w*", write_quantity, text)

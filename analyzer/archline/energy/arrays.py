@@ -57,7 +57,7 @@ def upper_at(
     given = {name: read_parameter(name, "1") for name in parameters if name not in machine.quantities}
     on = ModelOnMachine(result.model, replace(machine, quantities={**machine.quantities, **given}), metrics)
     formulas = {name: on.formula(name) for name in ("time", *result.model.energy)}
-    formulas["energy"] = on.complete(result.model.expand_formula(result.model.expression))
+    formulas["energy"] = on.replace_unknown_names(result.model.expand_formula(result.model.expression))
     formulas = {name: expand_quantities(expr, machine, parameters) for name, expr in formulas.items()}
     available = {*machine.values, *parameters}
     formulas = {name: expr for name, expr in formulas.items() if not (names_in(expr) & QUANTITIES.keys()) - available}
@@ -85,7 +85,7 @@ def upper_at(
 
 
 def expand_quantities(expr: s.Expr, machine: Machine, parameters: Collection[str]) -> s.Expr:
-    """Replace the quantities that the machine computes from others by their formulas, if `parameters` vary."""
+    """Replace quantities that the machine computes from other ones by their formulas, if any `parameters` vary."""
     rules = {name: item.formula for name, item in machine.quantities.items() if item.formula and name not in parameters}
     while parameters and (computed := names_in(expr) & rules.keys()):
         expr = substitute_names(expr, {name: rules[name] for name in computed})
@@ -113,8 +113,8 @@ def _evaluate_upper(subject: AlgorithmSubject, cost: Cost, sizes: Mapping[str, A
     return evaluate_upper_bound(subject.report, cost, {**sizes, **words} if cost.metric in OF_CACHE else sizes)
 
 
-def float_values(known: ExactValues) -> dict[str, float]:
-    """Return the values at a point as floats: upper bounds by name, lower ones with the prefix of lower bounds."""
+def convert_to_floats(known: ExactValues) -> dict[str, float]:
+    """Return the values at a point as floats: upper bounds by name, lower bounds by LOWER_PREFIX and name."""
     values = {name: float(interval.upper) for name, interval in known.values.items()}
     return values | {f"{LOWER_PREFIX}{name}": float(interval.lower) for name, interval in known.values.items()}
 
@@ -126,7 +126,7 @@ def make_exact_number(value: float) -> Number:
 
 
 def is_integer(value: Any) -> bool:
-    """Whether a value is an integer, as the elements of arrays are."""
+    """Whether a number is an integer; True for every array, since only arrays of integers are given."""
     return np.ndim(value) > 0 or value == int(value)
 
 
@@ -136,7 +136,7 @@ def convert_to_float64(value: Any) -> Any:
 
 
 def sharpen_lower_bounds(bounds: NDArray[Any], cost: Cost, points: Mapping[str, Any]) -> None:
-    """Raise lower bounds on a cost at integer points, in place, to sharper ones by windows, until time runs out."""
+    """Replace lower bounds on a cost by the sharper ones for each integer point, in place, until time runs out."""
     for index in range(len(bounds) if cost.least_at is not None and len(bounds) <= MAX_SHARPENED else 0):
         if index % 64 == 0 and is_out_of_time():
             break

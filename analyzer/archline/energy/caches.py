@@ -37,7 +37,7 @@ def select_machine_cache(machine: Machine) -> Cache | None:
 
 
 def list_level_caches(machine: Machine) -> tuple[tuple[str, Cache], ...]:
-    """Return the name of each level of a machine with one of its caches."""
+    """Return the name and the cache of each level of a machine that has a capacity, a line and a word."""
     caches = ((level, _make_cache(machine, f"{level}_capacity", f"{level}_line")) for level in LEVELS)
     return tuple((level, cache) for level, cache in caches if cache is not None)
 
@@ -58,7 +58,7 @@ def make_levels_error(machine: Machine, what: str) -> ArchlineError:
 
 
 def read_cache_words(text: str) -> dict[str, int]:
-    """Return Z and L as `--cache` gives them. Raises ArchlineError (AL408)."""
+    """Parse the value of `--cache`, such as `Z=32768,L=8`, to Z and L in words. Raises ArchlineError (AL408)."""
     try:
         given = read_settings(text, "--cache")
     except ArchlineError as problem:
@@ -83,7 +83,7 @@ def read_cache_words(text: str) -> dict[str, int]:
 
 
 def read_given_cache(cache: Cache | str | None) -> Cache | None:
-    """Convert the text that `--cache` takes to a cache; a cache or None is returned. Raises ArchlineError (AL408)."""
+    """Convert text such as `Z=32768,L=8` to a cache; return a cache or None unchanged. Raises ArchlineError (AL408)."""
     if isinstance(cache, str):
         words = read_cache_words(cache)
         return Cache(words["Z"], words["L"])
@@ -94,9 +94,10 @@ def read_given_cache(cache: Cache | str | None) -> Cache | None:
 
 
 def select_cache_at_point(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:
-    """Return the cache of the Z and L of a point, and True; else `cache`, and whether it was `chosen` by the user.
+    """Return the cache that Z and L among the sizes of a point define, and True; without these `cache` and `chosen`.
 
-    Raises ArchlineError (AL408) if only one of the two is given, or if a cache was asked for in addition.
+    `chosen` says whether the user gave `cache`. Raises ArchlineError (AL408) if only one of Z and L is given, or if the
+    user gave a cache too.
     """
     words = {name: int(point[name]) for name in ("Z", "L") if name in point}
     if not words:
@@ -111,7 +112,7 @@ def select_cache_at_point(point: Point, cache: Cache | None, chosen: bool) -> tu
 
 @record
 class Processors:
-    """Processors with a private cache each, under a schedule, which is `described` in words."""
+    """A number of processors, each with a private cache, and their schedule, which is `described` in words."""
 
     count: int
     schedule: Schedule
@@ -151,10 +152,10 @@ class Settings:
         """Whether the caches may be those of a machine's levels, since no other cache is given."""
         return not (self.chosen_cache or "Z" in at or "L" in at)
 
-    def on(self, machine: Machine, levels: Collection[str] = ()) -> Settings:
-        """Return settings with the machine's cache, or with the caches of `levels`, unless a cache is asked for.
+    def with_machine_caches(self, machine: Machine, levels: Collection[str] = ()) -> Settings:
+        """Return settings with the machine's cache, or with its caches of `levels`, unless the user chose a cache.
 
-        Raises ArchlineError (AL408) for a cache that is asked for together with levels.
+        Raises ArchlineError (AL408) if the user chose a cache and there are levels.
         """
         if levels and self.chosen_cache:
             raise make_levels_error(machine, "`--cache` is given")

@@ -95,13 +95,13 @@ def measured(run: Callable[[], object], counter: Counter, interval: float = READ
     """Return the seconds and joules of a call; the counter is read at least every `interval` seconds."""
     done = threading.Event()
 
-    def watch() -> None:
+    def read_periodically() -> None:
         # A counter that cannot be read now cannot be read at the end either, where the error is reported.
         with suppress(ArchlineError):
             while not done.wait(interval):
                 counter.joules()
 
-    thread = threading.Thread(target=watch, daemon=True)
+    thread = threading.Thread(target=read_periodically, daemon=True)
     thread.start()
     try:
         before, start = counter.joules(), time.perf_counter()

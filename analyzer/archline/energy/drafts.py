@@ -46,7 +46,7 @@ class Draft:
 
 
 def read_draft(path: Path, command: str) -> Draft:
-    """Return the draft of a listing of `lscpu` or `nvidia-smi`. Raises ArchlineError (AL493, as reading it does)."""
+    """Return the draft of a machine file from a listing of `lscpu` or `nvidia-smi`. Raises ArchlineError (AL493)."""
     if command not in LISTING_COMMANDS:
         hint = f"write --from {' FILE, or --from '.join(LISTING_COMMANDS)} FILE"
         raise error(rules.LISTING, f"listings of `{command}` cannot be read", hint=hint)
@@ -90,12 +90,12 @@ def _draft_lscpu(listing: Listing) -> DraftItems:
         for word in ("socket", "cluster")
         for pair in zip(rows.get(f"Core(s) per {word}", ()), rows.get(f"{word.title()}(s)", ()), strict=False)
     ]
-    cores = sum((per_group.number() * number.number() for per_group, number in groups), Fraction(0))
+    cores = sum((per_group.parse_number() * number.parse_number() for per_group, number in groups), Fraction(0))
     core_rows = "; ".join(str(row) for pair in groups for row in pair)
     if cores:
         yield _make_table("cores", cores, "1", core_rows)
     caches = list(_iterate_cache_levels(rows))
-    threads = [rows[key][0].number() for key in ("CPU(s)", "Thread(s) per core") if key in rows]
+    threads = [rows[key][0].parse_number() for key in ("CPU(s)", "Thread(s) per core") if key in rows]
     uneven = any(number and cores % number for _, _, number, _ in caches)
     if len(names) > 1 or (cores and (uneven or (len(threads) == 2 and threads[0] != threads[1] * cores))):
         yield "Its cores differ, or some are offline: the listing does not show the clock and the caches of each."
@@ -116,10 +116,10 @@ def _draft_lscpu(listing: Listing) -> DraftItems:
         if cores and number:
             yield _make_table(f"{level}_shared", cores / number, "1", f"{place}; {core_rows}", "inferred")
     for row in [entries[-1] for key, entries in rows.items() if key.endswith(" COHERENCY-SIZE")][-1:]:
-        yield _make_table("line", row.number(), "B/line", row)
+        yield _make_table("line", row.parse_number(), "B/line", row)
     if "Hypervisor vendor" in rows:
         yield "A virtual machine: cores and caches are as presented to it; other machines may share them."
-    if "Socket(s)" in rows and (sockets := rows["Socket(s)"][0].number()) > 1:
+    if "Socket(s)" in rows and (sockets := rows["Socket(s)"][0].parse_number()) > 1:
         yield f"All {sockets} sockets together: give their total bandwidth and power too."
 
 
@@ -130,7 +130,7 @@ def _draft_clock(rows: Rows) -> DraftItems:
             return
     for row in rows.get("CPU max MHz", ()):
         place = f"highest clock, which all cores together may not reach: {row}"
-        yield _make_table("frequency", row.number("MHz"), "MHz", place)
+        yield _make_table("frequency", row.parse_number("MHz"), "MHz", place)
 
 
 def _iterate_cache_levels(rows: Rows) -> Iterator[tuple[str, Fraction, Fraction | None, str]]:
@@ -144,7 +144,7 @@ def _iterate_cache_levels(rows: Rows) -> Iterator[tuple[str, Fraction, Fraction 
 
 
 def _read_cache(row: ListedRow) -> Iterator[tuple[Fraction, Fraction | None]]:
-    """Yield KiB of one cache, and the number of caches or None, if a row has these."""
+    """Yield the KiB of one cache and the number of caches (None if unknown); nothing if a row has only a total."""
     match_size = _CACHE_SIZE.fullmatch(row.value)
     if match_size is None or not float(match_size[1].replace(",", ".")):
         raise row.make_error("a size such as `32K` or `256 KiB (8 instances)`")
@@ -188,7 +188,7 @@ def _draft_nvidia_smi(listing: Listing) -> DraftItems:
     for quantity, row in row_of_quantity.items():
         if row is not None:
             unit = _KEY_SUFFIXES[quantity][0]
-            amount = (row.number(unit) * 1024**2 / 8, "word") if unit == "MiB" else (row.number(unit), unit)
+            amount = (row.parse_number(unit) * 1024**2 / 8, "word") if unit == "MiB" else (row.parse_number(unit), unit)
             yield _make_table(quantity, *amount, row)
     if len(names) > 1:
         yield f"The first of {len(names)} devices: `nvidia-smi -q -i 1` lists the second."

@@ -26,7 +26,7 @@ TIME_DEPENDENT = ("time", "power", "energy_delay")
 
 
 def check_amounts(amounts: Mapping[str, Interval]) -> None:
-    """Raise ArchlineError (AL460) for amounts that no execution has."""
+    """Raise ArchlineError (AL460) for impossible amounts: below 0, no processor, a span of 0 or above the work."""
     for name, amount in amounts.items():
         if amount.lower < 0:
             raise error(rules.WRONG_AMOUNT, f"the {name} is {amount.lower}, a negative number")
@@ -44,7 +44,7 @@ def check_amounts(amounts: Mapping[str, Interval]) -> None:
 
 @record
 class ModelOnMachine:
-    """A model on a machine, for algorithms whose `metrics` are known."""
+    """An energy model applied to a machine, for algorithms with known metrics; `metrics` has their names."""
 
     model: Model
     machine: Machine
@@ -66,8 +66,8 @@ class ModelOnMachine:
             used |= more
         return {name: text for name, text in conversions.items() if name in used}
 
-    def complete(self, expr: s.Expr) -> s.Expr:
-        """Replace unknown names of a formula by their conversions."""
+    def replace_unknown_names(self, expr: s.Expr) -> s.Expr:
+        """Replace the metrics and quantities in a formula that are unknown by the model's conversion formulas."""
         conversions = self.model.conversions
         while replacements := {
             name: parse_formula(conversions[name]) for name in names_in(expr) - self._known if name in conversions
@@ -77,11 +77,11 @@ class ModelOnMachine:
 
     def formula(self, name: str) -> s.Expr:
         """Return the formula of `time`, of a term of the energy or of a figure, in known names."""
-        return self.complete(self.model.formula(name))
+        return self.replace_unknown_names(self.model.formula(name))
 
     def answer_formula(self, name: str) -> s.Expr:
         """Return the formula of an answer, in known names. Raises ArchlineError (AL458) for a missing quantity."""
-        return self.require_known(self.model.answer(name))
+        return self.require_known(self.model.answer_formula(name))
 
     @cached_property
     def missing_quantities(self) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class ModelOnMachine:
         used = frozenset().union(*(names_in(self.formula(name)) for name in ("time", *self.model.energy)))
         return sorted((used & METRICS.keys()) - self._known)
 
-    def require(self) -> None:
+    def require_inputs(self) -> None:
         """Raise ArchlineError if a quantity (AL458) or a metric (AL460) is missing."""
         if self.missing_quantities:
             raise self._make_machine_error(self.missing_quantities)
@@ -116,7 +116,7 @@ class ModelOnMachine:
 
     def require_known(self, expr: s.Expr) -> s.Expr:
         """Express a formula in known names. Raises ArchlineError (AL458) if a quantity in it is missing."""
-        completed = self.complete(expr)
+        completed = self.replace_unknown_names(expr)
         if missing := sorted((names_in(completed) & QUANTITIES.keys()) - self._known):
             raise self._make_machine_error(missing)
         return completed
@@ -132,7 +132,7 @@ class ModelOnMachine:
 
     def _require_positive(self) -> None:
         for text in self.model.positive:
-            expr = self.complete(parse_formula(text))
+            expr = self.replace_unknown_names(parse_formula(text))
             if names_in(expr) <= self.constants.keys() and bound_value(expr, self.constants).lower <= 0:
                 where = f"machine `{self.machine.name}` is not usable with model `{self.model.name}`"
                 hint = "give " + " ".join(f"--parameter {name}=..." for name in sorted(names_in(expr)))
@@ -142,7 +142,9 @@ class ModelOnMachine:
     def quantities_read(self) -> frozenset[str]:
         """The machine's quantities that the answers depend on, also through formulas of the machine."""
         texts = (self.model.time, *self.model.energy.values(), *self.model.sides.values())
-        held = frozenset().union(*(names_in(self.complete(self.model.expand_formula(text))) for text in texts))
+        held = frozenset().union(
+            *(names_in(self.replace_unknown_names(self.model.expand_formula(text))) for text in texts)
+        )
         held |= frozenset().union(*(names_in(self.formula(name)) for name in self.model.figures))
         quantities = self.machine.quantities
         formulas = {name: names_in(item.formula) for name, item in quantities.items() if item.formula is not None}
@@ -154,7 +156,7 @@ class ModelOnMachine:
     def metrics_needed(self) -> frozenset[str]:
         """The metrics that the answers depend on, and the flops, for flops per joule."""
         texts = [self.model.time, *self.model.energy.values(), *self.model.sides.values()]
-        held = [self.complete(self.model.expand_formula(text)) for text in texts]
+        held = [self.replace_unknown_names(self.model.expand_formula(text)) for text in texts]
         held += [self.formula(name) for name in self.model.figures]
         return frozenset({"flops"}.union(*(names_in(expr) & METRICS.keys() for expr in held)))
 
@@ -162,7 +164,7 @@ class ModelOnMachine:
         """Return the energy with the model's `coarser` terms; None if it has none, or an amount is missing."""
         texts = self.model.coarser
         values = {**self.constants, **estimate.amounts}
-        exprs = [self.complete(self.model.expand_formula(text)) for text in texts.values()]
+        exprs = [self.replace_unknown_names(self.model.expand_formula(text)) for text in texts.values()]
         if not texts or estimate.energy is None or not all(names_in(expr) <= values.keys() for expr in exprs):
             return None
         rest = [term for name, term in estimate.terms.items() if name not in texts]
@@ -174,7 +176,7 @@ class ModelOnMachine:
 
     def estimate(self, amounts: Mapping[str, Interval]) -> Estimate:
         """Return the model's answer for the amounts of an execution. Raises ArchlineError (AL458, AL460)."""
-        self.require()
+        self.require_inputs()
         values = {**self.constants, **amounts}
         reasons: dict[str, str] = {}
 
@@ -201,7 +203,7 @@ class ModelOnMachine:
         quotients: dict[str, Interval] = {}
         for name in () if energy is None or self.model.at_most else ("power", "flops_per_joule"):
             with suppress(EvaluationError):
-                if names_in(formula := self.complete(self.model.answer(name))) <= values.keys():
+                if names_in(formula := self.replace_unknown_names(self.model.answer_formula(name))) <= values.keys():
                     quotients[name] = bound_value(formula, values)
         return Estimate(
             self.model,
@@ -218,7 +220,9 @@ class ModelOnMachine:
         )
 
     def _evaluate_sides(self, values: Mapping[str, Interval]) -> dict[str, Interval]:
-        sides = {name: self.complete(self.model.expand_formula(text)) for name, text in self.model.sides.items()}
+        sides = {
+            name: self.replace_unknown_names(self.model.expand_formula(text)) for name, text in self.model.sides.items()
+        }
         bounds: dict[str, Interval] = {}
         for name, expr in sides.items():
             if not (names_in(expr) & QUANTITIES.keys()) - self._known:
@@ -226,14 +230,14 @@ class ModelOnMachine:
                     bounds[name] = bound_value(expr, values)
         return bounds
 
-    def elasticities(self, estimate: Estimate) -> dict[str, float]:
+    def derive_elasticities(self, estimate: Estimate) -> dict[str, float]:
         """Return by how many % the energy (the time, in a model without energy) grows per % of each quantity.
 
         Amounts that are only bounded enter by their upper bounds.
         """
         values = {name: value.upper for name, value in {**self.constants, **estimate.amounts}.items()}
         text = self.model.expression if estimate.energy is not None else self.model.time
-        expr = self.complete(self.model.expand_formula(text))
+        expr = self.replace_unknown_names(self.model.expand_formula(text))
         quantities_of_machine = self.machine.quantities
         # A quantity is replaced by the quantities it is computed from, even if a file and not the model computes it.
         computed = {
@@ -255,9 +259,9 @@ class ModelOnMachine:
 class Estimate:
     """A model's answer on one machine, in base units, between sound bounds.
 
-    `terms` are those of the energy, `sides` are compared to find what binds, `figures` are further numbers. Values that
-    are None have a reason in `reasons`. `converted` are formulas of what the machine or the algorithm lacks.
-    `quotients` are bounds on power and flops per joule, with both sides at the same amounts.
+    `terms` are the terms of the energy; the largest of the `sides`, such as compute and memory time, is the bottleneck;
+    `figures` are further numbers. `reasons` explains each value that is None. `converted` are the formulas that replace
+    missing quantities or metrics. `quotients` are bounds on power and flops per joule, evaluated at the same amounts.
     """
 
     model: Model
@@ -310,7 +314,7 @@ class Estimate:
 
     @property
     def binds(self) -> str:
-        """The side that is the largest; `balanced` for a tie, `A or B` if the bounds do not decide."""
+        """The name of the largest of the `sides`; `balanced` for a tie, `A or B` if the bounds do not decide."""
         sides = self.sides
         if not sides:
             return ""
@@ -323,7 +327,7 @@ class Estimate:
 
     @property
     def margin(self) -> Interval | None:
-        """The ratio of the largest side to the next one; None if that is missing or may be 0."""
+        """The ratio of the largest of the `sides` to the second largest; None if the latter is missing or may be 0."""
         rest = [self.sides[name] for name in self.next_sides]
         if not rest:
             return None
@@ -332,9 +336,7 @@ class Estimate:
 
     @property
     def next_sides(self) -> tuple[str, ...]:
-        """The names of the sides of the model's time (compute, memory, ...) that may be second largest; empty if it is
-        not known which one is largest.
-        """
+        """The names of the `sides` that may be second largest; empty if the bounds do not decide which is largest."""
         rest = {name: side for name, side in self.sides.items() if name != self.binds}
         largest_lower = max((side.lower for side in rest.values()), default=0)
         return (
@@ -355,8 +357,8 @@ def _divide_amounts(top: Interval | None, bottom: Interval | None) -> Interval |
 
 
 def apply_model(model: Model, machine: Machine) -> ModelOnMachine:
-    """Return a model on a machine, for algorithms with all derivable metrics known."""
-    return ModelOnMachine(model.on(machine), machine, (*DERIVABLE, *PER_LEVEL, "Z", "L"))
+    """Apply a model to a machine, for algorithms whose derivable metrics are all known."""
+    return ModelOnMachine(model.with_machine_formulas(machine), machine, (*DERIVABLE, *PER_LEVEL, "Z", "L"))
 
 
 def estimate_amounts(
@@ -371,7 +373,7 @@ def estimate_amounts(
     except ValueError as problem:
         raise error(rules.WRONG_AMOUNT, str(problem)) from None
     check_amounts(amounts)
-    return ModelOnMachine(model.on(machine), machine, amounts.keys()).estimate(amounts)
+    return ModelOnMachine(model.with_machine_formulas(machine), machine, amounts.keys()).estimate(amounts)
 
 
 def choose_default_model(machines: Sequence[Machine], *, at_sizes: bool, asked: str = "energy") -> Model:

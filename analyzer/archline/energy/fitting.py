@@ -75,10 +75,10 @@ class Measurements:
 
 @record(eq=False)
 class Fit:
-    """Fitted parameters by name, `eps_flop@double` if there are precisions; `condition` is that of the columns.
+    """Fitted parameters by name, as `eps_flop@double` for a precision; `condition` is the columns' condition number.
 
-    `residuals` are those of relative errors: `root_mean_square` and `largest`. `rates` are the largest measured values
-    of `peak_sustained` (by precision) and `bandwidth_sustained`, in flop/s and B/s.
+    `residuals` has the `root_mean_square` and the `largest` relative error. `rates` are the largest measured values of
+    `peak_sustained` (by precision) and `bandwidth_sustained`, in flop/s and B/s.
     """
 
     model: str
@@ -126,7 +126,7 @@ def fit_model(model: str, data: Measurements) -> Fit:
 
 
 def _build_columns(model: str, data: Measurements) -> dict[str, Array]:
-    """Return the amounts that each parameter multiplies, by run; for ICE on both sides of its maximum."""
+    """Return for each parameter the column of amounts that it multiplies, by run; for ICE both arguments of its max."""
     first, second, third = (data.columns[name] for name in COLUMNS[model][:3])
     if model == "ice":
         return {"eps_op": first, "eps_io": third, "pi_op": second, "pi_io": third * second / first}
@@ -175,7 +175,7 @@ def _split_sides(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Arra
 
 @record(eq=False)
 class _Solution:
-    """Estimates in the order of `names`, the `rows` of the regression over the energies, and relative residuals."""
+    """A least-squares fit: estimates in the order of `names`, `rows` divided by the energies, relative residuals."""
 
     names: tuple[str, ...]
     estimates: Array

@@ -60,7 +60,7 @@ class TermGrowth:
 
 @record
 class GrowthBeyond:
-    """A range in which M falls with P, as in `memory`: a term of the energy is Omega of `lower`, which grows with P."""
+    """A proof that a term of the energy grows with P: it is Omega(`lower`) where M falls with P as in `memory`."""
 
     memory: str
     term: str
@@ -72,8 +72,9 @@ class GrowthBeyond:
 class FixedMemory:
     """The growth of the energy in P and M, or the `reason` why it is unknown.
 
-    `sizes` are those of the grid in terms of P and M, `least` and `most` bound M by P, and `facts` are further
-    assumptions on the sizes. If `growth` is not None, the energy is Theta of it, which does not contain P, by `proofs`.
+    `sizes` has the sizes of the grid in terms of P and M, `least` and `most` bound M in terms of P, and `facts` are
+    further assumptions on the sizes. If `growth` is given, it does not contain P, and `proofs` show that the energy is
+    Theta of it.
     """
 
     sizes: Mapping[str, str]
@@ -94,7 +95,7 @@ def make_unknown(reason: str) -> FixedMemory:
 
 @record
 class GridSubject:
-    """An algorithm on a grid: bounds of its metrics in its sizes, the extents of its grid, and facts of sizes."""
+    """An algorithm on a grid: bounds of its metrics in sizes, the extents of its grid, facts, and `more` as text."""
 
     bounds: Bounds
     extents: tuple[s.Expr, ...]
@@ -125,7 +126,7 @@ def _derive_fixed_memory(
     subject: GridSubject, on: ModelOnMachine, bounds: Bounds, facts: tuple[s.Fact, ...], sizes: Mapping[str, str]
 ) -> FixedMemory:
     domain = Domain(facts)
-    energy = _bound_formula(on, on.complete(on.model.expand_formula(on.model.expression)), bounds)
+    energy = _bound_formula(on, on.replace_unknown_names(on.model.expand_formula(on.model.expression)), bounds)
     terms = {name: _bound_formula(on, on.formula(name), bounds) for name in on.model.energy}
     shown = tuple(
         TermGrowth(name, _shorten_bound(bound.upper, domain))
@@ -198,7 +199,7 @@ def _solve_equations(unknowns: Sequence[str], equations: Sequence[Shape]) -> dic
 
 # Facts about P and M
 def _substitute_comparisons(facts: Sequence[s.Fact], values: Mapping[str, s.Expr]) -> Iterator[s.Fact]:
-    """Yield the comparisons among facts, in P and M."""
+    """Yield the facts that are comparisons, with `values` substituted for sizes."""
     for fact in facts:
         if isinstance(fact, s.Binary) and fact.op in ("<=", "<", ">=", ">", "=="):
             left, right = (substitute_names(side, values) for side in (fact.left, fact.right))
@@ -260,7 +261,7 @@ def _prove_growth_without_p(energy: FormulaBounds[s.Expr], domain: Domain) -> tu
 
 
 def _shorten_bound(expr: s.Expr, domain: Domain) -> s.Expr | None:
-    """Return a term of an upper bound, or the sum of its leading terms, of the same growth; None if neither is."""
+    """Return a term, or the sum of leading terms, with the growth of an upper bound; None if neither has it."""
     terms = [term.tree() for term in find_added_terms(expr)]
     leading_sum = None if not terms else reduce_sum_by_order(reduce(make_sum, terms), domain)
     shorter = simplify_growth(
@@ -272,7 +273,7 @@ def _shorten_bound(expr: s.Expr, domain: Domain) -> s.Expr | None:
 def _iterate_growing_terms(
     end: Shape, on: ModelOnMachine, terms: Mapping[str, FormulaBounds[s.Expr]], facts: Sequence[s.Fact]
 ) -> Iterator[GrowthBeyond]:
-    """Yield the terms of the energy that grow with P if M is as large as the sizes allow."""
+    """Yield the terms of the energy that grow with P if M is at its upper limit `end`."""
     values = {MEMORY: end.tree()}
     # The upper bound of M is attained up to a constant.
     unlimited = [fact for fact in facts if (limit := _derive_memory_limit(fact)) is None or not limit[0]]

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 def fold(expr: s.Expr, domain: Domain[T]) -> T:
-    """Return the value of a formula in a domain. Raises ArchlineError (AL462) if an expression is not a formula."""
+    """Evaluate a formula in a domain, such as units or bounds. Raises ArchlineError (AL462) for other expressions."""
     _check_formula(expr)
     return folding.fold(expr, domain)
 
@@ -68,7 +68,7 @@ def parse_formula(text: str) -> s.Expr:
 @lru_cache(maxsize=4096)
 def names_in(expr: s.Expr) -> frozenset[str]:
     """Return the names that a formula contains."""
-    return frozenset(s.names(expr))
+    return frozenset(s.find_names(expr))
 
 
 # Units
@@ -84,7 +84,7 @@ def check_units(expr: s.Expr, expected: Dimension, units: Mapping[str, Dimension
 
 
 def dimension_of(expr: s.Expr, units: Mapping[str, Dimension] | None = None) -> Dimension:
-    """Return the dimension of a formula, that of a number if it is 0. Raises ArchlineError (AL461, AL462)."""
+    """Return the dimension of a formula; 0 counts as dimensionless. Raises ArchlineError (AL461, AL462)."""
     return fold(expr, _UnitEvaluator(units or {})) or DIMENSIONLESS
 
 
@@ -100,7 +100,7 @@ def require_same_units(exprs: Sequence[s.Expr], units: Mapping[str, Dimension] |
 
 @record
 class _UnitEvaluator:
-    """The dimension of a formula; None for 0, which has any."""
+    """Evaluates formulas to dimensions, and to None for 0, which fits any; `own` are names outside the registry."""
 
     own: Mapping[str, Dimension]
 
@@ -173,12 +173,12 @@ def make_name_error(name: s.Name, known: Sequence[str]) -> ArchlineError:
 def bound_value(expr: s.Expr, values: Mapping[str, Interval], shared: bool = True) -> Interval:
     """Return sound bounds on a formula whose names lie in intervals. Raises EvaluationError, ArchlineError (AL462).
 
-    Both sides of a quotient have the same amounts if these are `shared`; else they are independent, as in optimisation,
-    which compares such bounds at all points together.
+    If amounts are `shared`, numerator and denominator of a quotient use the same amounts; else they are independent,
+    as in optimisation, which compares bounds at many points together.
     """
     _check_formula(expr)
     if not names_in(expr) <= values.keys():
-        name = next(node for node in s.nodes(expr) if isinstance(node, s.Name) and node.id not in values)
+        name = next(node for node in s.iterate_nodes(expr) if isinstance(node, s.Name) and node.id not in values)
         raise make_name_error(name, list(values))
     wide, extended = {name for name in names_in(expr) if not values[name].exact}, dict(values)
 
@@ -203,12 +203,15 @@ def derive_elasticities(expr: s.Expr, values: Mapping[str, Fraction], parameters
     result is the mean of both. Parameters without an influence are left out.
     """
 
-    def at(name: str, factor: Fraction) -> Fraction:
+    def evaluate_scaled(name: str, factor: Fraction) -> Fraction:
         scaled = {parameter: value * (factor if parameter == name else 1) for parameter, value in values.items()}
         return bound_value(expr, {parameter: Interval.of(value) for parameter, value in scaled.items()}).middle
 
-    middle = at("", Fraction(1))
-    changes = {name: at(name, 1 + ELASTICITY_STEP) - at(name, 1 - ELASTICITY_STEP) for name in parameters}
+    middle = evaluate_scaled("", Fraction(1))
+    changes = {
+        name: evaluate_scaled(name, 1 + ELASTICITY_STEP) - evaluate_scaled(name, 1 - ELASTICITY_STEP)
+        for name in parameters
+    }
     return {
         name: float(change / (2 * ELASTICITY_STEP * middle)) for name, change in changes.items() if change and middle
     }

@@ -27,8 +27,8 @@ def derive_growth(
 ) -> Growth:
     """Return the growth of a formula of metrics; quantities of the machine are constants, those in `zero` are 0.
 
-    If bounds are tight and a simpler expression is proved to be of the same order, that one is returned. A `coarse`
-    growth takes min(1, e) between 0 and 1, which changes nothing where other terms dominate.
+    If bounds are tight and a simpler expression is proved to be of the same order, that one is returned. With `coarse`,
+    a term min(1, e) is bounded by 0 and 1, which has no effect where other terms dominate.
     """
     constants: dict[str, s.Expr] = dict.fromkeys((*QUANTITIES, *CONSTANTS), ONE)
     zeros = [*zero, *(name for name, growth in metrics.items() if growth.is_zero)]
@@ -97,5 +97,5 @@ def derive_term_growths(applied: ModelOnMachine, metrics: Mapping[str, Growth]) 
     zero = [name for name, value in applied.machine.values.items() if value == 0]
     names = list(applied.model.energy)
     growths = {name: derive_growth(applied.formula(name), metrics, zero) for name in names}
-    total = applied.complete(applied.model.expand_formula(applied.model.expression))
+    total = applied.replace_unknown_names(applied.model.expand_formula(applied.model.expression))
     return {**growths, "energy": derive_growth(total, metrics, zero, coarse=True)}

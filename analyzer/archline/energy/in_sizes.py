@@ -10,7 +10,7 @@ from archline.claims.growth_claims import format_growths, select_shown_growths
 from archline.cost_growth.any_schedule import (
     build_hbl_growth,
     find_any_schedule_growth,
-    require_sizes_above_one,
+    list_facts_above_one,
     sum_hbl_iterations,
 )
 from archline.cost_growth.forms import is_at_least
@@ -34,7 +34,7 @@ SAME_GROWTH_FACTOR = 16
 
 
 @record(eq=False)
-class InSizes:
+class CostsInSizes:
     """An algorithm and its costs as functions of the sizes, valid under its own facts and the facts `when`.
 
     With `shorten`, long forms are shown by their leading terms.
@@ -46,18 +46,18 @@ class InSizes:
 
     @property
     def costs(self) -> Costs:
-        """The costs that growths are derived from; under further facts without io, which no model on a grid takes."""
+        """The costs that growths are derived from; without io if facts are added, as no model on a grid needs io."""
         return self.derived.without_io if self.when else self.derived.costs
 
     @cached_property
     def where(self) -> tuple[s.Fact, ...]:
-        """All facts of the sizes; on a grid without P, if the sizes determine the number of processors."""
+        """All facts about the sizes; facts of a grid are without P if the sizes determine the number of processors."""
         return express_facts_in_sizes(self.derived.node)
 
-    def ratio(self, other: InSizes, metric: str) -> str | None:
-        """Return "1" if a metric is proved equal to that of another algorithm, "Theta(1)" if equal up to a constant.
+    def prove_ratio(self, other: CostsInSizes, metric: str) -> str | None:
+        """Return "1" if a metric is proved equal for both algorithms, "Theta(1)" if up to a constant factor, else None.
 
-        The proof is for all sizes that both allow. None if neither is proved.
+        The proof holds for all sizes that both algorithms allow.
         """
         first, second = self.derived.cost(metric), other.derived.cost(metric)
         if not first.exact or not second.exact or first.upper is None or second.upper is None:
@@ -73,7 +73,7 @@ class InSizes:
         return None
 
     def growth(self, metric: str) -> Growth:
-        """Return the growth of a metric, under the facts of the sizes and of its growth."""
+        """Return bounds on the growth of a metric, with the facts under which they hold."""
         if metric in PER_LEVEL:
             # The misses of a level are those of a cache of one size, and have no form in sizes.
             return Growth(None, None)
@@ -97,9 +97,9 @@ class InSizes:
         )
 
     def _bound_growth_from_below(self, cost: Cost, lower: s.Expr | None) -> s.Expr | None:
-        """Return a lower bound on the growth of a cost: `lower`, for io together with its bound for any schedule.
+        """Return a lower bound on the growth of a cost: `lower` plus, for io, the lower bound for any schedule.
 
-        None if there is neither, or if that bound holds only from sizes of 2 on and `lower` is None.
+        None if neither is known, or if `lower` is None and the bound for any schedule needs sizes of at least 2.
         """
         lower_bound = cost.any_schedule_bound
         if lower_bound is None:
@@ -110,7 +110,7 @@ class InSizes:
             # A bound that holds only from sizes of 2 on is not one for all sizes.
             return (
                 find_any_schedule_growth(self.costs, cost, facts)
-                if not require_sizes_above_one(lower_bound, sizes, facts)
+                if not list_facts_above_one(lower_bound, sizes, facts)
                 else None
             )
         counts = (
@@ -121,7 +121,7 @@ class InSizes:
             (False, term) for term in (lower, *(build_hbl_growth(count, power) for count, power in counts if count))
         )
 
-    def symbolic(self, metric: str) -> SymbolicMetric:
+    def make_symbolic_metric(self, metric: str) -> SymbolicMetric:
         if metric in ("Z", "L"):
             return SymbolicMetric(metric, "given", TextBounds(metric, metric), ends=(b.name(metric),) * 2)
         cost, write = self.derived.cost(metric), self.derived.write

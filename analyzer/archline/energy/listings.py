@@ -39,8 +39,8 @@ class ListedRow:
     def __str__(self) -> str:
         return f"line {self.span.line}, {self.key}: {self.value}"
 
-    def number(self, unit: str = "") -> Fraction:
-        """Return a number above 0, followed by its unit or alone. Raises ArchlineError (AL493)."""
+    def parse_number(self, unit: str = "") -> Fraction:
+        """Return the value as a number above 0, which `unit` may follow in the text. Raises ArchlineError (AL493)."""
         match = re.fullmatch(rf"(\d{{1,15}}(?:[.,]\d{{1,6}})?)\s*(?:{unit})?", self.value)
         if match is None or not (number := Fraction(match[1].replace(",", "."))):
             raise self.make_error(f"a number above 0{unit and f' of {unit}'}")
@@ -77,9 +77,9 @@ def read_listing(path: Path, command: str) -> Listing:
             if re.match(pattern, line):
                 raise listing.make_error(what, number)
     if command == "lscpu":
-        rows = _read_json(source) if source.text.lstrip().startswith("{") else _read_text(source)
+        rows = _read_lscpu_json(source) if source.text.lstrip().startswith("{") else _read_lscpu_text(source)
     else:
-        rows = _read_sections(source) if re.search(r" : |<\w", source.text) else _read_columns(source)
+        rows = _read_sections(source) if re.search(r" : |<\w", source.text) else _read_csv(source)
     for row in rows:
         if row.value not in _NO_VALUES:
             listing.rows.setdefault(row.key, []).append(row)
@@ -93,7 +93,7 @@ def _make_row(source: Source, line: int, key: str, value: str, device: int = 0) 
     return ListedRow(key, value, Span(source, line, column, line, column + max(len(value), 1)), device)
 
 
-def _read_text(source: Source) -> Iterator[ListedRow]:
+def _read_lscpu_text(source: Source) -> Iterator[ListedRow]:
     """Yield the rows of `lscpu`, and of the table of `lscpu -C`: `L1d ONE-SIZE`, ..."""
     columns: list[str] = []
     for number, line in enumerate(source.lines, 1):
@@ -111,7 +111,7 @@ def _read_text(source: Source) -> Iterator[ListedRow]:
             yield _make_row(source, number, "Flags", line.strip())
 
 
-def _read_json(source: Source) -> Iterator[ListedRow]:
+def _read_lscpu_json(source: Source) -> Iterator[ListedRow]:
     """Yield the rows of `lscpu -J` and `lscpu -C -J`."""
     name = ""
     for match in re.finditer(r'"([\w-]+)"\s*:\s*(?:"([^"\n]*)"|([\w.]+))', source.text):
@@ -138,7 +138,7 @@ def _read_sections(source: Source) -> Iterator[ListedRow]:
             device += text.startswith(("GPU ", "<gpu "))
 
 
-def _read_columns(source: Source) -> Iterator[ListedRow]:
+def _read_csv(source: Source) -> Iterator[ListedRow]:
     """Yield the rows of `nvidia-smi --query-gpu=... --format=csv`; a unit may follow the name of a column."""
     head, *rows = ([cell.strip() for cell in line.split(",")] for line in source.lines)
     names = [heading.partition(" [")[0] for heading in head]

@@ -80,7 +80,7 @@ def read_machine(path: Path, collection: str = "", variant: str = "", above: tup
         source, rules.NOT_TOML, 'values are in quotes, as in `value = "9.7"`: see `archline explain AL452`'
     )
     base = _read_base(reader, data, (*above, path.resolve()))
-    result = reader.machine(path.stem, collection, data, variant, base)
+    result = reader.build_machine(path.stem, collection, data, variant, base)
     if reader.findings:
         raise ArchlineError(reader.findings)
     assert result is not None
@@ -132,7 +132,7 @@ class _MachineReader:
     places: TomlPositions
     findings: list[Diagnostic] = field(default_factory=list)
 
-    def machine(
+    def build_machine(
         self, name: str, collection: str, data: Mapping[str, Any], variant: str, base: Machine | None
     ) -> Machine | None:
         self.check_keys(data, _MACHINE_KEYS, "the machine", ())
@@ -163,7 +163,7 @@ class _MachineReader:
         if year is not None and (isinstance(year, bool) or not isinstance(year, int)):
             self.report(rules.MACHINE_FORM, "`year` is not a whole number", ("year",))
             year = None
-        title, processor = (self.text(data, key, "the machine", ()) for key in ("title", "processor"))
+        title, processor = (self.read_text(data, key, "the machine", ()) for key in ("title", "processor"))
         if "word" not in quantities and {"bandwidth", "tau_mem"} & quantities.keys():
             quantities["word"] = ASSUMED_WORD
         self.findings += diagnose_impossible_quantities(
@@ -188,7 +188,7 @@ class _MachineReader:
         )
 
     def select_variant(self, name: str, data: Mapping[str, Any], variants: Mapping[str, Any], chosen: str) -> str:
-        default = self.text(data, "default_variant", "the machine", ())
+        default = self.read_text(data, "default_variant", "the machine", ())
         if default and default not in variants:
             hint = suggest_closest(default, variants)
             self.report(rules.UNKNOWN_VARIANT, f"there is no variant `{default}`", ("default_variant",), hint)
@@ -273,12 +273,12 @@ class _MachineReader:
         written = f"{table['from']}" if derived else f"{table['value'].strip()} {read}"
         return Quantity(
             name, value * unit.factor, written.removesuffix(" 1"), kind, source, formula, check,
-            None if margin is None else margin * unit.factor, self.text(table, "scope", where, path), doubling,
+            None if margin is None else margin * unit.factor, self.read_text(table, "scope", where, path), doubling,
             self.places.span((*path, "from" if derived else "value")),
         )  # fmt: skip
 
     def read_unit(self, name: str, table: Mapping[str, Any], where: str, path: KeyPath) -> Unit | None:
-        written = self.text(table, "unit", where, path)
+        written = self.read_text(table, "unit", where, path)
         unit, _ = parse_capacity_unit(name, written)
         base = QUANTITIES[name].unit
         if unit is not None and unit.dimension == QUANTITIES[name].dimension:
@@ -310,7 +310,7 @@ class _MachineReader:
     def read_kind(self, table: Mapping[str, Any], where: str, path: KeyPath, derived: bool) -> str:
         if derived and "kind" not in table:
             return DERIVED_KIND
-        kind = self.text(table, "kind", where, path)
+        kind = self.read_text(table, "kind", where, path)
         if kind not in KINDS:
             problem = f"has the unknown kind `{kind}`" if "kind" in table else "has no `kind`"
             hint = f"kinds are {', '.join(KINDS)}; a number from a data sheet is `peak`, a power from one `rated`"
@@ -325,7 +325,7 @@ class _MachineReader:
             self.report(rules.MACHINE_FORM, f"the source of {where} is not a table", (*path, "source"))
             return Provenance()
         self.check_keys(entries, _SOURCE_KEYS, f"the source of {where}", (*path, "source"))
-        texts = {key: self.text(entries, key, f"the source of {where}", (*path, "source")) for key in _SOURCE_KEYS}
+        texts = {key: self.read_text(entries, key, f"the source of {where}", (*path, "source")) for key in _SOURCE_KEYS}
         key = texts["document"]
         if key and key not in load_documents():
             hint = suggest_closest(key, load_documents()) or "documents are " + ", ".join(load_documents())
@@ -368,7 +368,7 @@ class _MachineReader:
             return number
         return None
 
-    def text(self, table: Mapping[str, Any], key: str, where: str, path: KeyPath) -> str:
+    def read_text(self, table: Mapping[str, Any], key: str, where: str, path: KeyPath) -> str:
         value = table.get(key, "")
         if isinstance(value, str):
             return value

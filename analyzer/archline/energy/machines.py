@@ -78,7 +78,6 @@ class Quantity:
 
     @property
     def meaning(self) -> str:
-        """The meaning of the quantity, from the registry."""
         return QUANTITIES[self.name].meaning
 
 
@@ -192,10 +191,10 @@ def resolve_quantities(quantities: Mapping[str, Quantity]) -> Mapping[str, Quant
 
     def value(name: str, path: tuple[str, ...]) -> Interval:
         if name not in done:
-            done[name] = evaluated(quantities[name], path)
+            done[name] = evaluate_quantity(quantities[name], path)
         return Interval.of(done[name].value)
 
-    def evaluated(item: Quantity, path: tuple[str, ...]) -> Quantity:
+    def evaluate_quantity(item: Quantity, path: tuple[str, ...]) -> Quantity:
         used = {name for formula in (item.formula, item.check) if formula is not None for name in names_in(formula)}
         missing = sorted(used - quantities.keys() - CONSTANTS.keys())
         if missing:

@@ -58,7 +58,7 @@ class Model:
     algorithm does not have, and quantities that a machine does not have, from others. `definitions` are named parts of
     formulas; `time` is in seconds, each term of `energy` in joules, and the largest of the `sides` binds. `essential`
     is the answer that a machine must allow: "energy" or "time". `accuracy` is the relative error that the source states
-    (`error` has it in words), `coarser` has coarser formulas of some terms: a comparison that they reverse is thin.
+    (`error` has it in words). `coarser` has coarser formulas of some terms, which test how robust a comparison is.
     """
 
     name: str
@@ -94,12 +94,12 @@ class Model:
     at_most: bool = False
     """Whether the energy is only an upper bound."""
 
-    def on(self, machine: Machine) -> Model:
+    def with_machine_formulas(self, machine: Machine) -> Model:
         """Return the model with the formulas that a machine adds. Raises ArchlineError (AL458)."""
         return self if self.completed is None else self.completed(self, machine).require_units()
 
     def with_option(self, name: str) -> Model:
-        """Return the model in a variation. Raises ArchlineError (AL459) if it does not have the option."""
+        """Return the model with one of its options applied. Raises ArchlineError (AL459) if it does not have it."""
         option = self.options.get(name)
         if option is None:
             hint = suggest_closest(name, self.options)
@@ -166,10 +166,10 @@ class Model:
         expansions["energy"] = substitute_names(parse_formula(self.expression), expansions)
         return expansions
 
-    def answer(self, name: str) -> s.Expr:
-        """Return the formula of `energy`, `time`, `power`, `energy_delay` or `flops_per_joule`; of power with the cap.
+    def answer_formula(self, name: str) -> s.Expr:
+        """Return the formula of `energy`, `time`, `power` (at most a power cap), `energy_delay` or `flops_per_joule`.
 
-        Raises ArchlineError (AL458) for an energy that is only an upper bound.
+        Raises ArchlineError (AL458) if the model's energy is only an upper bound.
         """
         texts = {
             "power": "min(energy/time, power_limit)" if "power cap" in self.sides else "energy/time",

@@ -25,9 +25,11 @@ FormulaPiece = tuple[Poly, frozenset[Poly]]
 
 
 def bound_quotient(top: s.Expr, bottom: s.Expr, box: Mapping[str, Interval]) -> Interval:
-    """Return the range of a quotient over a box of amounts. Raises EvaluationError if the sides have another form."""
+    """Return the range of top/bottom over a box of amounts. Raises EvaluationError for forms that are not supported."""
     evaluate(top, box)
-    if Interval.of(evaluate(bottom, box)).lower <= 0 or any(box[name].lower < 0 for name in s.names((top, bottom))):
+    if Interval.of(evaluate(bottom, box)).lower <= 0 or any(
+        box[name].lower < 0 for name in s.find_names((top, bottom))
+    ):
         raise EvaluationError("a side may be 0 or less")
     sides: list[list[FormulaPiece]] = [fold(side, _PieceEvaluator(box)) for side in (top, bottom)]
     pieces = [(numerator, denominator, *where | there) for (numerator, where), (denominator, there) in product(*sides)
@@ -63,9 +65,9 @@ def _read_coefficients(form: Poly, free: Mapping[str, Interval]) -> list[fmpq]:
 
 
 def _maximise_quotient(sign: int, forms: Sequence[list[fmpq]], free: Mapping[str, Interval]) -> fmpq | None:
-    """Return the maximum of `sign` times a quotient where constraints hold; None for an empty region.
+    """Return the maximum of `sign` times a quotient subject to constraints; None if no point satisfies them.
 
-    The `forms` are top, bottom and the constraints, which are at least 0, as rows of coefficients.
+    The `forms` are rows of coefficients: numerator, denominator, and the constraints, which must be at least 0.
     """
     top, bottom, *constraints = forms
     for index, ends in enumerate(free.values()):

@@ -64,10 +64,7 @@ class SymbolicMetric:
 
     @property
     def shown(self) -> TextBounds | None:
-        """The bounds, long ones by their leading terms (`~ 2*n^2/g`) or by a reference to the full form.
-
-        None if the metric is unknown.
-        """
+        """The short forms of long bounds, such as `~ 2*n^2/g`, else the bounds; None if the metric is unknown."""
         return self.short or self.bounds
 
 
@@ -90,7 +87,7 @@ class SymbolicEnergy:
 
 @record
 class EnergyFloor:
-    """A lower bound for `any` algorithm of the same problem, with the memory and processors of this one.
+    """A lower bound on energy and time with the same memory and processors; `any` describes the algorithms it is for.
 
     `estimate` is the model's answer for lower bounds on flops, words and messages: the lower ends of its energy and
     time are valid. `assumptions` are those of the bounds on communication.

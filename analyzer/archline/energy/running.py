@@ -82,7 +82,7 @@ class ExecutedRun:
 
     @property
     def counted(self) -> Mapping[str, int]:
-        """The iterations of loops without a bound on which the costs depend."""
+        """The counted iterations of loops that have no derived bound, where the costs depend on these."""
         counts = self.execution.iterations
         used = self.algorithm.cost().parameters if counts else ()
         return {name: counts[name] for name in counts if name in used}
@@ -101,7 +101,7 @@ def run_at_sizes(
     report, file, seed = algorithm.report(), settings.matrix, settings.seed
     refuse_counted_sizes(report, at)
     at, numbers = split_numbers(report, at, settings.option)
-    point = report.point(at, () if file is not None else report.names.for_a_run, settings.option)
+    point = report.point(at, () if file is not None else report.names.data_names, settings.option)
     # On a grid there is no cache unless one is asked for.
     cache = None if algorithm.node.grid and not settings.chosen_cache else cache
     cache, chosen = select_cache_at_point(point, cache, settings.chosen_cache)
@@ -122,7 +122,7 @@ def run_at_sizes(
 
 
 def _explain_endless_loop(stopped: Diagnostic) -> Diagnostic:
-    """Return the error of a run on generated data; a loop without an end may be due to the data."""
+    """Return an error of a run on generated data; for too many iterations, with a hint that the data may cause it."""
     if stopped.rule is not run_rules.TOO_MANY_ITERATIONS or stopped.hint != ENDLESS_HINT:
         return stopped
     reason = "the generated data may never make its condition false: pass data from Python"
@@ -150,9 +150,9 @@ def split_numbers(report: DerivedCosts, at: Given, option: str) -> tuple[Given, 
             numbers[name] = _convert_number(name, value, real, span)
         elif name not in names.all:
             message = f"`{report.node.name}` has no size, and no number, `{name}`"
-            accepted_names = dict.fromkeys((*names.taken_by_run, *(size for size in at if size in names.all)))
+            accepted_names = dict.fromkeys((*names.run_input_names, *(size for size in at if size in names.all)))
             listed = ", ".join(f"`{accepted}`" for accepted in accepted_names)
-            hint = suggest_closest(name, names.taken_by_run) or (f"a run takes {listed}" if listed else None)
+            hint = suggest_closest(name, names.run_input_names) or (f"a run takes {listed}" if listed else None)
             raise error(rules.UNKNOWN_SIZE, message, span=span, hint=hint)
     return {name: size for name, size in at.items() if name not in numbers}, numbers
 
@@ -200,7 +200,7 @@ def run_on_arguments(
     module, node = algorithm.executed
     processors, machine, levels, compiled = settings.processors, settings.machine, settings.levels, settings.compiled
     if node.grid and processors is not None:
-        names = sorted(set().union(*(s.names(axis.extent) for axis in node.grid)))
+        names = sorted(set().union(*(s.find_names(axis.extent) for axis in node.grid)))
         sizes = "P=8" if "P" in names else ",".join(f"{name}=..." for name in names)
         hint = f"give them among the sizes: `--at {sizes}`"
         raise error(rules.WRONG_SCHEDULE, f"the grid of `{node.name}` determines the number of processors", hint=hint)
@@ -251,7 +251,10 @@ def _compute_seconds_per_unit(algorithm: s.Algorithm, machine: Machine) -> tuple
     on.answer_formula("time")
     prices = {"flops": "gamma_t", "words": "beta_t", "messages": "alpha_t"}
     prices |= {"node_words": "node_beta_t", "node_messages": "node_alpha_t"}
-    seconds = {name: bound_value(on.complete(parse_formula(text)), on.constants).lower for name, text in prices.items()}
+    seconds = {
+        name: bound_value(on.replace_unknown_names(parse_formula(text)), on.constants).lower
+        for name, text in prices.items()
+    }
     return tuple(seconds.get(name, Fraction(0)) for name in METRICS)
 
 

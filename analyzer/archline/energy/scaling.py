@@ -33,7 +33,7 @@ class ScaleStep:
         return self.result.inputs[name].amount
 
     def quantity(self, name: str) -> Interval | None:
-        """Return `time*P`, or `energy` if `name` is that; None if it is unknown."""
+        """Return the energy if `name` is `energy`, else the time times the processors; None if unknown."""
         assert self.result is not None
         assert self.result.estimate is not None
         if name == "energy":
@@ -55,7 +55,7 @@ class ScaleStep:
 class PerfectRange:
     """The first and the last step at which a quantity (`time*P`, `energy`) stays within the factor, or None.
 
-    `below` and `above` are the reasons that the range does not go on.
+    `below` and `above` are the reasons why the range ends on either side.
     """
 
     quantity: str
@@ -69,9 +69,9 @@ class PerfectRange:
 class Scaling:
     """The scaling of an algorithm on a machine.
 
-    `growth` is that of P times each term of the time, as text, and whether it contains what varies; `fixed_memory` the
-    growth of the energy in P if a processor keeps its memory, of algorithms on a grid. `assumptions` are those in
-    addition to the `where`.
+    `growth` has for each term of the time the growth of P times the term, and how it depends on the varied sizes;
+    `fixed_memory` is the growth of the energy in P at constant memory per processor, for algorithms on a grid.
+    `assumptions` are those in addition to the facts of `where`.
     """
 
     algorithm: str
@@ -85,19 +85,19 @@ class Scaling:
 
     @cached_property
     def first(self) -> ScaleStep | None:
-        """The step with the fewest processors that have room for the problem; None if none have."""
+        """The first step at which the memory of the processors suffices for the problem; None if there is none."""
         return next((step for step in self.steps if step.fits), None)
 
     def base(self, quantity: str) -> ScaleStep | None:
-        """Return the step that a quantity is compared with: the fewest processors with room, at which it is not 0.
+        """Return the step that a quantity is compared with: the first one whose memory suffices and where it is not 0.
 
-        None if it is unknown or 0 at all processors with room.
+        None if there is none.
         """
         known = ((step, step.quantity(quantity)) for step in self.steps if step.fits and step.result is not None)
         return next((step for step, value in known if value is not None and value.upper > 0), None)
 
     def ratio(self, step: ScaleStep, quantity: str) -> Interval | None:
-        """Return the ratio of a quantity to that on the fewest processors; None if that may be 0, by its bounds."""
+        """Return the ratio of a quantity at a step to its value at the base step; None if the latter may be 0."""
         base = self.base(quantity)
         if base is None or step.result is None:
             return None
@@ -109,7 +109,7 @@ class Scaling:
         return None if bottom.lower <= 0 else top / bottom
 
     def verdict(self, step: ScaleStep, quantity: str) -> str:
-        """Return whether a quantity is `within` the factor of its base, `beyond` it, or `open` by its bounds."""
+        """Return whether a quantity is `within` the factor of its base value, `beyond` it, or `open` (undecided)."""
         ratio, base = self.ratio(step, quantity), self.base(quantity)
         bottom = None if base is None else base.quantity(quantity)
         if ratio is None and step.fits and step.result is not None and bottom is not None and bottom.lower <= 0:
@@ -120,7 +120,7 @@ class Scaling:
 
     @cached_property
     def moved(self) -> Interval | None:
-        """The range of the ratio of the words of all processors to those on the fewest processors.
+        """The range of the words that all processors move, relative to those at the first step that fits.
 
         None if the latter are unknown or may be 0.
         """
@@ -171,7 +171,7 @@ class Scaling:
         return f"{ends} times as much at P = {step.processors.lower}; {growing} grows most"
 
     def _find_fastest_growing_term(self, step: ScaleStep, quantity: str) -> str:
-        """Return the term that grows most between the first step and a later one."""
+        """Return the term of a quantity that increases most between its base step and a later step."""
         base = self.base(quantity)
         assert base is not None
         before, after = (_collect_terms(point, quantity) for point in (base, step))

@@ -32,7 +32,7 @@ from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.conditions import SIZE_RULES
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.extra_facts import with_where_facts
+from archline.language.extra_facts import add_where_facts
 from archline.language.substitution import express_facts_in_sizes
 
 
@@ -78,7 +78,7 @@ def _iterate_scale_points(
         sizes = {name: sweep.points[index] for sweep in sweeps for name in sweep.names}
         point = at
         for sweep in sweeps:
-            point = sweep.points_with(point)[index]
+            point = sweep.combine_with(point)[index]
         try:
             (result,) = derive_energies([chosen], [machine], model, point, settings)
         except ArchlineError as problem:
@@ -98,14 +98,14 @@ def _iterate_scale_points(
 def _derive_growths(
     chosen: Subject, machine: Machine, model: Model, varied: Sequence[str]
 ) -> dict[str, tuple[str, str]]:
-    """Return the growth of P times each term of the time, and whether it contains a varied size."""
+    """Return for each term of the time the growth of P times the term, and how it depends on the varied sizes."""
     on = ModelOnMachine(model, machine, frozenset(chosen.metrics))
     zero = [name for name, value in machine.values.items() if value == 0]
     texts: dict[str, tuple[str, str]] = {}
     growths: dict[str, Growth] = {}
-    sizes = chosen.in_sizes(everywhere=True)
+    sizes = chosen.express_in_sizes(everywhere=True)
     for name, text in model.sides.items():
-        times = on.complete(model.expand_formula(f"P*({text})"))
+        times = on.replace_unknown_names(model.expand_formula(f"P*({text})"))
         growths |= {item: sizes.growth(item) for item in names_in(times) & METRICS.keys() if item not in growths}
         growth = derive_growth(times, growths, zero)
         texts[name] = (write_growth(growth, sizes) or "unknown", _describe_dependence(growth, varied))
@@ -122,7 +122,7 @@ def _describe_dependence(growth: Growth, varied: Sequence[str]) -> str:
 
 
 def _derive_fixed_memory(chosen: Subject, machine: Machine, model: Model) -> FixedMemory | None:
-    """Return the growth of the energy in P if a processor keeps its memory; None unless on a grid of one level."""
+    """Return the growth of the energy in P at constant memory per processor; None unless on a grid of one level."""
     if not isinstance(chosen, AlgorithmSubject) or not chosen.on_grid or model.inputs != model_of("linear").inputs:
         return None
     algorithm = chosen.algorithm
@@ -141,18 +141,19 @@ def _derive_fixed_memory(chosen: Subject, machine: Machine, model: Model) -> Fix
 
 
 def _iterate_general_facts(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
-    """Yield facts that exclude the smallest grids, which have no growth: axes are >= 2, then also quotients."""
-    names = dict.fromkeys(name for axis in node.grid for name in sorted(s.names(axis.extent)))
+    """Yield facts that exclude the smallest grids: all axes are at least 2, then also quotients by their divisors."""
+    names = dict.fromkeys(name for axis in node.grid for name in sorted(s.find_names(axis.extent)))
     first = b.lower_bound_facts(names, 2)
     yield first
-    divided = [fact for fact in node.where if isinstance(fact, s.Divides) and s.names(fact) <= {*names, "P"}]
+    divided = [fact for fact in node.where if isinstance(fact, s.Divides) and s.find_names(fact) <= {*names, "P"}]
     if divided:
         twice = (b.product([b.number(2), fact.divisor]) for fact in divided)
         yield (*first, *(b.binary(">=", fact.value, minimum) for fact, minimum in zip(divided, twice, strict=True)))
 
 
 def _derive_from_costs(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...], on: ModelOnMachine) -> FixedMemory:
-    module, node = with_where_facts(algorithm.module, algorithm.node, facts)
+    """Derive the growth of the energy at constant memory from the costs of an algorithm under further facts."""
+    module, node = add_where_facts(algorithm.module, algorithm.node, facts)
     costs, scope_facts = derive(module, node), declared_scope(module, node).facts
     facts_of_sizes = express_facts_in_sizes(node)
     bounds: dict[str, FormulaBounds[s.Expr]] = {"P": FormulaBounds(b.name("P"), b.name("P"))}

@@ -18,7 +18,7 @@ from archline.costs.derived import DerivedCosts
 from archline.costs.sizes import Given, Point, SizeNames, check_point
 from archline.energy.caches import Settings, select_cache_at_point
 from archline.energy.estimates import ModelOnMachine
-from archline.energy.in_sizes import InSizes
+from archline.energy.in_sizes import CostsInSizes
 from archline.energy.model import Model
 from archline.energy.models import find_model
 from archline.energy.quantities import PER_LEVEL
@@ -43,7 +43,7 @@ from archline.records import field, record, replace
 INPUTS = select_metrics(lambda metric: metric.taken and metric.derived is not Derived.NEVER)
 """Metrics of an algorithm that are derived for models."""
 GRID_INPUTS = ("flops", "work", "span", "words", "messages", "node_words", "node_messages", "memory", "P", "nodes")
-"""Those of an algorithm on a grid: of the longest path, the memory of one processor, the extents of the grid."""
+"""Metrics on a grid that are derived for models: on the longest path, memory of a processor, extents of the grid."""
 EXECUTED_METRICS = select_metrics(lambda metric: metric.taken and metric.executed)
 FLOPS_BY_KIND = select_metrics(lambda metric: metric.taken and not metric.executed and metric.counts is not None)
 """Flops by kind, which runs count too."""
@@ -71,7 +71,7 @@ class Basis:
 
 
 class AlgorithmSubject:
-    """An algorithm with its derived costs, for models."""
+    """An algorithm whose derived or executed costs are the inputs of energy models."""
 
     def __init__(self, subject: AlgorithmUnderFacts) -> None:
         self.algorithm = subject
@@ -87,7 +87,7 @@ class AlgorithmSubject:
 
     @property
     def names(self) -> SizeNames:
-        """The names that values may be given for."""
+        """The names, such as sizes, to which values may be given."""
         return self.report.names
 
     @property
@@ -96,7 +96,7 @@ class AlgorithmSubject:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The assumptions of the costs in addition to the `where`."""
+        """The assumptions of the costs in addition to the facts of the algorithm's `where`."""
         return self.report.needed
 
     @property
@@ -125,7 +125,7 @@ class AlgorithmSubject:
         return self.derivable if self.on_grid else (*self.derivable, "Z", "L")
 
     def cost(self, metric: str, procs: int | None = None) -> Cost:
-        """Return a derived cost, also of a level; with `procs`, the time as the span, and the misses of all caches."""
+        """Return the derived cost of a metric; on `procs` processors the span is the time, io that of all caches."""
         _, metric = PER_LEVEL.get(metric, ("", metric))
         if procs is not None and metric == "span":
             return self.report.time_on(procs)
@@ -135,14 +135,14 @@ class AlgorithmSubject:
 
     @property
     def _required_names(self) -> tuple[str, ...]:
-        """The names that must have a value: P too, if the grid is given by it."""
-        names = self.report.names.for_a_run
+        """The names that must have a value; P is one if it determines the extents of the grid."""
+        names = self.report.names.data_names
         return (*names, "P") if self.takes_processors else names
 
     @property
     def takes_processors(self) -> bool:
         """Whether the extents of the grid are given by P."""
-        return any("P" in s.names(axis.extent) for axis in self.algorithm.node.grid)
+        return any("P" in s.find_names(axis.extent) for axis in self.algorithm.node.grid)
 
     def processors(self, at: Given, option: str = "") -> Number:
         """Return the number of processors of a grid. Raises ArchlineError (AL401 to AL408) for wrong sizes."""
@@ -155,13 +155,13 @@ class AlgorithmSubject:
         as a run does.
         """
         if not settings.runs and settings.cache.policy == "optimal":
-            derived_basis = self.derived(at, metrics, settings)
+            derived_basis = self.get_derived_basis(at, metrics, settings)
             if not derived_basis.unknown.keys() & {*EXECUTED_METRICS, *FLOPS_BY_KIND, "P", "nodes"}:
                 return derived_basis
         ran = self.run(at, settings)
-        return self.executed(ran, metrics, settings)
+        return self.make_executed_basis(ran, metrics, settings)
 
-    def derived(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
+    def get_derived_basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         """Return the inputs that can be derived, and why inputs are unknown. Raises ArchlineError for wrong sizes."""
         key = (tuple(sorted((name, value) for name, (value, _) in at.items())), frozenset(metrics), settings)
         if key not in self._derived:
@@ -170,7 +170,7 @@ class AlgorithmSubject:
 
     def _derive_basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         report = self.report
-        point = report.point_of_run(at, (*self._required_names, *report.names.counted), settings.option)
+        point = report.point_of_run(at, (*self._required_names, *report.names.counted_iterations), settings.option)
         if self.on_grid:
             values, unknown = self._derive_inputs(point, metrics, settings)
             return Basis(point, values, None, DERIVED_NOTE, unknown)
@@ -178,7 +178,9 @@ class AlgorithmSubject:
         assert cache is not None
         values, unknown = self._derive_inputs({**point, "Z": cache.Z, "L": cache.L}, metrics, settings)
         used = CacheUsed(cache.Z, cache.L, cache.policy, chosen, settings.of_machine)
-        return Basis(_drop_cache_words(point), {**values, **_cache_inputs(cache, metrics)}, used, DERIVED_NOTE, unknown)
+        return Basis(
+            _drop_cache_words(point), {**values, **_make_cache_inputs(cache, metrics)}, used, DERIVED_NOTE, unknown
+        )
 
     def _derive_inputs(
         self, point: Point, metrics: Collection[str], settings: Settings
@@ -206,8 +208,8 @@ class AlgorithmSubject:
         """Run the algorithm on generated data, or on a matrix. Raises ArchlineError."""
         return run_at_sizes(ExecutedRun, self.algorithm, at, None if self.on_grid else settings.cache, settings)
 
-    def executed(self, ran: ExecutedRun, metrics: Collection[str], settings: Settings) -> Basis:
-        """Return the inputs by a run: all if `measured`, else only the underived ones. Raises ArchlineError (AL414)."""
+    def make_executed_basis(self, ran: ExecutedRun, metrics: Collection[str], settings: Settings) -> Basis:
+        """Return inputs counted by a run: all if `measured`, else those not derived. Raises ArchlineError (AL414)."""
         cache = ran.cache
         assert cache is not None or self.on_grid
         point = {**ran.at} if cache is None else {**ran.at, "Z": cache.Z, "L": cache.L}
@@ -229,26 +231,26 @@ class AlgorithmSubject:
         if cache is None:
             return Basis(ran.at, inputs, None, data)
         used = CacheUsed(cache.Z, cache.L, cache.policy, ran.settings.chosen_cache, settings.of_machine)
-        return Basis(_drop_cache_words(ran.at), {**inputs, **_cache_inputs(cache, metrics)}, used, data)
+        return Basis(_drop_cache_words(ran.at), {**inputs, **_make_cache_inputs(cache, metrics)}, used, data)
 
-    def in_sizes(self, *, everywhere: bool = False) -> InSizes:
-        """Return forms and growths of the metrics: of a grid with several processors per axis, unless `everywhere`."""
-        return self._everywhere if everywhere or not self.on_grid else self._in_general
-
-    @cached_property
-    def _everywhere(self) -> InSizes:
-        return InSizes(self.report)
+    def express_in_sizes(self, *, everywhere: bool = False) -> CostsInSizes:
+        """Return forms and growths of the metrics; a grid has several processors per axis, unless `everywhere`."""
+        return self._costs_everywhere if everywhere or not self.on_grid else self._costs_in_general
 
     @cached_property
-    def _in_general(self) -> InSizes:
+    def _costs_everywhere(self) -> CostsInSizes:
+        return CostsInSizes(self.report)
+
+    @cached_property
+    def _costs_in_general(self) -> CostsInSizes:
         general = self.report.general
         if general is None:
-            return replace(self._everywhere, shorten=True)
-        return InSizes(general, self.report.case.when, shorten=True)
+            return replace(self._costs_everywhere, shorten=True)
+        return CostsInSizes(general, self.report.case.when, shorten=True)
 
 
 class FormulaSubject:
-    """Formulas typed by hand."""
+    """Formulas typed by hand, which give the inputs of energy models in place of an algorithm."""
 
     def __init__(self, target: FormulaTarget) -> None:
         self.target = target
@@ -272,7 +274,7 @@ class FormulaSubject:
         return SizeNames({}, amounts=amounts, needed=self.target.sizes)
 
     def basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
-        """Return the metrics at sizes. Raises ArchlineError (AL401 to AL408, AL462)."""
+        """Return the values of the formulas at sizes as inputs. Raises ArchlineError (AL401 to AL408, AL462)."""
         words = {"Z": (settings.cache.Z, None), "L": (settings.cache.L, None)}
         held = {name: word for name, word in words.items() if name in self.target.sizes and name not in at}
         if settings.procs is not None and at.get("P", (settings.procs, None))[0] != settings.procs:
@@ -285,26 +287,30 @@ class FormulaSubject:
         used = CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache, settings.of_machine)
         inputs = {name: Input(amount, "declared") for name, amount in amounts.items()}
         read = {"Z", "L"} & held.keys()
-        return Basis(point, {**_cache_inputs(cache, metrics), **inputs}, used if read else None, TYPED_FORMULAS_NOTE)
+        return Basis(
+            point, {**_make_cache_inputs(cache, metrics), **inputs}, used if read else None, TYPED_FORMULAS_NOTE
+        )
 
     when: tuple[s.Fact, ...] = ()
     shorten = False
 
-    def in_sizes(self, *, everywhere: bool = False) -> FormulaSubject:
+    def express_in_sizes(self, *, everywhere: bool = False) -> FormulaSubject:
         """Return the formulas themselves, which are valid for all sizes; `everywhere` has no effect."""
         del everywhere
         return self
 
     def growth(self, metric: str) -> Growth:
-        """Return the growth of a metric: its formula."""
+        """Return the growth of a metric, which is its formula up to constants; without bounds if terms may cancel."""
         expr = self.target.formulas.get(metric)
-        if expr is None or any(isinstance(node, s.Unary) or getattr(node, "op", "") == "-" for node in s.nodes(expr)):
+        if expr is None or any(
+            isinstance(node, s.Unary) or getattr(node, "op", "") == "-" for node in s.iterate_nodes(expr)
+        ):
             # A difference may vanish, or be below 0, where its terms do not.
             return Growth(None, None)
         simplest = ZERO if is_integer_literal(expr, 0) else reduce_sum_by_order(expr, Domain(())) or expr
         return Growth(simplest, simplest)
 
-    def symbolic(self, metric: str) -> SymbolicMetric:
+    def make_symbolic_metric(self, metric: str) -> SymbolicMetric:
         expr = self.target.formulas.get(metric) or b.name(metric)
         text = Formula(expr)
         return SymbolicMetric(metric, "declared", TextBounds(text, text), ends=(expr, expr))
@@ -359,12 +365,12 @@ def check_facts(where: str | None, subjects: Iterable[Subject]) -> None:
         return
     allowed = {"Z", "L", "P", "K"}.union(*(candidate.names.all for candidate in subjects))
     for fact in parse_facts(where, "--where"):
-        for name in sorted(s.names(fact) - allowed):
+        for name in sorted(s.find_names(fact) - allowed):
             raise error(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span=fact.span)
 
 
 def choose_model(chosen: Subject, given: Model | None, usual: Model) -> Model:
-    """Return the given model, else that of a target of formulas or for a grid, else the `usual` one."""
+    """Return the `given` model, else the model that the formulas or the grid of a subject need, else `usual`."""
     if given is not None:
         return given
     if isinstance(chosen, FormulaSubject):
@@ -375,7 +381,7 @@ def choose_model(chosen: Subject, given: Model | None, usual: Model) -> Model:
 
 
 def require_one_cache(model: Model, what: str) -> None:
-    """Raise ArchlineError (AL411) if a model uses the misses of several levels, and the command `what` those of one."""
+    """Raise ArchlineError (AL411) for a model with several cache levels, as the command `what` supports only one."""
     if model.levels:
         message = f"{what} uses the misses of one cache, but model `{model.name}` those of each level"
         raise error(rules.OPTIONS_CLASH, message, hint="use model `roofline`, with the Z and L of a level")
@@ -386,7 +392,7 @@ def select_values(at: Given, chosen: Subject) -> Given:
     return {name: value for name, value in at.items() if name in chosen.names.all}
 
 
-def _cache_inputs(cache: Cache, metrics: Collection[str]) -> dict[str, Input]:
+def _make_cache_inputs(cache: Cache, metrics: Collection[str]) -> dict[str, Input]:
     words = {"Z": cache.Z, "L": cache.L}
     return {name: Input(Interval.of(value), "given") for name, value in words.items() if name in metrics}
 
@@ -418,7 +424,7 @@ def takes_processors(chosen: Subject) -> bool:
 
 
 def with_facts(growths: Mapping[str, Growth], facts: tuple[s.Fact, ...]) -> dict[str, Growth]:
-    """Return the growths with further facts each."""
+    """Return the growths, each with further facts."""
     return {name: replace(growth, facts=(*growth.facts, *facts)) for name, growth in growths.items()}
 
 
@@ -446,9 +452,9 @@ FLOOR_AMOUNTS = ("memory", "node_memory", "P", "nodes")
 def derive_energy_floor(
     report: DerivedCosts, on: ModelOnMachine, amounts: Mapping[str, Interval], at: Mapping[str, Number]
 ) -> EnergyFloor | None:
-    """Return a lower bound on the energy of any algorithm with the memory and processors of this one.
+    """Return a lower bound on the energy of any algorithm for the problem with this memory and these processors.
 
-    None if that is unknown.
+    None if no bound is known.
     """
     communication = report.communication
     memory, processors = amounts.get("memory"), amounts.get("P")
@@ -458,7 +464,7 @@ def derive_energy_floor(
     flops = None if bounds is None else bounds.bound_flops_from_below(at)
     if bounds is None or flops is None or communication.replicated is not None:
         return None
-    values = [low for low, _ in bounds.at(at, memory.upper).values()]
+    values = [low for low, _ in bounds.evaluate_bounds(at, memory.upper).values()]
     words = max([Fraction(0), *values])
     lower_amounts = {name: Interval.of(0) for name in amounts}
     lower_amounts |= {name: Interval.of(amounts[name].lower) for name in FLOOR_AMOUNTS if name in amounts}

@@ -40,15 +40,15 @@ class SizeSweep:
         """The names as text: `n=m=p`."""
         return "=".join(self.names)
 
-    def at(self, value: int) -> Given:
+    def assign_value(self, value: int) -> Given:
         return dict.fromkeys(self.names, (value, None))
 
-    def points_with(self, fixed: Given) -> list[Given]:
+    def combine_with(self, fixed: Given) -> list[Given]:
         """Return the points of the sweep, with the sizes that stay fixed. Raises ArchlineError (AL403)."""
         for name in self.names:
             if name in fixed:
                 raise error(rules.REPEATED_SIZE, f"`{name}` is both swept and given by `--at`", span=fixed[name][1])
-        return [{**fixed, **self.at(value)} for value in self.points]
+        return [{**fixed, **self.assign_value(value)} for value in self.points]
 
     @staticmethod
     def read(text: str) -> SizeSweep:
@@ -126,7 +126,7 @@ def read_variables(
         else:
             processors = None if isinstance(chosen, FormulaSubject) else build_processor_count(chosen.algorithm.node)
             if name == "P" and processors is not None:
-                axes = ",".join(size for size in sizes if size in s.names(processors))
+                axes = ",".join(size for size in sizes if size in s.find_names(processors))
                 hint = f'write --over {axes}, and --where "P <= 64" for a range'
                 message = f"P follows from the axes of the grid: P = {format_fact(processors)}"
                 raise error(rules.OPTIONS_CLASH, message, hint=hint)
@@ -146,9 +146,9 @@ def _read_number(text: str) -> Fraction:
 
 
 def iterate_fact_constraints(reading: FormulaReader, fact: s.Fact, whole: bool) -> Iterator[Constraint]:
-    """Yield the constraints of a fact about variables of an optimisation, which are integers if `whole`.
+    """Yield the constraints of a fact about variables of an optimisation, which are all integers if `whole`.
 
-    Facts other than comparisons give none; unless `whole` they raise ArchlineError (AL411).
+    Facts that are not comparisons give no constraint; unless `whole` they raise ArchlineError (AL411).
     """
     match fact:
         case s.Binary(op="<=" | ">=" | "==" | "<" | ">" as op, left=left, right=right):

@@ -28,7 +28,7 @@ SIZE_SYMBOLS = ("P", "Z", "L")
 
 @record
 class FormulaTarget:
-    """Metrics as formulas of sizes. `name` is as given, else the text; `model` defines the letters."""
+    """Metrics as formulas of sizes; `name` is the given one, else the text; `model` defines letters for metrics."""
 
     name: str
     model: Model
@@ -59,7 +59,7 @@ def is_formula(text: str) -> bool:
 
 
 def read_target(text: str) -> FormulaTarget:
-    """Return the target of a text for which `is_formula` holds.
+    """Parse a target that consists of formulas: a text for which `is_formula` is true.
 
     Raises ArchlineError: AL459 for an unknown model, AL101 for a syntax error, AL466 for an unknown metric.
     """

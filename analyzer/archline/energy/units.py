@@ -76,7 +76,7 @@ def parse_unit(text: str) -> Unit | None:
         if position % 2:
             sign = 1 if part == "*" else -1
             continue
-        single = _parse_single(part)
+        single = _parse_single_unit(part)
         if single is None or (position > 0 and part == "1"):
             return None
         unit = Unit(unit.factor * single.factor**sign, unit.dimension.times(single.dimension, sign))
@@ -90,7 +90,7 @@ def parse_dimension(text: str) -> Dimension:
     return unit.dimension
 
 
-def _parse_single(text: str) -> Unit | None:
+def _parse_single_unit(text: str) -> Unit | None:
     if text in _NAMED_UNITS:
         return Unit(Fraction(1), _NAMED_UNITS[text])
     if text in _BINARY_UNITS:

@@ -131,7 +131,7 @@ def sub_int(a: int, b: int) -> int:
 
 @helper
 def add_infinite(a: int, b: int) -> int:
-    """Return a + b, infinite if one is; NO_INT beyond 64 bits, or if infinities of both signs meet."""
+    """Return a + b, where +-INT_LIMIT is infinite; NO_INT beyond 64 bits, or for infinities of both signs."""
     if abs(a) == INT_LIMIT:
         return NO_INT if a == -b else a
     return b if abs(b) == INT_LIMIT else add_int(a, b)

@@ -136,7 +136,7 @@ def _convert_to_blocks(
 
 
 def _is_by_quadrants(algorithm: s.Algorithm, form: _MatrixParameters) -> bool:
-    """Test whether entries are in Z-Morton order: where the size of a block is a power of 2, as kernels halve it."""
+    """Test whether entries are in Z-Morton order, as kernels need it that require a power of 2 as the block size."""
     side = make_structural_key(form.indices[0][1].below)
     for fact in algorithm.where:
         match fact:
@@ -175,8 +175,8 @@ def generate_arguments(
     """Generate random arguments of an algorithm for values of all its sizes and indices.
 
     Reals are uniform in [0.5, 1.5), `int` data in 0..10, indices uniform below their bound; offsets have the given
-    total and no gap above their longest, with one gap of that length if `longest` is a size of its own. Scalars are
-    drawn until what an algorithm assumes about them at its start holds, but for the given `numbers`. `out` arrays are
+    total and no gap above their longest, with one gap of that length if `longest` is a size of its own. Scalars,
+    except the given `numbers`, are drawn until the assumptions at the start of the algorithm hold. `out` arrays are
     zero.
 
     Raises ArchlineError: AL524 for sizes that are missing, extra, fractional or too small, AL506 if a `where` is false,
@@ -199,7 +199,7 @@ def bind_matrix(
     """Return arguments with a sparse matrix, in the form of a kernel's parameters: CSR, CSC or blocks.
 
     `sizes` gives values that the matrix does not determine, `block` the size of blocks. Other `in` arrays are random as
-    in generated data, `inout` arrays are zero. Raises ArchlineError: AL527 if no form is found, and as generation does.
+    in generated data, `inout` arrays are zero. Raises ArchlineError as `generate_arguments`, and AL527 without a form.
     """
     given_sizes = dict(sizes or {})
     matrix_sizes, arrays = convert_matrix(
@@ -251,7 +251,7 @@ def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]
 
 def with_processor_count(algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
     """Add P to the sizes of a run on a grid, if sizes determine the extents of all axes."""
-    if "P" in sizes or any("P" in s.names(axis.extent) for axis in algorithm.grid):
+    if "P" in sizes or any("P" in s.find_names(axis.extent) for axis in algorithm.grid):
         return sizes
     try:
         return {**sizes, "P": math.prod(evaluate_static(axis.extent, sizes) for axis in algorithm.grid)}
@@ -306,7 +306,7 @@ def _draw_assumed_scalars(
     They are drawn again until they do; after many draws the last ones stay, and the run reports the assumption.
     """
     facts = _list_opening_facts(algorithm)
-    names = {name.removesuffix("'") for fact in facts for name in s.names(fact)} - numbers.keys()
+    names = {name.removesuffix("'") for fact in facts for name in s.find_names(fact)} - numbers.keys()
     scalars = [part for part in algorithm.parameters if isinstance(part.type, s.ScalarType) and part.name in names]
     drawn: dict[str, Any] = {}
     for _ in range(_MAX_DRAWS if scalars else 0):
@@ -317,7 +317,7 @@ def _draw_assumed_scalars(
 
 
 def _list_opening_facts(algorithm: s.Algorithm) -> list[s.Fact]:
-    """Return what an algorithm assumes at its start about its numbers; the register of one that is set has a prime."""
+    """Return the facts about scalars in `assume` at an algorithm's start; n' is the register of a parameter n."""
     facts: list[s.Fact] = []
     for statement in algorithm.body:
         match statement:

@@ -26,15 +26,15 @@ from archline.execution.launch import (
     allow_deep_recursion,
     collect_sizes,
     compute_block_costs,
+    compute_counts,
     count_iterations,
-    counts_of,
     fill_state,
     launch_attempts,
     list_entry_arguments,
     list_nonfinite,
     split_results,
 )
-from archline.execution.memory import Memory, Room, compiled_memory, fetch_array, plain_memory
+from archline.execution.memory import Memory, Room, fetch_array, make_compiled_memory, make_plain_memory
 from archline.execution.paths import METRICS, NO_UNIT_TIMES, CriticalPath, Links, UnitTimes
 from archline.execution.progress import limit_endless_loops, run_in_large_stack
 from archline.execution.results import Run, RunCounts
@@ -71,7 +71,7 @@ def compute_grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], process
     point = dict(sizes)
     if processors is not None:
         point["P"] = processors
-    elif any("P" in s.names(axis.extent) for axis in algorithm.grid):
+    elif any("P" in s.find_names(axis.extent) for axis in algorithm.grid):
         raise make_processors_error(algorithm)
     shape = []
     for axis in algorithm.grid:
@@ -145,7 +145,7 @@ def collect_processor_result(plan: RunPlan, running: RunningProcessor) -> Proces
     outputs = {name: fetch_array(plan.bound, name, running.memory) for name in names} | numbers
     finished = FinishedRun(running.code, running.memory, running.value, running.amounts, 0.0, 0.0)
     iterations = count_iterations(plan, finished)
-    return ProcessorResult(counts_of(finished), running.path, value, outputs, iterations)
+    return ProcessorResult(compute_counts(finished), running.path, value, outputs, iterations)
 
 
 def make_grid_result(
@@ -225,7 +225,7 @@ def _compute_longest_times(paths: Sequence[CriticalPath]) -> tuple[Fraction, Fra
     if not prices.ticks:
         return None
     longest = [max(values) for values in zip(*(path.values for path in paths), strict=True)]
-    return Fraction(longest[-1], prices.scale), prices.seconds(longest[:-1])
+    return Fraction(longest[-1], prices.scale), prices.compute_seconds(longest[:-1])
 
 
 def prepare_processors(
@@ -255,7 +255,7 @@ def prepare_processors(
         running.append(RunningProcessor(processor, program, built.program, memory, amounts, weights, path))
     calls = map_calls(plan.algorithm)
     places = Locations(
-        lambda site: built.program.site(site).span,
+        lambda site: built.program.get_site(site).span,
         lambda rank: _compute_coordinates(rank, shape),
         plan.algorithm,
         calls,
@@ -278,9 +278,9 @@ def _compute_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _make_memory(plan: RunPlan, built: Engine, room: Room | None, fuel: int | None, rank: int | None) -> Memory:
     if room is None:
-        return plain_memory(plan.algorithm, plan.bound, built.program, fuel, rank)
+        return make_plain_memory(plan.algorithm, plan.bound, built.program, fuel, rank)
     words = plan.bound.words if rank is None else max(room.words, 2 * plan.bound.own_words)
-    return compiled_memory(plan.algorithm, plan.bound, built.program, replace(room, words=words), rank)
+    return make_compiled_memory(plan.algorithm, plan.bound, built.program, replace(room, words=words), rank)
 
 
 def run_with_large_stack(plan: RunPlan, ready: PreparedGrid, work: Callable[[], Result]) -> Result:

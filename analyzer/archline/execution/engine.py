@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from archline.execution import run_rules as rules
 from archline.execution.codegen.program import GeneratedProgram, generate_program
 from archline.execution.codegen.writer import Options
-from archline.execution.externs import convert_result, find_extern, make_placeholder_function
+from archline.execution.externs import find_extern, make_placeholder_function, wrap_extern_function
 from archline.execution.jit import jit
 from archline.execution.runtime import GRID_FUNCTIONS, make_namespace
 from archline.execution.slots import CALL, FIRST_VALUE, OTHER_SITE, SITE
@@ -68,7 +68,7 @@ def _build_engine(program: GeneratedProgram) -> Engine:
         if program.options.compiled:
             names[f"E_{name}"] = jit(function)
         else:
-            names[f"E_{name}"] = convert_result(name, function, extern.result)
+            names[f"E_{name}"] = wrap_extern_function(name, function, extern.result)
     kernels = [text for name, text in program.functions.items() if name not in program.generators]
     _define_functions(kernels, names)
     if program.options.compiled:
@@ -90,10 +90,10 @@ def make_stop_error(program: GeneratedProgram, state: Any, processor: str = "") 
 
     The state has the number of the place in the source, and the values that its message shows.
     """
-    site = program.site(int(state[SITE]))
+    site = program.get_site(int(state[SITE]))
     values = [int(state[FIRST_VALUE + index]) for index in range(5)]
     if site.rule is rules.RACE:
-        second = program.site(int(state[OTHER_SITE]))
+        second = program.get_site(int(state[OTHER_SITE]))
         other = f"{_describe_location(site.span.source, second.span)}{second.message}"
         message = f"{site.message}, and {other} in a parallel strand"
         hint = "order the two by `sync`, give each strand its own elements, or make both updates `atomic`"
@@ -105,7 +105,7 @@ def make_stop_error(program: GeneratedProgram, state: Any, processor: str = "") 
         return error(rules.RACE, message, span=site.span, hint=hint)
     text = site.variants[values[0]] if site.variants else site.message
     call = int(state[CALL])
-    span = program.site(call).span if call else site.span
+    span = program.get_site(call).span if call else site.span
     message = text.format(*values)
     if processor:
         message += f" (on {processor})"

@@ -45,7 +45,7 @@ def _compute_cosine(x: float) -> float:
     return math.cos(x) if math.isfinite(x) else math.nan
 
 
-def convert_result(name: str, function: Callable[..., Any], result: str | None) -> Callable[..., Any]:
+def wrap_extern_function(name: str, function: Callable[..., Any], result: str | None) -> Callable[..., Any]:
     """Wrap a function so that its value has the type `result`, ints beyond 64 bits as NO_INT; `name` has no effect."""
 
     def call(*arguments: Any) -> Any:

@@ -58,7 +58,7 @@ class Processor:
 
     `written` has the number of the `output` statement that wrote each element of the global arrays (0: none), `readers`
     the rank that read each (-1: none, -2: several); `called` is the number of the call in the outermost algorithm
-    entered last. `followed` has the loops that processors must leave in the same iteration: the iterations that this
+    entered last. `followed` maps each loop that processors must leave in the same iteration to the iterations that this
     one has begun, 1 once it has left the loop, and the number of the call that the loop is part of (-1: none).
     """
 
@@ -121,7 +121,7 @@ class Processor:
 
 
 def fetch_words(memory: Any, addresses: Any) -> Words:
-    """Return the words at a slice or a list of addresses; of an array perhaps as a view."""
+    """Return the words at a slice or a list of addresses; for a numpy array this may be a view."""
     if isinstance(memory, list) and not isinstance(addresses, slice):
         return [memory[address] for address in addresses]
     return memory[addresses]
@@ -198,7 +198,7 @@ class ProcessorGroup:
     def split(self, axis: int, parts: int, site: int) -> ProcessorGroup:
         """Return the group with an axis of extent e split in two, of `parts` and e/parts.
 
-        Stops the run if that is inexact; `site` is the number of the place in the source, for diagnostics.
+        Stops the run if `parts` does not divide e; `site` is the number of the place in the source, for diagnostics.
         """
         extent = self.ranks.shape[axis]
         if parts < 1 or extent % parts:
@@ -250,7 +250,7 @@ class ProcessorGroup:
 
     # Buffers of calls
     def flat(self, place: Place, top: int) -> tuple[int, int, int]:
-        """Return base and stride of a buffer as a vector, and the top of the stack, where one with gaps is copied."""
+        """Return base and stride of a buffer as a vector, copied to the stack if it has gaps, and the new stack top."""
         _, base, extents, strides = place
         if len(strides) == len(extents) and _is_contiguous(extents, strides):
             return base, 1, top

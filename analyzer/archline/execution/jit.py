@@ -57,7 +57,7 @@ def run_interpreted() -> Iterator[None]:
 
 
 def jit(function: Function, *, allocates: bool = True) -> Function:
-    """Return a function compiled by numba (it releases the GIL and divides as numpy does), or itself if that is off.
+    """Return a function compiled by numba (it releases the GIL and divides as numpy does), or unchanged if that is off.
 
     Nothing is compiled until the first call with given argument types. The result is not cached on disk, as generated
     code has no file. `allocates` allows arrays to be created in it.

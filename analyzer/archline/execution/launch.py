@@ -26,10 +26,10 @@ from archline.execution.memory import (
     Memory,
     Room,
     available_bytes,
-    compiled_memory,
     find_nonfinite,
     format_bytes,
-    plain_memory,
+    make_compiled_memory,
+    make_plain_memory,
     require_free_memory,
 )
 from archline.execution.progress import limit_endless_loops, run_in_large_stack, show_progress
@@ -91,7 +91,7 @@ class RunPlan:
 
 @record(slots=True)
 class FinishedRun:
-    """A run that reached its end."""
+    """A run that reached its end; `amounts` are the declared costs of externs, as `fill_state` returns them."""
 
     program: GeneratedProgram
     memory: Memory
@@ -126,8 +126,8 @@ def launch_attempts(
     """Run to the end, or raise ArchlineError: as plain Python, or compiled with as much room as needed.
 
     `attempt(plan, room, fuel)` runs once: compiled, or as plain Python if `room` is None. It returns a larger room if
-    that was too little, None if the fuel or the range of compiled ints was. Plain Python is tried first if `fuel` is
-    given; `steps` limits a run that is not compiled at all.
+    `room` was too small, None if the steps in `fuel` were used up or a compiled int left 64 bits. Plain Python is tried
+    first if `fuel` is given; `steps` limits a run that is not compiled at all.
     """
     if are_kernels_compiled() and compiled is not False:
         if compiled is None and fuel is not None:
@@ -169,7 +169,7 @@ def _try_plain(plan: RunPlan, fuel: int | None) -> FinishedRun | None:
     """Run as plain Python; None if the fuel did not suffice."""
     forms, values = list_entry_arguments(plan)
     built = get_engine(plan.module, plan.algorithm, forms, plan.options)
-    memory = plain_memory(plan.algorithm, plan.bound, built.program, fuel)
+    memory = make_plain_memory(plan.algorithm, plan.bound, built.program, fuel)
     amounts = fill_state(plan, built, memory)
     arguments = _prepare_call_arguments(plan, memory, values)
     started = time.perf_counter()
@@ -196,10 +196,10 @@ def _make_memory_error(words: int) -> Exception:
 
 
 def _try_compiled(plan: RunPlan, room: Room) -> FinishedRun | Room | None:
-    """Run compiled. Return a larger room if that was too little, None if integers left the range of compiled code."""
+    """Run compiled. Return a larger room if `room` was too small, None if integers left the range of compiled code."""
     forms, values = list_entry_arguments(plan)
     built = get_engine(plan.module, plan.algorithm, forms, plan.options)
-    memory = compiled_memory(plan.algorithm, plan.bound, built.program, room)
+    memory = make_compiled_memory(plan.algorithm, plan.bound, built.program, room)
     if built.program.options.streams and plan.cache is not None:
         memory = streamed.with_lru_state(memory, plan.cache)
     amounts = fill_state(plan, built, memory)
@@ -383,7 +383,7 @@ def split_results(algorithm: s.Algorithm, value: Any) -> tuple[int | float | Non
 
 
 def _split_returned(algorithm: s.Algorithm, value: Any) -> tuple[int | float | None, dict[str, int | float | None]]:
-    """Return the result of an algorithm, and the numbers that it hands back by name, None for one that is not set."""
+    """Return the result of an algorithm, and the values of its scalar outputs by name, None for an unset output."""
     if not algorithm.outputs:
         return value, {}
     values = iter(value)
@@ -429,7 +429,7 @@ def count_iterations(plan: RunPlan, finished: FinishedRun) -> dict[str, int]:
     }
 
 
-def counts_of(finished: FinishedRun) -> RunCounts:
+def compute_counts(finished: FinishedRun) -> RunCounts:
     """Return the counts of a run that reached its end."""
     state, program = finished.memory.state, finished.program
     totals = _sum_blocks(finished)

@@ -122,7 +122,7 @@ class _MatrixReader:
         raise error(rule, message, path=self.path, line=line, hint=hint)
 
     def read(self, stream: BinaryIO) -> SparseMatrix:
-        header = self.sizes(stream, *self.read_banner(stream))
+        header = self.read_size_line(stream, *self.read_banner(stream))
         pieces = self.read_entries(stream, header)
         rows, cols, values = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
         if header.dense:
@@ -180,7 +180,7 @@ class _MatrixReader:
             self.fail(rules.WRONG_BANNER, "a pattern matrix has no signs, so it cannot be skew-symmetric", line=1)
         return kind, field, symmetry
 
-    def sizes(self, stream: BinaryIO, kind: str, field: str, symmetry: str) -> _Header:
+    def read_size_line(self, stream: BinaryIO, kind: str, field: str, symmetry: str) -> _Header:
         length = 0
         while (text := self.read_line(stream)) is not None:
             length += len(text)
@@ -261,7 +261,7 @@ class _MatrixReader:
                 rows.append(self.parse_index(words[0], "row", header.n, line))
                 cols.append(self.parse_index(words[1], "column", header.m, line))
                 self.check_triangle(header.symmetry, rows[-1], cols[-1], line)
-            values.append(1.0 if header.field == "pattern" else self.value(header, words[-1], line))
+            values.append(1.0 if header.field == "pattern" else self.parse_value(header, words[-1], line))
         return (
             np.array(rows, dtype=np.int64),
             np.array(cols, dtype=np.int64),
@@ -277,7 +277,7 @@ class _MatrixReader:
             self.fail(rules.INDEX_OUT_OF_RANGE, message, line=line, hint=hint)
         return int(word) - 1
 
-    def value(self, header: _Header, word: str, line: int) -> float:
+    def parse_value(self, header: _Header, word: str, line: int) -> float:
         if header.field == "integer":
             if not _INTEGER.fullmatch(word):
                 message = f"the value `{_shorten_word(word)}` is not an integer of at most 18 digits"

@@ -71,7 +71,7 @@ class Room:
         return Room(self.words * 8, self.tasks, self.events)
 
 
-def plain_memory(
+def make_plain_memory(
     algorithm: s.Algorithm, bound: BoundArguments, program: GeneratedProgram, fuel: int | None, rank: int | None = None
 ) -> Memory:
     """Return a memory of lists, which grow with the run; `None` is an unset word. `rank` selects a processor's."""
@@ -90,7 +90,7 @@ def plain_memory(
     return Memory(arrays, state)
 
 
-def compiled_memory(
+def make_compiled_memory(
     algorithm: s.Algorithm, bound: BoundArguments, program: GeneratedProgram, room: Room, rank: int | None = None
 ) -> Memory:
     """Return a memory of numpy arrays of fixed length; untouched pages take none. `rank` selects a processor's."""
@@ -177,7 +177,7 @@ def _allocate_or_refuse(make: Callable[[], Any], size: int, free: int) -> Any:
 
 
 def _allocate_largest(size: int, dtype: Any) -> Any:
-    """Return an array of about `size` bytes, or of half as many as often as the system refuses."""
+    """Return an array of about `size` bytes, a number that is halved until the system can allocate it."""
     length = size // np.dtype(dtype).itemsize
     while True:
         try:

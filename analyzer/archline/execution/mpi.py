@@ -76,7 +76,7 @@ class Status:
 
 
 class _MetError(Exception):
-    """The ranks met while this one was waiting, and the run does not continue."""
+    """A meeting of all ranks, with the `statuses` that they shared, ended the run while this rank was waiting."""
 
     def __init__(self, statuses: Sequence[Status]) -> None:
         super().__init__()
@@ -181,7 +181,7 @@ class Mailbox:
         return thing
 
     def gather(self, key: Key, own: Any) -> list[Any]:
-        """Wait for what all other ranks share under a key; return it by rank, with `own` as that of this rank."""
+        """Wait until all other ranks have sent an object under a key; return all by rank, with `own` for this rank."""
         return [
             own if rank == self.rank else self.wait(partial(self.remove_message, key, rank))
             for rank in range(self.size)
@@ -221,7 +221,7 @@ def make_sendable(problem: Exception) -> Exception:
 
 @cache
 def open_mailbox() -> Mailbox:
-    """Return the mail of this process; starts MPI. Raises ArchlineError (AL536) without MPI."""
+    """Return the mailbox of this process; starts MPI. Raises ArchlineError (AL536) without MPI."""
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as problem:
@@ -361,7 +361,7 @@ def _plan_restart_or_raise(statuses: Sequence[Status], ready: PreparedGrid | Non
 
 
 def _share_result(outcome: EndedProcessor, ready: PreparedGrid, plan: RunPlan, here: Mailbox) -> Run:
-    """Send the outcome to rank 0, which merges those of all ranks and sends the result to all; return that."""
+    """Send the outcome to rank 0, which merges those of all ranks and sends the result to all; return the result."""
     ends, key = (here.attempt, "ended"), (here.attempt, "result")
     result: Run | Exception
     if here.rank > 0:

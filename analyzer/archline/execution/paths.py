@@ -34,7 +34,7 @@ class UnitTimes:
         scale = math.lcm(*(price.denominator for price in seconds))
         return UnitTimes(tuple(int(price * scale) for price in seconds), scale)
 
-    def seconds(self, values: Sequence[int]) -> Fraction:
+    def compute_seconds(self, values: Sequence[int]) -> Fraction:
         """Return the sum of the times of amounts of each metric, in seconds."""
         return Fraction(sum(map(int.__mul__, self.ticks, values)), self.scale)
 
@@ -50,6 +50,7 @@ class Links:
     largest: int | None = None
 
     def compute_share(self, own: int, partner: int, words: int) -> Values:
+        """Return the words and messages between nodes, and those within a node, of one message to or from a partner."""
         if own == partner or words == 0:
             return (0, 0, 0, 0)
         messages = 1 if self.largest is None or words < 0 else -(-words // self.largest)
@@ -73,7 +74,7 @@ class CriticalPath:
     own: list[int] = field(default_factory=lambda: [0] * len(METRICS))
 
     def begin_step(self, site: int, called: int | None, to: int | None, source: int | None) -> None:
-        """Record the step that begins: the number of its place in the source, its call and its partners.
+        """Note the step that begins (its place in the source, its call, its partners), which `TracedPath` records.
 
         Called before `add_computation`.
         """
@@ -81,7 +82,7 @@ class CriticalPath:
     def add_computation(self, flops: int, work: int) -> Values:
         """Add the computation since the last step; `flops` and `work` are totals. Return the values."""
         for index, done in enumerate((flops, work)):
-            self._add(index, done - self.own[index])
+            self._add_amount(index, done - self.own[index])
         return tuple(self.values)
 
     def follow_sender(self, sender: Values) -> None:
@@ -91,9 +92,9 @@ class CriticalPath:
     def add_step(self, sent: Values, received: Values) -> None:
         """Add the larger of the sent and the received amount of a step, in each metric."""
         for index, (out, back) in enumerate(zip(sent, received, strict=True), 2):
-            self._add(index, max(out, back))
+            self._add_amount(index, max(out, back))
 
-    def _add(self, place: int, amount: int) -> None:
+    def _add_amount(self, place: int, amount: int) -> None:
         self.values[place] += amount
         self.own[place] += amount
         if self.prices.ticks:

@@ -47,7 +47,7 @@ class Placement:
         strided = [stride for dimension, stride in enumerate(self.strides) if dimension != self.unit]
         return (self.base, *self.shape, *strided)
 
-    def addresses(self) -> NDArray[np.int64]:
+    def compute_addresses(self) -> NDArray[np.int64]:
         """Return the address of every element, in the array's shape."""
         strides = MORTON_STRIDES if self.strides is None else self.strides
         return list_addresses(self.base, self.shape, strides).reshape(self.shape)
@@ -104,11 +104,11 @@ def _round_to_lines(words: int, line: int) -> int:
 def write_array(memory: Any, placement: Placement, array: NDArray[Any]) -> None:
     """Copy an array into memory: a list, or the numpy array of the element's type."""
     if isinstance(memory, list):
-        addresses = placement.addresses().ravel().tolist()
+        addresses = placement.compute_addresses().ravel().tolist()
         for address, value in zip(addresses, array.ravel().tolist(), strict=True):
             memory[address] = value
     elif placement.strides is None:
-        memory[placement.addresses()] = array
+        memory[placement.compute_addresses()] = array
     else:
         _make_strided_view(memory, placement)[...] = array
 
@@ -117,11 +117,11 @@ def read_array(memory: Any, placement: Placement, real: bool, unset: float = mat
     """Copy an array out of memory; an element left unset is `unset` if the array is `real`, else -2^63."""
     if isinstance(memory, list):
         missing = unset if real else NO_INT
-        values = [memory[address] for address in placement.addresses().ravel().tolist()]
+        values = [memory[address] for address in placement.compute_addresses().ravel().tolist()]
         values = [missing if value is None else value for value in values]
         return np.array(values, np.float64 if real else np.int64).reshape(placement.shape)
     if placement.strides is None:
-        result: NDArray[Any] = memory[placement.addresses()]
+        result: NDArray[Any] = memory[placement.compute_addresses()]
     else:
         result = _make_strided_view(memory, placement).copy()
     if real:
@@ -132,7 +132,6 @@ def read_array(memory: Any, placement: Placement, real: bool, unset: float = mat
 
 
 def _make_strided_view(memory: NDArray[Any], placement: Placement) -> NDArray[Any]:
-    """Return the array as a strided view of the memory."""
     assert placement.strides is not None
     part = memory[placement.base : placement.base + placement.words]
     strides = tuple(stride * memory.itemsize for stride in placement.strides)

@@ -72,7 +72,7 @@ def read_time_limit() -> float:
 def limit_endless_loops(states: Sequence[Any], seconds: float) -> Iterator[None]:
     """Lower the number of iterations of loops without a bound after some seconds (0: never), so that a run ends.
 
-    `states` are those of the processors. Loops with few iterations have more time: one around them may be endless.
+    `states` are those of the processors. Loops of few iterations get more time: an outer loop may be endless.
     """
     if not seconds:
         yield

@@ -30,13 +30,13 @@ SERIAL = 0
 PARALLEL = 1
 
 
-def plain_shadow() -> Words:
+def make_plain_shadow() -> Words:
     """Return the shadow of a register that iterations of a parallel loop share."""
     return [0] * SHADOW
 
 
 @helper
-def compiled_shadow() -> Words:
+def make_compiled_shadow() -> Words:
     """Return the shadow of a shared register for compiled code."""
     return np.zeros(SHADOW, np.int32)  # type: ignore[return-value]
 
@@ -50,7 +50,7 @@ def find_root(parents: Words, task: int) -> int:
     return task
 
 
-def plain_new_task(mem: Any) -> int:
+def make_plain_task(mem: Any) -> int:
     """Make a task in an S-bag of its own."""
     task = len(mem[MEM_PARENTS])
     mem[MEM_PARENTS].append(task)
@@ -59,8 +59,8 @@ def plain_new_task(mem: Any) -> int:
 
 
 @helper
-def compiled_new_task(mem: Any) -> int:
-    """Make a task like `plain_new_task`, in a table of fixed length; stop the run if that is full."""
+def make_compiled_task(mem: Any) -> int:
+    """Make a task like `make_plain_task`, in a table of fixed length; stop the run if that is full."""
     state = mem[MEM_STATE]
     state[TASKS] += 1
     task = state[TASKS]

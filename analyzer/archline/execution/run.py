@@ -26,8 +26,8 @@ from archline.execution.launch import (
     FinishedRun,
     RunPlan,
     collect_sizes,
+    compute_counts,
     count_iterations,
-    counts_of,
     launch_run,
     list_nonfinite,
     split_results,
@@ -204,7 +204,7 @@ def _make_result(plan: RunPlan, finished: FinishedRun, keep_trace: bool) -> Run:
     streams = finished.program.options.streams
     traced = _decode_trace(finished, plan.line) if plan.options.trace and not streams else None
     written = [parameter for parameter in plan.algorithm.parameters if parameter.mode != "in"]
-    counts = counts_of(finished)
+    counts = compute_counts(finished)
     cache_seconds = 0.0
     if streams:
         simulated_cache = streamed.make_result(finished.memory)

@@ -206,13 +206,13 @@ def grid_allocate(mem: Any, base: int, words: int, alive: int, real: int) -> Non
         state[PEAK] = alive
 
 
-def plain_event(mem: Any, kind: int, position: int, value: int) -> None:
+def append_plain_event(mem: Any, kind: int, position: int, value: int) -> None:
     """Append an event to the log: its kind, the number of accesses before it, its value."""
     mem[4].extend((kind, position, value))
 
 
 @helper
-def compiled_event(mem: Any, kind: int, position: int, value: int) -> None:
+def append_compiled_event(mem: Any, kind: int, position: int, value: int) -> None:
     """Append an event to a log of fixed length; events are still counted when it is full."""
     log, state = mem[4], mem[2]
     at = 3 * state[EVENTS]
@@ -256,18 +256,18 @@ _PLAIN_FUNCTIONS = {
     "exact_sqrt": plain_exact_sqrt,
     "floor_sqrt": math.isqrt,
     "allocate": plain_allocate,
-    "event": plain_event,
-    "new_task": races.plain_new_task,
-    "new_shadow": races.plain_shadow,
+    "event": append_plain_event,
+    "new_task": races.make_plain_task,
+    "new_shadow": races.make_plain_shadow,
 }
 _COMPILED_FUNCTIONS = {
     **arithmetic.COMPILED_FUNCTIONS,
     "exact_sqrt": compiled_exact_sqrt,
     "floor_sqrt": compiled_floor_sqrt,
     "allocate": compiled_allocate,
-    "event": compiled_event,
-    "new_task": races.compiled_new_task,
-    "new_shadow": races.compiled_shadow,
+    "event": append_compiled_event,
+    "new_task": races.make_compiled_task,
+    "new_shadow": races.make_compiled_shadow,
 }
 
 

@@ -91,13 +91,13 @@ class Locations:
         position = self.coordinates(rank)
         return f"processor {position[0]}" if len(position) == 1 else f"processor ({', '.join(map(str, position))})"
 
-    def place(self, span: Span, called: int | None) -> tuple[Span, str]:
+    def locate_failure(self, span: Span, called: int | None) -> tuple[Span, str]:
         """Return the span to show for a failure at `span` in a call, and a text that names the call or the line.
 
         In a file other than that of the call, it is the span of the call that is shown.
         """
         call = self.calls.get(-1 if called is None else called)
-        if call is None or any(node.span == span for node in s.nodes(self.algorithm.body)):
+        if call is None or any(node.span == span for node in s.iterate_nodes(self.algorithm.body)):
             return span, ""
         if span.source is call.span.source:
             return span, f", in the call on line {call.span.line}"
@@ -107,7 +107,7 @@ class Locations:
         self, rule: Rule, message: str, span: Span, called: int | None, hint: str | None = None
     ) -> ArchlineError:
         """Return the error for a failure at a span, in the call with number `called`."""
-        shown, where = self.place(span, called)
+        shown, where = self.locate_failure(span, called)
         return error(rule, message + where, span=shown, hint=hint)
 
 
@@ -168,7 +168,7 @@ def make_deadlock_error(waiting: Mapping[int, Step], places: Locations) -> Excep
     listed = []
     for rank, step in sorted(waiting.items())[:MAX_LISTED]:
         assert step.source is not None
-        line = places.place(places.span(step.site), step.called)[0].line
+        line = places.locate_failure(places.span(step.site), step.called)[0].line
         listed.append(f"{places.name_processor(rank)} on line {line} for {places.name_processor(step.source)}")
     more = f", and {len(waiting) - len(listed)} more" if len(waiting) > len(listed) else ""
     first = waiting[min(waiting)]
@@ -217,7 +217,7 @@ def simulate(processors: Sequence[RunningProcessor], links: Links, places: Locat
     """Run all processors until none can continue; return why processors stopped, in the order of ranks.
 
     Raises ArchlineError if none stopped, but all wait (AL533), a message was not received (AL534) or processors left a
-    loop apart (AL540).
+    loop after different numbers of iterations (AL540).
     """
     return _GridSimulation(processors, links, places).run()
 

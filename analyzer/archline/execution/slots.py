@@ -53,7 +53,7 @@ CAPACITY = 22
 LINE_DIVISOR = 23
 """The divisor of an address, if LRU is simulated during the run: the words of a line, or their log2 for a shift."""
 CACHE_LINES = 24
-"""The capacity of its cache in lines; then its lines now, fetched and written back, and its position in the ring."""
+"""The capacity of the LRU cache in lines; then its resident, fetched and written-back lines, and its oldest entry."""
 RESIDENT_LINES = 25
 FETCHED_LINES = 26
 WRITTEN_BACK = 27
@@ -86,6 +86,6 @@ MAX_DEPTH = 100_000
 MAX_ITERATIONS = 10**9
 """The number of iterations of a loop without a bound, after one entry, at which the run stops."""
 MAX_LATE_ITERATIONS = 1000
-"""That number once the time of such loops is over: so a loop that calls others is found, not one of these."""
+"""The limit once the time for such loops is over: short inner loops stay below it, an endless outer loop stops."""
 SHADOW = 6
 """Words of shadow for each element: task and place number of its last writer, of a reader and of an atomic access."""

@@ -103,11 +103,9 @@ class Interval:
         return Interval(max(self.lower, -self.upper, Fraction(0)), max(-self.lower, self.upper))
 
     def maximum(self, other: Interval) -> Interval:
-        """Return the enclosure of the maximum of two numbers."""
         return Interval(max(self.lower, other.lower), max(self.upper, other.upper))
 
     def minimum(self, other: Interval) -> Interval:
-        """Return the enclosure of the minimum of two numbers."""
         return Interval(min(self.lower, other.lower), min(self.upper, other.upper))
 
     def power(self, exponent: Interval) -> Interval:
@@ -147,7 +145,7 @@ class Interval:
 
 
 def enclose_executed_power(value: float) -> Interval:
-    """Return an enclosure of the exact power for which a run has `value`."""
+    """Return an enclosure of the exact power that a run has computed in floating point as `value`."""
     centre = Fraction(value)
     margin = max(abs(centre), Fraction(1)) * POWER_ERROR
     return Interval(centre - margin, centre + margin)
@@ -162,7 +160,7 @@ def exact_root(value: Fraction, degree: int = 2) -> Fraction | None:
 
 
 def _bit_length(value: Fraction) -> int:
-    """Return the length of a number; 0 for -1, 0 and 1, whose powers do not grow."""
+    """Return the bits of the longer of numerator and denominator; 0 for -1, 0 and 1, whose powers do not grow."""
     return 0 if value in (-1, 0, 1) else max(value.numerator.bit_length(), value.denominator.bit_length())
 
 

@@ -49,9 +49,9 @@ def _find_size_restrictions(fact: s.Fact) -> Iterator[tuple[str, _SizeRestrictio
     match fact:
         case s.Binary(op=op, left=left, right=right) if op in _SWAPPED:
             for side, opposite, relation in ((left, right, op), (right, left, _SWAPPED[op])):
-                if isinstance(side, s.Name) and side.id not in s.names(opposite):
+                if isinstance(side, s.Name) and side.id not in s.find_names(opposite):
                     yield side.id, _SizeRestriction(relation, opposite)
-        case s.Divides(divisor=divisor, value=s.Name(id=name)) if name not in s.names(divisor):
+        case s.Divides(divisor=divisor, value=s.Name(id=name)) if name not in s.find_names(divisor):
             yield name, _SizeRestriction("|", divisor)
         case s.Divides(divisor=divisor, value=s.Binary(op="-", left=s.Name(id=name), right=rest)):
             yield name, _SizeRestriction("|", divisor, rest)
@@ -80,8 +80,8 @@ def find_fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:
 class SizeSearch:
     """A search for values of names at which facts hold; names without a `least` value may have any sign.
 
-    `on_path`: the names are chosen in their order, and facts that stay undecided when all their names are chosen fail;
-    otherwise only those fail that have no other names. `tests` are further conditions on some of the names.
+    `on_path`: names are chosen in the given order, and a fact fails if it is undecided although all its names have
+    values; otherwise only if all its names are in `names`. `tests` are further conditions on some of the names.
     """
 
     names: Sequence[str]
@@ -98,7 +98,7 @@ class SizeSearch:
     def _tests(self) -> list[tuple[frozenset[str], Test]]:
         return [
             *(
-                (s.names(part), _make_test(part, self.on_path or s.names(part) <= set(self.names)))
+                (s.find_names(part), _make_test(part, self.on_path or s.find_names(part) <= set(self.names)))
                 for part in self._parts
             ),
             *self.tests,
@@ -118,14 +118,14 @@ class SizeSearch:
 
             def is_ready(name: str, relations: str) -> bool:
                 return all(
-                    s.names(bound.value).isdisjoint(left) for bound in bounds[name] if bound.relation in relations
+                    s.find_names(bound.value).isdisjoint(left) for bound in bounds[name] if bound.relation in relations
                 )
 
             equal = (size for size in left if any(b.relation == "==" for b in bounds[size]) and is_ready(size, "=="))
             ready = [size for size in left if is_ready(size, ">=|^==")] if not self.on_path else []
-            bounded = (size for size in ready if any(s.names(b.value).isdisjoint(left) for b in bounds[size]))
+            bounded = (size for size in ready if any(s.find_names(b.value).isdisjoint(left) for b in bounds[size]))
             name = next(chain(equal, bounded, ready, left))
-            usable = [bound for bound in bounds[name] if s.names((bound.value, bound.rest)).isdisjoint(left)]
+            usable = [bound for bound in bounds[name] if s.find_names((bound.value, bound.rest)).isdisjoint(left)]
             left.remove(name)
             order.append((name, usable, [test for used, test in self._tests if name in used and used.isdisjoint(left)]))
         return order
@@ -142,7 +142,9 @@ class SizeSearch:
         allowed = all(asked[name] >= self.least.get(name, -inf) for name in self.names) and self.is_allowed(asked)
         return dict(asked) if allowed else self.solve(lambda name, low, high: asked[name], start)
 
-    def points(self, asked: Iterable[Point], start: Point = MappingProxyType({})) -> Iterator[dict[str, int]]:
+    def iterate_solutions(
+        self, asked: Iterable[Point], start: Point = MappingProxyType({})
+    ) -> Iterator[dict[str, int]]:
         """Yield the distinct solutions nearest to points; ends after many points in a row without one."""
         yielded: set[tuple[int, ...]] = set()
         misses = 0
@@ -244,7 +246,7 @@ class _ValueRange:
         yield from values_at(range(NEAREST_VALUES, MAX_LINEAR_STEPS))
 
     def _index_values(self, first: int, low: float, high: float) -> tuple[int, float, float, Callable[[int], int]]:
-        """Return the index of a value near `first`, the minimum and maximum index, and the function of indices."""
+        """Return the index of a value near `first`, the minimum and maximum index, and the map from index to value."""
         match self.base:
             case None:
                 minimum = low if self.low is None else -((self.offset - self.low) // self.step)
@@ -264,7 +266,7 @@ def _make_test(fact: s.Fact, decided: bool) -> Test:
 
     `decided`: the fact must be known to hold if all its sizes are given; otherwise it must not be known to be false.
     """
-    names = sorted(s.names(fact))
+    names = sorted(s.find_names(fact))
 
     @cache
     def is_possible(*values: int | None) -> bool:

@@ -56,7 +56,7 @@ def format_facts(facts: Iterable[s.Fact]) -> str:
 
 
 class Formula(str):
-    """The text of an expression, fact or growth after `relation` (`Z >=`) if it has one; reports typeset it."""
+    """A string with the `tree` it writes, so that reports can typeset it; it begins with `relation`, such as `Z >=`."""
 
     __slots__ = ("relation", "tree")
     tree: s.Fact
@@ -80,7 +80,7 @@ class Formula(str):
 
 
 class Phrase(str):
-    """A text in pieces; some pieces are formulas."""
+    """A string that keeps the pieces it was joined from, texts and formulas, so that reports can typeset formulas."""
 
     __slots__ = ("pieces",)
     pieces: tuple[str, ...]
@@ -94,14 +94,14 @@ class Phrase(str):
         return str, (str(self),)
 
 
-def pieces_of(text: str) -> tuple[str, ...]:
+def split_into_pieces(text: str) -> tuple[str, ...]:
     """Return the formulas of a text and the texts between them."""
     return text.pieces if isinstance(text, Phrase) else (text,) if text else ()
 
 
 def join_phrases(*parts: str) -> str:
     """Concatenate texts, keeping their formulas."""
-    pieces = tuple(piece for part in parts for piece in pieces_of(part))
+    pieces = tuple(piece for part in parts for piece in split_into_pieces(part))
     return pieces[0] if len(pieces) == 1 else Phrase(pieces)
 
 

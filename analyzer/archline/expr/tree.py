@@ -62,12 +62,12 @@ class Span:
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
-def tree(cls: type[T]) -> type[T]:
-    """Make a class a node of the tree."""
+def tree_node(cls: type[T]) -> type[T]:
+    """Make a class a frozen node of the tree, with slots and comparison by identity."""
     return record(eq=False, slots=True)(cls)
 
 
-@tree
+@tree_node
 class Node:
     """A node of the tree, with its location in the source."""
 
@@ -75,28 +75,28 @@ class Node:
 
 
 # Expressions. A view of an array is an `Element` with at least one `Slice`, a `Name`, or a `Reshape`.
-@tree
+@tree_node
 class Integer(Node):
     """A decimal integer literal."""
 
     value: int
 
 
-@tree
+@tree_node
 class Real(Node):
     """A real literal; its text is that of the source."""
 
     text: str
 
 
-@tree
+@tree_node
 class Name(Node):
     """A size, index, scalar, array, grid coordinate, machine symbol or `pi`."""
 
     id: str
 
 
-@tree
+@tree_node
 class Unary(Node):
     """`-x` (op "-") or `not x` (op "not")."""
 
@@ -104,7 +104,7 @@ class Unary(Node):
     operand: Expr
 
 
-@tree
+@tree_node
 class Binary(Node):
     """`left op right`, op one of + - * / // % @ ^ == != < <= > >= and or."""
 
@@ -113,7 +113,7 @@ class Binary(Node):
     right: Expr
 
 
-@tree
+@tree_node
 class Call(Node):
     """An intrinsic, an extern, or an algorithm with a result.
 
@@ -127,7 +127,7 @@ class Call(Node):
     as_method: bool = False
 
 
-@tree
+@tree_node
 class Slice(Node):
     """`lo..hi`, `lo ..+ hi` (then `by_length`, and hi is the length), `:` (no bounds), each with an optional step."""
 
@@ -137,7 +137,7 @@ class Slice(Node):
     by_length: bool
 
 
-@tree
+@tree_node
 class Element(Node):
     """`array[subscripts]`: an element where every subscript is an expression, else a view."""
 
@@ -145,7 +145,7 @@ class Element(Node):
     subscripts: tuple[Expr | Slice, ...]
 
 
-@tree
+@tree_node
 class Reshape(Node):
     """`base as [shape]`: a one-dimensional view seen row-major in more dimensions."""
 
@@ -153,7 +153,7 @@ class Reshape(Node):
     shape: tuple[Expr, ...]
 
 
-@tree
+@tree_node
 class Comprehension(Node):
     """`value for variable in lo..hi step step if condition`: what `sum`, `min` and `max` combine."""
 
@@ -169,7 +169,7 @@ Expr: TypeAlias = Integer | Real | Name | Unary | Binary | Call | Element | Resh
 
 
 # Facts about sizes; a plain expression is a comparison.
-@tree
+@tree_node
 class IsPower(Node):
     """`value is power of base`."""
 
@@ -177,14 +177,14 @@ class IsPower(Node):
     base: Expr
 
 
-@tree
+@tree_node
 class IsSquare(Node):
     """`value is square`."""
 
     value: Expr
 
 
-@tree
+@tree_node
 class Divides(Node):
     """`divisor divides value`."""
 
@@ -203,7 +203,7 @@ def _list_fields_with_nodes(kind: type[Node]) -> tuple[str, ...]:
     return tuple(declared.name for declared in reversed(fields(kind)) if declared.name not in bare)
 
 
-def nodes(value: object) -> Iterator[Node]:
+def iterate_nodes(value: object) -> Iterator[Node]:
     """Yield a part of a program, or several in a tuple, and every node inside, in the order of the text."""
     pending = [value]
     while pending:
@@ -234,12 +234,12 @@ def measure_nesting_depth(root: object) -> int:
 
 def find_nodes(value: object, *kinds: type[T]) -> Iterator[T]:
     """Return the nodes of some kinds in a tree, or in several."""
-    return (node for node in nodes(value) if isinstance(node, kinds))
+    return (node for node in iterate_nodes(value) if isinstance(node, kinds))
 
 
-def names(value: object) -> frozenset[str]:
+def find_names(value: object) -> frozenset[str]:
     """Return the names in a part of a program, or in several in a tuple."""
-    return frozenset(node.id for node in nodes(value) if isinstance(node, Name))
+    return frozenset(node.id for node in iterate_nodes(value) if isinstance(node, Name))
 
 
 @cache

@@ -83,7 +83,7 @@ def evaluate(expr: s.Expr, point: Point, rounds: Rounds | None = None) -> Value:
 
     Where `rounds` holds of an expression, its value is rounded to a float, as in a run.
     """
-    return _ExactDomain(point, False, rounds).value(expr)
+    return _ExactDomain(point, False, rounds).evaluate(expr)
 
 
 def evaluate_static(expr: s.Expr, point: Point) -> int:
@@ -91,7 +91,7 @@ def evaluate_static(expr: s.Expr, point: Point) -> int:
 
     Raises EvaluationError if a `/` does not divide, a `log2` or `sqrt` is not an integer, or a name has no value.
     """
-    value = _ExactDomain(point, strict=True).value(expr)
+    value = _ExactDomain(point, strict=True).evaluate(expr)
     if not isinstance(value, int):
         raise EvaluationError("the value is not an integer", expr)
     return value
@@ -213,7 +213,7 @@ class _ExactDomain:
         self._strict = strict
         self._rounds = rounds
 
-    def value(self, expr: s.Expr) -> Value:
+    def evaluate(self, expr: s.Expr) -> Value:
         return self._check_value(expr, fold(expr, self))
 
     def number(self, value: int | Fraction, expr: s.Expr) -> Value:
@@ -230,7 +230,7 @@ class _ExactDomain:
     def binary(self, op: str, left: Value, right: Value, expr: s.Binary) -> Value:
         match expr:
             case s.Binary(op="^", right=s.Binary(op="/", left=above, right=s.Call("log2", (inner,)))) if (
-                levels := _compute_exponent(self._check_value(expr.left, left), self.value(inner))
+                levels := _compute_exponent(self._check_value(expr.left, left), self.evaluate(inner))
             ) is not None:
                 # (b^k)^(e/log2(b)) -> 2^(k*e), which enclosures could not distinguish from numbers near it
                 return self._apply_operator("^", 2, levels * Fraction(self._evaluate_rational_part(above)), expr)
@@ -240,7 +240,7 @@ class _ExactDomain:
                 )
 
     def _evaluate_rational_part(self, expr: s.Expr) -> int | Fraction:
-        value = self.value(expr)
+        value = self.evaluate(expr)
         if isinstance(value, Interval):
             raise EvaluationError("the value is not rational", expr)
         return value

@@ -70,7 +70,7 @@ ZERO_MINIMUM = fmpq(0)
 
 
 class EnvelopeReader:
-    """Reads expressions as envelopes under the facts that `absorb` knows; `steps` collects proofs for differences.
+    """Reads expressions as envelopes under the facts of `absorb`; `steps` collects the proofs about differences.
 
     `exponents` are the sizes n for which 2^n occurs too.
     """
@@ -198,7 +198,7 @@ class EnvelopeReader:
             if value.is_rational and value.rational.q == 1 and value.rational.p > 1 and e.has_minus(base):
                 inner = self.read(base)
                 if not inner.nonnegative:
-                    return self._read_whole_power(base, by)
+                    return self._read_expanded_power(base, by)
             return self._read_power(base, value)
         text, bases = format_expression(by), e.expand(base)
         if len(bases) != 1:
@@ -250,7 +250,7 @@ class EnvelopeReader:
             case _:
                 return power_of_atom(None, self._read_exact_product(term, text))
 
-    def _read_whole_power(self, base: s.Expr, by: s.Expr) -> Envelope:
+    def _read_expanded_power(self, base: s.Expr, by: s.Expr) -> Envelope:
         whole = s.Binary("^", base, by, span=base.span)
         return self.read_sum(e.expand(whole), format_expression(whole))
 

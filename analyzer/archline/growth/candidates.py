@@ -33,12 +33,12 @@ def make_size_shape(name: str) -> Shape:
 
 def find_size_names(shape: Shape) -> frozenset[str]:
     """Return the sizes that occur in a shape."""
-    return frozenset[str]().union(*(s.names(base.expr) for base in shape.powers))
+    return frozenset[str]().union(*(s.find_names(base.expr) for base in shape.powers))
 
 
 def find_unbounded_sizes(shape: Shape) -> frozenset[str]:
     """Return the sizes in which a shape is unbounded while all other sizes are fixed: those outside of minima."""
-    least = {base for base in shape.powers if any(is_call(node, "min") for node in s.nodes(base.expr))}
+    least = {base for base in shape.powers if any(is_call(node, "min") for node in s.iterate_nodes(base.expr))}
     return find_size_names(Monomial({base: power for base, power in shape.powers.items() if base not in least}))
 
 
@@ -59,7 +59,7 @@ def _make_factor_ranking(order: Sequence[str]) -> Callable[[Factor], Rank]:
     """Make a key that sorts sizes in the order of the algorithm, then logarithms and minima."""
 
     def rank_factor(base: Factor) -> Rank:
-        first = min((order.index(name) for name in s.names(base.expr) if name in order), default=len(order))
+        first = min((order.index(name) for name in s.find_names(base.expr) if name in order), default=len(order))
         return not isinstance(base.expr, s.Name), first, base.key
 
     return rank_factor
@@ -87,18 +87,18 @@ def estimate_degree(shape: Shape) -> float:
 
 
 def find_shapes(value: Poly, order: Sequence[str], minima: bool = False) -> list[Shape]:
-    """Return the terms that a value may grow like, without divisors of others. Raises OutOfReachError.
+    """Return the terms that a value may grow like, without divisors of other terms. Raises OutOfReachError.
 
     With `minima` a factor may be the minimum of two sizes, such as min(b, n) of a last block that is shorter.
     """
-    return list(_ShapeReader(order).terms(shorten_expression(value) if minima else value))
+    return list(_ShapeReader(order).read_terms(shorten_expression(value) if minima else value))
 
 
 @record
 class _ShapeReader:
     order: Sequence[str]
 
-    def terms(self, value: Poly) -> tuple[Shape, ...]:
+    def read_terms(self, value: Poly) -> tuple[Shape, ...]:
         result: dict[Shape, None] = {}
         for monomial, coefficient in value.terms.items():
             if coefficient > 0:
@@ -123,15 +123,15 @@ class _ShapeReader:
             case Symbol():
                 return (make_size_shape(atom.name),)
             case a.PositivePart(argument=argument):
-                return self.terms(argument)
+                return self.read_terms(argument)
             case a.CeilLog2(argument=argument) | a.RealFunction(function="log2", argument=argument):
                 return (self._read_logarithm(argument),)
             case a.RealFunction(function="sqrt" | "isqrt", argument=argument):
-                return (_require_single_shape(self.terms(argument)).power(HALF),)
+                return (_require_single_shape(self.read_terms(argument)).power(HALF),)
             case DisplayAtom(form="min", arguments=parts):
-                return (self._make_minimum([_require_single_shape(self.terms(part)) for part in parts]),)
+                return (self._make_minimum([_require_single_shape(self.read_terms(part)) for part in parts]),)
             case DisplayAtom(form="max", arguments=parts):
-                return _drop_divisors(shape for part in parts for shape in self.terms(part))
+                return _drop_divisors(shape for part in parts for shape in self.read_terms(part))
             case DisplayAtom(form="ceil", arguments=parts):
                 return _drop_divisors((*self._read_quotient(*parts), ONE))
             case a.Floor() | a.Quotient():
@@ -143,10 +143,10 @@ class _ShapeReader:
 
     def _read_quotient(self, above: Poly, below: Poly) -> tuple[Shape, ...]:
         """Read a quotient; one by a sum is the minimum over its terms: n/(a + b) -> min(n/a, n/b)."""
-        parts = [shape.inverse() for shape in self.terms(below)]
+        parts = [shape.inverse() for shape in self.read_terms(below)]
         if len(parts) == 1:
-            return _multiply_shapes(self.terms(above), (parts[0],))
-        return (self._make_minimum([_require_single_shape(self.terms(above)) * part for part in parts]),)
+            return _multiply_shapes(self.read_terms(above), (parts[0],))
+        return (self._make_minimum([_require_single_shape(self.read_terms(above)) * part for part in parts]),)
 
     def _make_minimum(self, parts: Sequence[Shape]) -> Shape:
         """Build the minimum of several shapes; it is ONE if any is constant, since sizes are at least 1."""
@@ -161,7 +161,7 @@ class _ShapeReader:
 
     def _read_logarithm(self, argument: Poly) -> Shape:
         # Logarithms are read as log2(2 + w): a constant added to w adds nothing.
-        inner = [shape for shape in self.terms(argument) if shape.powers]
+        inner = [shape for shape in self.read_terms(argument) if shape.powers]
         if not inner:
             return ONE
         return make_monomial(make_factor(b.call("log2", build_shape_sum(inner, self.order))))
@@ -191,9 +191,9 @@ class _ShapeReader:
         parts = [atom for atom in value.atoms() if isinstance(atom, a.PositivePart)]
         whole = value + sum(map(Poly.of_atom, parts), ZERO)
         if len(parts) != 1 or parts[0] in whole.atoms():
-            return _require_single_shape(self.terms(value))
+            return _require_single_shape(self.read_terms(value))
         return self._make_minimum(
-            [_require_single_shape(self.terms(operand)) for operand in (whole, whole - parts[0].argument)]
+            [_require_single_shape(self.read_terms(operand)) for operand in (whole, whole - parts[0].argument)]
         )
 
 

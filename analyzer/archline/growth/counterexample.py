@@ -88,7 +88,7 @@ class Refuter:
 
         None if none are found, or if a fact contains a call.
         """
-        if any(isinstance(node, s.Call) for fact in self._domain.facts for node in s.nodes(fact)):
+        if any(isinstance(node, s.Call) for fact in self._domain.facts for node in s.iterate_nodes(fact)):
             return None
         names = sorted(self._names)
         for values in itertools.islice(itertools.product(SMALL_SIZES, repeat=len(names)), MAX_POINTS):
@@ -124,7 +124,7 @@ class Refuter:
         return None
 
     def _propose_coefficients(self, powers: Mapping[str, tuple[fmpq, ...]]) -> Iterator[dict[str, fmpq]]:
-        """Yield constants for the sizes: 1, and powers of 2 that satisfy facts which the growth leaves open."""
+        """Yield coefficients of the sizes: all 1, then powers of 2 that satisfy facts whose two sides grow alike."""
         yield {}
         if self._domain.bounds:
             constants = _find_constants(self._domain.bounds, Curve(powers, {}), sorted(self._names))
@@ -152,7 +152,7 @@ class Refuter:
             return None
 
     def _compare_logarithms(self, curve: Curve) -> Divergence | None:
-        """Compare the logarithms of f and g; None if the logarithm of a shown expression reaches 2^T."""
+        """Return a divergence if log(f) - log(g) is unbounded; None also if the log of a shown expression has 2^T."""
         log_f, log_g, *shown = (
             hardy_field.evaluate_log_along(expr, curve) for expr in (self._f, self._g, *self._shown)
         )
@@ -195,7 +195,10 @@ def _iterate_simple_curves(names: Sequence[str]) -> Iterator[dict[str, tuple[fmp
 
 
 def _compute_level_powers(sizes: Mapping[str, fmpq], slow: fmpq, digits: int) -> dict[str, tuple[fmpq, ...]]:
-    """Express logarithms in proportion as powers of 2^T, T and log2(T), each `slow` times the one before."""
+    """Return powers of 2^T, T and log2(T) for sizes whose logarithms are in the given proportion.
+
+    The logarithm of each level counts as `slow` times that of the level before.
+    """
     top = max(sizes.values(), default=fmpq(0))
     if not top:
         return {}
@@ -224,7 +227,7 @@ def _is_not_positive(expr: s.Expr, point: Mapping[str, int]) -> bool:
     if value <= 0 or value > 0:
         return bool(value <= 0)
     # Too close to zero for an enclosure; without logarithms it may be rational, and computed exactly.
-    if any(isinstance(node, s.Call) and node.function in ("log2", "log") for node in s.nodes(expr)):
+    if any(isinstance(node, s.Call) and node.function in ("log2", "log") for node in s.iterate_nodes(expr)):
         return False
     try:
         exact = evaluate(expr, point)
@@ -234,7 +237,7 @@ def _is_not_positive(expr: s.Expr, point: Mapping[str, int]) -> bool:
 
 
 def _find_constants(bounds: Sequence[DominanceBound], curve: Curve, names: Sequence[str]) -> dict[str, fmpq] | None:
-    """Find powers of 2 for the sizes that satisfy the bounds which the growth of the sizes leaves open.
+    """Find coefficients of the sizes, powers of 2, that satisfy the bounds whose two sides grow alike on a curve.
 
     None if there are none.
     """
@@ -257,7 +260,7 @@ def _find_constants(bounds: Sequence[DominanceBound], curve: Curve, names: Seque
 
 
 def _bound_log2_of_ratio_above(bound: DominanceBound, curve: Curve) -> fmpq | None:
-    """Bound log2(small/large), for which constants of the sizes must make up, if both sides grow alike; else None."""
+    """Bound log2(small/large) on the curve with all coefficients 1 from above; None if one side grows faster."""
     need = fmpq(0)
     scale = hardy_field.CONSTANT_SCALE
     for factor, power in (bound.small / bound.large).powers.items():
@@ -334,7 +337,7 @@ def _make_level_powers(scale: Scale) -> dict[str, Constant]:
 
 @record
 class Sample:
-    """Sizes as shown, in integers unless these are too long, and the values of f and g there."""
+    """A point on a curve: the sizes as text, as integers unless they are too long, and the values of f and g."""
 
     at: dict[str, str]
     point: Mapping[str, int] | None
@@ -395,7 +398,7 @@ def _evaluate_size(curve: Curve, name: str, exponent: int) -> arb:
 
 
 def _multiply_levels(powers: tuple[fmpq, ...], time: arb) -> arb:
-    """Return the product of powers of the levels at T = time; no logarithm among them may be negative."""
+    """Return the product of powers of 2^T, T, log2(T), ... at T = `time`; no logarithm among these may be negative."""
     level, product = time, arb(2) ** (time * powers[0]) if powers else arb(1)
     for power in powers[1:]:
         product *= level**power
@@ -418,7 +421,7 @@ def _find_integer_point(curve: Curve, time: int) -> dict[str, int] | None:
 
 
 def _floor_levels(powers: tuple[fmpq, ...], time: int) -> fmpq | None:
-    """Return the integer below the product of powers of the levels at T = time; None if it is too long."""
+    """Return the integer part of a product of powers of 2^T, T, log2(T), ... at T = `time`; None if too long."""
     if not powers:
         return fmpq(1)
     if powers[0] * time > MAX_BITS:

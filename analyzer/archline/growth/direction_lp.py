@@ -5,7 +5,7 @@ irrational exponent such as log2(7) brings a second unknown for each atom, log2(
 between two rational multiples of it. So all numbers stay rational, and the multipliers of a proof become constants.
 
 A proof consists of inequalities between monomials, up to constant factors. The known inequalities between sizes in
-one case of a proof form a `InequalityCone`; inequalities of logarithms are derived here.
+one case of a proof form an `InequalityCone`; inequalities of logarithms are derived here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import permutations
 from typing import TypeAlias
 
 from archline.algebra.lp.exact import Optimum, maximise
-from archline.algebra.reals import ONE, ONE_CONSTANT, ZERO, Basis, Constant, basis_enclosure, exact_midpoint
+from archline.algebra.reals import ONE, ONE_CONSTANT, ZERO, Basis, Constant, enclose_basis, exact_midpoint
 from archline.growth.lattices import ONE as NO_GROWTH
 from archline.growth.lattices import GrowthAtom, Powers, find_dominating_exponent
 from archline.growth.monomials import make_monomial
@@ -45,7 +45,7 @@ Product: TypeAlias = tuple[tuple[Inequality, Constant], ...]
 """Inequalities, each raised to a nonnegative constant power, and multiplied."""
 
 
-def make_atom_at_least_one(atom: GrowthAtom) -> Inequality:
+def make_at_least_one_inequality(atom: GrowthAtom) -> Inequality:
     """Return the inequality 1 <= atom."""
     power = "^" in atom.key and not atom.key.startswith("log2(")
     rule = "exponential" if power else "log" if atom.argument else "size"
@@ -60,7 +60,7 @@ def complete_product(gap: Powers, used: Iterable[tuple[Inequality, Constant]]) -
         rest = rest / inequality.gap.power(times)
     if not rest.never_shrinks:
         return None
-    return (*pairs, *((make_atom_at_least_one(atom), power) for atom, power in rest.powers.items()))
+    return (*pairs, *((make_at_least_one_inequality(atom), power) for atom, power in rest.powers.items()))
 
 
 ENCLOSURE_BITS = 96
@@ -71,7 +71,7 @@ Weights: TypeAlias = tuple[tuple[Powers, Constant], ...]
 
 @record
 class Proof:
-    """Weights with sum 1 on both clauses: the weighted product of the left is at most that of the right, by `uses`."""
+    """A proof that a clause is O of another: `uses` bounds a weighted geometric mean of one by that of the other."""
 
     left: Weights
     right: Weights
@@ -80,7 +80,7 @@ class Proof:
 
 @record
 class Direction:
-    """Logarithms of atoms, in proportion, for which the program finds the left clause larger."""
+    """Logarithms of atoms, in proportion, along which the left clause outgrows the right one in the linear program."""
 
     values: Mapping[GrowthAtom, fmpq]
 
@@ -103,11 +103,12 @@ def prove_dominance_by_quotient(left: Sequence[Powers], right: Sequence[Powers])
 def compare_clauses(
     left: Sequence[Powers], right: Sequence[Powers], rows: Sequence[Inequality], bits: int = ENCLOSURE_BITS
 ) -> Proof | Direction | None:
-    """Decide whether the smallest of `left` is at most a constant times the largest of `right`, under the rows.
+    """Decide whether the smallest of `left` is at most a constant times the largest of `right`.
 
-    `bits` is the precision of enclosures of irrationals. None if the sign of a constant is not determined.
+    `rows` are the inequalities that hold; `bits` is the precision of enclosures of irrationals. None if the sign of a
+    constant is not determined.
     """
-    return _Program(left, right, rows, bits).solve()
+    return _DirectionProgram(left, right, rows, bits).solve()
 
 
 def find_least_bounding_power(small: Powers, large: Powers, rows: Sequence[Inequality]) -> tuple[fmpq, Product] | None:
@@ -130,7 +131,7 @@ def find_least_bounding_power(small: Powers, large: Powers, rows: Sequence[Inequ
     return None if uses is None else (power, uses)
 
 
-class _Program:
+class _DirectionProgram:
     """The linear program that searches a direction in which the smallest of `left` exceeds the largest of `right`.
 
     Columns: the logarithms of atoms, t_above and t_below; the same again for each irrational; and the margin s. In
@@ -215,12 +216,12 @@ class _Program:
                 self.add_row(rest, number, Constant(high, {basis: -ONE}))
 
     def add_row(self, row: list[fmpq], owner: int, times: Constant) -> None:
-        """Add a row that is at least 0; it multiplies the inequality with number `owner` by `times`."""
+        """Add the row of a quantity that is at least 0: the logarithm of inequality number `owner`, times `times`."""
         self.table.append([*(-entry for entry in row), ZERO])
         self.owners.append((owner, times))
 
     def add_enclosures(self) -> None:
-        """Bound the irrational multiple of each unknown by the upper end of the irrational."""
+        """Add for each unknown and irrational the row that bounds their product by the irrational's upper end."""
         for block, (low, high) in enumerate(self.ends, 1):
             for column in range(self.count):
                 row = [ZERO] * (self.width + 1)
@@ -228,7 +229,7 @@ class _Program:
                 self.table.append(row)
 
     def read_proof(self, multipliers: Sequence[fmpq]) -> Proof | None:
-        """Return the proof that the multipliers stand for; None if a sign is not determined."""
+        """Return the proof that the dual solution (`multipliers`) gives; None if a sign is not determined."""
         total = multipliers[0]
         times = [Constant(ZERO)] * (len(self.under) + len(self.over) + len(self.rows))
         for multiplier, (number, constant) in zip(multipliers[1:], self.owners, strict=False):
@@ -254,7 +255,7 @@ def _count_irrational_powers(monomial: Powers) -> int:
 
 
 def _prepend_base_weight(others: Sequence[Constant]) -> list[Constant]:
-    """Return weights with sum 1, the base's first."""
+    """Return the weights of a clause with that of its base in front, which makes their sum 1."""
     return [ONE_CONSTANT - sum(others, Constant(ZERO)), *others]
 
 
@@ -266,7 +267,7 @@ def _pair_weights(clause: Sequence[Powers], weights: Sequence[Constant]) -> Weig
 def _enclose_basis(basis: Basis, bits: int) -> tuple[fmpq, fmpq]:
     """Enclose an irrational closely by rationals whose denominator is a power of 2."""
     with ctx.workprec(2 * bits):
-        value = basis_enclosure(basis)
+        value = enclose_basis(basis)
     scale = fmpz(1) << bits
     low, high = exact_midpoint(value.lower()) * scale, exact_midpoint(value.upper()) * scale
     return fmpq(low.floor(), scale), fmpq(high.ceil(), scale)
@@ -274,7 +275,7 @@ def _enclose_basis(basis: Basis, bits: int) -> tuple[fmpq, fmpq]:
 
 @record
 class RelevantInequalities:
-    """The inequalities that matter for some monomials, and their logarithms, also those whose growth is unknown."""
+    """The inequalities that matter for some monomials; their logarithms, and those of unknown growth."""
 
     inequalities: tuple[Inequality, ...]
     open_logs: tuple[GrowthAtom, ...]
@@ -287,7 +288,7 @@ class InequalityCone:
     def __init__(self, base: Sequence[Inequality], slow: fmpq) -> None:
         self.base = tuple(base)
         self.slow = slow
-        self._growth_of = cache(self._find_growth)
+        self._growth_of = cache(self._bound_log_growth)
         self._order: dict[tuple[GrowthAtom, GrowthAtom], Inequality | None] = {}
 
     def with_inequalities(self, more: Iterable[Inequality]) -> InequalityCone:
@@ -297,7 +298,7 @@ class InequalityCone:
         """Return the inequalities that may matter for a comparison of monomials."""
         atoms = dict.fromkeys(atom for monomial in monomials for atom in monomial.powers)
         touched = self._find_connected_facts(atoms)
-        logs = sorted((atom for atom in atoms if atom.argument is not None), key=_measure_depth)
+        logs = sorted((atom for atom in atoms if atom.argument is not None), key=_make_log_depth_key)
         inequalities = list(touched)
         open_logs = []
         for log in logs:
@@ -338,7 +339,7 @@ class InequalityCone:
             growing = bool(near)
         return facts
 
-    def _find_growth(self, atom: GrowthAtom) -> Inequality | None:
+    def _bound_log_growth(self, atom: GrowthAtom) -> Inequality | None:
         """Bound log(w) by C*w^slow where w is at least a constant, and by C where w is at most one.
 
         None if neither is proved.
@@ -386,7 +387,7 @@ def _add_arguments(atoms: dict[GrowthAtom, None]) -> None:
         waiting += [atom for atom in new if atom.argument is not None]
 
 
-def _measure_depth(atom: GrowthAtom) -> tuple[int, str]:
+def _make_log_depth_key(atom: GrowthAtom) -> tuple[int, str]:
     depth, inner = 0, atom.argument
     while inner is not None:
         depth += 1

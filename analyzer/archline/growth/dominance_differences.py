@@ -61,14 +61,14 @@ class Share:
 
 @record(slots=True)
 class Covering:
-    """The rest of each positive term, and the shares that cover the negative terms."""
+    """A cover of negative terms: what remains of each positive term (`left`), and the parts used (`shares`)."""
 
     left: dict[Term, fmpq]
     shares: tuple[Share, ...]
 
 
 class NegativeTermCover:
-    """Covers negative terms by positive terms, with the exact bounds of facts."""
+    """Proves that a difference is not negative: parts of its positive terms cover its negative terms, under facts."""
 
     def __init__(self, bounds: Sequence[DominanceBound]) -> None:
         self._bounds = bounds
@@ -82,7 +82,7 @@ class NegativeTermCover:
         term = make_monomial(factor)
         bounds = [*self._bounds, *_iterate_function_bounds([factor], self._bounds)]
         if _is_at_least_one(factor.expr):
-            bounds.append(make_factor_at_least_one(factor))
+            bounds.append(make_at_least_one_bound(factor))
         usable = (bound for bound in bounds if bound.small == e.UNIT_TERM and bound.large == term)
         return min(usable, key=lambda bound: bound.factor, default=None)
 
@@ -98,9 +98,9 @@ class NegativeTermCover:
         return Covering(left, tuple(shares))
 
     def _cover_term(self, term: Term, amount: fmpq, left: dict[Term, fmpq]) -> list[Share] | None:
-        """Cover a term by all terms that are never smaller, in proportion, so that a part of each remains.
+        """Cover `amount` times a term by parts of the positive terms that are never smaller.
 
-        Their parts used are subtracted from `left`. None if they do not suffice.
+        Each gives the same fraction of its coefficient in `left`, and `left` is reduced. None if they do not suffice.
         """
         covers = []
         for into, has in left.items():
@@ -124,15 +124,15 @@ class NegativeTermCover:
         factor_bounds = list(_iterate_function_bounds(dict.fromkeys((*small.powers, *large.powers)), self._bounds))
         is_at_least_one = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
         if not quotient.is_rational or (is_at_least_one and not self._bounds and not factor_bounds):
-            uses = self._multiply_minima(gap) if is_at_least_one else self._prove_gap_by_one_bound(gap)
+            uses = self._prove_gap_by_minima(gap) if is_at_least_one else self._prove_gap_by_one_bound(gap)
             return None if uses is None else (_bound_product_of_factors_above(uses), uses)
         usable = [*self._gaps, *_iterate_rational_gaps(factor_bounds)]
         return _bound_ratio_above_by_program({factor: power.rational for factor, power in gap.items()}, usable)
 
-    def _multiply_minima(self, gap: Mapping[Factor, Constant]) -> Product:
+    def _prove_gap_by_minima(self, gap: Mapping[Factor, Constant]) -> Product:
         """Prove that 1 is at most a product of powers of factors that are at least 1."""
         return tuple(
-            (self.find_sharpest_lower_bound(factor) or make_factor_at_least_one(factor), power)
+            (self.find_sharpest_lower_bound(factor) or make_at_least_one_bound(factor), power)
             for factor, power in gap.items()
         )
 
@@ -154,7 +154,7 @@ class NegativeTermCover:
             }
             left = {factor: power for factor, power in rest.items() if power}
             if all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in left.items()):
-                return ((bound, times), *self._multiply_minima(left))
+                return ((bound, times), *self._prove_gap_by_minima(left))
         return None
 
 
@@ -177,12 +177,12 @@ def _bound_ratio_above_by_program(gap: dict[Factor, fmpq], usable: Sequence[_Gap
     for factor, row in powers.items():
         rest = gap.get(factor, ZERO) - sum((row[index] * times for index, times in nonzero), ZERO)
         if rest:
-            uses.append((make_factor_at_least_one(factor), Constant(rest)))
+            uses.append((make_at_least_one_bound(factor), Constant(rest)))
     return _bound_product_of_powers_above([(bound.factor, times.rational) for bound, times in uses]), tuple(uses)
 
 
 def _tabulate_gaps(factors: Iterable[Factor], gaps: Sequence[Mapping[Factor, fmpq]]) -> dict[Factor, list[fmpq]]:
-    """Return for each factor its powers in all gaps: few factors are in any one gap."""
+    """Return for each factor its power in each gap (the quotient large/small of a bound), 0 where it does not occur."""
     rows = {factor: [ZERO] * len(gaps) for factor in factors}
     for index, gap in enumerate(gaps):
         for factor, power in gap.items():
@@ -191,14 +191,14 @@ def _tabulate_gaps(factors: Iterable[Factor], gaps: Sequence[Mapping[Factor, fmp
 
 
 def _iterate_rational_gaps(bounds: Iterable[DominanceBound]) -> Iterator[_Gap]:
-    """Yield the bounds with rational powers only, with the powers of large/small."""
+    """Yield each bound whose quotient large/small has only rational powers, with these powers."""
     for bound in bounds:
         gap = bound.large / bound.small
         if gap.is_rational:
             yield bound, {factor: power.rational for factor, power in gap.powers.items()}
 
 
-def make_factor_at_least_one(factor: Factor) -> DominanceBound:
+def make_at_least_one_bound(factor: Factor) -> DominanceBound:
     """Return the bound 1 <= factor."""
     match factor.expr:
         case s.Call(function=function):
@@ -248,7 +248,10 @@ def _iterate_exponential_bounds(
 def _iterate_argument_bounds(
     own: Term, arguments: Iterable[s.Expr], rule: str, *, above: bool
 ) -> Iterator[DominanceBound]:
-    """Yield argument <= value if `above`, else value <= argument, if all arguments are positive terms."""
+    """Yield bounds of a function's value `own` by its arguments: argument <= own if `above`, else own <= argument.
+
+    Nothing is yielded unless all arguments are positive terms.
+    """
     parts = [_read_single_term(argument) for argument in arguments]
     if not all(coefficient > 0 for _, coefficient in parts):
         return
@@ -271,7 +274,7 @@ def _read_single_term(expr: s.Expr) -> tuple[Term, fmpq]:
 
 
 def _is_at_least_one(expr: s.Expr) -> bool:
-    """Whether an expression is at least 1: sizes, log2(2 + w), and their min, max and rounding up."""
+    """Whether an expression is at least 1 by its form: a size, 2^n, log2(2 + w), or their min, max or rounding up."""
     match expr:
         case s.Name():
             return True
@@ -338,7 +341,10 @@ class Shifted:
 
 
 def shift_to_minima(positive: e.Sum, negative: e.Sum, least: Least) -> Shifted | None:
-    """Expand a difference in factor - minimum; None unless all coefficients are rational and >= 0."""
+    """Prove that positive - negative is not negative, from its expansion in x = factor - minimum for each factor.
+
+    `least` gives the minimum of a factor. None unless all coefficients of the expansion are rational and >= 0.
+    """
     factors = dict.fromkeys(factor for term in (*positive, *negative) for factor in term.powers)
     context = fmpq_mpoly_ctx.get([f"x{index}" for index in range(len(factors))], "lex")
     excess = {factor: x + least(factor) for factor, x in zip(factors, context.gens(), strict=True)}
@@ -367,7 +373,7 @@ def shift_to_minima(positive: e.Sum, negative: e.Sum, least: Least) -> Shifted |
 def _expand_shifted_term(
     context: fmpq_mpoly_ctx, term: Term, coefficient: Constant, excess: Mapping[Factor, fmpq_mpoly]
 ) -> fmpq_mpoly:
-    """Expand a term in the differences of its factors from their least values."""
+    """Expand a multiple of a term to a polynomial; `excess` has each factor as x + minimum."""
     product = context.constant(_require_rational(coefficient))
     for factor, power in term.powers.items():
         product *= excess[factor] ** _require_small_natural(power)

@@ -239,10 +239,7 @@ class Growth:
 
 
 def decide_dominance(less: Growth, more: Growth, domain: Domain) -> Verdict:
-    """Decide whether one quantity is O of another in a domain, whose facts replace those of both.
-
-    It is the first one, `less`, that is O of `more` if it holds.
-    """
+    """Decide whether the quantity `less` is O of the quantity `more` in a domain, whose facts replace those of both."""
     exact = less.tight and more.tight
     proof = _decide_big_o(less.upper, more.lower, domain, refutes=exact)
     if exact or isinstance(proof, Proved):
@@ -325,7 +322,7 @@ def make_domain(facts: tuple[s.Fact, ...]) -> Domain | None:
 
 
 def list_sides(relation: str) -> tuple[str, ...]:
-    """Return the directions that a relation claims."""
+    """Return the relations, O and Omega, that a claim of Theta, O or Omega consists of."""
     return ("O", "Omega") if relation == "Theta" else (relation,)
 
 

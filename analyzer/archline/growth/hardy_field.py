@@ -73,7 +73,7 @@ def make_number(value: fmpq) -> AsymptoticValue:
 
 
 def make_level_value(scale: Iterable[fmpq], coefficient: fmpq = ONE) -> AsymptoticValue:
-    """Return the coefficient times powers of the levels."""
+    """Return coefficient * 2^(aT) * T^b * log2(T)^c * ... for the powers a, b, c, ... in `scale`."""
     padded = [*(Constant(power) for power in scale), *CONSTANT_SCALE][:LEVEL_COUNT]
     return AsymptoticValue((ScaledTerm(Constant(coefficient), tuple(padded)),), exact=True)
 
@@ -160,7 +160,7 @@ def take_log2(value: AsymptoticValue) -> AsymptoticValue:
 
 
 def power_of_two(value: AsymptoticValue) -> AsymptoticValue:
-    """Return 2^value for an exact multiple of one level below 2^T. Raises OutOfReachError."""
+    """Return 2^value for a constant or an exact multiple of T or of an iterated logarithm. Raises OutOfReachError."""
     if not value.exact or len(value.terms) != 1:
         raise OutOfReachError("an exponent that is not known exactly")
     (term,) = value.terms
@@ -204,7 +204,7 @@ MINUS_ONE = Constant(fmpq(-1))
 
 @record
 class Curve:
-    """The curve of sizes coefficient * 2^(aT) * T^b * log2(T)^c * ..., the powers in this order."""
+    """A curve on which each size is coefficient * 2^(aT) * T^b * log2(T)^c * ...; `scales` has a, b, c, ... of each."""
 
     scales: Mapping[str, tuple[fmpq, ...]]
     coefficients: Mapping[str, fmpq]
@@ -319,6 +319,7 @@ def _apply_function(function: str, values: list[AsymptoticValue]) -> AsymptoticV
 
 
 def _take_extreme(left: AsymptoticValue, right: AsymptoticValue, sign: int) -> AsymptoticValue:
+    """Return the maximum (`sign` 1) or the minimum (-1) of two values."""
     try:
         return left if compare_values(left, right) * sign >= 0 else right
     except OutOfReachError:

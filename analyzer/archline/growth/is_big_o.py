@@ -87,8 +87,8 @@ def _encode_bound(tree: Tree) -> Data:
         else:
             waiting.extend(case.proof for case in part.cases)
     return {
-        "smallest_of": [monomial.document() for monomial in sorted(left, key=str)],
-        "largest_of": [monomial.document() for monomial in sorted(right, key=str)],
+        "smallest_of": [monomial.encode_powers() for monomial in sorted(left, key=str)],
+        "largest_of": [monomial.encode_powers() for monomial in sorted(right, key=str)],
         "proof": _encode_proof(tree),
     }
 
@@ -96,8 +96,8 @@ def _encode_bound(tree: Tree) -> Data:
 def _encode_proof(tree: Tree) -> Data:
     if isinstance(tree, Proof):
         return {
-            "left": [[monomial.document(), str(weight)] for monomial, weight in tree.left],
-            "right": [[monomial.document(), str(weight)] for monomial, weight in tree.right],
+            "left": [[monomial.encode_powers(), str(weight)] for monomial, weight in tree.left],
+            "right": [[monomial.encode_powers(), str(weight)] for monomial, weight in tree.right],
             "uses": _encode_uses(tree.uses),
         }
     cases = [
@@ -108,7 +108,7 @@ def _encode_proof(tree: Tree) -> Data:
 
 
 def _encode_sides(inequality: Inequality) -> Data:
-    return {"small": inequality.small.document(), "large": inequality.large.document()}
+    return {"small": inequality.small.encode_powers(), "large": inequality.large.encode_powers()}
 
 
 def _encode_uses(product: Product) -> list[Data]:
@@ -123,7 +123,7 @@ def _encode_use(inequality: Inequality, times: str) -> Data:
 
 
 def _encode_difference(step: DifferenceStep) -> Data:
-    data: Data = {"of": step.of, "keeps": [term.document() for term in step.left]}
+    data: Data = {"of": step.of, "keeps": [term.encode_powers() for term in step.left]}
     if step.share is None:
         return {**data, "covers": [_encode_cover(share) for share in step.shares]}
     # Terms are sets: their order would change from run to run.
@@ -133,16 +133,16 @@ def _encode_difference(step: DifferenceStep) -> Data:
 
 def _encode_cover(share: Share) -> Data:
     return {
-        "term": share.term.document(),
+        "term": share.term.encode_powers(),
         "amount": str(share.amount),
-        "into": share.into.document(),
+        "into": share.into.encode_powers(),
         "factor": str(share.factor),
         "uses": [{**_encode_exact_bound(bound), "times": str(times)} for bound, times in share.uses],
     }
 
 
 def _encode_exact_bound(bound: DominanceBound) -> Data:
-    sides = {"small": bound.small.document(), "large": bound.large.document()}
+    sides = {"small": bound.small.encode_powers(), "large": bound.large.encode_powers()}
     return {**sides, "factor": str(bound.factor), "because": dict(bound.because)}
 
 
@@ -154,7 +154,7 @@ READABLE_EXPONENTS = tuple(fmpq(1, denominator) for denominator in (1, 2, 4, 8, 
 
 @record(eq=False)
 class Question:
-    """Whether f = O(g) in a domain, with the names that occur in the expressions."""
+    """The question whether f = O(g) in a domain; `names` are the sizes that occur in f, g or the facts."""
 
     f: s.Expr
     g: s.Expr

@@ -20,10 +20,10 @@ MAX_LEAVES = 1000
 
 @record(eq=False, slots=True)
 class GrowthAtom:
-    """A size, log2(2 + argument), or one of both or 2 raised to a power that grows, each at least 1.
+    """A quantity of at least 1: a size, log2(2 + argument), or a power (of 2, a size or a logarithm) that grows.
 
     `key` writes it in the language's syntax. `exponent` of a power is its logarithm, up to a constant factor: n of 2^n,
-    n*log2(n) of n^n. Where 2^n occurs, the size n is the logarithm of it: `argument` is 2^n.
+    n*log2(n) of n^n. Where 2^n occurs, the size n is read as its logarithm, with 2^n as `argument`.
     """
 
     key: str
@@ -60,7 +60,7 @@ def make_exponential(name: str) -> Powers:
 def power_of_atom(base: GrowthAtom | None, by: Powers) -> Powers:
     """Raise an atom, or 2 if `base` is None, to a product of atoms that grows, up to a constant factor.
 
-    2^(x*log2(n)), as logarithms are read (2 + n)^x, is n^x up to e^(2*x/n), and x is n or log2(n) here. Raises
+    2^(x*log2(n)) is n^x for x = n or log2(n): logarithms are read as log2(2 + n), and (1 + 2/n)^x is bounded. Raises
     OutOfReachError where the exponent is not known to grow.
     """
     depths = _tabulate_log_depths(by)
@@ -84,7 +84,7 @@ def is_single_size(monomial: Powers) -> bool:
 def find_dominating_exponent(small: GrowthAtom, large: GrowthAtom, slow: fmpq) -> fmpq | None:
     """Return a p with small <= C*large^p: `slow` if all p > 0 qualify, or 1; None if unknown.
 
-    All qualify where the ratio of the logarithms grows with each size in it, and all sizes of the smaller are in it.
+    All qualify where log(large)/log(small) grows with each size in it, and has all sizes of log(small).
     """
     above, below = large.exponent, take_logarithm(small)
     if above is None or (str(small) + str(large)).find("(") < 0:
@@ -97,11 +97,12 @@ def find_dominating_exponent(small: GrowthAtom, large: GrowthAtom, slow: fmpq) -
 
 
 def _is_growing(powers: Mapping[int, Constant]) -> bool:
+    """Whether a product of powers of 2^n, n, log2(n), ..., by depth (-1, 0, 1, ...), grows with n."""
     return powers[min(powers)].sign() > 0
 
 
 def _tabulate_log_depths(monomial: Powers) -> dict[str, dict[int, Constant]] | None:
-    """Return for each size the powers of 2^n (-1), n (0), log2(n) (1), ...; None if there is another atom."""
+    """Return for each size n the powers of 2^n, n, log2(n), ... by depth (-1, 0, 1, ...); None for other atoms."""
     depths: dict[str, dict[int, Constant]] = {}
     for atom, power in monomial.powers.items():
         logs = str(atom).count("log2(")

@@ -36,17 +36,17 @@ def find_leading_terms(value: Poly, slow: Collection[str] = ()) -> Poly | None:
     graded = {monomial: degrees for monomial, degrees in terms.items() if degrees is not None}
     lead = {m: d for m, d in graded.items() if not any(_dominates(e, d, slow) for e in graded.values() if e)}
 
-    def is_less(parts: Sequence[Degrees] | None) -> bool:
+    def is_dominated_by_lead(parts: Sequence[Degrees] | None) -> bool:
         return all(any(_dominates(degrees, d, slow) for degrees in lead.values()) for d in parts or ())
 
-    if not all(any(map(is_less, alternatives)) for alternatives in lost):
+    if not all(any(map(is_dominated_by_lead, alternatives)) for alternatives in lost):
         return None
     result = Poly({monomial: smooth.terms[monomial] for monomial in lead})
     return result if not result or _is_lead_positive(result) is not None else None
 
 
 def _is_lead_positive(lead: Poly) -> bool | None:
-    """Whether leading terms are positive or negative; None if they may cancel, for some L >= 2.
+    """Return True if a sum of leading terms is positive, False if it is negative; None if it may cancel, for L >= 2.
 
     n^2 - m^2 is 0 at n = m, where the omitted terms decide, and so is n - 2*n/L at L = 2. Terms of the same degrees
     count together.
@@ -64,7 +64,10 @@ def _is_lead_positive(lead: Poly) -> bool | None:
 
 
 def _is_coefficient_positive(coefficient: Poly) -> bool | None:
-    """Whether a sum of powers of L and Z is positive, for L >= 2 and Z >= L, or negative; None if unknown."""
+    """Return True if a sum of powers of L and Z is positive for all L >= 2 and Z >= L, False if it is negative.
+
+    None if neither is proved.
+    """
     if not coefficient.names <= CACHE_PARAMETERS:
         return None
     for name in sorted(coefficient.names):

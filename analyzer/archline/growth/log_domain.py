@@ -61,10 +61,10 @@ class Domain:
 
     def make_reader(self, names: Iterable[str], exponents: frozenset[str] = frozenset()) -> EnvelopeReader:
         """Make a reader of expressions in these names under the facts; `exponents` are the names in exponents."""
-        return EnvelopeReader(self._make_absorption(self.has_cache(names)), exponents | self._exponents)
+        return EnvelopeReader(self._make_negative_term_cover(self.has_cache(names)), exponents | self._exponents)
 
     @memoised
-    def _make_absorption(self, cached: bool) -> NegativeTermCover:
+    def _make_negative_term_cover(self, cached: bool) -> NegativeTermCover:
         return NegativeTermCover([*self.bounds, *([_make_cache_bound()] if cached else [])])
 
     def get_shared_reader(self, names: Iterable[str], exponents: frozenset[str]) -> EnvelopeReader:
@@ -73,10 +73,10 @@ class Domain:
 
     @memoised
     def _make_shared_reader(self, cached: bool, exponents: frozenset[str]) -> EnvelopeReader:
-        return EnvelopeReader(self._make_absorption(cached), exponents | self._exponents)
+        return EnvelopeReader(self._make_negative_term_cover(cached), exponents | self._exponents)
 
     def has_cache(self, names: Iterable[str]) -> bool:
-        """Whether Z >= L is implied, since both occur."""
+        """Whether Z >= L is implied, since both occur in the facts or in `names`."""
         occurring = self.names | frozenset(names)
         return all(name in occurring for name in CACHE_NAMES)
 
@@ -140,7 +140,7 @@ def _make_no_sizes_error(fact: s.Fact, message: str) -> ArchlineError:
 
 
 def _find_contradictions(comparisons: Iterable[_Comparison]) -> Iterator[int]:
-    """Yield the facts by which a size is above one number and below a smaller one."""
+    """Yield the numbers of facts by which a size is at least one number and at most a smaller one."""
     lower: dict[str, int] = {}
     upper: dict[str, int] = {}
     for comparison in comparisons:
@@ -192,7 +192,7 @@ def _read_comparisons(number: int, fact: s.Fact) -> Iterator[_Comparison]:
 
 
 def _is_surely_positive(expr: s.Expr) -> bool:
-    """Whether an expression is proved positive without differences: certificates show those of the two sides only."""
+    """Whether an expression is proved positive without a `DifferenceStep`; certificates have those of f and g only."""
     reader = EnvelopeReader(NegativeTermCover([]))
     try:
         return reader.read(expr).lower is not None and not reader.steps
@@ -212,13 +212,13 @@ def _is_surely_at_least_one(base: s.Expr) -> bool:
 
 
 def _is_never_negative(term: Term) -> bool:
-    """Whether no factor may be negative: dropping a negative term would reverse a bound."""
+    """Whether a term has no factor that may be negative: only such a term may be dropped from a sum with a bound."""
     reader = EnvelopeReader(NegativeTermCover([]))
     return all(isinstance(base.expr, s.Name) or reader.read(base.expr).nonnegative for base in term.powers)
 
 
 def _find_term_bounds(comparison: _Comparison) -> Iterator[DominanceBound]:
-    """Yield an exact bound of each smaller term by the single larger term of a comparison."""
+    """Yield a bound of each term of the smaller side of a comparison if its larger side is a single term."""
     try:
         terms = e.add_sums(
             e.expand(comparison.left), e.multiply_sum_by_constant(e.expand(comparison.right), Constant(fmpq(-1)))
@@ -244,4 +244,4 @@ def _make_cache_bound() -> DominanceBound:
 
 def find_sizes(value: s.Fact) -> frozenset[str]:
     """Return the sizes in an expression or fact."""
-    return s.names(value) - {"pi"}
+    return s.find_names(value) - {"pi"}

@@ -91,7 +91,7 @@ class Monomial(Generic[B]):
         """Return the power of a base, which must be rational."""
         return self.powers.get(base, ZERO_CONSTANT).rational
 
-    def document(self) -> dict[str, str]:
+    def encode_powers(self) -> dict[str, str]:
         """Encode each base with its power, in the language's syntax, for certificates."""
         return {str(base): str(power) for base, power in sorted(self.powers.items(), key=lambda pair: str(pair[0]))}
 

@@ -153,14 +153,18 @@ def find_single_factor(term: Term) -> s.Expr | None:
 @lru_cache(maxsize=4096)
 def find_exponent_sizes(expr: s.Expr) -> frozenset[str]:
     """Return the sizes in exponents, except in logarithms."""
-    powers = (node.right for node in s.nodes(expr) if isinstance(node, s.Binary) and node.op == "^")
+    powers = (node.right for node in s.iterate_nodes(expr) if isinstance(node, s.Binary) and node.op == "^")
     return frozenset(name for exponent in powers for name in _find_arithmetic_names(exponent))
 
 
 def has_steep_power(expr: s.Expr) -> bool:
     """Whether a power with sizes in its exponent has sizes in its base, or the exponent is not linear: n^n, 2^(n^2)."""
-    powers = [node for node in s.nodes(expr) if isinstance(node, s.Binary) and node.op == "^" and s.names(node.right)]
-    return any(s.names(power_.left) or not _is_linear_exponent(power_.right) for power_ in powers)
+    powers = [
+        node
+        for node in s.iterate_nodes(expr)
+        if isinstance(node, s.Binary) and node.op == "^" and s.find_names(node.right)
+    ]
+    return any(s.find_names(power_.left) or not _is_linear_exponent(power_.right) for power_ in powers)
 
 
 def _is_linear_exponent(expr: s.Expr) -> bool:
@@ -169,6 +173,7 @@ def _is_linear_exponent(expr: s.Expr) -> bool:
 
 
 def _find_arithmetic_names(expr: s.Expr) -> frozenset[str]:
+    """Return the names in an expression that are not in a call."""
     match expr:
         case s.Name(id=name):
             return frozenset((name,))

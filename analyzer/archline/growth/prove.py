@@ -34,7 +34,7 @@ PRECISION = 400
 
 
 def evaluate_in_direction(monomial: Powers, values: Mapping[GrowthAtom, fmpq]) -> fmpq:
-    """Return the logarithm of a monomial in a direction, near enough for a proposal."""
+    """Return the approximate logarithm of a monomial, given the logarithms of its atoms in a direction."""
     total = ZERO
     for atom, power in monomial.powers.items():
         total += approximate_power(power) * values.get(atom, ZERO)
@@ -74,7 +74,7 @@ _Split: TypeAlias = tuple[Mapping[str, object], tuple[tuple[Inequality, ...], ..
 
 
 class ProofSearch:
-    """The search for a proof of one question; `divergence` is set when a counterexample is verified."""
+    """Searches for a proof that f = O(g); sets `divergence` when a counterexample is verified."""
 
     def __init__(
         self,
@@ -119,7 +119,10 @@ class ProofSearch:
     def _prove_pair(
         self, left: Sequence[Powers], right: Sequence[Powers], cone: InequalityCone, depth: int
     ) -> Tree | None:
-        """Prove a pair of clauses in a case, or set a counterexample; None otherwise."""
+        """Prove that clause `left` is O of clause `right` under the inequalities of a cone; None if no proof is found.
+
+        Sets `divergence` if a counterexample is found.
+        """
         self._left -= 1
         if self._left < 0:
             return None
@@ -185,7 +188,7 @@ def _assume_inequality(small: Powers, large: Powers, depth: int) -> Inequality:
 
 def _split_by_comparison(left: Powers, right: Powers, depth: int) -> _Split:
     """Split into the cases left <= right and right <= left."""
-    document = {"rule": "compare", "left": left.document(), "right": right.document()}
+    document = {"rule": "compare", "left": left.encode_powers(), "right": right.encode_powers()}
     return document, ((_assume_inequality(left, right, depth),), (_assume_inequality(right, left, depth),))
 
 

@@ -83,7 +83,7 @@ def scale_amount(amount: Amount, factor: Amount) -> Amount:
 
 
 def maximum_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
-    """Return the maximum of two amounts."""
+    """Return the maximum of two amounts, as the maxima of their lower and of their upper bounds."""
     if left == right:
         return left
     return combine_amounts(left, right, facts.maximum)
@@ -108,7 +108,7 @@ def widen_to_zero(amount: Amount) -> Amount:
 def intersect_amounts(first: Amount, second: Amount, facts: Facts) -> Amount:
     """Intersect the bounds `first` and `second` of one count.
 
-    The upper bound is the minimum of both; that of `second` if the one of `first` is too large for a minimum.
+    The upper bound is the minimum of both, or that of `second` if the expression of `first` has too many atoms.
     """
     if first == second or isinstance(second, UnknownAmount) or (isinstance(first, KnownAmount) and first.exact):
         return first

@@ -29,7 +29,7 @@ _MIRRORED_OPERATORS = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "!=": "!=", "
 
 # Constraints
 def negate_condition(condition: s.Expr) -> s.Expr:
-    """Return the negation of a condition."""
+    """Return the negation of a condition, without `not` where an opposite operator exists."""
     match condition:
         case s.Unary(op="not", operand=operand):
             return operand
@@ -142,12 +142,12 @@ def assume_facts(scope: Names, *facts: s.Fact) -> Names:
 
 
 def scope_after(statement: s.Stmt, scope: Names) -> Names:
-    """Return the scope after a statement: a `let` binds a name to a value, an `assume` adds facts.
+    """Return the scope after a statement.
 
-    So does a register that nothing sets again.
+    A `let`, or a register that is never reassigned, binds a name to a value; an `assume` adds facts.
     """
-    if statement.named and not scope.module.is_view(statement.named[1]):
-        name, value = statement.named
+    if statement.named_value and not scope.module.is_view(statement.named_value[1]):
+        name, value = statement.named_value
         number = known_value(value, scope)
         return scope.without_value(name) if number is None else scope.with_value(name, scope.facts.simplify(number))
     if isinstance(statement, s.Local) and statement.constant and statement.value is not None:
@@ -217,9 +217,9 @@ def _bound_conjunction(left: s.Expr, right: s.Expr, scope: Scope, counted: Indic
 
 
 def is_summable(indicator: Poly, scope: Scope) -> bool:
-    """Test whether an indicator can be summed over variables (symbols that are not fixed).
+    """Test whether an indicator can be summed over variables, which are the symbols not in `scope.fixed`.
 
-    They occur as themselves, or linearly in the e of max(0, e) and of floor(e/m).
+    Each variable must occur as a symbol, or linearly in the e of max(0, e) or of floor(e/m).
     """
     return all(
         isinstance(atom, Symbol) or atom.names <= scope.fixed or _is_threshold(atom, scope)
@@ -228,6 +228,7 @@ def is_summable(indicator: Poly, scope: Scope) -> bool:
 
 
 def _is_threshold(atom: Atom, scope: Scope) -> bool:
+    """Test whether an atom is max(0, e) or floor(e/m), m without variables, e linear in variables or summable atoms."""
     argument, *others = atom.parts
     if not isinstance(atom, a.PositivePart | a.Floor) or not all(part.names <= scope.fixed for part in others):
         return False
@@ -299,7 +300,7 @@ def _find_sign_changes(coefficients: list[int]) -> tuple[list[int], bool]:
 
 
 def _indicator_by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly) -> Poly:
-    """Return the indicator of `x op limit`, where `below(t)` is that of x < t for an integer t."""
+    """Return the indicator of `x op limit`, given the function `below(t)`, the indicator of x < t for an integer t."""
     match op:
         case "<":
             return below(limit)

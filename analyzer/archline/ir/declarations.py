@@ -71,7 +71,7 @@ def _build_declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
 
 
 def _apply_divisibility_facts(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
-    """Add what `where` says on equal sizes, powers of 2 and divisors; a size n with b | n is rewritten as b*(n/b).
+    """Add the facts of `where` on equal sizes, powers of 2 and divisors; a size n with b | n is rewritten as b*(n/b).
 
     `at_least` maps each size to its minimum.
     """
@@ -116,7 +116,7 @@ def _apply_divisibility_facts(facts: Facts, where: tuple[s.Fact, ...], at_least:
 
 
 def _substitute_equal_sizes(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
-    """Replace sizes that equal a number or a product of other sizes by that: c == 1, P == c^2.
+    """Replace a size that equals a number or a product of other sizes, as in c == 1 or P == c^2, by that value.
 
     Z and L never replace a size, as counts do not depend on them.
     """
@@ -213,13 +213,13 @@ class IndexProperties:
         An index without a least value is one of `origins`; a size exceeds its least value by one of `origins`.
         """
 
-        def draw(name: str, low: int | None, high: int | None) -> int:
+        def draw_value(name: str, low: int | None, high: int | None) -> int:
             if name in self.ranges:
                 return random.choice(self.ranges[name])
             distance = random.choice(origins if name in sizes or low is None else spreads)
             return (low or 0) + (distance if name in sizes or low is None else int(random.random() ** 2 * distance))
 
-        return search.solve(draw)
+        return search.solve(draw_value)
 
 
 def read_index_properties(algorithm: s.Algorithm, scope: Scope) -> IndexProperties:
@@ -236,8 +236,9 @@ def read_index_properties(algorithm: s.Algorithm, scope: Scope) -> IndexProperti
 
 
 def _find_index_differences(algorithm: s.Algorithm, scope: Scope, indices: frozenset[str]) -> tuple[Poly, ...]:
+    """Find up to MAX_QUANTITIES sums and comparisons in a program whose values a shift of all indices leaves equal."""
     result: dict[Poly, None] = {}
-    for node in s.nodes((algorithm.where, algorithm.decreases, algorithm.body)):
+    for node in s.iterate_nodes((algorithm.where, algorithm.decreases, algorithm.body)):
         value = _evaluate_sum_or_comparison(node, scope)
         if value is None:
             continue
@@ -267,7 +268,7 @@ def _is_shift_invariant(value: Poly, indices: frozenset[str]) -> bool:
 
 
 def _find_small_ranges(facts: tuple[Poly, ...]) -> dict[str, range]:
-    """Map indices that lie between two numbers to their values, within MAX_LISTED_VALUES and MAX_VALUE_COMBINATIONS."""
+    """Map each index between two constants to its range, within MAX_LISTED_VALUES and MAX_VALUE_COMBINATIONS."""
     low: dict[str, int] = {}
     high: dict[str, int] = {}
     for value in facts:

@@ -41,7 +41,7 @@ class FactoredProduct:
 
     @property
     def uncapped(self) -> Poly:
-        """An upper bound on the product: each factor without subtracted max(0, e), which cap it."""
+        """An upper bound on the product: in each factor the subtracted terms with max(0, e) are dropped."""
         return polynomial.product(map(_drop_caps, self.factors))
 
     def times(self, *more: Poly) -> FactoredProduct:
@@ -122,9 +122,9 @@ class FactoredProduct:
 def bound_max_over_loops(
     exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain
 ) -> FactoredProduct:
-    """Bound the maximum over loops from above: of `exact` if possible, else of `count()`.
+    """Bound the maximum of a number of lines over loops from above. Raises UnboundedError.
 
-    Raises UnboundedError.
+    The number is `exact` if its maximum has a bound, else `count()`, an upper bound on the number.
     """
     try:
         largest = None if exact is None else exact.bound_max_over_chain(chain)
@@ -142,9 +142,9 @@ def bound_max_over_loops(
 def bound_sum_over_loops(
     exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain
 ) -> FactoredProduct:
-    """Sum `exact` over loops; without it or a closed form, bound the sum of `count()` from above.
+    """Sum a number of lines over loops, given `exact` or else the upper bound `count()`. Raises UnboundedError.
 
-    Raises UnboundedError.
+    If `exact` is None or its sum has no closed form, the sum of `count()` is bounded from above.
     """
     total = None if exact is None else exact.sum_exactly_over_chain(chain)
     return count().bound_sum_over_chain(chain) if total is None else total

@@ -37,7 +37,7 @@ def count_stack_lines(array: Array) -> Poly:
 def bound_interval_lines_above(
     interval: ClosedInterval, facts: Facts, array: Array, whole: bool = True, counters: frozenset[str] | None = None
 ) -> Poly:
-    """Bound the lines of w words of a row from above: ceil(w/L) at its start, else floor((w - 2)/L) + 2.
+    """Bound the lines of an interval of w words of a row from above: ceil(w/L) at its start, else floor((w - 2)/L) + 2.
 
     If the interval begins at a multiple of b for all values of `counters`, it begins at most L - gcd(b, L) words
     after a line's start, which lowers the bound. If not `whole`, the bound is w/L plus 1 or 2, without rounding.
@@ -72,8 +72,8 @@ def _compute_common_divisor(value: Poly, counters: frozenset[str]) -> Poly:
 def count_aligned_lines(interval: ClosedInterval, facts: Facts, array: Array) -> Poly | None:
     """Count the lines of an interval exactly, as floor(last/L) - floor(first/L) + 1; 0 or 1 if it is empty.
 
-    None if its length may be negative, if rows do not begin with lines or entries share none, if it begins its row,
-    or if its length is a constant, for which sums would be long.
+    None if its length may be negative, if rows do not begin with lines, if no two entries share a line, if the interval
+    begins its row, or if its length is a constant, for which sums would be long.
     """
     low, high = interval
     words = a.as_gaps(high - low + 1)

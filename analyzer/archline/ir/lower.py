@@ -48,30 +48,34 @@ ElementPlace = tuple[Array, tuple[Poly | None, ...]]
 class LoweringPolicy:
     """Decides how a lowering treats calls, branches and loops: by default it follows all, and recursion is an error."""
 
-    def array(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
+    def build_parameter_array(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
         """Build the array of a parameter, with its extents and layout."""
         return Array(name, extents, layout)
 
-    def statement(
+    def lower_statement(
         self, program: Lowering, statement: s.Stmt, context: LoweringContext
     ) -> tuple[Iterable[Node], LoweringContext]:
         """Return the loop-tree nodes of a statement, and the context after it."""
         after = program.derive_context_after(statement, context)
-        return program.statement(statement, context, after), after
+        return program.lower_statement(statement, context, after), after
 
     def scope_for_view_bounds(self, context: LoweringContext) -> Scope:
         """Return the scope in which the bounds of views are evaluated."""
         return context.scope
 
-    def loop(self, context: LoweringContext, loop: s.Loop) -> LoweringContext:
+    def derive_loop_context(self, context: LoweringContext, loop: s.Loop) -> LoweringContext:
         """Return the context in which a loop is lowered."""
         return context
 
-    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
+    def lower_branches(
+        self, program: Lowering, branches: tuple[s.Branch, ...], context: LoweringContext
+    ) -> Iterator[Node]:
         """Return the loop-tree nodes of an `if`."""
-        return program.branches(branches, context)
+        return program.lower_branches(branches, context)
 
-    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, context: LoweringContext) -> Iterator[Node]:
+    def lower_call(
+        self, program: Lowering, call: s.Call, target: s.Algorithm, context: LoweringContext
+    ) -> Iterator[Node]:
         """Return the loop-tree nodes of a call of an algorithm. Raises UntracedError for a recursive one."""
         if find_recursive_component(program.module, target):
             raise UntracedError(f"io of recursion (`{target.name}`) is not derived in this version", call.span)
@@ -113,13 +117,15 @@ class Lowering:
             shape, layout = read_array_type(parameter.type)
             if shape is not None:
                 extents = tuple(max_extent(extent, scope) for extent in shape)
-                views[parameter.name] = make_whole_view(self.policy.array(parameter.name, extents, layout))
+                views[parameter.name] = make_whole_view(
+                    self.policy.build_parameter_array(parameter.name, extents, layout)
+                )
         return scope, views
 
     def lower_body(self, algorithm: s.Algorithm, scope: Scope, views: Mapping[str, View]) -> tuple[Node, ...]:
         """Return the loop-tree nodes of an algorithm's body."""
         self.traced, self.names = algorithm, dict.fromkeys(scope.values, 1)
-        return tuple(self.block(algorithm.body, LoweringContext(scope, views, algorithm=algorithm.name)))
+        return tuple(self.lower_block(algorithm.body, LoweringContext(scope, views, algorithm=algorithm.name)))
 
     def make_loop_name(self, name: str) -> str:
         """Return `name`, with a number if another loop has it already."""
@@ -127,21 +133,21 @@ class Lowering:
         return name if self.names[name] == 1 else f"{name}'{self.names[name]}"
 
     # Statements
-    def block(self, body: tuple[s.Stmt, ...], context: LoweringContext) -> Iterator[Node]:
+    def lower_block(self, body: tuple[s.Stmt, ...], context: LoweringContext) -> Iterator[Node]:
         """Yield the loop-tree nodes of statements in order."""
         for statement in body:
-            nodes, after = self.policy.statement(self, statement, context)
+            nodes, after = self.policy.lower_statement(self, statement, context)
             yield from nodes
             context = after
 
-    def statement(self, statement: s.Stmt, context: LoweringContext, after: LoweringContext) -> Iterator[Node]:
+    def lower_statement(self, statement: s.Stmt, context: LoweringContext, after: LoweringContext) -> Iterator[Node]:
         """Yield the loop-tree nodes of a statement, given the contexts before and after it."""
         match statement:
             case s.Local(name=name, type=s.ArrayType(), value=s.Node() as value):
                 yield from self._lower_array_assignment(after.views[name], value, context, statement)
             case s.Assign(target=target, value=value) if self.module.is_view(target):
-                yield from self.reads(target, context)
-                yield from self._lower_array_assignment(self.view(target, context), value, context, statement)
+                yield from self.lower_reads(target, context)
+                yield from self._lower_array_assignment(self.resolve_view(target, context), value, context, statement)
             case s.Simple():
                 yield from self._lower_simple(statement, context)
             case s.Loop():
@@ -149,16 +155,16 @@ class Lowering:
             case s.While():
                 yield from self._lower_while(statement, context)
             case s.If(branches=branches):
-                yield from self.policy.branches(self, branches, context)
+                yield from self.policy.lower_branches(self, branches, context)
             case s.Split():
                 pass
 
     def _lower_simple(self, statement: s.Simple, context: LoweringContext) -> Iterator[Node]:
         """Yield the reads of a statement, then its writes; a read of an element that is then written is one access."""
-        revisited = statement.revisited
+        revisited = statement.interrupted_updates
         for part in statement.reads:
             if part in revisited or part not in statement.writes:
-                yield from self.reads(part, context)
+                yield from self.lower_reads(part, context)
         for target in statement.writes:
             if isinstance(target, s.Element):
                 *reads, access = self._lower_element(target, context)
@@ -174,12 +180,12 @@ class Lowering:
         before, context = context, context.after(statement)
         match statement:
             case s.Let(name=name, value=value) if self.module.is_view(value):
-                return replace(context, views={**context.views, name: self.view(value, context)})
+                return replace(context, views={**context.views, name: self.resolve_view(value, context)})
             case s.Local(name=name, type=s.ArrayType(shape=shape, layout=layout)):
                 return self._declare_local(name, shape, layout, context)
             case s.Local(name=name, value=value, when=when):
                 context = replace(context, scope=context.scope.without_value(name))
-                unconditional = value is not None and when is None and statement.integer
+                unconditional = value is not None and when is None and statement.integer_register
                 first = static_value_or_none(value, before.known_scope) if value is not None and unconditional else None
                 if first is None:
                     return context
@@ -215,8 +221,8 @@ class Lowering:
         self, target: View, value: s.Expr, context: LoweringContext, node: s.Node
     ) -> Iterator[Node]:
         """Yield the loop nest over the elements of a view to which a number or another view is assigned."""
-        yield from self.reads(value, context)
-        source = self.view(value, context) if self.module.is_view(value) else None
+        yield from self.lower_reads(value, context)
+        source = self.resolve_view(value, context) if self.module.is_view(value) else None
         facts = context.scope.facts
         counts: list[tuple[str, Poly]] = []
         for extent in target.extents:
@@ -224,7 +230,7 @@ class Lowering:
             counts.append((name, facts.positive_part(extent)))
             facts = facts.with_symbol(name, (ZERO,), (extent - 1,))
         subscripts = tuple(Poly.symbol(name) for name, _ in counts)
-        inner_context = context.where_sure(() if target.exact else None)
+        inner_context = context.with_sure_conditions(() if target.exact else None)
         counters = frozenset(name for name, _ in counts)
         body: tuple[Node, ...] = ()
         for view in filter(None, (source, target)):
@@ -243,10 +249,10 @@ class Lowering:
 
     # Loops and branches
     def _lower_loop(self, loop: s.Loop, context: LoweringContext) -> Iterator[Node]:
-        context = self.policy.loop(context, loop)
+        context = self.policy.derive_loop_context(context, loop)
         for part in (loop.lo, loop.hi, loop.step):
             if part is not None:
-                yield from self.reads(part, context)
+                yield from self.lower_reads(part, context)
         name = self._counters[loop] = self.make_loop_name(loop.variable)
         scope = context.scope
         try:
@@ -260,10 +266,10 @@ class Lowering:
             trips, inside = hi, scope.facts.with_symbol(name, (ZERO,), (hi - 1,))
             inner = scope.with_facts(inside).without_value(loop.variable)
         sure: tuple[Poly, ...] | None = () if certain else None
-        if certain and s.may_be_left(loop):
+        if certain and s.may_end_early(loop):
             # Of a loop that an exit may end only the first iteration is certain.
             sure = (lo - Poly.symbol(name),)
-        body = tuple(self.block(loop.body, context.inside(inner, loop, name, sure)))
+        body = tuple(self.lower_block(loop.body, context.inside_loop(inner, loop, name, sure)))
         try:
             self.made[:] = [_maximize_extents(array, name, lo, hi, scope.facts) for array in self.made]
         except UnboundedError:
@@ -306,16 +312,19 @@ class Lowering:
         limit = self._bound_while_iterations(loop, context)
         name = self._counters[loop] = self.make_loop_name("while")
         # The condition of a `while` is evaluated once more than the body.
-        extra = int(not loop.tests_last and next(self.reads(loop.condition, context), None) is not None)
+        extra = int(not loop.tests_last and next(self.lower_reads(loop.condition, context), None) is not None)
         trips = context.scope.facts.positive_part(limit) + extra
         inside = context.scope.facts.with_symbol(name, (ZERO,), (trips - 1,))
         # The first test is certain, and of a `repeat` the first iteration.
-        first = context.inside(context.scope.with_facts(inside), loop, name, (-Poly.symbol(name),))
+        first = context.inside_loop(context.scope.with_facts(inside), loop, name, (-Poly.symbol(name),))
         if loop.tests_last:
-            tested = first.where_sure(None) if s.list_exits(loop.body) else first
-            body = (*self.block(loop.body, first), *self.reads(loop.condition, tested))
+            tested = first.with_sure_conditions(None) if s.list_exit_kinds(loop.body) else first
+            body = (*self.lower_block(loop.body, first), *self.lower_reads(loop.condition, tested))
         else:
-            body = (*self.reads(loop.condition, first), *self.block(loop.body, first.where_sure(None)))
+            body = (
+                *self.lower_reads(loop.condition, first),
+                *self.lower_block(loop.body, first.with_sure_conditions(None)),
+            )
         if body:
             yield Loop(name, ZERO, trips, trips, context.scope.facts, inside, body, loop.span)
 
@@ -332,14 +341,14 @@ class Lowering:
         except NotStaticError as problem:
             raise UntracedError(f"the bound of this while: {problem.reason}", loop.span) from None
 
-    def branches(self, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
+    def lower_branches(self, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
         """Yield the loop-tree nodes of all branches, each under its condition."""
         # Conditions are not facts in a branch, as its loops are summed over all iterations, also those that skip it.
         before = context
         shared: frozenset[ElementPlace] | None = None
         for branch in branches:
             if branch.condition is None:
-                body = tuple(self.block(branch.body, context))
+                body = tuple(self.lower_block(branch.body, context))
                 always = (
                     (shared or frozenset()) & _find_assigned_elements(branch.body, body, before)
                     if before.certain
@@ -347,9 +356,9 @@ class Lowering:
                 )
                 yield from _mark_shared_writes(body, always, before)
                 return
-            yield from self.reads(branch.condition, context)
+            yield from self.lower_reads(branch.condition, context)
             body = tuple(
-                self.block(
+                self.lower_block(
                     branch.body, context.with_conditions(equivalent_constraints(branch.condition, context.scope))
                 )
             )
@@ -359,11 +368,11 @@ class Lowering:
             context = context.with_conditions(equivalent_constraints(negate_condition(branch.condition), context.scope))
 
     # Expressions
-    def view(self, expr: s.Expr, context: LoweringContext) -> View:
+    def resolve_view(self, expr: s.Expr, context: LoweringContext) -> View:
         """Return the view that an expression denotes. Raises UntracedError."""
         return resolve_view(self.module, expr, context.views, self.policy.scope_for_view_bounds(context))
 
-    def reads(self, expr: s.Expr, context: LoweringContext) -> Iterator[Node]:
+    def lower_reads(self, expr: s.Expr, context: LoweringContext) -> Iterator[Node]:
         """Yield the nodes of reads that evaluate an expression, and of calls in it; for a view those of its bounds."""
         match expr:
             case s.Element() if self.module.is_view(expr):
@@ -371,19 +380,19 @@ class Lowering:
             case s.Element():
                 yield from self._lower_element(expr, context)
             case s.Unary(operand=operand):
-                yield from self.reads(operand, context)
+                yield from self.lower_reads(operand, context)
             case s.Binary(op=op, left=left, right=right):
-                yield from self.reads(left, context)
-                yield from self.reads(right, context.with_conditions(None) if op in ("and", "or") else context)
+                yield from self.lower_reads(left, context)
+                yield from self.lower_reads(right, context.with_conditions(None) if op in ("and", "or") else context)
             case s.Call(arguments=arguments):
                 for argument in arguments:
-                    yield from self.reads(argument, context)
+                    yield from self.lower_reads(argument, context)
                 target = self.module.targets.get(expr)
                 if isinstance(target, s.Algorithm):
-                    yield from self.policy.call(self, expr, target, context)
+                    yield from self.policy.lower_call(self, expr, target, context)
             case s.Reshape(base=base, shape=shape):
                 for part in (base, *shape):
-                    yield from self.reads(part, context)
+                    yield from self.lower_reads(part, context)
             case s.Integer() | s.Real() | s.Name():
                 pass
 
@@ -392,13 +401,13 @@ class Lowering:
             parts = (subscript.lo, subscript.hi, subscript.step) if isinstance(subscript, s.Slice) else (subscript,)
             for part in parts:
                 if part is not None:
-                    yield from self.reads(part, context)
+                    yield from self.lower_reads(part, context)
 
     def _lower_element(self, expr: s.Element, context: LoweringContext) -> Iterator[Node]:
         subscripts: list[Poly | None] = []
         for subscript in expr.subscripts:
             assert not isinstance(subscript, s.Slice)
-            yield from self.reads(subscript, context)
+            yield from self.lower_reads(subscript, context)
             subscripts.append(static_value_or_none(subscript, context.known_scope))
         view = context.views[expr.array]
         access = self._build_access(view, tuple(subscripts), expr.span, context)
@@ -413,7 +422,7 @@ class Lowering:
         axes = zip(context.views[expr.array].axes, expr.subscripts, strict=True)
         dependent = tuple(part for (dimension, _), part in axes if access.place[dimension] is None)
         # Indices and offsets are never written to.
-        fixed, names = {*context.scope.below, *context.scope.segments}, s.names(dependent) | {expr.array}
+        fixed, names = {*context.scope.below, *context.scope.segments}, s.find_names(dependent) | {expr.array}
         if any(part.array not in fixed for part in s.find_nodes(dependent, s.Element)):
             return frozenset()
         if None not in access.place or any(call in self.module.targets for call in s.find_nodes(dependent, s.Call)):
@@ -459,7 +468,14 @@ class Lowering:
         if self._count > MAX_ACCESSES:
             raise UntracedError(f"the program has more than {MAX_ACCESSES} accesses of arrays", span)
         certain = context.certain and view.exact
-        access = Access(view.array, view.place(subscripts), span, view.parts, certain=certain, when=context.when)
+        access = Access(
+            view.array,
+            view.map_subscripts(subscripts),
+            span,
+            view.subscript_intervals,
+            certain=certain,
+            when=context.when,
+        )
         if not context.sure or not view.exact:
             return access
         return replace(access, shared=(*context.when, *context.sure))
@@ -468,7 +484,7 @@ class Lowering:
     def build_passed_views(self, call: s.Call, target: s.Algorithm, context: LoweringContext) -> dict[str, View]:
         """Return the views that a call passes, by parameter. Raises UntracedError."""
         return {
-            parameter.name: self.view(argument, context)
+            parameter.name: self.resolve_view(argument, context)
             for parameter, argument in zip(target.parameters, call.arguments, strict=True)
             if self.module.is_view(argument)
         }
@@ -480,7 +496,7 @@ class Lowering:
         loops = (*context.loops, *(loop.variable for loop in size_loops))
         # Loops of the caller do not change the callee's parameters while it runs, so `around` has its own loops alone.
         inner = replace(
-            context.where_sure(None if size_loops else ()),
+            context.with_sure_conditions(None if size_loops else ()),
             scope=scope,
             views=views,
             loops=loops,
@@ -490,7 +506,7 @@ class Lowering:
             integers={},
             rested=None,
         )
-        body = tuple(self.block(target.body, inner))
+        body = tuple(self.lower_block(target.body, inner))
         yield from wrap_in_size_loops(size_loops, body)
 
 

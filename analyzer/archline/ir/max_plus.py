@@ -31,9 +31,10 @@ from archline.records import record
 
 @record
 class MaxPlusMap:
-    """The map of s and p (see the module) for a piece of code.
+    """The map of a piece of code from the times s (serial part) and p (pending spawned calls) before it to those after.
 
-    `certain` is False if its sync may not be reached; then `joined` delays the serial part or does not.
+    It is s' = max(s + advance, p + joined), p' = max(s + finish, p + kept). `joined` is None without a sync; `certain`
+    is False if a sync may not be reached, and `joined` then may or may not delay the serial part.
     """
 
     advance: Amount
@@ -58,9 +59,9 @@ SYNC_MAP = MaxPlusMap(ZERO_AMOUNT, ZERO_AMOUNT, ZERO_AMOUNT, ZERO_AMOUNT)
 
 
 def spawn_map(start: Amount, whole: Amount) -> MaxPlusMap:
-    """Return the map of `spawn`: the call's cost before the fork (`start`), then its body in parallel with later code.
+    """Return the map of `spawn`: the serial part advances by `start`, the cost before the fork.
 
-    `whole` is the time until the call ends.
+    The spawned call runs in parallel with later code and ends after `whole`.
     """
     return MaxPlusMap(start, whole)
 
@@ -95,7 +96,7 @@ def compose_maps(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlus
 
 
 def _delay_at_sync(part: MaxPlusMap, waited: Amount) -> Amount:
-    """The delay at the sync of a map: `waited`, or bounds from 0 to that if the sync may not be reached."""
+    """Return the delay at the sync of a map: `waited`, or bounds from 0 to `waited` if the sync may not be reached."""
     return waited if part.certain else widen_to_zero(waited)
 
 
@@ -120,7 +121,7 @@ def repeat_map(body: MaxPlusMap, count: Amount) -> MaxPlusMap:
 
 
 def bound_delay(body: MaxPlusMap) -> MaxPlusMap:
-    """Bound the delay of all that follows a piece of code, also if calls that it spawned run on."""
+    """Return a serial map that bounds the delay of the code after `body`, whose spawned calls may be pending or not."""
     if body.serial:
         return body
     if isinstance(body.advance, UnknownAmount) or isinstance(body.finish, UnknownAmount):

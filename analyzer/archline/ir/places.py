@@ -1,6 +1,6 @@
 """Track contexts of the lowering: scopes, views as parts of arrays, and arguments of calls.
 
-It also finds data-dependent subscripts that are monotone in a loop, which pass over each line of a row once.
+The module also finds data-dependent subscripts that are monotone in a loop, which pass over each line of a row once.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _evaluate_initial_subscript(
 def find_assigned_integers(node: s.Node) -> Iterator[str]:
     """Yield the names of the data-dependent integers that a statement assigns."""
     # The names of a `let` and of a loop are not data-dependent integers.
-    return (name for statement in s.find_nodes(node, s.Simple) if not statement.named for name in statement.sets)
+    return (name for statement in s.find_nodes(node, s.Simple) if not statement.named_value for name in statement.sets)
 
 
 def split_signed_terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] | int | s.Expr]:
@@ -243,10 +243,10 @@ def make_whole_view(array: Array) -> View:
 class LoweringContext:
     """The context of a statement: its names, the loops around it, and the lines of the local arrays on the stack.
 
-    It is executed in every iteration of the loops in which all of `when` and of `sure` are nonnegative, and in no
-    iteration in which one of `when` is negative; if `sure` is None, data may skip it anywhere. `integers` maps
-    data-dependent variables to their values where these are known. Since the loop `rested` ended, no integer was
-    assigned.
+    The statement is executed in every iteration of the loops in which all of `when` and of `sure` are nonnegative, and
+    in no iteration in which one of `when` is negative; if `sure` is None, data may skip it anywhere. `integers` maps
+    data-dependent variables to their values where these are known. `rested` is the last loop before the statement, if
+    no integer was assigned after it.
     """
 
     scope: Scope
@@ -263,7 +263,7 @@ class LoweringContext:
     rested: EnclosingLoop | None = None
 
     @property
-    def algorithm_top(self) -> bool:
+    def is_top_level(self) -> bool:
         """True in the body of the lowered algorithm itself, outside of its loops and of inlined calls."""
         return not self.loops and not self.depth
 
@@ -282,16 +282,16 @@ class LoweringContext:
         """The scope extended by the data-dependent integers whose values are known."""
         return replace(self.scope, values={**self.integers, **self.scope.values}) if self.integers else self.scope
 
-    def inside(
+    def inside_loop(
         self, scope: Scope, loop: s.Loop | s.While, variable: str, sure: tuple[Poly, ...] | None
     ) -> LoweringContext:
-        """Return the context in the body of a loop, which is `sure` to be executed in some of its iterations."""
+        """Return the context in the body of a loop, executed for certain where all of `sure` are nonnegative."""
         around = (*self.around, EnclosingLoop(loop, variable, self.scope.facts, self.integers))
         inner = replace(self, scope=scope, loops=(*self.loops, variable), around=around)
-        return replace(inner.where_sure(sure).after(loop), rested=None)
+        return replace(inner.with_sure_conditions(sure).after(loop), rested=None)
 
-    def where_sure(self, sure: tuple[Poly, ...] | None) -> LoweringContext:
-        """Return the context of a part that is executed for certain where all of `sure` are nonnegative, or nowhere."""
+    def with_sure_conditions(self, sure: tuple[Poly, ...] | None) -> LoweringContext:
+        """Return the context of code that is certain to run where all of `sure` are nonnegative; None for nowhere."""
         return replace(self, sure=None if self.sure is None or sure is None else (*self.sure, *sure))
 
     def after(self, statement: s.Stmt) -> LoweringContext:
@@ -309,7 +309,7 @@ class LoweringContext:
     def with_conditions(self, conditions: tuple[Poly, ...] | None) -> LoweringContext:
         """Return the context in which all of `conditions` are nonnegative; None stands for a condition on data."""
         if conditions is None:
-            return self.where_sure(None)
+            return self.with_sure_conditions(None)
         return replace(self, when=(*self.when, *conditions))
 
 

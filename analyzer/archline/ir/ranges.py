@@ -10,7 +10,7 @@ from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import max_over
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
-from archline.algebra.relax import bound_atom, bound_nonnegative_maximum, bound_sum
+from archline.algebra.relax import bound_nonnegative_maximum, bound_sum, replace_atom_by_bound
 from archline.algebra.sums.summation import UnresolvedError, is_composite_in, sum_over
 from archline.expr.tree import Span, make_structural_key
 from archline.ir import max_plus
@@ -55,8 +55,8 @@ class IterationRange:
         return self.hi - self.lo
 
     @property
-    def counter(self) -> tuple[str, Poly] | None:
-        """The counter, and its value as an expression in which the same symbol stands for the loop variable.
+    def counter_substitution(self) -> tuple[str, Poly] | None:
+        """The name of the counter, and the counter as an expression in which that name stands for the loop variable.
 
         None if counter and loop variable are equal.
         """
@@ -74,7 +74,7 @@ class IterationRange:
 
     @property
     def _nonempty_facts(self) -> Facts:
-        """The facts around the loop if it has an iteration: the trip count is at least 1, and so is e of max(0, e)."""
+        """The facts around the loop, and the fact that it has an iteration: trips >= 1; e >= 1 for trips max(0, e)."""
         trips = self.trips
         for atom in self.trips.atoms():
             rest = self.trips - Poly.of_atom(atom)
@@ -118,6 +118,8 @@ class IterationRange:
         facts: Facts,
         what: str,
     ) -> Amount:
+        """Sum or maximise (`what`) both bounds of an amount over the iterations: by `exact`, or else by `bounded`."""
+
         def accumulate_bound(value: Poly, upper: bool, must: bool) -> Poly | None:
             try:
                 return exact(value, self.variable, self.lo, self.hi, facts)
@@ -167,7 +169,7 @@ def take_if_nonempty(amount: Amount, trips: Amount, facts: Facts) -> Amount:
 
 
 def fork_depth(iterations: IterationRange) -> Amount:
-    """Return the depth ceil(log2 t) of the binary tree of forks that starts t parallel iterations."""
+    """Return ceil(log2 t), the depth of the binary tree of forks that starts t parallel iterations."""
     return exact_amount(iterations.facts.simplify(a.ceil_log2(iterations.trips)))
 
 
@@ -207,7 +209,7 @@ def compose_iterations(body: MaxPlusMap, iterations: IterationRange) -> MaxPlusM
 
 
 def _latest_spawn_end(body: MaxPlusMap, iterations: IterationRange, advance: Amount) -> Amount:
-    """Return the latest end of a spawned call: the time of all iterations before it, plus `finish` of its own."""
+    """Return the latest end of a spawned call: the time of all iterations before it, plus `finish` of its iteration."""
     before = IterationRange(
         iterations.variable + "'",
         iterations.lo,
@@ -277,10 +279,10 @@ def _bound_segment_distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope)
     )
 
 
-def bounds_each_row(loop: s.Loop, scope: Scope) -> bool:
-    """Whether a loop is not one over a row, picked by data, of offsets that declare no longest row.
+def has_row_length_bound(loop: s.Loop, scope: Scope) -> bool:
+    """Test whether the trip count of a loop has a better bound than the number of all entries of an offsets array.
 
-    All that bounds such a row is the number of all entries.
+    It has none if the loop runs over a row that data selects and the array does not declare the length `longest`.
     """
     segments = None if loop.down else _match_segment(loop.lo, loop.hi, scope)
     return segments is None or segments.longest is not None
@@ -388,7 +390,7 @@ def bound_amount_over_loop(amount: Amount, loop: s.Loop, facts: Facts) -> Amount
 def _bound_for_all_values(value: Poly, loop: s.Loop, facts: Facts, upper: bool) -> Poly | None:
     if any(is_composite_in(atom, loop.variable) for atom in value.atoms()):
         return None
-    return bound_atom(value, Symbol(loop.variable), facts, upper)
+    return replace_atom_by_bound(value, Symbol(loop.variable), facts, upper)
 
 
 def bound_fork_depth(trips: Amount) -> Amount:

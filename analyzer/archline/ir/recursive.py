@@ -45,7 +45,7 @@ from archline.language import call_graph
 from archline.language import syntax as s
 from archline.language.call_graph import find_recursive_component
 from archline.language.checking.scopes import list_machine_symbols
-from archline.language.extra_facts import with_where_facts
+from archline.language.extra_facts import add_where_facts
 from archline.language.model import Module
 from archline.records import record
 
@@ -89,10 +89,12 @@ class OneLevelLowering(LoweringPolicy):
     aligned: frozenset[str] = frozenset()
     strided: frozenset[str] = frozenset()
 
-    def array(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
+    def build_parameter_array(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
         return Array(name, extents, layout, aligned=name in self.aligned, strided=name in self.strided)
 
-    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, context: LoweringContext) -> Iterator[Node]:
+    def lower_call(
+        self, program: Lowering, call: s.Call, target: s.Algorithm, context: LoweringContext
+    ) -> Iterator[Node]:
         """Yield a RecursiveCall for a call of a recursive algorithm; inline any other call."""
         if not call_graph.find_recursive_component(program.module, target):
             yield from program.inline_call(call, target, context)
@@ -106,25 +108,27 @@ class OneLevelLowering(LoweringPolicy):
             (RecursiveCall(target, sizes, program.build_passed_views(call, target, context), call.span, base),),
         )
 
-    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
+    def lower_branches(
+        self, program: Lowering, branches: tuple[s.Branch, ...], context: LoweringContext
+    ) -> Iterator[Node]:
         """Yield a Choice for branches of the algorithm itself, or with recursive calls; lower others as usual."""
-        if not context.algorithm_top and not any(
+        if not context.is_top_level and not any(
             call_graph.has_recursion(program.module, callee)
             for callee in call_graph.iterate_callees(program.module, branches)
         ):
-            yield from program.branches(branches, context)
+            yield from program.lower_branches(branches, context)
             return
         arms: list[ChoiceBranch] = []
         current = context
         before: tuple[Poly, ...] | None = ()
         for branch in branches:
             if branch.condition is None:
-                arms.append(ChoiceBranch(ONE, ONE, None, tuple(program.block(branch.body, current)), before))
+                arms.append(ChoiceBranch(ONE, ONE, None, tuple(program.lower_block(branch.body, current)), before))
                 break
-            yield from program.reads(branch.condition, current)
+            yield from program.lower_reads(branch.condition, current)
             indicator = condition_indicator(branch.condition, current.scope)
             branch_context, next_context = current, current
-            if indicator is None or not context.algorithm_top:
+            if indicator is None or not context.is_top_level:
                 branch_context = current.with_conditions(equivalent_constraints(branch.condition, current.scope))
                 next_context = current.with_conditions(
                     equivalent_constraints(negate_condition(branch.condition), current.scope)
@@ -139,7 +143,11 @@ class OneLevelLowering(LoweringPolicy):
             known = _conjoin_known(before, equivalent_constraints(branch.condition, current.scope))
             arms.append(
                 ChoiceBranch(
-                    indicator, possible, branch.condition, tuple(program.block(branch.body, branch_context)), known
+                    indicator,
+                    possible,
+                    branch.condition,
+                    tuple(program.lower_block(branch.body, branch_context)),
+                    known,
                 )
             )
             before = _conjoin_known(before, equivalent_constraints(negate_condition(branch.condition), current.scope))
@@ -157,18 +165,18 @@ class MustLowering(LoweringPolicy):
     def scope_for_view_bounds(self, context: LoweringContext) -> Scope:
         return replace(context.known_scope, reads_offsets=True)
 
-    def statement(
+    def lower_statement(
         self, program: Lowering, statement: s.Stmt, context: LoweringContext
     ) -> tuple[Iterable[Node], LoweringContext]:
         after = self._context_after(program, statement, context)
-        return _take_traceable_nodes(program.statement(statement, context, after)), after
+        return _take_traceable_nodes(program.lower_statement(statement, context, after)), after
 
     def _context_after(self, program: Lowering, statement: s.Stmt, context: LoweringContext) -> LoweringContext:
         try:
             after = program.derive_context_after(statement, context)
         except UntracedError:
             return _bind_unknown_view(program, statement, context.after(statement))
-        if not context.algorithm_top:
+        if not context.is_top_level:
             return after
         assigned = {
             name: _evaluate_assigned_value(program, statement, name, context)
@@ -176,26 +184,28 @@ class MustLowering(LoweringPolicy):
         }
         return replace(after, integers={**after.integers, **assigned})
 
-    def loop(self, context: LoweringContext, loop: s.Loop) -> LoweringContext:
+    def derive_loop_context(self, context: LoweringContext, loop: s.Loop) -> LoweringContext:
         """Treat integers that the loop does not assign as constants in it."""
         values = {**context.after(loop).integers, **context.scope.values}
         return replace(context, scope=replace(context.scope, values=values))
 
-    def branches(self, program: Lowering, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
-        if not context.algorithm_top:
-            yield from program.branches(branches, context)
+    def lower_branches(
+        self, program: Lowering, branches: tuple[s.Branch, ...], context: LoweringContext
+    ) -> Iterator[Node]:
+        if not context.is_top_level:
+            yield from program.lower_branches(branches, context)
             return
         arms: list[ChoiceBranch] = []
         before: list[tuple[Poly, ...]] = [()]
         reads: tuple[Node, ...] = ()
         for branch in branches:
             if branch.condition is None:
-                body = (*reads, *program.block(branch.body, context))
+                body = (*reads, *program.lower_block(branch.body, context))
                 arms += [ChoiceBranch(ONE, ONE, None, body, facts) for facts in before]
                 break
-            reads = (*reads, *program.reads(branch.condition, context))
+            reads = (*reads, *program.lower_reads(branch.condition, context))
             branch_context = replace(context, scope=assume_facts(context.scope, branch.condition))
-            body = (*reads, *program.block(branch.body, branch_context))
+            body = (*reads, *program.lower_block(branch.body, branch_context))
             otherwise = negate_condition(branch.condition)
             taken, skipped = (_list_alternatives(side, context.scope) for side in (branch.condition, otherwise))
             arms += [ChoiceBranch(None, ONE, branch.condition, body, (*old, *new)) for old in before for new in taken]
@@ -205,14 +215,16 @@ class MustLowering(LoweringPolicy):
             arms += [ChoiceBranch(ONE, ONE, None, reads, facts) for facts in before]
         yield Choice(tuple(arms))
 
-    def call(self, program: Lowering, call: s.Call, target: s.Algorithm, context: LoweringContext) -> Iterator[Node]:
+    def lower_call(
+        self, program: Lowering, call: s.Call, target: s.Algorithm, context: LoweringContext
+    ) -> Iterator[Node]:
         if not context.certain or context.when:
             return
         views = {}
         for parameter, argument in zip(target.parameters, call.arguments, strict=True):
             if program.module.is_view(argument):
                 try:
-                    views[parameter.name] = program.view(argument, context)
+                    views[parameter.name] = program.resolve_view(argument, context)
                 except UntracedError:
                     views[parameter.name] = _make_unknown_view(
                         program, parameter.name, len(program.module.shapes[argument])
@@ -234,10 +246,10 @@ def _take_traceable_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
 def _find_unknown_integers(statement: s.Stmt, context: LoweringContext, after: LoweringContext) -> set[str]:
     """Find the integers to which a statement assigns values that are not known."""
     names = context.integers.keys() - after.integers.keys()
-    if statement.named and not context.scope.module.is_view(statement.named[1]):
-        names.add(statement.named[0])
-    if statement.integer and s.list_evaluated(statement):
-        names.add(statement.integer)
+    if statement.named_value and not context.scope.module.is_view(statement.named_value[1]):
+        names.add(statement.named_value[0])
+    if statement.integer_register and s.list_evaluated(statement):
+        names.add(statement.integer_register)
     return names - after.known_scope.values.keys()
 
 
@@ -251,8 +263,8 @@ def _evaluate_assigned_value(program: Lowering, statement: s.Stmt, name: str, co
 
 def _bind_unknown_view(program: Lowering, statement: s.Stmt, context: LoweringContext) -> LoweringContext:
     """Return the context in which the view or the local array that a statement declares is unknown."""
-    if statement.named:
-        shape = program.module.shapes[statement.named[1]]
+    if statement.named_value:
+        shape = program.module.shapes[statement.named_value[1]]
     elif statement.array:
         shape = statement.array.shape
     else:
@@ -297,7 +309,7 @@ def _possibility_indicator(condition: s.Expr, scope: Scope) -> Poly:
 
 
 def enumerate_paths(nodes: Sequence[Node]) -> list[NodePath]:
-    """List every path through choices. Raises TooManyPathsError."""
+    """List every path through the choices among nodes, with its conditions. Raises TooManyPathsError."""
     result: list[NodePath] = [((), ())]
     for node in nodes:
         inner = _list_choice_paths(node) if isinstance(node, Choice) else [((), (node,))]
@@ -308,7 +320,7 @@ def enumerate_paths(nodes: Sequence[Node]) -> list[NodePath]:
 
 
 def _list_choice_paths(choice: Choice) -> list[NodePath]:
-    """List the paths through each branch; without an `else` also the empty one, without constraints."""
+    """List the paths through each branch; without an `else` also the empty path, which has no constraints."""
     paths = [
         (_conjoin_known(branch.known, known), nodes)
         for branch in choice.branches
@@ -338,7 +350,7 @@ def find_recursive_calls(nodes: Iterable[Node]) -> Iterator[RecursiveCall]:
 
 
 def has_contiguous_rows(view: View) -> bool:
-    """Test whether neighbours in a view's rows are neighbours in memory, or those of a matrix in Z-Morton order."""
+    """Test whether neighbours in a view's rows are adjacent in memory, or the view is a matrix in Z-Morton order."""
     array = view.array
     if array.strided:
         return False
@@ -351,9 +363,9 @@ def has_contiguous_rows(view: View) -> bool:
 
 
 def is_line_aligned(view: View) -> bool:
-    """Test whether the rows of a view are known to begin with a line.
+    """Test whether the rows of a view are known to begin at the start of a cache line.
 
-    Those of a part of an array in Z-Morton order, or of a vector viewed as a matrix, are not.
+    It is not known for a part of an array in Z-Morton order, or for a vector viewed as a matrix.
     """
     array, along = view.array, contiguous_dimension(view.array)
     if array.layout == "zmorton":
@@ -369,14 +381,14 @@ def inherited_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fa
     symbols = set(list_machine_symbols(module.signatures[algorithm]))
     if any(s.find_nodes(algorithm.body, s.Split)):
         # The loop tree omits calls by a part of the processors, in which P is less: no fact on P is inherited.
-        return tuple(fact for fact in facts if s.names(fact) <= symbols - {"P"})
-    machine = [fact for fact in facts if s.names(fact) <= symbols]
+        return tuple(fact for fact in facts if s.find_names(fact) <= symbols - {"P"})
+    machine = [fact for fact in facts if s.find_names(fact) <= symbols]
     candidates = [fact for fact in facts if fact not in machine]
     if component != (algorithm,):
         # Other algorithms of a mutual recursion have sizes of their own.
         return tuple(machine)
     while candidates:
-        inductive = _select_inductive_facts(*with_where_facts(module, algorithm, tuple(candidates)), candidates)
+        inductive = _select_inductive_facts(*add_where_facts(module, algorithm, tuple(candidates)), candidates)
         if len(inductive) == len(candidates):
             break
         candidates = inductive
@@ -408,7 +420,7 @@ class _CallSite:
 
     def holds(self, fact: s.Fact) -> bool:
         """Test whether a fact holds for the sizes of the call."""
-        if all(self._is_unchanged(name) for name in s.names(fact)):
+        if all(self._is_unchanged(name) for name in s.find_names(fact)):
             return True
         callee_scope = replace(self._scope, facts=self._facts, values={**self._scope.values, **self._sizes})
         match fact:

@@ -67,7 +67,7 @@ class NotStaticError(Exception):
 
     @property
     def reason(self) -> str:
-        """The reason, with a hint if an integer of the data has a single value that can be made known."""
+        """The message, with a hint on how to write a data-dependent integer so that its value is known statically."""
         owners = self._module.signatures if self._module else ()
         types = self._module.types if self._module else {}
         bodies = (owner for owner in owners if self.expr in {*s.find_nodes(owner.body, s.Name)})
@@ -125,7 +125,7 @@ def make_data_symbol(expr: s.Expr) -> Poly:
 
 
 def has_data_symbol(value: Poly) -> bool:
-    """Test whether a value contains a data symbol."""
+    """Test whether a value contains the symbol of a data-dependent integer."""
     return any(name.startswith(_DATA_PREFIX) for name in value.names)
 
 

@@ -23,7 +23,7 @@ def name_counters(chain: Chain, outside: int = 0) -> dict[str, Poly]:
 
 
 def loop_shape(loop: Loop, names: CounterNames, base: Facts) -> Shape:
-    """Return the shape of a loop without its body; facts on symbols that are those of `base` are left out."""
+    """Return the shape of a loop without its body; bounds of symbols that are the same in `base` are left out."""
     ends = _rename_all((loop.lo, loop.hi, loop.trips, *loop.holds), names)
     return (*ends, _facts_shape(loop.facts, names, base), _facts_shape(loop.inside, names, base))
 
@@ -36,7 +36,7 @@ def chain_shape(chain: Chain, base: Facts) -> Shape:
 
 
 def access_shape(access: Access, names: CounterNames) -> Shape:
-    """Return the shape of an access; one whose subscript moves with data equals no other access."""
+    """Return the shape of an access; an access with a monotone walk has a shape equal to no other."""
     parts = tuple(None if part is None else _rename_all(part, names) for part in access.parts)
     shared = None if access.shared is None else _rename_all(access.shared, names)
     when = _rename_all(access.when, names)

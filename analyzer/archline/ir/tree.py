@@ -77,7 +77,7 @@ class View:
     extents: tuple[Poly, ...]
     exact: bool = True
 
-    def place(self, subscripts: tuple[Poly | None, ...]) -> tuple[Poly | None, ...]:
+    def map_subscripts(self, subscripts: tuple[Poly | None, ...]) -> tuple[Poly | None, ...]:
         """Map the subscripts of an element of the view to those in the array; None for one that depends on data."""
         result = list(self.starts)
         for (dimension, step), subscript in zip(self.axes, subscripts, strict=True):
@@ -86,8 +86,8 @@ class View:
         return tuple(result)
 
     @property
-    def parts(self) -> tuple[tuple[Poly, Poly] | None, ...]:
-        """The first and the last subscript in each dimension of the array; None for all subscripts, or if unknown."""
+    def subscript_intervals(self) -> tuple[tuple[Poly, Poly] | None, ...]:
+        """The first and last subscript of the view in each dimension of the array; None for all, or if unknown."""
         intervals: list[tuple[Poly, Poly] | None] = [None] * len(self.starts)
         along = [dimension for dimension, _ in self.axes]
         for (dimension, step), extent in zip(self.axes, self.extents, strict=True):
@@ -137,10 +137,10 @@ class Access:
     steady: frozenset[str] = frozenset()
 
     @property
-    def wherever(self) -> tuple[Poly, ...] | None:
-        """Expressions such that each iteration in which they are nonnegative accesses the element, in some branch.
+    def sufficient_conditions(self) -> tuple[Poly, ...] | None:
+        """Conditions for an access: in each iteration where all are nonnegative, some branch accesses the element.
 
-        None if that depends on data.
+        None if it depends on data whether the element is accessed.
         """
         if self.shared is not None:
             return self.shared
@@ -166,7 +166,7 @@ class Loop:
 
     @property
     def name(self) -> str:
-        """The loop as written, with its line: `for i` (line 12), or the elements of an array assignment."""
+        """The name of the loop in messages, such as "`for i` (line 12)" or "the elements (line 12)"."""
         counter = self.variable.partition("'")[0]
         called = {"while": "`while`", "elements": "the elements"}.get(counter, f"`for {counter}`")
         return f"{called} (line {self.span.line})"

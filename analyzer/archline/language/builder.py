@@ -15,7 +15,7 @@ from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import error
 from archline.language.loop_spellings import LoopBuilder
-from archline.language.spellings import ArrayByRange, ArrayOfElements, FilledArray, name_elements, rename_shadowed
+from archline.language.spellings import ArrayByRange, ArrayOfElements, FilledArray, infer_element_types, rename_shadowed
 from archline.records import record, replace
 
 MAX_DIGITS = 1000
@@ -25,7 +25,7 @@ _NAMESPACES = ("math", "Math", "np", "numpy")
 
 @record
 class NestedRanges:
-    """The argument of `sum(e for i in a, j in b if c)`."""
+    """A comprehension over several ranges, `e for i in a, j in b if c`; `ranges` has (name, lo, hi) of each."""
 
     value: Any
     ranges: tuple[tuple[str, Any, Any], ...]
@@ -35,7 +35,7 @@ class NestedRanges:
 
 @v_args(meta=True)
 class TreeBuilder(LoopBuilder):
-    """Builds nodes bottom-up."""
+    """Builds the syntax tree from lark's parse tree, bottom-up: a method for each grammar rule builds its node."""
 
     # Expressions
     def integer(self, meta: Meta, children: list[Token]) -> s.Integer:
@@ -109,7 +109,7 @@ class TreeBuilder(LoopBuilder):
         return self._check_depth(node, value, lo, hi, *filter(None, (step, condition)))  # type: ignore[no-any-return]
 
     def transposed_name(self, meta: Meta, children: list[Any]) -> s.Name:
-        """Build `A'` as `A.T`."""
+        """Build the transposed array `A'` as the name `A.T`."""
         return s.Name(f"{children[0]}.T", span=self._make_span(meta))
 
     def call(self, meta: Meta, children: list[Any]) -> s.Call:
@@ -136,7 +136,7 @@ class TreeBuilder(LoopBuilder):
     exprs = names = facts = parameters = axes = amounts = settings = parts = arguments
 
     def statement_line(self, meta: Meta, children: list[Any]) -> list[Any]:
-        """Return the statements of one line."""
+        """Return the statements of one line, separated by `;` or `,`."""
         return children
 
     def statement_block(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
@@ -194,7 +194,7 @@ class TreeBuilder(LoopBuilder):
         return self._declare_local(name, type_, value, self._make_span(meta), when)
 
     def local_list(self, meta: Meta, children: list[Any]) -> list[Any]:
-        """Build `local a: real[n], b: real[n]`."""
+        """Return the declarations of `local a: real[n], b: real[n]`."""
         return children[1:]
 
     def assign(self, meta: Meta, children: list[Any]) -> Any:
@@ -226,7 +226,7 @@ class TreeBuilder(LoopBuilder):
         return s.Invoke(call, spawn is not None, along or (), span=self._make_span(meta))
 
     def invoke_by_call(self, meta: Meta, children: list[Any]) -> s.Invoke:
-        """Build `call f(x)`."""
+        """Build `call f(x)`, another spelling of the statement `f(x)`."""
         return self.invoke(meta, [None, *children])
 
     def amount(self, meta: Meta, children: list[Any]) -> tuple[Any, str]:
@@ -351,7 +351,7 @@ class TreeBuilder(LoopBuilder):
         return tuple(self._make_setting(name, value) for name in names)
 
     def _make_setting(self, name: Any, value: Any) -> tuple[str, Any, Span]:
-        """Return a size with its value and its place; a size of a callee, as `find.T1`, is a name of two words."""
+        """Return the name, value and position of a setting `n = 64`; sizes of callees have names such as `find.T1`."""
         if isinstance(name, s.Name):
             return name.id, value, name.span
         return str(name), value, self._make_span(name)
@@ -394,7 +394,7 @@ class TreeBuilder(LoopBuilder):
             tuple(fact for facts in parts["where"] for fact in facts),
             tuple(parts["ensures"]),
             tuple(expr for exprs in parts["decreases"] for expr in exprs),
-            rename_shadowed(name_elements(self._resolve_counted_loops(tuple(body)), parameters or ())),
+            rename_shadowed(infer_element_types(self._resolve_counted_loops(tuple(body)), parameters or ())),
             self._make_span(name),
             span=self._make_header_span(meta),
         )
@@ -403,7 +403,7 @@ class TreeBuilder(LoopBuilder):
         return tuple(chain.from_iterable(children))
 
     def __default__(self, data: Any, children: list[Any], meta: Meta) -> Any:
-        """Build the node of any other rule: the rule names the class, and its children are the fields in order."""
+        """Build the node of a rule without a method: the class has the rule's name, its fields are the children."""
         name = "".join(word.capitalize() for word in data.split("_"))
         kind = getattr(s, name, None) or getattr(surface, name)
         parts = (

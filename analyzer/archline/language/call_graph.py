@@ -18,7 +18,7 @@ MAX_CACHED_SETS = 256
 
 
 class CallTargets(Protocol):
-    """The targets of calls, from a module or its checker."""
+    """A program whose calls and collectives are resolved: a checked module, or the facts of its checker."""
 
     @property
     def targets(self) -> Mapping[s.Call, s.Algorithm | s.Extern]: ...
@@ -47,7 +47,7 @@ def has_recursion(module: Module, algorithm: s.Algorithm) -> bool:
 
 @lru_cache(maxsize=MAX_CACHED_SETS)
 def find_reachable(module: Module, algorithm: s.Algorithm) -> Mapping[s.Algorithm, None]:
-    """Return the algorithms that a call may call, directly or not, in order of discovery."""
+    """Return the algorithms that a run of `algorithm` may call, directly or not, in order of discovery."""
     return traverse_reachable(_get_graph(module).list_callees, algorithm)
 
 
@@ -65,13 +65,13 @@ def has_forks(algorithms: Iterable[s.Algorithm]) -> bool:
 
 
 def iterate_local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Local]:
-    """Yield the local arrays of an algorithm, and of its callees, direct or not."""
+    """Yield the declarations of local arrays in an algorithm and in its callees, direct or not."""
     for callee in dict.fromkeys((algorithm, *find_reachable(module, algorithm))):
         yield from (local for local in s.find_nodes(callee.body, s.Local) if local.array)
 
 
 def list_components(module: Module, algorithm: s.Algorithm) -> Components:
-    """Return the components that a call of `algorithm` may execute, its own included: callees first."""
+    """Return the strongly connected components of the call graph below `algorithm`, its own included: callees first."""
     return find_components(_get_graph(module).list_callees, algorithm)
 
 
@@ -81,7 +81,7 @@ def _get_graph(module: Module) -> _CallGraph:
 
 
 class _CallGraph:
-    """Callees, and components with their properties. Memoised: by algorithm."""
+    """The call graph of a module: the callees of each algorithm, and its strongly connected component, memoised."""
 
     def __init__(self, module: Module) -> None:
         self._module = module
@@ -103,6 +103,7 @@ class _CallGraph:
         return self._recurses[algorithm]
 
     def _classify_reachable(self, algorithm: s.Algorithm) -> None:
+        """Find the components of the algorithms reachable from one, and whether each may reach a recursion."""
         if algorithm in self._circle:
             return
         for component in find_components(self._iterate_unresolved_callees, algorithm):
@@ -113,7 +114,7 @@ class _CallGraph:
             self._recurses |= dict.fromkeys(component, recursive)
 
     def _iterate_unresolved_callees(self, algorithm: s.Algorithm) -> Iterator[s.Algorithm]:
-        """Return the callees whose component is not known; if that of an algorithm is known, so are its callees'."""
+        """Return the callees of an algorithm that have not been assigned to a component yet."""
         return (callee for callee in self.list_callees(algorithm) if callee not in self._circle)
 
 
@@ -155,7 +156,7 @@ def find_components(callees: Callable[[T], Iterable[T]], start: T) -> tuple[tupl
 
 
 def _pop_component(stack: dict[T, None], last: T) -> tuple[T, ...]:
-    """Pop a component: all nodes on the stack after the last one, and that one."""
+    """Pop the nodes of a component from Tarjan's stack, from its top down to `last`, and return them."""
     members = []
     while last in stack:
         members.append(stack.popitem()[0])
@@ -164,7 +165,7 @@ def _pop_component(stack: dict[T, None], last: T) -> tuple[T, ...]:
 
 def iterate_callees(program: CallTargets, part: object) -> Iterator[s.Algorithm]:
     """Yield the algorithms that a part of a program calls directly, including those of collective operations."""
-    for node in s.nodes(part):
+    for node in s.iterate_nodes(part):
         call = node
         if isinstance(node, s.Communicate) and node in program.collectives:
             call = program.collectives[node].invoke.call

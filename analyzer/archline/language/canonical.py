@@ -44,7 +44,7 @@ NewName = Callable[[str], str]
 class Canonical:
     """The canonical text of an algorithm and its callees; `sizes` maps canonical names to its sizes and indices.
 
-    `iterations` maps the canonical names of iterations of loops without a bound to their names.
+    `iterations` maps the canonical names of the numbers of iterations of unbounded loops to their names.
     """
 
     text: str
@@ -53,7 +53,7 @@ class Canonical:
 
     @property
     def names(self) -> dict[str, str]:
-        """The sizes, indices and iterations by their canonical names."""
+        """The names of sizes, indices and iterations in the algorithm, by their canonical names."""
         return {**self.sizes, **self.iterations}
 
     @property
@@ -63,7 +63,7 @@ class Canonical:
 
 
 def rename_text(text: str, names: Mapping[str, str]) -> str:
-    """Replace names in a text; in `names`, a called algorithm has its name and an opening bracket."""
+    """Replace names in program text by `names`, where the key of a called algorithm is its name and `(`."""
 
     def rename_match(match: re.Match[str]) -> str:
         whole = match[0]
@@ -73,7 +73,7 @@ def rename_text(text: str, names: Mapping[str, str]) -> str:
 
 
 def match_sizes(old: s.Algorithm, new: s.Algorithm, olds: Names, news: Names) -> tuple[Names, Names]:
-    """Match the newer sizes `news` of two versions with the older ones `olds`.
+    """Match the sizes `news` of the new version of an algorithm with the sizes `olds` of the old version.
 
     Returns the older name for each newer size, and facts under which both versions take the same arrays. Sizes match if
     they have the same name, or else the same place in an array of the same name. If no sizes match but their numbers
@@ -103,17 +103,17 @@ def match_sizes(old: s.Algorithm, new: s.Algorithm, olds: Names, news: Names) ->
 
 
 def match_iterations(old: Program, new: Program, like: Names = ()) -> Names:
-    """Return the names of the older version for the iterations of loops without a bound of the newer one.
+    """Match the unbounded loops of a new version of a program with those of an old one, by their canonical text.
 
-    Loops match if they have the same text, those with the same name of their author first; a name that was numbered
-    means nothing. Loops that occur several times match in order if both versions have as many. `like` has the names of
-    the older version for the newer sizes. Empty names stand for newer loops that match none, and the older ones follow.
+    Returns the old name of the iterations of each new loop, empty if no old loop matches, and then the unmatched old
+    names. Loops to which their authors gave one name match first, other loops of one text in order, if both versions
+    have equally many. `like` has the old names of the new version's sizes.
     """
     sides = [{counted.name: counted for counted in list_iterations(*program)} for program in (old, new)]
     sizes = [names or program[0].signatures[program[1]].size_names for names, program in ((like, old), ((), new))]
     olds, news = (
         {
-            name: describe_loop(program[0], counted, _number_sizes(program, counted, names))
+            name: write_canonical_loop(program[0], counted, _number_sizes(program, counted, names))
             for name, counted in side.items()
         }
         for side, program, names in zip(sides, (old, new), sizes, strict=True)
@@ -132,7 +132,7 @@ def match_iterations(old: Program, new: Program, like: Names = ()) -> Names:
 
 
 def _number_sizes(program: Program, counted: IterationCount, names: Names) -> dict[str, str]:
-    """Number the sizes of the algorithm that has a loop; `names` are those of the program itself."""
+    """Map the sizes of the algorithm around a loop to `n0`, `n1`, ...; `names` are the sizes of the main algorithm."""
     module, algorithm = program
     own = counted.algorithm is algorithm
     return {
@@ -142,7 +142,7 @@ def _number_sizes(program: Program, counted: IterationCount, names: Names) -> di
     }
 
 
-def describe_loop(module: Module, counted: IterationCount, sizes: Mapping[str, str]) -> str:
+def write_canonical_loop(module: Module, counted: IterationCount, sizes: Mapping[str, str]) -> str:
     """Write the condition and the body of a loop, the types of its names and its callees, in canonical names.
 
     Sizes are renamed by `sizes`, other names are numbered in order. Loops of the same text may differ in their number
@@ -150,8 +150,8 @@ def describe_loop(module: Module, counted: IterationCount, sizes: Mapping[str, s
     """
     algorithm, loop = counted.algorithm, counted.loop
     declarations = {parameter.name: format_type(parameter.type) for parameter in algorithm.parameters}
-    declared = set(s.nodes(loop.body))
-    for node in s.nodes(algorithm.body):
+    declared = set(s.iterate_nodes(loop.body))
+    for node in s.iterate_nodes(algorithm.body):
         match node:
             case s.Local(name=name) | s.Let(name=name) if node in declared:
                 declarations.setdefault(name, "")
@@ -167,7 +167,7 @@ def describe_loop(module: Module, counted: IterationCount, sizes: Mapping[str, s
                 pass
     callees = dict.fromkeys(iterate_callees(module, loop))
     calls = {f"{callee.name}(": f"{ALGORITHM_PREFIX}{place}(" for place, callee in enumerate(callees)}
-    inside = (node for node in s.nodes(loop) if isinstance(node, s.While | s.Loop))
+    inside = (node for node in s.iterate_nodes(loop) if isinstance(node, s.While | s.Loop))
     counts = {item.iterations for item in inside if item.iterations is not None}
     names, number = {**sizes, **calls}, count()
     written = replace(algorithm, body=(loop,), where=(), grid=())
@@ -187,11 +187,11 @@ def describe_loop(module: Module, counted: IterationCount, sizes: Mapping[str, s
 def make_canonical(module: Module, algorithm: s.Algorithm, like: Names = (), counted_like: Names = ()) -> Canonical:
     """Return the canonical form of an algorithm of a checked module.
 
-    `like` has names in the order of the sizes of another version; sizes with these names get the same numbers. So has
-    `counted_like` for the iterations of loops.
+    `like` has names in the order of the sizes of another version; sizes with these names get the same numbers.
+    `counted_like` has the names of iterations of loops for the same purpose.
     """
     algorithms, externs = _find_reached_definitions(module, algorithm)
-    nodes = s.nodes(tuple(reached.body for reached in algorithms))
+    nodes = s.iterate_nodes(tuple(reached.body for reached in algorithms))
     new = _make_name_generator({item.span.source.text for item in (*algorithms, *externs)})
     numbered = {size: new(SIZE_PREFIX) for size in (like or module.signatures[algorithm].size_names)}
     # Implementations of collective operations keep their names, by which they are found.
@@ -234,7 +234,7 @@ def write_program(module: Module, algorithm: s.Algorithm) -> str:
 def _find_reached_definitions(
     module: Module, algorithm: s.Algorithm
 ) -> tuple[tuple[s.Algorithm, ...], tuple[s.Extern, ...]]:
-    """Find the algorithms and externs that a run of an algorithm may call; it is the first algorithm itself."""
+    """Find the algorithms and externs that a run of an algorithm may call; the first is the algorithm itself."""
     algorithms = tuple(dict.fromkeys((algorithm, *find_reachable(module, algorithm))))
     calls = s.find_nodes(tuple(reached.body for reached in algorithms), s.Call)
     externs = dict.fromkeys(target for target in map(module.targets.get, calls) if isinstance(target, s.Extern))
@@ -259,9 +259,9 @@ def _iterate_renamed_lines(item: s.Item, names: Mapping[str, str], new: NewName 
     item = replace(item, doc=None, ensures=()) if isinstance(item, s.Algorithm) else item
     # Words that are not names in some places keep their meaning.
     fixed = set(METRICS)
-    for node in s.nodes(item):
+    for node in s.iterate_nodes(item):
         if isinstance(node, s.Clause) and node.keyword == "using":
-            fixed |= s.names(node.values)
+            fixed |= s.find_names(node.values)
         elif isinstance(node, s.Axis) and node.within is not None:
             fixed.add(node.within)
     scopes = [{name: new_name for name, new_name in names.items() if name not in fixed}]

@@ -40,7 +40,7 @@ _ROOTS = {"reduce": "onto", "gather": "onto", "broadcast": "from", "scatter": "f
 
 
 def suggest_collective(source: Source, number: int) -> str | None:
-    """Propose the statement for the collective that a line calls; None if it has none, or stands outside of a grid."""
+    """Propose the statement for a collective written as a call on a line; None for other lines and without grids."""
     code = mask_strings_and_comment(source.lines[number - 1])
     call = re.match(COLLECTIVE_CALL, code)
     # Elsewhere `reduce` and `scan` are functions that nobody defines.

@@ -44,7 +44,7 @@ class Rule:
 
 
 def _restore_rule(code: str, *text: str) -> Rule:
-    """Return the rule of a code, sent by another process: there is one of each."""
+    """Return the registered rule of a code that another process sent, or register it: codes are unique."""
     return _REGISTRY.get(code) or Rule(code, *text)
 
 
@@ -77,7 +77,7 @@ class Proposal(str):
 
 
 def propose_text(span: Span, text: str, words: str = "write `{}`", safe: bool = True) -> Proposal:
-    """Return the hint to write a text in place of a span; in the words `{}` is the text."""
+    """Return the hint to replace a span by a text, which stands for `{}` in `words`."""
     return Proposal(words.replace("{}", text.strip()), (Edit(span, text),), safe)
 
 
@@ -103,7 +103,7 @@ class Diagnostic:
 
     @property
     def safe(self) -> bool:
-        """Whether the edits can be applied without a question."""
+        """Whether `archline check --fix` may apply the edits."""
         return isinstance(self.hint, Proposal) and self.hint.safe
 
     @property
@@ -155,7 +155,7 @@ class ArchlineError(Exception):
 
 
 def describe_defect(problem: Exception) -> str:
-    """Return the exception in a line; raise it instead if `ARCHLINE_TRACEBACK` asks for that."""
+    """Describe an unexpected exception in one line; raise it if the variable `ARCHLINE_TRACEBACK` is set."""
     if os.environ.get("ARCHLINE_TRACEBACK"):
         raise problem
     return f"{type(problem).__name__}: {' '.join(str(problem).split())[:200]}"
@@ -163,9 +163,9 @@ def describe_defect(problem: Exception) -> str:
 
 @contextmanager
 def note_defects(defects: list[str] | None, about: str) -> Iterator[None]:
-    """Add a defect that occurs in the block to `defects`, after its subject `about`.
+    """Catch an unexpected exception of the enclosed code and add its description, after `about`, to `defects`.
 
-    Without a list the exception is raised, and an ArchlineError always, which is not a defect.
+    Without a list the exception is raised, and an ArchlineError, which does not count as a defect, always is.
     """
     try:
         yield

@@ -9,7 +9,7 @@ from archline.language.diagnostics import Diagnostic, Edit
 
 
 def choose_edits(diagnostics: Iterable[Diagnostic], source: Source) -> tuple[Edit, ...]:
-    """Return the edits of a source that can be made together: all of a diagnostic, or none if one is in the way."""
+    """Return edits of a source that do not overlap; each diagnostic contributes all of its edits or none."""
     chosen: dict[Edit, None] = {}
     for diagnostic in diagnostics:
         edits = select_edits(edit for edit in diagnostic.edits if edit.span.source == source)
@@ -20,7 +20,7 @@ def choose_edits(diagnostics: Iterable[Diagnostic], source: Source) -> tuple[Edi
 
 
 def select_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Return the edits that can be made together, the first of any that overlap, in the order of the text."""
+    """Return edits that do not overlap, in the order of the text; of overlapping ones the first is taken."""
     chosen: list[Edit] = []
     for edit in edits:
         if not any(_is_overlapping(edit, other) for other in chosen):
@@ -45,7 +45,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 def _is_overlapping(edit: Edit, other: Edit) -> bool:
-    """Whether two ranges share text, or are one place, where an order of two insertions would be arbitrary."""
+    """Whether two edits replace common text, or insert at the same place, so that their order would be arbitrary."""
     (start, end), (first, last) = _get_ends(edit), _get_ends(other)
     return (start, end) == (first, last) or (start < last and first < end)
 

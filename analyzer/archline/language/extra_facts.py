@@ -11,7 +11,7 @@ from archline.language.checking.communication import COLLECTIVES_MODULE as COLLE
 from archline.language.model import Module
 
 
-def with_where_facts(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...]) -> tuple[Module, s.Algorithm]:
+def add_where_facts(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...]) -> tuple[Module, s.Algorithm]:
     """Return the module with the facts added to the `where` of one of its own algorithms, checked again.
 
     Raises ArchlineError if a fact is not one about sizes of the algorithm.
@@ -42,6 +42,7 @@ def _find_collectives(module: Module) -> dict[str, s.Algorithm]:
 
 
 def _merge_used(module: Module) -> Module:
+    """Return a module that defines what the file uses of all other files."""
     own_items = set(module.program.items)
     algorithms = {name: algorithm for name, algorithm in module.visible.items() if algorithm not in own_items}
     externs = [extern for extern in module.externs.values() if extern not in own_items]

@@ -54,7 +54,7 @@ _TYPED_PARAMETER = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*(?:::|:)?\s*(?P<type>.*
 
 @record
 class _Parameter:
-    """A parameter: its element type, its extents, None for unknown ones, and whether other languages let it be set."""
+    """A parameter of a foreign header; unknown extents are None, and `may_be_set` is false if it is read-only."""
 
     name: str
     element: str
@@ -65,7 +65,7 @@ class _Parameter:
 def suggest_header(source: Source, number: int) -> str | None:
     """Propose the header of this language for that of another one on a line.
 
-    If it is not understood, words alone for a header of C, and None for one that other hints may concern.
+    For a header that is not understood: words alone if it is one of C, else None.
     """
     code = "\n".join(map(mask_strings_and_comment, source.lines[number - 1 : number + _MAX_LINES]))
     words = "write `algorithm name(x: real[n]):`" if re.match(C_HEADER, code) else None
@@ -81,7 +81,7 @@ def suggest_header(source: Source, number: int) -> str | None:
     typed = [parameter for parameter in parameters if parameter is not None]
     if len(typed) < len(parameters):
         return words
-    sizes = _list_sizes(typed)
+    sizes = _choose_size_names(typed)
     open_ = [f"`{parameter.name}`" for parameter in typed if None in parameter.extents]
     declared = ", ".join(_write_parameter(parameter, sizes, body) for parameter in typed)
     result, end = _read_result(code, opened, closed, is_typed_first)
@@ -94,8 +94,8 @@ def suggest_header(source: Source, number: int) -> str | None:
     return Proposal(hint, [Edit(at, text)], safe=not open_)
 
 
-def read_element(name: str) -> str | None:
-    """Return the type of this language for the elements of a type of another one; None if there is none."""
+def translate_scalar_type(name: str) -> str | None:
+    """Return `real`, `int` or `bool` for a scalar type of another language, such as `float64`; None for other names."""
     return next((element for element, names in _ELEMENTS.items() if names.fullmatch(name)), None)
 
 
@@ -109,6 +109,7 @@ def _iterate_body(source: Source, number: int) -> Iterator[str]:
 
 
 def _read_parameter(text: str, is_typed_first: bool, body: str) -> _Parameter | None:
+    """Read a parameter of a foreign header, whose type stands before its name if `is_typed_first`."""
     match = _C_PARAMETER.match(text) if is_typed_first else _TYPED_PARAMETER.match(text)
     if match is None:
         return None
@@ -118,14 +119,14 @@ def _read_parameter(text: str, is_typed_first: bool, body: str) -> _Parameter | 
             marks.count("*") + match["empty"].count("[") + len(re.findall(_SEQUENCES, text[: match.start("element")]))
         )
         extents = (*[None] * dimensions, *(extent.strip() or None for extent in shape))
-        return _Parameter(match["name"], read_element(match["element"]) or "char", extents, not match["const"])
+        return _Parameter(match["name"], translate_scalar_type(match["element"]) or "char", extents, not match["const"])
     type_ = match["type"]
     mode = re.match(r"(inout|out|in)\s+", type_)
     element = re.search(_ELEMENT, type_)
     if element is None and not re.search(rf"\b(?:{_SEQUENCES}|{_MATRICES})\b", type_):
         # What has no type is guessed, as in a header without types.
         return _guess_parameter(match["name"], body) if not type_ else None
-    kind = "real" if element is None else read_element(element["element"]) or "char"
+    kind = "real" if element is None else translate_scalar_type(element["element"]) or "char"
     shaped = re.search(r"\b(?:real|int|bool|char|float|double)((?:\[[^\[\]]+\])+)$", type_)
     if shaped is not None:
         return _Parameter(match["name"], kind, tuple(re.findall(r"\[([^\]]+)\]", shaped[1])), mode is not None)
@@ -145,7 +146,7 @@ def _guess_parameter(name: str, body: str) -> _Parameter:
     return _Parameter(name, "int" if "int" in type_.replace("inout", "") else "real", (None,) * rank, True)
 
 
-def _list_sizes(parameters: Sequence[_Parameter]) -> list[str]:
+def _choose_size_names(parameters: Sequence[_Parameter]) -> list[str]:
     """Return names for extents that are unknown: those of integers with short names, then letters."""
     integers = [part.name for part in parameters if part.element == "int" and not part.extents and len(part.name) < 3]
     names = {part.name for part in parameters}
@@ -173,13 +174,13 @@ def _write_parameter(parameter: _Parameter, sizes: Sequence[str], body: str) -> 
 
 
 def _read_result(code: str, opened: int, closed: int, is_typed_first: bool) -> tuple[str, int]:
-    """Return the result in this language, and the end of the header that it replaces."""
+    """Return the result in this language, such as ` -> real`, and the position at which the foreign header ends."""
     after = re.compile(r"[ ]*(?:->|::|:)?[ ]*([A-Za-z_]\w*)?[ ]*").match(code, closed + 1)
     if is_typed_first:
         type_ = re.search(_ELEMENT, code[:opened])
-        element = read_element(type_["element"]) if type_ is not None else None
+        element = translate_scalar_type(type_["element"]) if type_ is not None else None
         return ("" if element is None else f" -> {element}"), closed + 1
-    element = read_element(after[1]) if after is not None and after[1] else None
+    element = translate_scalar_type(after[1]) if after is not None and after[1] else None
     if element is None or after is None:
         return "", closed + 1
     return f" -> {element}", after.end(1)

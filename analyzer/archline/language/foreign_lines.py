@@ -60,7 +60,7 @@ def mask_foreign_lines(source: Source) -> tuple[Source, tuple[Diagnostic, ...]]:
 
 
 def _diagnose_bodies(source: Source, lines: Sequence[str]) -> Iterator[Diagnostic]:
-    """Report bodies on the lines of their headers, as in C, that end before the line does: `if (c) a; b;`."""
+    """Report a statement after the body of a header on one line, as in `if (c) a; b;`, and an empty body `;`."""
     for number, line in enumerate(lines, 1):
         code = mask_strings_and_comment(line).rstrip()
         opened, alone = _BRACKETED.match(code), _ELSE.match(code)
@@ -85,7 +85,7 @@ def _diagnose_bodies(source: Source, lines: Sequence[str]) -> Iterator[Diagnosti
 
 
 def _mask_long_strings(lines: list[str]) -> list[str]:
-    """Return the lines with texts in three quotes as a docstring of one line, or as comments.
+    """Return the lines with texts in triple quotes replaced by docstrings of one line, or by comments.
 
     They stay as they are if a text does not end, or code follows it on its line.
     """
@@ -123,7 +123,7 @@ def _ends_with_header(lines: Sequence[str]) -> bool:
 
 
 def _mask_comments(lines: Sequence[str]) -> list[str]:
-    """Return the lines with comments that begin with `#`."""
+    """Return the lines with the comments of other languages, such as `//` and `/*`, begun with `#`."""
     masked, ambiguous, inside = list[str](), dict[int, int](), False
     for number, line in enumerate(lines):
         if inside:
@@ -133,18 +133,18 @@ def _mask_comments(lines: Sequence[str]) -> list[str]:
             masked.append(f"{' ' * indent}# {body}" if body else "")
             continue
         if (sign := _LINE_COMMENT.match(line)) and not line.lstrip().startswith("#"):
-            masked.append(_write_comment(line, sign.start(1), sign.end(1)))
+            masked.append(_replace_comment_sign(line, sign.start(1), sign.end(1)))
             continue
         code = mask_strings_and_comment(line)
         if (start := code.find("/*")) >= 0:
             inside = "*/" not in line[start:]
-            line = _write_comment(line.replace("*/", "  "), start, start + 2)
+            line = _replace_comment_sign(line.replace("*/", "  "), start, start + 2)
         elif sign := re.search(r"▷|(?<=[\w\])])\s+(?P<at>!) ", code):
             place = sign.span("at") if sign["at"] else sign.span()
-            line = _write_comment(line, *place)
+            line = _replace_comment_sign(line, *place)
         elif (start := code.find("//")) >= 0:
             if _COMPLETE.search(code[:start]) or _is_prose(code[start + 2 :]):
-                line = _write_comment(line, start, start + 2)
+                line = _replace_comment_sign(line, start, start + 2)
             else:
                 ambiguous[number] = start
         masked.append(line)
@@ -162,7 +162,7 @@ def _mask_comments(lines: Sequence[str]) -> list[str]:
                 wide[1] == "  " or not get_close_matches(first[1], re.findall(r"[A-Za-z_]\w*", words), cutoff=0.75)
             )
             if commented or (gap and masked[number][:start].count("(") == masked[number][:start].count(")")):
-                masked[number] = _write_comment(masked[number], start, start + 2)
+                masked[number] = _replace_comment_sign(masked[number], start, start + 2)
     return masked
 
 
@@ -170,8 +170,8 @@ def _is_prose(text: str) -> bool:
     return bool(_PROSE.match(text.rstrip())) and text.count("(") == text.count(")")
 
 
-def _write_comment(line: str, start: int, end: int) -> str:
-    """Return a line in which a comment begins with `#` where its sign was."""
+def _replace_comment_sign(line: str, start: int, end: int) -> str:
+    """Return a line with the comment sign from `start` to `end` replaced by `#`."""
     return f"{line[:start]}{' ' * (end - start - 1)}#{line[end:]}"
 
 

@@ -27,7 +27,7 @@ _Clause = TypeVar("_Clause", s.Fact, s.Expr)
 
 @record
 class Bracketed:
-    """Bracketed entries of a header, between which it may break: text up to the bracket, entries, places."""
+    """A list in brackets in a header, which may be broken between entries: the text before it, entries, positions."""
 
     opening: str
     entries: tuple[str, ...]
@@ -39,8 +39,8 @@ class LogicalLine:
     """One logical line: its depth, its text, and its relation to the lines around it.
 
     Headers of algorithms and externs have `groups`; their text follows the last group. `opens` marks a block header,
-    `continues` an `elif` or `else`. A `key` is the kind of item that the line starts. `line` is the number of its line
-    in the source, None for the next line of code.
+    `continues` an `elif` or `else`. `key` is the kind of item that the line starts. `line` is its number in the source,
+    None for the line of code after the last one.
     """
 
     level: int
@@ -138,7 +138,7 @@ def _get_start(node: s.Node) -> tuple[int, int]:
 
 
 def _split_clauses(nodes: Sequence[_Clause], keyword: str) -> list[list[_Clause]]:
-    """Return the nodes by the clause they came from: a new one starts if its keyword is between two nodes."""
+    """Group the nodes by the clause they came from: a new clause starts if its keyword is between two nodes."""
     clauses: list[list[_Clause]] = []
     for node in nodes:
         if clauses and not _has_keyword_between(clauses[-1][-1], node, keyword):

@@ -31,16 +31,16 @@ class IterationCount:
 
     @property
     def described(self) -> str:
-        """The loop that the size counts, as pages describe it."""
+        """The description in reports of the loop whose iterations the size counts."""
         place = f" of `{self.algorithm.name}`" if "." in self.name else ""
-        if not is_written(self.loop):
+        if not is_written_loop(self.loop):
             return f"elements that line {self.loop.span.line}{place} goes through"
         return f"iterations of {describe_loop_in_line(self.loop)}{place}"
 
 
 @record
 class NamedLoop:
-    """A loop whose iterations have the size `name` in a result about several programs; `program` tells which one."""
+    """A loop whose iterations are the size `name` in a result about several programs; `program` names its program."""
 
     name: str
     counted: IterationCount
@@ -58,8 +58,8 @@ def describe_loop_in_line(loop: s.While | s.Loop) -> str:
 
 
 def iterate_unbounded_loops(algorithm: s.Algorithm) -> Iterator[s.While | s.Loop]:
-    """Yield the loops of an algorithm whose number of iterations only a run may tell, in the order of the text."""
-    for loop in s.nodes(algorithm.body):
+    """Yield the loops of an algorithm whose number of iterations is known only in a run, in the order of the text."""
+    for loop in s.iterate_nodes(algorithm.body):
         if (isinstance(loop, s.While) and loop.limit is None) or (
             isinstance(loop, s.Loop) and loop.iterations is not None
         ):
@@ -102,13 +102,13 @@ def find_counted_loops(algorithm: s.Algorithm, visible: Mapping[str, s.Algorithm
     }
 
 
-def suggest_name(loop: s.While | s.Loop, name: str, near: Source, safe: bool = True) -> str:
-    """Suggest the text that names the iterations of a loop; as an edit if the loop is in the source `near`.
+def suggest_iterations_name(loop: s.While | s.Loop, name: str, near: Source, safe: bool = True) -> str:
+    """Suggest to write `iterations NAME` in the header of a loop; as an edit if the loop is in the source `near`.
 
     The clause follows the condition or the range, as they stand in the source. The edit is `safe` if nothing but these
     iterations can be meant.
     """
-    if not is_written(loop):
+    if not is_written_loop(loop):
         return f"write line {loop.span.line} as a loop `for i in ... iterations {name}:`"
     clause = f" iterations {name}"
     header = quote_header(loop, clause)
@@ -124,7 +124,7 @@ def suggest_name(loop: s.While | s.Loop, name: str, near: Source, safe: bool = T
 
 
 def quote_header(loop: s.While | s.Loop, clause: str) -> str | None:
-    """Quote the written header of a loop, with a clause at its end; None if it is longer than a line."""
+    """Return the header of a loop from the source, with a clause added; None if it is longer than a line."""
     place = _find_place_of_clause(loop)
     return None if place is None else f"{_get_line(loop)[:place].strip()}{clause}:"
 
@@ -136,7 +136,7 @@ def _get_line(loop: s.While | s.Loop) -> str:
 
 
 def _find_place_of_clause(loop: s.While | s.Loop) -> int | None:
-    """Find the place in the line of a loop behind its condition or its range; None if they are not in that line."""
+    """Find the position in a loop's line after its condition or range; None if they are not in that line."""
     line, start = _get_line(loop), loop.span.column - 1
     if isinstance(loop, s.While) and loop.tests_last:
         return _find_header_end(line, start + len("repeat"))
@@ -157,13 +157,13 @@ def _find_place_of_clause(loop: s.While | s.Loop) -> int | None:
 
 
 def _find_header_end(line: str, start: int) -> int | None:
-    """Find the end of a header that has ended at `start` but for brackets and a reduction; None if it has not."""
+    """Return the position after brackets and a reduction at `start`, if a loop's header ends there; else None."""
     match = _HEADER_END.match(line, start)
     return None if match is None else match.end(1)
 
 
-def is_written(loop: s.While | s.Loop) -> bool:
-    """Whether a loop stands in the text; else a statement on an array stands for it."""
+def is_written_loop(loop: s.While | s.Loop) -> bool:
+    """Whether the author wrote a loop; else elaboration made it from a statement on an array."""
     return (
         isinstance(loop, s.While)
         or re.match(r"(?:parallel\s+)?(?:for|par)|repeat", loop.span.text.lstrip()) is not None
@@ -171,12 +171,12 @@ def is_written(loop: s.While | s.Loop) -> bool:
 
 
 def qualified_name(algorithm: s.Algorithm, loop: s.While | s.Loop) -> str:
-    """Return the name of the iterations of a loop that is the same in the costs of all algorithms."""
+    """Return the name of a loop's iterations with that of its algorithm, `find.T`: the same in the costs of all."""
     return f"{algorithm.name}.{loop.iterations}"
 
 
 def relative_name(qualified: str, algorithm: s.Algorithm) -> str:
-    """Return the name of iterations in the costs of an algorithm: without its own name."""
+    """Return the name of iterations in the costs of an algorithm: without `algorithm.` if the loop is its own."""
     return qualified.removeprefix(f"{algorithm.name}.")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from archline.expr.tree import Source
 from archline.language import name_rules, syntax_rules
 from archline.language import syntax as s
-from archline.language.checking import check, load_if_right
+from archline.language.checking import check, load_if_valid
 from archline.language.diagnostics import error, suggest_closest
 from archline.language.elaboration import declare_program
 from archline.language.model import Module
@@ -32,10 +32,10 @@ def load_text(text: str, name: str = "<text>") -> Module:
 
 
 def declare_in_folder(program: s.Program, folder: Path) -> s.Program:
-    """Return a program, of a file in a folder, in which each name has a declaration."""
+    """Return a program with a declaration of each name; its `use` looks in a folder first."""
     loader = _Loader()
     resolve = cache(lambda use: loader.load_used_module(use, folder))
-    return declare_program(program, lambda use: load_if_right(use, resolve))
+    return declare_program(program, lambda use: load_if_valid(use, resolve))
 
 
 def load_target(target: str) -> tuple[Module, s.Algorithm | None]:
@@ -87,7 +87,7 @@ def _make_module_path(root: Path, path: tuple[str, ...]) -> Path:
 
 
 class _Loader:
-    """Loads each file once, and notices files that use each other."""
+    """Loads each file once, and reports files that use each other in a cycle."""
 
     def __init__(self) -> None:
         self._modules: dict[Path, Module] = {}
@@ -126,12 +126,12 @@ class _Loader:
                 chain = " uses ".join(f"`{link.name}`" for link in [*cycle, key])
                 raise error(name_rules.CYCLIC_USE, f"files use each other: {chain}", span=use.span)
             return self.load_file(file)
-        names = list_stdlib_modules() + (_list_neighbours(folder) if folder is not None else [])
+        names = list_stdlib_modules() + (_list_modules_in_folder(folder) if folder is not None else [])
         message = f"there is no module `{name}` next to the file or in the standard library"
         raise error(name_rules.UNKNOWN_MODULE, message, span=use.span, hint=suggest_closest(name, names, use.span))
 
 
-def _list_neighbours(folder: Path) -> list[str]:
+def _list_modules_in_folder(folder: Path) -> list[str]:
     try:
         return [file.stem for file in folder.glob("*.algo")]
     except OSError:

@@ -44,7 +44,7 @@ class CheckedProgram(Protocol):
 
 @record
 class Progress:
-    """The way of processors through a part of a program that some may leave earlier than others.
+    """The relative progress of processors through a loop, or code behind an exit, that some may leave early.
 
     Along the axes `differs` the number of iterations may differ, along `speaks` messages go inside the part, and along
     `around` processors may differ in whether they reach it. `call` is the call of the outermost algorithm that leads
@@ -57,17 +57,17 @@ class Progress:
     call: s.Node | None
 
     def join(self, second: Progress) -> Progress:
-        """Return the progress through a part that two paths reach, as far apart as on either."""
-        call = second.call if second.apart and not self.apart else self.call
+        """Return the progress through a part of a program that is reached in two contexts, with the axes of both."""
+        call = second.call if second.mismatched_axes and not self.mismatched_axes else self.call
         return Progress(self.differs | second.differs, self.speaks | second.speaks, self.around | second.around, call)
 
     @property
-    def apart(self) -> Axes:
+    def mismatched_axes(self) -> Axes:
         """The axes along which messages go although their processors may be in different iterations."""
         return self.differs & self.speaks
 
     @property
-    def aligned(self) -> bool:
+    def is_aligned(self) -> bool:
         """True if all processors of the grid make the same iterations."""
         return not self.differs and not self.around
 
@@ -78,7 +78,7 @@ Part = s.While | s.Loop | s.Branch
 
 @lru_cache(maxsize=64)
 def find_progress(module: Module, algorithm: s.Algorithm) -> Mapping[Part, Progress]:
-    """Map the loops without a bound, and the loops and code that exits may skip, to how processors go through them."""
+    """Map loops without a bound, and loops and code that exits may skip, to the progress of processors in them."""
     return derive_progress(module, algorithm)
 
 
@@ -98,7 +98,7 @@ def derive_progress(program: CheckedProgram, algorithm: s.Algorithm) -> Mapping[
 def _has_parts(algorithm: s.Algorithm) -> bool:
     return any(
         isinstance(node, s.Exit) or (isinstance(node, s.While) and node.limit is None)
-        for node in s.nodes(algorithm.body)
+        for node in s.iterate_nodes(algorithm.body)
     )
 
 
@@ -115,7 +115,7 @@ class _Outcome:
 
 @record(eq=False)
 class _Divergence:
-    """Follows algorithms from the outermost one into their calls, each context once."""
+    """The analysis of a program, from the outermost algorithm into its calls, each in each calling context once."""
 
     program: CheckedProgram
     parts: dict[Part, Progress] = field(default_factory=dict)
@@ -135,7 +135,7 @@ class _Divergence:
             self.done[key] = None
             body = _Body(self, algorithm, dict(axes), dict(values), around, call)
             body.follow_block(algorithm.body)
-            body.differ_where_assigned(body.returns)
+            body.mark_assigned_as_differing(body.return_axes)
             self.done[key] = _Outcome(body.values, body.speaks)
         outcome = self.done[key]
         if outcome is None:
@@ -204,7 +204,7 @@ class _Body(StatementVisitor[None, None]):
     def find_axes(self, *parts: object) -> Axes:
         """Return the axes along which expressions may differ."""
         axes: Axes = EQUAL
-        for node in s.nodes(parts):
+        for node in s.iterate_nodes(parts):
             match node:
                 case s.Name(id=name) | s.Element(array=name):
                     base = self._bases.get(name, name)
@@ -214,22 +214,22 @@ class _Body(StatementVisitor[None, None]):
         return axes
 
     @property
-    def control(self) -> Axes:
+    def control_axes(self) -> Axes:
         """The axes along which processors may differ in whether they reach this statement."""
         return self._around.union(*self._levels, self._exits[0])
 
     @property
-    def returns(self) -> Axes:
+    def return_axes(self) -> Axes:
         """The axes along which processors may differ in returning before the end."""
         return self._exits[0]
 
-    def differ_where_assigned(self, axes: Axes) -> None:
-        """Let all names that were assigned differ along axes as well, along which processors took different ways."""
+    def mark_assigned_as_differing(self, axes: Axes) -> None:
+        """Mark assigned names as different along axes, along which processors took different branches."""
         for name in self._assigned if axes else ():
             self.values[name] = self.values.get(name, EQUAL) | axes
 
-    def set(self, place: s.Expr, axes: Axes, whole: bool = True) -> None:
-        """Set a place to a value that may differ along `axes`; `whole` is true if nothing of it stays."""
+    def assign_place(self, place: s.Expr, axes: Axes, whole: bool = True) -> None:
+        """Note that a place is set to a value that may differ along `axes`; `whole` if it is set as a whole."""
         while isinstance(place, s.Reshape):
             place = place.base
         if not isinstance(place, s.Name | s.Element):
@@ -268,7 +268,7 @@ class _Body(StatementVisitor[None, None]):
             self._bases.pop(name, None)
             self.values[name] = read
         for target in statement.writes:
-            self.set(target, read)
+            self.assign_place(target, read)
 
     def local(self, local: s.Local, place: None = None) -> None:
         self._write_arguments(local)
@@ -277,7 +277,9 @@ class _Body(StatementVisitor[None, None]):
 
     def transfer(self, transfer: s.Transfer, place: None = None) -> None:
         if transfer.direction == "input":
-            self.set(transfer.target, self.find_axes(transfer.value, transfer.when), whole=transfer.when is None)
+            self.assign_place(
+                transfer.target, self.find_axes(transfer.value, transfer.when), whole=transfer.when is None
+            )
 
     # Calls and messages
     def invoke(self, invoke: s.Invoke, place: None = None) -> None:
@@ -287,22 +289,24 @@ class _Body(StatementVisitor[None, None]):
             self.speaks |= outcome.speaks
             for parameter, argument in zip(target.parameters, invoke.call.arguments, strict=True):
                 if parameter.mode != "in" and parameter.local:
-                    self.set(argument, outcome.values.get(parameter.name, EQUAL))
+                    self.assign_place(argument, outcome.values.get(parameter.name, EQUAL))
             for output, result in zip(target.outputs, invoke.outputs, strict=True):
-                self.set(result, outcome.values.get(output.register, EQUAL), whole=_is_always_set(target, output))
+                self.assign_place(
+                    result, outcome.values.get(output.register, EQUAL), whole=_is_always_set(target, output)
+                )
             return
         read = self.find_axes(invoke.call.arguments, invoke.outputs)
         self._write_arguments(invoke)
         for result in invoke.outputs:
-            self.set(result, read)
+            self.assign_place(result, read)
 
     def _write_arguments(self, statement: s.Stmt) -> None:
-        """Set what calls in a statement write to, of algorithms that run on one processor."""
+        """Note what calls of algorithms on one processor, in a statement, write to their arguments."""
         for call in s.find_nodes(statement, s.Call):
             target = self._program.targets.get(call)
             for parameter, argument in zip(() if target is None else target.parameters, call.arguments, strict=False):
                 if parameter.mode != "in":
-                    self.set(argument, self.find_axes(call.arguments), whole=False)
+                    self.assign_place(argument, self.find_axes(call.arguments), whole=False)
 
     def _join_axes(self, along: tuple[s.Name, ...]) -> Axes:
         names = [name.id for name in along] or self._declared
@@ -322,7 +326,7 @@ class _Body(StatementVisitor[None, None]):
             if name != "P":
                 values[name] = self._grid if bound is None else self.find_axes(bound)
         differing = {name: differs for name, differs in values.items() if differs}
-        return self._all.follow_call(callee, axes, differing, self.control, self._call or call)
+        return self._all.follow_call(callee, axes, differing, self.control_axes, self._call or call)
 
     def communicate(self, statement: s.Communicate, place: None = None) -> None:
         clauses = {clause.keyword: clause for clause in statement.clauses}
@@ -335,7 +339,7 @@ class _Body(StatementVisitor[None, None]):
                     if not isinstance(at, s.Name) or at.id != axis:
                         self.speaks |= self._axes[axis]
             if statement.received is not None:
-                self.set(statement.received, self._grid, whole=False)
+                self.assign_place(statement.received, self._grid, whole=False)
             return
         joined = self._join_axes(collective.invoke.along)
         self.speaks |= joined
@@ -346,11 +350,11 @@ class _Body(StatementVisitor[None, None]):
         sent = self.find_axes(statement.buffer, *places)
         if statement.operation in _SPREADING:
             # In a split each of the groups has a result of its own.
-            self.set(target, sent - (joined - self._split))
+            self.assign_place(target, sent - (joined - self._split))
         else:
-            self.set(target, sent | joined, whole=False)
+            self.assign_place(target, sent | joined, whole=False)
         for count in clauses["into"].values[1:] if "into" in clauses else ():
-            self.set(count, sent | joined, whole=False)
+            self.assign_place(count, sent | joined, whole=False)
 
     def split(self, split: s.Split, place: None = None) -> None:
         before, axes = self._split, self._axes
@@ -361,7 +365,7 @@ class _Body(StatementVisitor[None, None]):
 
     # Control
     def _take_exit(self, kind: str) -> None:
-        """Add the axes along which processors may differ in taking an exit."""
+        """Note for an exit the axes along which processors may differ in taking it."""
         level = len(self._levels) - 1
         inner: Axes = EQUAL
         for number in range(level, -1, -1):
@@ -371,11 +375,11 @@ class _Body(StatementVisitor[None, None]):
 
     @contextmanager
     def _diverge_along(self, axes: Axes) -> Iterator[None]:
-        """Follow statements that not all processors along axes execute; after these, the assigned names differ."""
+        """Follow, as enclosed code, statements that not all processors along `axes` execute; mark names they set."""
         before, assigned = self._levels[-1], self._assigned
         self._levels[-1], self._assigned = before | axes, set()
         yield
-        self.differ_where_assigned(axes)
+        self.mark_assigned_as_differing(axes)
         self._levels[-1], self._assigned = before, self._assigned | assigned
 
     def branches(self, branches: tuple[s.Branch, ...], place: None = None) -> None:
@@ -398,11 +402,11 @@ class _Body(StatementVisitor[None, None]):
             self.values[name] = self.values.get(name, EQUAL) | axes
 
     def _follow_part(self, part: Part | None, differs: Axes, follow: Callable[[], None]) -> None:
-        """Follow a part, and record the axes along which processors communicate in it."""
+        """Run `follow` on a loop or branch, and record the axes along which processors communicate in it."""
         before, self.speaks = self.speaks, EQUAL
         follow()
         if part is not None:
-            around = self._around.union(*self._levels[:-1], self.returns)
+            around = self._around.union(*self._levels[:-1], self.return_axes)
             self._all.record_progress(part, Progress(differs, self.speaks, around, self._call))
         self.speaks |= before
 
@@ -414,11 +418,11 @@ class _Body(StatementVisitor[None, None]):
             self.follow_block(loop.body)
 
         self._repeat_part(
-            loop if s.list_exits(loop.body) else None, lambda: self.find_axes(*ends), follow_body, counted=True
+            loop if s.list_exit_kinds(loop.body) else None, lambda: self.find_axes(*ends), follow_body, counted=True
         )
 
     def while_loop(self, loop: s.While, place: None = None) -> None:
-        part = loop if loop.limit is None or s.list_exits(loop.body) else None
+        part = loop if loop.limit is None or s.list_exit_kinds(loop.body) else None
         self._repeat_part(
             part,
             lambda: self.find_axes(loop.condition, loop.limit),
@@ -429,7 +433,7 @@ class _Body(StatementVisitor[None, None]):
     def _repeat_part(
         self, part: Part | None, test: Callable[[], Axes], body: Callable[[], None], counted: bool
     ) -> None:
-        """Follow a loop until nothing changes; `part` is left by its exits, and by its test if it is not `counted`."""
+        """Follow a loop to a fixpoint; its exits leave it, and its test does unless its iterations are `counted`."""
         exits, settled = EQUAL, False
         while not settled:
             before, left, tested = dict(self.values), exits, test()
@@ -440,6 +444,6 @@ class _Body(StatementVisitor[None, None]):
                 exits = self._exits.pop()
                 self._levels.pop()
                 tested |= test()
-                self.differ_where_assigned(exits | tested)
+                self.mark_assigned_as_differing(exits | tested)
             self._join_values(before)
             settled = self.values == before and exits == left

@@ -31,7 +31,7 @@ class _Counting:
 
 @v_args(meta=True)
 class LoopBuilder(SpellingBuilder):
-    """Builds loops."""
+    """Builds loops of all spellings as `Loop`, `While` and `LoopOver` nodes."""
 
     def _make_written_loop(
         self,
@@ -55,9 +55,9 @@ class LoopBuilder(SpellingBuilder):
             return down(meta, parallel, names, lo, hi, step.operand, body)
         lo, hi = self._make_range(lo, direction, hi)
         loop = self._make_loop(meta, parallel, names, lo, hi, step, body, direction.type == "DOWNTO")
-        return self._combine_values(meta, loop, parallel, reduction)
+        return self._add_reduction(meta, loop, parallel, reduction)
 
-    def _combine_values(self, meta: Meta, loop: s.Loop, parallel: Token | None, reduction: Any) -> s.Loop:
+    def _add_reduction(self, meta: Meta, loop: s.Loop, parallel: Token | None, reduction: Any) -> s.Loop:
         if reduction is None:
             return loop
         if parallel is None:
@@ -73,7 +73,7 @@ class LoopBuilder(SpellingBuilder):
         return replace(loop, reduction=reduction, body=replace_statements(loop.body, updates))
 
     def _suggest_ranges(self, variable: str, sign: Span, lo: Any, hi: Any) -> Proposal:
-        """Suggest the two ranges that `for i = a..b` may mean: neither edit is safe."""
+        """Suggest both ranges, without and with the last value, that `for i = a..b` may mean."""
         ranges = [f"{format_expression(lo)}..{format_expression(end)}" for end in (hi, self._add_one(hi))]
         left_out, taken = (f"for {variable} in {text}:" for text in ranges)
         hint = f"write `{left_out}` without the last value, or `{taken}` with it"
@@ -87,7 +87,7 @@ class LoopBuilder(SpellingBuilder):
         parallel, names, _, over, reduction, iterations, body = children
         loop = self._make_loop_over(meta, parallel, names, over, body)
         if isinstance(loop, s.Loop):
-            loop = self._combine_values(meta, loop, parallel, reduction)
+            loop = self._add_reduction(meta, loop, parallel, reduction)
         elif reduction is not None:
             hint = "write a loop over a range, `parallel for i in 0..n`, and `x[i]` for an element"
             message = "the values of a loop over elements are not combined"
@@ -128,7 +128,7 @@ class LoopBuilder(SpellingBuilder):
     def _make_numbered_loop(
         self, meta: Meta, parallel: Token | None, number: s.Name, names: Any, arrays: tuple[Any, ...], body: Any
     ) -> s.Loop:
-        """Build the loop over the positions of arrays, each with a name for its element there."""
+        """Build the loop over positions of arrays for `enumerate` and `zip`; `names` are set to the elements."""
         for array in arrays:
             if not isinstance(array, s.Name):
                 hint = "write a loop over a range, `for i in 0..n:`, and elements such as `x[i]`"
@@ -153,13 +153,13 @@ class LoopBuilder(SpellingBuilder):
     def _make_falling_loop(
         self, meta: Meta, parallel: Token | None, names: Any, first: Any, end: Any, step: Any, body: Any
     ) -> s.Loop:
-        """Build the loop from `first` down to what stands before `end`, which is left out."""
+        """Build the loop from `first` down to `end`, exclusive."""
         return self._make_closed_falling_loop(meta, parallel, names, first, self._add_one(end), step, body)
 
     def _make_closed_falling_loop(
         self, meta: Meta, parallel: Token | None, names: Any, first: Any, last: Any, step: Any, body: Any
     ) -> s.Loop:
-        """Build the loop from `first` down to `last`, which is taken."""
+        """Build the loop from `first` down to `last`, inclusive."""
         by = None if isinstance(step, s.Integer) and step.value == 1 else step
         return self._make_loop(meta, parallel, names, first, last, by, body, down=True)
 
@@ -178,7 +178,7 @@ class LoopBuilder(SpellingBuilder):
         return first.id if first.id in SHADOWABLE else self._check_word(first.id, first.span)
 
     def _make_range(self, lo: Any, direction: Token, hi: Any) -> tuple[Any, Any]:
-        """Return the ends of a range, whose upper end is left out unless it is a `downto`."""
+        """Return the ends of a range; the upper end of an inclusive range is raised by 1 to make it exclusive."""
         if direction.type not in ("UPTO_INCLUDING", "TO"):
             return lo, hi
         return lo, self._add_one(hi)
@@ -191,12 +191,12 @@ class LoopBuilder(SpellingBuilder):
         return s.Loop(name, s.Integer(0, span=times.span), times, None, False, False, body, span=span)
 
     def do_while(self, meta: Meta, children: list[Any]) -> s.While:
-        """Build `do:` with `while c` at its end."""
+        """Build the loop `do:` with its test `while c` at the end."""
         body, condition = children
         return s.While(condition, None, None, True, body, span=self._make_header_span(meta))
 
     def do_until(self, meta: Meta, children: list[Any]) -> s.While:
-        """Build `do:` with `until c` at its end."""
+        """Build the loop `do:` with its test `until c` at the end."""
         body, condition = children
         return self.do_while(meta, [body, self._negate(condition)])
 
@@ -247,7 +247,7 @@ class LoopBuilder(SpellingBuilder):
         return self._make_loop(meta, parallel, names, first, last, by, body, down=True)
 
     def inclusive_loop(self, meta: Meta, children: list[Any]) -> s.Loop:
-        """Build `do i = first, last`."""
+        """Build the loop `do i = first, last`, which includes both ends."""
         name, _, first, last, step, body = children
         variable = (s.Name(str(name), span=self._make_span(name)),)
         if isinstance(step, s.Unary):
@@ -303,7 +303,7 @@ class LoopBuilder(SpellingBuilder):
                 return None
         direction, by = stride
         changed = _find_changed(body)
-        read = s.names((end, by)) | {element.array for element in s.find_nodes((end, by), s.Element)}
+        read = s.find_names((end, by)) | {element.array for element in s.find_nodes((end, by), s.Element)}
         if variable in changed or read & changed or variable in read or any(s.find_nodes(end, s.Call)):
             return None
         if (direction == "+=") != (comparison in ("<", "<=")):
@@ -317,7 +317,7 @@ class LoopBuilder(SpellingBuilder):
         return self._make_loop(meta, parallel, names, first, hi, by, body, down=direction == "-=")
 
     def _make_counting_while(self, counting: _Counting, body: tuple[Any, ...], span: Span) -> list[Any]:
-        """Return what `for (start; condition; step)` stands for; a `continue` takes the step too."""
+        """Build `for (start; condition; step)` as a `while` with the step at its end and before each `continue`."""
         steps = counting.steps
         whole = self._step_before_continue(body, steps)
         if not (whole and isinstance(whole[-1], s.Exit | s.Return)):
@@ -342,7 +342,7 @@ class LoopBuilder(SpellingBuilder):
         return tuple(chain.from_iterable(map(rebuild_statement, body)))
 
     def _resolve_counted_loops(self, body: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return an algorithm's body in which a counted loop is a `while` if its variable is read outside of it."""
+        """Return a body in which a loop `for (i = a; i < b; i++)` is a `while` if i is read outside of the loop."""
         if not self._counted:
             return body
         changed: dict[s.Node, Any] = {}
@@ -372,12 +372,12 @@ def _find_changed(body: tuple[Any, ...]) -> frozenset[str]:
     targets: list[Any] = [node.target for node in s.find_nodes(body, s.Assign)]
     targets += chain.from_iterable(node.targets for node in s.find_nodes(body, surface.Multiple))
     arguments = tuple(call.arguments for call in s.find_nodes(body, s.Call))
-    passed = s.names(arguments) | {element.array for element in s.find_nodes(arguments, s.Element)}
+    passed = s.find_names(arguments) | {element.array for element in s.find_nodes(arguments, s.Element)}
     return passed | {str(getattr(target, "array", None) or getattr(target, "id", "")) for target in targets}
 
 
 def _find_exits(body: Sequence[Any]) -> Iterator[s.Exit]:
-    """Yield the exits that leave or continue the loop around statements."""
+    """Yield the exits in statements, but not those in inner loops."""
     for statement in body:
         if isinstance(statement, s.Exit):
             yield statement
@@ -386,17 +386,17 @@ def _find_exits(body: Sequence[Any]) -> Iterator[s.Exit]:
 
 
 def _iterate_outer_names(statements: Any, variable: str) -> Iterator[str]:
-    """Yield the names in statements, except in loops over a variable."""
+    """Yield the names in statements, except those in loops whose variable is `variable`."""
     for statement in statements:
         if isinstance(statement, s.If):
             for branch in statement.branches:
-                yield from s.names((branch.condition,))
+                yield from s.find_names((branch.condition,))
                 yield from _iterate_outer_names(branch.body, variable)
         elif hasattr(statement, "body"):
             if getattr(statement, "variable", None) != variable:
-                yield from s.names(
+                yield from s.find_names(
                     tuple(getattr(statement, name, None) for name in ("lo", "hi", "step", "over", "condition"))
                 )
                 yield from _iterate_outer_names(statement.body, variable)
         else:
-            yield from s.names((statement,))
+            yield from s.find_names((statement,))

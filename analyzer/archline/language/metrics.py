@@ -16,7 +16,7 @@ BYTES_PER_WORD = 8
 
 
 class Composition(Enum):
-    """The way in which a metric's amounts of two parts of a program make that of both."""
+    """The rule that combines the amounts of a metric in two parts of a program to that of the whole."""
 
     SUM = auto()
     """The sum, in sequence and in parallel."""
@@ -25,7 +25,7 @@ class Composition(Enum):
 
 
 class Derived(Enum):
-    """When a metric is derived."""
+    """The occasions on which the analysis derives a metric."""
 
     ALWAYS = auto()
     """With every cost of an algorithm."""

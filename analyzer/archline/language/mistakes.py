@@ -30,7 +30,7 @@ _COMPARISON = {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_E
 
 @record
 class CodeLine:
-    """A line of a source, and its code: without the comment, and with masked strings."""
+    """A line of a source; `code` is its text without the comment and with masked strings."""
 
     source: Source
     number: int
@@ -41,15 +41,15 @@ class CodeLine:
         return Span(self.source, self.number, start + 1, self.number, end + 1)
 
     def propose_text(self, start: int, end: int, text: str, words: str = "write `{}`", safe: bool = True) -> Proposal:
-        """Return the hint to write a text between two positions; in the words `{}` is the text."""
+        """Return the hint to replace the text between two positions; the new text stands for `{}` in `words`."""
         return propose_text(self.make_span(start, end), text, words, safe)
 
 
 @record
 class _Form:
-    """A text to be written for each match of a pattern in a line, or for its group `at`.
+    """A rule of replacement: each match of a pattern in a line, or its group `at`, becomes `text`.
 
-    In the words of the hint `{}` is the first text.
+    In the words of the hint, `{}` stands for the first new text.
     """
 
     pattern: str
@@ -172,8 +172,8 @@ def _suggest_range(source: Source, number: int) -> Proposal | None:
     return Proposal(words.format(written[1], *ranges), [Edit(at, text) for text in ranges], safe=False)
 
 
-def _suggest_no_import(source: Source, number: int) -> Proposal:
-    """Propose to leave a line out."""
+def _suggest_removing_import(source: Source, number: int) -> Proposal:
+    """Propose to delete a line that imports a library of another language."""
     words = "functions such as `sqrt` need no import: leave this line out; `use` names a file of algorithms"
     return Proposal(words, [Edit(Span(source, number, 1, number + 1, 1), "")])
 
@@ -231,7 +231,7 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str | None]] | _Form, ...
     _Form(r"^(?P<at>fn|func|fun|proc|subroutine|void)\b", "algorithm", "write `algorithm name(x: real[n]):`"),
     (r"^\s*(def|function|procedure)\b", "write `algorithm name(x: real[n]):`"),
     _Form(r"^use\s+(?P<at>(\w+)/(\w+)(?:\.algo)?)\s*$", r"\2.\3", r"write `use {}`"),
-    (_LANGUAGE_MODULES, _suggest_no_import),
+    (_LANGUAGE_MODULES, _suggest_removing_import),
     (r"^\s*(import|from|include)\b|^\s*use\b.*[/\"]", "write `use dense.matmul`"),
     # Blocks and comments
     (r"\s//\s+[A-Za-z]", "a comment starts with `#`"),
@@ -413,7 +413,7 @@ def suggest_for_line(line: CodeLine) -> str | None:
 
 
 def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collection[str]) -> str | None:
-    """Return a hint on a terminal `kind` at `column` (from 1), where `accepted` ones may be; None if there is none."""
+    """Return a hint for an unexpected terminal `kind` at `column` (from 1), where `accepted` ones are allowed."""
     code, at = line.code, column - 1
     before, rest = code[:at], code[at:]
     words = before.split()
@@ -421,7 +421,7 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
         return "a claim is in s, J, W, J*s or B, and its numbers have no unit: 1 ms is written `0.001` or `10^-3`"
     if "LAYOUT" in accepted and re.match(r"(?!(in|out|inout)\b)[A-Za-z]\w*+(?!\s*:)", rest):
         return "a layout is `rowmajor`, `colmajor` or `zmorton`"
-    if kind in ("NAME", "INTEGER") and (left_out := _suggest_left_out(line, before, rest)) is not None:
+    if kind in ("NAME", "INTEGER") and (left_out := _suggest_omitted_sign(line, before, rest)) is not None:
         return left_out
     if kind in ("ASSIGN_PLAIN", "EQUAL") and (power := suggest_power(line)) is not None:
         return power
@@ -463,7 +463,7 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
 
 
 def suggest_power(line: CodeLine) -> str | None:
-    """Return the hint for `where n = 2^k` with a k that nothing declares."""
+    """Return the hint for `where n = 2^k` with a k that nothing declares; None for other lines."""
     pattern = r"(?:^\s*(?:where|assume)\b|,)\s*(?P<at>(\w+)\s*={1,2}\s*(\d+)\s*(?:\^|\*\*)\s*([A-Za-z_]\w*))"
     power = re.search(pattern, line.code)
     if power is None:
@@ -500,7 +500,7 @@ _GROWTH_CLAIM = re.compile(
 
 
 def suggest_growth(line: CodeLine) -> str | None:
-    """Return the hint for a growth after a relation, as in `work = n + O(n log n)`; None if there is none."""
+    """Return the hint for a growth after a relation, as in `work = n + O(n log n)`; None for other lines."""
     claimed = _GROWTH_CLAIM.search(line.code)
     if claimed is None:
         return None
@@ -526,7 +526,7 @@ _NEXT_BOUND = re.compile(rf"\s*(?:,|\band\b|&&)\s*(?=(?:{_ENSURED})\s*(?:==|<=|>
 
 
 def suggest_ensures(line: CodeLine) -> str | None:
-    """Return the hint for an `ensures` whose metric is behind the relation, or that has several metrics."""
+    """Return the hint for an `ensures` with the metric after the relation, or with several metrics; else None."""
     if turned := _TURNED_BOUND.search(line.code):
         text = f"{turned['metric']} {_TURNED_SIGNS[turned['sign']]} {turned['bound']}"
         return line.propose_text(*turned.span("at"), text, "the metric stands first: `ensures {}`")
@@ -563,7 +563,7 @@ def _write_formula(text: str) -> str:
     return re.sub(r"(?<=[\w)]) +(?=[\w(])", "*", text)
 
 
-def _suggest_left_out(line: CodeLine, before: str, rest: str) -> str | None:
+def _suggest_omitted_sign(line: CodeLine, before: str, rest: str) -> str | None:
     """Return the hint for a `*` or for brackets that mathematics omits, as in `2T(n/2)`, `n log n` and `log n`.
 
     None if the text, cut into `before` and `rest` at the mistake, has no such form.
@@ -615,7 +615,7 @@ def find_continued_lines(lines: Sequence[str], at: int) -> range:
 
 
 def suggest_joining(source: Source, numbers: range) -> str:
-    """Propose to join the lines of a statement; words alone if a comment stands between them."""
+    """Propose to join the lines of a statement, without edits if a comment is between them."""
     words, edits = "a statement is one line, unless it goes on in brackets: join the lines", list[Edit]()
     for number in numbers[:-1]:
         line, below = source.lines[number - 1], source.lines[number]
@@ -628,7 +628,7 @@ def suggest_joining(source: Source, numbers: range) -> str:
 
 
 def _name_logarithm(line: CodeLine, written: str) -> str:
-    """Return the name of a logarithm: of base 2 in costs and bounds, else of the base that is `written`."""
+    """Return `log2` for a logarithm in costs and bounds; in values `log` if that or `ln` is `written`."""
     value = re.match(r"\s+(?:local\b.*|return\b|[\w\[\],. ]+[-+*/]?)(?:(?<![<>=!])=(?!=)|(?<=return))", line.code)
     clause = re.match(r"\s*(?:where|ensures|decreases|claim|let)\b", line.code)
     return "log" if value and not clause and re.match(r"(?:log|ln)\b", written) else "log2"
@@ -640,7 +640,7 @@ def count_brackets(code: str) -> int:
 
 
 def find_unclosed_bracket(lines: Sequence[str], number: int, column: int) -> tuple[int, int, str] | None:
-    """Return the innermost bracket open before a place: its line and column (from 1) and itself; None if none is."""
+    """Return line, column (from 1) and text of the innermost bracket that is open at a place; None if none is."""
     stack: list[tuple[int, int, str]] = []
     for line_number, line in enumerate(lines[:number], 1):
         end = column - 1 if line_number == number else len(line)

@@ -103,9 +103,9 @@ MAX_FRAGMENTS = 512
 
 
 def describe_unexpected(token: Token, accepted: Collection[str], line: CodeLine, column: int) -> tuple[str, str | None]:
-    """Return the message about an unexpected token and a hint or None, from the terminals `accepted` there.
+    """Return the message about an unexpected token, and a hint or None.
 
-    It is at `column` of the line, from 1.
+    `accepted` are the terminals that the grammar allows at the token, which is at `column`, from 1, of the line.
     """
     kind = _TERMINAL_NAMES.get(token.type) if token.type.startswith("_") or token.type == "$END" else None
     shown = kind.removeprefix("the ") if kind else f"`{str(token)[:40]}`"
@@ -136,7 +136,7 @@ def _describe_expected(accepted: set[str]) -> str | None:
 
 @cache
 def _load_literals() -> dict[str, str]:
-    """Return the texts of the terminals that stand for one text each."""
+    """Map the terminals of the grammar that are fixed strings, not patterns, to these strings."""
     return {item.name: item.pattern.value for item in _load_grammar().terminals if item.pattern.type == "str"}
 
 
@@ -158,7 +158,7 @@ def _suggest_fix(token: Token, accepted: set[str], line: CodeLine, column: int) 
 
 
 def make_parser(grammar: str, **options: Any) -> lark.Lark:
-    """Return the parser; `options` are those of `lark.Lark`."""
+    """Return the parser of a grammar, with cached tables if possible; `options` are those of `lark.Lark`."""
     try:
         tables = _make_tables_path(grammar, options)
         tables.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -220,7 +220,7 @@ def parse(source: Source) -> ParseResult:
     items: list[s.Item] = []
     broken: set[str] = set()
     for first, lines in split_items(source):
-        item, problems = _parse_chunk(source, first, lines)
+        item, problems = _parse_item(source, first, lines)
         diagnostics.extend(problems)
         if item is not None:
             items.append(item)
@@ -269,7 +269,7 @@ def parse_settings(text: str, name: str = "<settings>") -> tuple[tuple[str, s.Ex
 
 
 def clear_fragments() -> None:
-    """Clear the cache of fragments, for measurements."""
+    """Clear the cache of parsed expressions, facts and settings, for measurements."""
     _parse_fragment.cache_clear()
 
 
@@ -295,7 +295,7 @@ def _adapt_diagnostic(problem: Diagnostic) -> Diagnostic:
 
 
 def _try_parse(source: Source, first: int, text: str, start: str = "start") -> Any:
-    """Return the parse of a text, or the Diagnostic of its failure. `first`: its line in the source."""
+    """Return the syntax tree of a text that begins at line `first` of the source, or the Diagnostic of its failure."""
     builder = TreeBuilder(source, first - 1)
     try:
         tree = builder.transform(_load_grammar().parse(text, start=start))
@@ -316,7 +316,7 @@ def _try_parse(source: Source, first: int, text: str, start: str = "start") -> A
         return Diagnostic(rules.UNEXPECTED, str(problem).splitlines()[0], span)
 
 
-def _parse_chunk(source: Source, first: int, lines: list[str]) -> tuple[s.Item | None, list[Diagnostic]]:
+def _parse_item(source: Source, first: int, lines: list[str]) -> tuple[s.Item | None, list[Diagnostic]]:
     """Parse one item, whose first line in the source is `first`.
 
     Faulty statements are replaced and faulty clauses dropped: one run shows several mistakes.
@@ -561,11 +561,13 @@ def collect_sizes(algorithms: Sequence[s.Algorithm]) -> set[str]:
     """Collect the names of the sizes and indices of headers, with P and K if an algorithm runs on a grid."""
     parameters = [parameter for algorithm in algorithms for parameter in algorithm.parameters]
     declared = {item.name for item in parameters if isinstance(item.type, s.SizeType | s.IndexType)}
-    return declared | s.names(algorithms) | ({"P", "K"} if any(algorithm.grid for algorithm in algorithms) else set())
+    return (
+        declared | s.find_names(algorithms) | ({"P", "K"} if any(algorithm.grid for algorithm in algorithms) else set())
+    )
 
 
 def _drop_body(lines: Sequence[str]) -> list[str]:
-    """Return the lines of an algorithm; its first statement or clause is `pass` and the rest is blank."""
+    """Return the lines of an algorithm's header and docstring, then `pass` and blank lines in place of the body."""
     depth = 0
     for number, line in enumerate(lines):
         code = mask_strings_and_comment(line).strip()

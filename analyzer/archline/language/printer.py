@@ -89,7 +89,7 @@ class _LineWriter:
             self._write_comments(self._take_comments(line.first), unit.level, indents)
             del indents[unit.level :]
             indents.append(line.indent)
-            self._write_unit(line, unit)
+            self._write_logical_line(line, unit)
         self._separate = False
         self._write_comments(list(self._comments[self._next :]), 0, indents)
         return "".join(f"{text}\n" for text in self._out)
@@ -102,7 +102,7 @@ class _LineWriter:
         return list(self._comments[start : self._next])
 
     def _write_comments(self, comments: Sequence[s.Comment], level: int, indents: Sequence[int]) -> None:
-        """Write comments that have separate lines, before a line of `level`: each in the deepest block that fits."""
+        """Write comments on separate lines before a line of `level`, each indented as the innermost block that fits."""
         for comment in comments:
             depth = level
             while depth + 1 < len(indents) and comment.column > indents[depth + 1]:
@@ -120,7 +120,7 @@ class _LineWriter:
         self._at = last
         self._opened = False
 
-    def _write_unit(self, line: _LogicalLineRange, unit: LogicalLine) -> None:
+    def _write_logical_line(self, line: _LogicalLineRange, unit: LogicalLine) -> None:
         inside = self._take_comments(line.last)
         text = unit.text
         if unit.groups:
@@ -136,7 +136,7 @@ class _LineWriter:
 
 
 def _format_header(unit: LogicalLine, comments: Sequence[s.Comment]) -> str:
-    """Return a header on one line if it fits; else its entries fill lines below the opening bracket."""
+    """Format a header on one line if it fits, else on several lines, aligned to the opening bracket."""
     flat = "".join(group.opening + ", ".join(group.entries) for group in unit.groups) + unit.text
     if len(flat) <= WIDTH and not comments:
         return flat
@@ -157,6 +157,7 @@ def _format_header(unit: LogicalLine, comments: Sequence[s.Comment]) -> str:
 
 
 def _write_bracketed_lines(lines: list[str], group: Bracketed, comments: Sequence[s.Comment], follower: int) -> None:
+    """Append a bracketed list to lines of at most WIDTH; `follower` characters are to fit after its last entry."""
     lines[-1] += group.opening
     margin = len(lines[-1])
     waiting = list(comments)

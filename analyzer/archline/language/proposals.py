@@ -17,7 +17,7 @@ from archline.resources import find_resource
 
 
 def propose_operator(left: s.Node, written: str, text: str, words: str = "write `{}`", safe: bool = True) -> str:
-    """Propose another operator after an operand; words alone if it is not `written` there."""
+    """Propose `text` for the operator `written` after an operand, without an edit if it is not in the source there."""
     span = _find_operator(left, written)
     return words.replace("{}", text) if span is None else propose_text(span, text, words, safe)
 
@@ -33,7 +33,7 @@ def _find_operator(left: s.Node, written: str) -> Span | None:
 
 
 def propose_quotient(expr: s.Binary) -> str:
-    """Propose a quotient of reals, or as the alternative one that rounds down; words alone if it is not written so."""
+    """Propose to divide reals, or else to round down by `//`, without an edit if the source has no `/`."""
     left, at = expr.left.span, _find_operator(expr.left, "/")
     if isinstance(expr.left, s.Binary) and expr.left.op == "/":
         # The dividend is a real once the quotient in it is.
@@ -48,7 +48,7 @@ def propose_quotient(expr: s.Binary) -> str:
 
 
 def propose_expression(expr: s.Expr, text: str, words: str = "write `{}`") -> str:
-    """Propose a text in place of an expression; words alone if it is cut, or the expression is not written there."""
+    """Propose a text in place of an expression, without an edit if it is cut or the expression is not in the source."""
     written, meant = (re.sub(r"[\s()]", "", part) for part in (expr.span.text, format_expression(expr)))
     plain = written == meant and not text.endswith("...")
     return propose_text(expr.span, text, words) if plain else words.replace("{}", text)
@@ -63,7 +63,7 @@ def join_hints(hints: Iterable[str]) -> str:
 
 
 def propose_mode(parameter: s.Parameter, mode: str, words: str, safe: bool = True) -> str:
-    """Propose another mode of a parameter; in the words `{}` is its new text."""
+    """Propose to declare a parameter with another mode; `{}` in `words` stands for its new text."""
     span, text = parameter.span, parameter.span.text
     match = re.match(r"(\w+\s*:\s*)((?:inout|out|in)\s+)?(.*)", text)
     if match is None:
@@ -73,7 +73,7 @@ def propose_mode(parameter: s.Parameter, mode: str, words: str, safe: bool = Tru
     return Proposal(words.replace("{}", f"{match[1]}{mode} {match[3]}"), (edit,), safe)
 
 
-def propose_extents(parameter: s.Parameter | s.Local, axes: Iterable[int], safe: bool) -> Proposal | None:
+def propose_larger_extents(parameter: s.Parameter | s.Local, axes: Iterable[int], safe: bool) -> Proposal | None:
     """Propose to declare an array with one more element along axes; None if its type is not written."""
     type_ = parameter.type
     if not isinstance(type_, s.ArrayType) or not re.match(r"\w+\s*\[", type_.span.text):
@@ -102,7 +102,7 @@ def propose_reduction(algorithm: s.Algorithm, loop: s.Loop, name: str) -> Propos
     updates = [node for node in s.find_nodes(loop.body, s.Assign) if _is_name(node.target, name)]
     found = [read_update(node.target, node.value) if node.op == "=" else (node.op, node.value) for node in updates]
     operators = {update[0] if update is not None else "" for update in found}
-    updated = sum(_is_name(node, name) for node in s.nodes(loop.body))
+    updated = sum(_is_name(node, name) for node in s.iterate_nodes(loop.body))
     written = sum(1 + (node.op == "=") for node in updates)
     types = {
         getattr(local.type, "element", "") for local in s.find_nodes(algorithm.body, s.Local) if local.name == name
@@ -123,11 +123,11 @@ def propose_reduction(algorithm: s.Algorithm, loop: s.Loop, name: str) -> Propos
 
 
 def propose_own_register(algorithm: s.Algorithm, loop: s.Loop, name: str) -> Proposal | None:
-    """Propose a register that each iteration has for itself; None if its value comes from, or goes to, elsewhere."""
-    first = next((statement for statement in loop.body if name in s.names(statement)), None)
+    """Propose to declare a register inside a parallel loop; None if it is used outside or not set first in it."""
+    first = next((statement for statement in loop.body if name in s.find_names(statement)), None)
     declared = [local for local in s.find_nodes(algorithm.body, s.Local) if local.name == name]
-    inside = sum(_is_name(node, name) for node in s.nodes(loop.body))
-    everywhere = sum(_is_name(node, name) for node in s.nodes(algorithm.body))
+    inside = sum(_is_name(node, name) for node in s.iterate_nodes(loop.body))
+    everywhere = sum(_is_name(node, name) for node in s.iterate_nodes(algorithm.body))
     if len(declared) != 1 or inside != everywhere or not isinstance(first, s.Assign) or first.op != "=":
         return None
     (local,) = declared
@@ -135,7 +135,7 @@ def propose_own_register(algorithm: s.Algorithm, loop: s.Loop, name: str) -> Pro
     # What stands before the declaration, or behind it, would go with its line.
     alone = local.span.source.lines[line - 1][: local.span.column - 1].strip() == ""
     calls = local.value is not None and any(s.find_nodes(local.value, s.Call))
-    if not _is_name(target, name) or name in s.names(first.value) or not isinstance(local.type, s.ScalarType):
+    if not _is_name(target, name) or name in s.find_names(first.value) or not isinstance(local.type, s.ScalarType):
         return None
     text = f"local {name}: {local.type.element}"
     words = f"each iteration can have a `{name}` of its own: write `{text} = ...` in the loop instead of line {line}"
@@ -150,7 +150,7 @@ def _is_name(node: s.Node, name: str) -> bool:
 
 
 def propose_serial_loop(loop: s.Loop, words: str) -> str:
-    """Propose to make a parallel loop sequential; words alone if it is not written as a loop."""
+    """Propose to make a parallel loop sequential, without an edit if the author did not write it as a loop."""
     match = re.match(r"(parallel\s+for|parfor)\b", loop.span.text)
     if match is None:
         return words.replace("{}", f"for {loop.variable} in ...")
@@ -160,7 +160,7 @@ def propose_serial_loop(loop: s.Loop, words: str) -> str:
 
 
 def propose_definition(program: s.Program, text: str, words: str, safe: bool = True) -> Proposal:
-    """Propose a line before a program's definitions; in the words `{}` is the line."""
+    """Propose to add a line before a program's definitions; `{}` in `words` stands for the line."""
     first = program.items[0] if program.items else None
     line = 1 if first is None else first.span.line
     end = "\n" if isinstance(first, s.Use | s.Extern) else "\n\n"
@@ -168,7 +168,7 @@ def propose_definition(program: s.Program, text: str, words: str, safe: bool = T
 
 
 def suggest_division(expr: s.Node) -> str | None:
-    """Suggest divisions that have a value where `/` of integers has none; None for another expression."""
+    """Suggest to round, or to divide as reals, where `/` of integers has no integer result; else None."""
     if not isinstance(expr, s.Binary) or expr.op != "/":
         return None
     rounded = format_expression(replace(expr, op="//"))
@@ -182,7 +182,7 @@ def propose_real_start(algorithms: Iterable[s.Algorithm], quotient: s.Node) -> s
     """Propose `s = 0.0` for the register of integers that a quotient of sizes is added to; None if there is none."""
     for algorithm in algorithms:
         for statement in s.find_nodes(algorithm.body, s.Assign):
-            if not any(node is quotient for node in s.nodes(statement.value)):
+            if not any(node is quotient for node in s.iterate_nodes(statement.value)):
                 continue
             name = getattr(statement.target, "id", "")
             for local in s.find_nodes(algorithm.body, s.Local):
@@ -193,8 +193,8 @@ def propose_real_start(algorithms: Iterable[s.Algorithm], quotient: s.Node) -> s
     return None
 
 
-def propose_starts(loops: Sequence[s.Loop], words: str) -> Proposal:
-    """Propose to let loops begin at 0; in the words `{}` is the header of the first."""
+def propose_zero_starts(loops: Sequence[s.Loop], words: str) -> Proposal:
+    """Propose to let loops begin at 0; `{}` in `words` stands for the new header of the first loop."""
     edits = [Edit(loop.lo.span, "0") for loop in loops]
     head, start = loops[0].span, loops[0].lo.span
     text = f"{head.text[: start.column - head.column]}0{head.text[start.end_column - head.column :]}"
@@ -219,8 +219,8 @@ def find_library_module(name: str) -> str | None:
     return modules[0] if len(modules) == 1 else None
 
 
-def share_edits(diagnostics: Sequence[Diagnostic], rule: Rule) -> list[Diagnostic]:
-    """Return the diagnostics with the safe edits of a rule joined, which mend all such mistakes of a file together."""
+def join_safe_edits(diagnostics: Sequence[Diagnostic], rule: Rule) -> list[Diagnostic]:
+    """Return the diagnostics; those of `rule` with safe edits get the edits of all, to be applied together."""
     safe = (diagnostic for diagnostic in diagnostics if diagnostic.safe and diagnostic.edits)
     alike = [diagnostic for diagnostic in safe if diagnostic.rule is rule]
     edits = tuple(dict.fromkeys(edit for diagnostic in alike for edit in diagnostic.edits))

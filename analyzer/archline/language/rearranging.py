@@ -26,7 +26,7 @@ def mask_strings_and_comment(line: str) -> str:
     return re.sub(r'"[^"\n]*"|#.*', lambda found: "" if found[0][0] == "#" else f'"{"_" * (len(found[0]) - 2)}"', line)
 
 
-class _Algorithm:
+class _AlgorithmText:
     """The lines of the algorithm around a line of a source, as code without comments."""
 
     def __init__(self, source: Source, number: int) -> None:
@@ -44,22 +44,22 @@ class _Algorithm:
         """Return the span of a part of a line; all are counted from 0."""
         return Span(self.source, line + 1, start + 1, line + 1, end + 1)
 
-    def find_words(self, pattern: str) -> Iterator[tuple[int, re.Match[str]]]:
-        """Yield what a pattern finds in the lines of the algorithm."""
+    def find_matches(self, pattern: str) -> Iterator[tuple[int, re.Match[str]]]:
+        """Yield the line number and match of each occurrence of a pattern in the algorithm."""
         for number in range(self.start, self.end):
             for found in re.finditer(pattern, self.code[number]):
                 yield number, found
 
 
 def suggest_results(source: Source, number: int) -> str:
-    """Propose parameters for the results of the `return a, b` on a line, and of the other ones of its algorithm."""
-    whole = _Algorithm(source, number)
-    returns = [(at, match) for at, match in whole.find_words(r"^\s*(?P<at>return\b\s*(?P<values>.*\S)?)\s*$")]
+    """Propose `out` parameters for the results of an algorithm that returns several, on a line `return a, b`."""
+    whole = _AlgorithmText(source, number)
+    returns = [(at, match) for at, match in whole.find_matches(r"^\s*(?P<at>return\b\s*(?P<values>.*\S)?)\s*$")]
     values = [split_at_commas((match["values"] or "").removeprefix("(").removesuffix(")")) for _, match in returns]
     if len({len(parts) for parts in values}) != 1 or len(values[0]) < 2:
         return SEVERAL_RESULTS
     names = [f"result{position + 1}" for position in range(len(values[0]))]
-    given = whole.find_words(r"\b(\w+)\s*:\s*(?:\w+\s+)?real\b|^\s*(\w+)\s*=[^=].*\d\.\d")
+    given = whole.find_matches(r"\b(\w+)\s*:\s*(?:\w+\s+)?real\b|^\s*(\w+)\s*=[^=].*\d\.\d")
     reals = {match[1] or match[2] for _, match in given}
     edits, declared = [], []
     for position, name in enumerate(names):
@@ -78,11 +78,11 @@ def suggest_results(source: Source, number: int) -> str:
 
 def suggest_array_result(source: Source, number: int, type_: str = "") -> str:
     """Propose a parameter for the array that the algorithm around a line returns; its header may say the type."""
-    whole = _Algorithm(source, number)
+    whole = _AlgorithmText(source, number)
     header = whole.code[whole.header_end]
     column = whole.closed - "\n".join(whole.code[whole.start : whole.end]).rfind("\n", 0, whole.closed) - 1
     arrow = re.compile(r"\s*->\s*(\w+)\s*((?:\[[^\]]*\]\s*)+)").match(header, column + 1)
-    returns = [(at, match) for at, match in whole.find_words(r"(?<!\w)return\s+(?P<value>[^;]*\S)\s*;?\s*$")]
+    returns = [(at, match) for at, match in whole.find_matches(r"(?<!\w)return\s+(?P<value>[^;]*\S)\s*;?\s*$")]
     if arrow is not None:
         element = arrow[1] if arrow[1] in ("int", "bool", "char") else "real"
         type_ = element + arrow[2].strip()
@@ -102,10 +102,10 @@ def suggest_array_result(source: Source, number: int, type_: str = "") -> str:
     return Proposal(f"{ARRAY_RESULT}; here `{name}: out {type_}`", edits, safe=False)
 
 
-class _Nested:
+class _NestedAlgorithm:
     """An algorithm that is written inside another one: its lines, counted from 0, and the parts of its text."""
 
-    def __init__(self, whole: _Algorithm, start: int, head: re.Match[str]) -> None:
+    def __init__(self, whole: _AlgorithmText, start: int, head: re.Match[str]) -> None:
         self.start, self.indent, self.name = start, len(head[1]), head[2]
         self.end = start + 1
         while self.end < whole.end and self._contains(whole.code[self.end]):
@@ -122,7 +122,7 @@ class _Nested:
         return not code.strip() or len(code) - len(code.lstrip(" ")) > self.indent
 
     def capture_names(self, declared: Mapping[str, str]) -> None:
-        """Find what the body uses of the names of the algorithm around it, which have types and modes, and of sizes."""
+        """Find the names of the algorithm around it, `declared` with types and modes, and sizes that the body uses."""
         set_here = set(re.findall(r"(?m)^\s*(\w+)\s*(?:[-+*/]|//)?=(?!=)|\bfor\s+(\w+)", self.body))
         local = {*self.names, *(name for pair in set_here for name in pair)}
         for used, type_ in declared.items():
@@ -144,19 +144,19 @@ class _Nested:
 
 def suggest_moving(source: Source, number: int) -> str:
     """Propose to move the algorithms inside the one around a line out of it; names they use become parameters."""
-    whole = _Algorithm(source, number)
-    parts: list[_Nested] = []
+    whole = _AlgorithmText(source, number)
+    parts: list[_NestedAlgorithm] = []
     for at in range(whole.start + 1, whole.end):
         head = re.match(rf"(\s+)(?:{_NESTED_HEADERS})\s+(\w+)\s*\(", whole.code[at])
         if head is not None and not any(part.start <= at < part.end for part in parts):
-            parts.append(_Nested(whole, at, head))
+            parts.append(_NestedAlgorithm(whole, at, head))
     if not parts:
         return NESTED
     declared = dict(map(_split_parameter, whole.parameters))
-    for at, local in whole.find_words(_DECLARED):
+    for at, local in whole.find_matches(_DECLARED):
         if not any(part.start <= at < part.end for part in parts):
             declared.setdefault(local[1], local[2])
-    for at, listed in whole.find_words(r"^\s*(?:const\s+|let\s+|local\s+)?(\w+)\s*=\s*[\[{]([^\[\]{};]+)[\]}]\s*$"):
+    for at, listed in whole.find_matches(r"^\s*(?:const\s+|let\s+|local\s+)?(\w+)\s*=\s*[\[{]([^\[\]{};]+)[\]}]\s*$"):
         if not any(part.start <= at < part.end for part in parts):
             kind = "real" if "." in listed[2] else "int"
             declared.setdefault(listed[1], f"{kind}[{len(split_at_commas(listed[2]))}]")
@@ -174,10 +174,10 @@ def suggest_moving(source: Source, number: int) -> str:
         header = ", ".join([*part.captured.values(), *types])
         text = _remove_indent(f"algorithm {part.name}({header}){part.body}".rstrip(), part.indent)
         head_end = text.find(")") + 1
-        moved.append(text[:head_end] + _pass_more(text[head_end:], parts))
+        moved.append(text[:head_end] + _pass_captured_names(text[head_end:], parts))
         edits.append(Edit(Span(source, part.start + 1, 1, part.end + 1, 1), ""))
     for part in parts:
-        for at, match in whole.find_words(rf"\b{part.name}\s*\((\s*\))?"):
+        for at, match in whole.find_matches(rf"\b{part.name}\s*\((\s*\))?"):
             if part.captured and not any(moved_part.start <= at < moved_part.end for moved_part in parts):
                 passed, end = ", ".join(part.captured), match.end() - len(match[1] or "")
                 edits.append(Edit(whole.make_span(at, end, end), passed if match[1] else f"{passed}, "))
@@ -187,7 +187,10 @@ def suggest_moving(source: Source, number: int) -> str:
 
 def suggest_definition(source: Source, number: int) -> str:
     """Propose to write the short function `let f(x) = e` on a line before the algorithm around it."""
-    whole, words = _Algorithm(source, number), "a short function is written before the algorithms: `let f(x) = x + 1`"
+    whole, words = (
+        _AlgorithmText(source, number),
+        "a short function is written before the algorithms: `let f(x) = x + 1`",
+    )
     text = whole.code[number - 1].strip()
     if whole.start == number - 1:
         return words
@@ -200,7 +203,7 @@ def suggest_definition(source: Source, number: int) -> str:
 
 
 def infer_types(source: Source, name: str, parameters: list[str], body: str) -> list[str]:
-    """Return the parameters of an algorithm with the types that its calls pass, or that its body suggests."""
+    """Return the parameters of an algorithm with types, inferred from its calls, or from its body."""
     names = [_split_parameter(parameter)[0] for parameter in parameters]
     passed = _find_passed_types(source, name, names)
     whole = "int" in passed.values() and not re.search(r"\d\.\d|\b(sqrt|exp|log|sin|cos)\b|/(?!/)", body)
@@ -229,26 +232,26 @@ def _find_passed_types(source: Source, name: str, parameters: list[str]) -> dict
                 continue
             text = code[call.start() :]
             opened, closed = _find_brackets(text)
-            types = _read_declared_types(_Algorithm(source, number))
+            types = _read_declared_types(_AlgorithmText(source, number))
             for parameter, argument in zip(parameters, split_at_commas(text[opened + 1 : closed]), strict=False):
-                type_ = _find_type(argument, types, parameters)
+                type_ = _find_argument_type(argument, types, parameters)
                 if type_ is not None and (parameter not in passed or type_ == "real"):
                     passed[parameter] = type_
     return passed
 
 
-def _read_declared_types(caller: _Algorithm) -> dict[str, str]:
+def _read_declared_types(caller: _AlgorithmText) -> dict[str, str]:
     """Return the types of names in an algorithm that are declared, or set to a literal."""
     types = {name: _remove_mode(type_) for name, type_ in map(_split_parameter, caller.parameters) if type_}
-    for _, declared in caller.find_words(_DECLARED):
+    for _, declared in caller.find_matches(_DECLARED):
         types.setdefault(declared[1], declared[2])
-    for _, declared in caller.find_words(r"\bfor\s+(\w+)|^\s*(\w+)\s*=\s*\d+\s*$"):
+    for _, declared in caller.find_matches(r"\bfor\s+(\w+)|^\s*(\w+)\s*=\s*\d+\s*$"):
         types.setdefault(declared[1] or declared[2], "int")
     return types
 
 
-def _find_type(argument: str, declared: Mapping[str, str], reserved: Collection[str]) -> str | None:
-    """Return the type of an argument of a call, with sizes that are not `reserved`; None if it is not plain."""
+def _find_argument_type(argument: str, declared: Mapping[str, str], reserved: Collection[str]) -> str | None:
+    """Return the type of an argument of a call, with sizes whose names are not `reserved`; None if it is unknown."""
     element = re.fullmatch(r"(\w+)\[([^\[\]]*)\]", argument)
     if element is not None and element[1] in declared and not re.search(r"[:]|\.\.", element[2]):
         return re.sub(r"^index\b.*", "int", declared[element[1]]).partition("[")[0]
@@ -264,13 +267,13 @@ def _find_type(argument: str, declared: Mapping[str, str], reserved: Collection[
     if type_ is not None:
         return "int" if type_.split()[0] in ("size", "index", "int") else type_
     tokens = re.findall(r"[A-Za-z_]\w*(?:\[[^\[\]]*\])?|\d+\.\d+|\d+", argument)
-    types = {_find_element(token, declared) for token in tokens}
+    types = {_find_token_type(token, declared) for token in tokens}
     if "real" in types:
         return "real"
     return "int" if types == {"int"} and re.fullmatch(r"[\w\s+*%\[\]-]+", argument) else None
 
 
-def _find_element(token: str, declared: Mapping[str, str]) -> str | None:
+def _find_token_type(token: str, declared: Mapping[str, str]) -> str | None:
     """Return the type of a literal, a name, or an element of an array; None if it is unknown."""
     if token[0].isdigit():
         return "real" if "." in token else "int"
@@ -283,10 +286,10 @@ def _remove_mode(type_: str) -> str:
 
 
 def suggest_renaming(source: Source, number: int, name: str, new: str, words: str) -> Proposal:
-    """Propose another name in the algorithm around a line; calls of a function of this name stay."""
-    whole = _Algorithm(source, number)
+    """Propose to rename a variable in the algorithm around a line; calls of a function of its name stay."""
+    whole = _AlgorithmText(source, number)
     # A dot alone stands before a field, two of them before the end of a range.
-    places = whole.find_words(rf"(?<!\w)(?<!(?<!\.)\.){name}(?!\w|\s*\()")
+    places = whole.find_matches(rf"(?<!\w)(?<!(?<!\.)\.){name}(?!\w|\s*\()")
     return Proposal(words, [Edit(whole.make_span(at, *match.span()), new) for at, match in places], safe=False)
 
 
@@ -316,8 +319,8 @@ def guess_type(name: str, below: str) -> str:
     return f"{'inout ' if written else ''}real[{', '.join('nmpq'[:rank])}]"
 
 
-def _pass_more(text: str, parts: Iterable[_Nested]) -> str:
-    """Return the text of an algorithm whose calls of others pass the names that these take from around them first."""
+def _pass_captured_names(text: str, parts: Iterable[_NestedAlgorithm]) -> str:
+    """Return a text in which calls of the nested algorithms `parts` pass the names that these capture, first."""
     for part in parts:
         if part.captured:
             text = re.sub(rf"\b{part.name}\s*\(", f"{part.name}({', '.join(part.captured)}, ", text)
@@ -334,7 +337,7 @@ def _split_parameter(parameter: str) -> tuple[str, str]:
 
 
 def split_at_commas(text: str) -> list[str]:
-    """Return the parts of a text between commas that stand in no brackets."""
+    """Split a text at the commas that are not in brackets."""
     parts, depth = [""], 0
     for character in text:
         depth += (character in "([") - (character in ")]")

@@ -36,7 +36,7 @@ class Comment:
 
 @contextmanager
 def record_reads() -> Iterator[Read]:
-    """Record the files that the block looks for."""
+    """Record the files, and their texts, that the enclosed code looks for."""
     reads: Read = {}
     token = _read.set(reads)
     try:
@@ -46,7 +46,7 @@ def record_reads() -> Iterator[Read]:
 
 
 def note_read(path: Path, text: str | None) -> None:
-    """Note the text of a file that is looked for (None if missing) in the reads that a surrounding block records."""
+    """Add a file that was looked for, and its text (None if missing), to the reads that `record_reads` collects."""
     read = _read.get()
     if read is not None:
         read[path] = text
@@ -54,7 +54,7 @@ def note_read(path: Path, text: str | None) -> None:
 
 @contextmanager
 def use_snapshot(start: str, files: Snapshot) -> Iterator[None]:
-    """Take paths with this beginning from the given files, not from the disk, in the block."""
+    """Let the enclosed code read paths that begin with `start` from the given files, not from the disk."""
     token = _snapshots.set({**_snapshots.get(), start: files})
     try:
         yield

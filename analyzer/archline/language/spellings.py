@@ -155,7 +155,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return name
 
     def _make_header_span(self, meta: Meta) -> Span:
-        """Return the header's line: a diagnostic about a loop points at it, not at the body."""
+        """Return the span of the header's line of a statement with a body, for diagnostics."""
         span = self._make_span(meta)
         line = self._source.lines[span.line - 1] if span.line <= len(self._source.lines) else ""
         return Span(self._source, span.line, span.column, span.line, max(len(line.rstrip()), span.column) + 1)
@@ -214,7 +214,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return test
 
     def _read_bit(self, operand: Any, tested: bool = False) -> Any:
-        """Return the number that `x & (1 << k)` is where no condition stands; only whether it is 0 may be `tested`."""
+        """Return the number `x & (1 << k)` for an operand read as a bit test; if `tested`, one that is 0 if it is."""
         bit, power = self._bits.get(operand, (operand, None))
         return bit if power is None or tested else self._make_binary("*", bit, self._copy_node(power), operand.span)
 
@@ -250,7 +250,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return s.Integer(ord(str(children[0])[1]), span=self._make_span(meta))
 
     def _add_one(self, expr: Any) -> Any:
-        """Return an expression plus 1; of `e - 1` it is e."""
+        """Return an expression plus 1, simplified: `e - 1` becomes e."""
         one = s.Integer(1, span=expr.span)
         match expr:
             case s.Integer(value=value):
@@ -265,7 +265,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
                 return self._make_binary("+", expr, one, expr.span)
 
     def _subtract_one(self, expr: Any) -> Any:
-        """Return an expression minus 1; of `e + 1` it is e."""
+        """Return an expression minus 1, simplified: `e + 1` becomes e."""
         match expr:
             case s.Integer(value=value) if value:
                 return s.Integer(value - 1, span=expr.span)
@@ -294,7 +294,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return type_
 
     def assume_bounds(self, declared: Iterable[s.Parameter | s.Local]) -> list[s.Assume]:
-        """Return what the types of numbers say about their values."""
+        """Return an `assume` for each parameter or local that is declared as `index below n`."""
         statements = []
         for name, type_ in ((item.name, item.type) for item in declared):
             if isinstance(type_, s.ScalarType) and type_ in self._bounds:
@@ -311,14 +311,14 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return self._declare_local(name, type_, value, self._make_span(meta))
 
     def declared_array(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
-        """Build `table[n]` of `int table[n]`; the type of its elements stands before the names."""
+        """Return the parts of `table[n]` in `int table[n]`: name, type with unknown elements, value and span."""
         name, *shapes, value = children
         shapes = [shape for shape in shapes if isinstance(shape, tuple)]
         span = self._make_span(meta)
         return name, s.ArrayType("", tuple(chain.from_iterable(shapes)), "rowmajor", span=span), value, span
 
     def constant_declarations(self, meta: Meta, children: list[Any]) -> list[Any]:
-        """Build `const a = 1, b = 2`."""
+        """Return the statements of `const a = 1, b = 2`."""
         return children
 
     def constant_declaration(self, meta: Meta, children: list[Any]) -> Any:
@@ -334,7 +334,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return name, type_, value, self._make_span(meta)
 
     def typed_declaration(self, meta: Meta, children: list[Any]) -> list[Any]:
-        """Build `int lo = 0, hi = n`, or with `var` or `auto` a declaration whose type may be missing.
+        """Build the declarations `int lo = 0, hi = n`; those with `var` or `auto` may have no type.
 
         An `int` with a value is like a name without a declaration: it may be a size.
         """
@@ -350,7 +350,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return locals_
 
     def allotted_array(self, meta: Meta, children: list[Any]) -> s.Local:
-        """Build `r[0..n]` of `let r[0..n] be a new array`, with both ends, as `local r: real[n + 1]`."""
+        """Build `r[0..n]` in `let r[0..n] be a new array` as `local r` of extent n + 1, with both ends."""
         name, *subscripts = children
         ends = (self._add_one(part.hi) if isinstance(part, s.Slice) else part for part in subscripts)
         type_ = s.ArrayType("", tuple(ends), "rowmajor", span=self._make_span(meta))
@@ -360,7 +360,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return [child for child in children if isinstance(child, s.Local)]
 
     def _declare_local(self, token: Token, type_: Any, value: Any, span: Span, when: Any = None) -> Any:
-        """Return the definition of a local, without a type the assignment to a name that may be undeclared."""
+        """Return the declaration of a local, or without a type an assignment, which elaboration makes a declaration."""
         name = self._read_inner_name(token)
         if isinstance(value, ArrayOfElements | ArrayByRange):
             stored = self._store_elements(s.Name(name, span=self._make_span(token)), value, span)
@@ -390,7 +390,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return FilledArray(value, (extent,), self._make_span(meta))
 
     def filled_rows(self, meta: Meta, children: list[Any]) -> FilledArray:
-        """Build `[[value] * m for i in range(n)]`."""
+        """Build the array of n rows `[[value] * m for i in range(n)]`."""
         row, _, _, over = children
         if not isinstance(over, s.Call) or over.function != "range" or len(over.arguments) != 1:
             raise error(rules.UNEXPECTED, "the rows of an array are counted by `range(n)`", span=over.span)
@@ -444,7 +444,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             return s.Integer(position, span=span)
 
         parts = value.comprehension if isinstance(value, ArrayByRange) else value.rows
-        read = array in {element.array for element in s.find_nodes(parts, s.Element)} | s.names(parts)
+        read = array in {element.array for element in s.find_nodes(parts, s.Element)} | s.find_names(parts)
         if isinstance(value, ArrayByRange):
             if read:
                 hint = "copy it first, into an array with another name"
@@ -530,7 +530,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         )
 
     def _branch_choice(self, value: Any, span: Span, build: Callable[[Any], Any]) -> Any:
-        """Return the statement of a value, or of a choice an `if` with one for each value."""
+        """Return the statement that `build` makes of a value; for `a if c else b` an `if` with one in each branch."""
         if not isinstance(value, Choice):
             return build(self._read_bit(value))
         branches = [s.Branch(value.condition, (self._branch_choice(value.first, span, build),), span=span)]
@@ -569,7 +569,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return before, after
 
     def _refuse_increments(self) -> None:
-        """Refuse `i++` in a subscript where it is not known what happens before and after."""
+        """Report an `i++` in a subscript that is not part of an assignment. Raises ArchlineError."""
         for node, (op, _) in self._increments.items():
             hint = f"write `{node.id} {op} 1` on a line of its own"
             message = "a counter changes in the subscripts of an assignment alone"
@@ -591,7 +591,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return self._assign_several(meta, tuple(children[:position]), tuple(children[position + 1 :]))
 
     def names_of_type(self, meta: Meta, children: list[Any]) -> list[Any]:
-        """Build `r, p: real[n]`, the declarations of several names."""
+        """Return the declarations of the names in `r, p: real[n]`."""
         *names, type_ = children
         for name in names:
             if not isinstance(name, s.Name):
@@ -614,7 +614,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return [*first, *stores]
 
     def _find_free_name(self, *names: str) -> str:
-        """Return the first name, or the first one with a number, that is not in the text."""
+        """Return the first of `names`, then of `name1`, `name2`, ..., that is not a word of the source."""
         words = {*re.findall(r"\w+", self._source.text), *self._made_names}
         return next(name for name in chain(names, map(f"{names[0]}{{}}".format, count(1))) if name not in words)
 
@@ -626,7 +626,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return self._assign_several(meta, tuple(targets), values)
 
     def let_tuple(self, meta: Meta, children: list[Any]) -> surface.Multiple:
-        """Build `let (a, b) = (c, d)`."""
+        """Build `let (a, b) = (c, d)` as an assignment of several values."""
         *names, values = (child for child in children if child is not None)
         targets = tuple(s.Name(self._read_inner_name(name), span=self._make_span(name)) for name in names)
         return self._assign_several(meta, targets, values)
@@ -653,7 +653,7 @@ def read_update(target: Any, value: Any) -> tuple[str, Any] | None:
     return (f"{op}=", left) if has_same_structure(target, right) else None
 
 
-def name_elements(body: tuple[Any, ...], parameters: tuple[s.Parameter, ...]) -> tuple[Any, ...]:
+def infer_element_types(body: tuple[Any, ...], parameters: tuple[s.Parameter, ...]) -> tuple[Any, ...]:
     """Return a body in which arrays made by `x = [v] * n` have an element type.
 
     It is `real` if any element is set to one, and `bool` if all are set to truth values. Where x is a parameter or has
@@ -671,7 +671,7 @@ def name_elements(body: tuple[Any, ...], parameters: tuple[s.Parameter, ...]) ->
     while found := {name for name, value in stored if name not in reals and _has_reals(value, reals)}:
         reals |= found
     changed: dict[s.Node, Any] = {}
-    for local in _iterate_repeated(body, given):
+    for local in _iterate_redeclared(body, given):
         target = s.Name(local.name, span=local.span)
         fill = [] if local.value is None else [s.Assign(target, "=", local.value, False, span=local.span)]
         changed[local] = fill
@@ -694,8 +694,8 @@ def _is_truth_value(value: Any) -> bool:
             return False
 
 
-def _iterate_repeated(body: tuple[Any, ...], visible: set[str]) -> Iterator[s.Local]:
-    """Yield the arrays without an element type whose names are visible already."""
+def _iterate_redeclared(body: tuple[Any, ...], visible: set[str]) -> Iterator[s.Local]:
+    """Yield declarations of arrays without an element type whose names have been declared before."""
     visible = set(visible)
     for statement in body:
         match statement:
@@ -705,10 +705,10 @@ def _iterate_repeated(body: tuple[Any, ...], visible: set[str]) -> Iterator[s.Lo
                 visible.add(name)
             case s.If(branches=branches):
                 for branch in branches:
-                    yield from _iterate_repeated(branch.body, visible)
+                    yield from _iterate_redeclared(branch.body, visible)
             case _:
                 # Loops hold blocks, and simple statements none.
-                yield from _iterate_repeated(getattr(statement, "body", ()), visible)
+                yield from _iterate_redeclared(getattr(statement, "body", ()), visible)
 
 
 def _has_reals(value: Any, reals: set[str]) -> bool:
@@ -717,18 +717,18 @@ def _has_reals(value: Any, reals: set[str]) -> bool:
     divided = any(node.op == "/" for node in s.find_nodes(value, s.Binary))
     return (
         divided
-        or bool((s.names(value) | arrays) & reals or functions & REAL_FUNCTIONS)
+        or bool((s.find_names(value) | arrays) & reals or functions & REAL_FUNCTIONS)
         or any(s.find_nodes(value, s.Real))
     )
 
 
 def rename_shadowed(body: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a body in which registers and variables that are called as an intrinsic function, or pi, are not.
+    """Return a body in which registers and variables with the name of an intrinsic function, or pi, are renamed.
 
     `min` becomes `min_`, also where it is read; calls of the function stay.
     """
     shadowed = {name for name in s.find_assigned_names(body) if name in SHADOWABLE}
-    shadowed |= {getattr(node, "variable", "") for node in s.nodes(body)} & SHADOWABLE
+    shadowed |= {getattr(node, "variable", "") for node in s.iterate_nodes(body)} & SHADOWABLE
     if not shadowed:
         return body
     new = {name: f"{name}_" for name in shadowed}
@@ -749,7 +749,7 @@ def rename_shadowed(body: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def replace_statements(value: Any, changed: Mapping[s.Node, Any]) -> Any:
-    """Return statements in which some are replaced, each by one statement or a list."""
+    """Replace the statements that are keys of `changed`, each by a statement or a list of statements."""
     if isinstance(value, tuple):
         parts = (replace_statements(item, changed) for item in value)
         return tuple(chain.from_iterable(part if isinstance(part, list) else [part] for part in parts))

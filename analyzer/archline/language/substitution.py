@@ -13,20 +13,22 @@ from archline.language import syntax as s
 
 def build_processor_count(algorithm: s.Algorithm) -> s.Expr | None:
     """Return the number of processors of a grid in sizes; None if the extents of the axes are in terms of P."""
-    if not algorithm.grid or any("P" in s.names(axis.extent) for axis in algorithm.grid):
+    if not algorithm.grid or any("P" in s.find_names(axis.extent) for axis in algorithm.grid):
         return None
     extents = [axis.extent for axis in algorithm.grid]
     return reduce(lambda left, right: s.Binary("*", left, right, span=algorithm.name_span), extents)
 
 
 def find_exact_divisions(algorithm: s.Algorithm) -> tuple[s.Divides, ...]:
-    """Return the exact divisions that every run on a grid makes besides those of the `where`: c divides P, of `P/c`.
+    """Return the facts `c divides P` that divisions `P/c` of every run on a grid need, except those of the `where`.
 
     They are in the extents of the axes, and in the shapes of arrays and the values of names outside of all blocks.
     """
     if not algorithm.grid:
         return ()
-    sizes = {"P"}.union(*(s.names(item.type) for item in algorithm.parameters if isinstance(item.type, s.ArrayType)))
+    sizes = {"P"}.union(
+        *(s.find_names(item.type) for item in algorithm.parameters if isinstance(item.type, s.ArrayType))
+    )
     sizes.update(item.name for item in algorithm.parameters if isinstance(item.type, s.SizeType))
     sizes -= {axis.name for axis in algorithm.grid} | s.find_assigned_names(algorithm.body)
     exprs = [axis.extent for axis in algorithm.grid]
@@ -36,7 +38,9 @@ def find_exact_divisions(algorithm: s.Algorithm) -> tuple[s.Divides, ...]:
     exprs += [let.value for let in s.find_nodes(plain, s.Let)]
     # The fact that c*d divides P implies that c does.
     parts = (part for expr in exprs for part in reversed(tuple(find_divisions(expr))))
-    quotients = (part for part in parts if isinstance(part, s.Binary) and part.op == "/" and s.names(part) <= sizes)
+    quotients = (
+        part for part in parts if isinstance(part, s.Binary) and part.op == "/" and s.find_names(part) <= sizes
+    )
     facts = [fact for fact in algorithm.where if isinstance(fact, s.Divides)]
     stated = len(facts)
     for division in (_combine_divisions(quotient.left, quotient.right) for quotient in quotients):
@@ -60,7 +64,7 @@ def _iterate_factors(expr: s.Expr) -> Iterator[str]:
 
 
 def _combine_divisions(value: s.Expr, divisor: s.Expr) -> s.Divides:
-    """Return the fact that c*d divides P, for `P/c` and d: (P/c)/d -> P/(c*d)."""
+    """Return the fact `divisor divides value`, where nested quotients are joined: (P/c)/d -> c*d divides P."""
     match value:
         case s.Binary(op="/", left=left, right=right):
             return _combine_divisions(left, s.Binary("*", right, divisor, span=value.span))
@@ -85,6 +89,6 @@ def express_facts_in_sizes(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
     larger = [
         s.Binary(">=", fact.value, fact.divisor, span=fact.span)
         for fact in facts
-        if isinstance(fact, s.Divides) and not s.names(fact.value) & zero
+        if isinstance(fact, s.Divides) and not s.find_names(fact.value) & zero
     ]
     return (*facts, *larger)

@@ -14,10 +14,9 @@ _COMMENT = re.compile(r"#\s*archline:\s*ignore\b((?:[,\s]*\bAL\w*\d\w*)*).*", re
 
 @record
 class Suppression:
-    """The findings that the comment at a line and column ignores: of `codes` in claims that start at the lines
-    `claims`.
+    """A comment that suppresses findings: those with `codes` in claims that start at the lines `claims`.
 
-    After the header of an algorithm it ignores those of the whole `algorithm`, which is else empty.
+    On the header of an algorithm it suppresses those in the whole `algorithm`, which is empty otherwise.
     """
 
     codes: tuple[str, ...]
@@ -26,10 +25,10 @@ class Suppression:
     claims: tuple[int, ...] = ()
     algorithm: str = ""
     alone: bool = False
-    """Whether it has a separate line, where it ignores nothing."""
+    """Whether the comment has a line of its own, where it suppresses nothing."""
 
     def covers_finding(self, code: str, algorithm: str, line: int) -> bool:
-        """Whether a finding with `code` at a line of an algorithm (empty for claims of the file) is ignored."""
+        """Whether a finding with `code` at a line of an algorithm (empty for claims of the file) is suppressed."""
         return code in self.codes and (line in self.claims or (self.algorithm != "" and self.algorithm == algorithm))
 
 
@@ -50,7 +49,7 @@ def _iterate_suppressions(program: s.Program, algorithms: Container[str], whole:
 
 
 def _find_targets(line: int, item: s.Item) -> tuple[tuple[int, ...], str]:
-    """Return the first lines of the claims of an item at a line, and the algorithm whose header is at that line."""
+    """Return the first lines of the claims in an item that cover a line, and its name if the line is in its header."""
     match item:
         case s.Algorithm(name=name, ensures=ensures):
             # All lines after the header are separate from it.
@@ -63,9 +62,9 @@ def _find_targets(line: int, item: s.Item) -> tuple[tuple[int, ...], str]:
 
 
 def _find_claim_lines(line: int, claims: Iterable[s.Ensures | s.Claim]) -> tuple[int, ...]:
-    """Return the first lines of claims that a line belongs to: a claim ends with its last formula."""
+    """Return the first lines of the claims that cover a line: a claim ends with its last formula."""
     return tuple(
         claim.span.line
         for claim in claims
-        if claim.span.line <= line <= max(part.span.end_line for part in s.nodes(claim) if part is not claim)
+        if claim.span.line <= line <= max(part.span.end_line for part in s.iterate_nodes(claim) if part is not claim)
     )

@@ -7,24 +7,24 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeAlias
 
-from archline.expr.tree import Comprehension, Element, Expr, Name, Node, tree
+from archline.expr.tree import Comprehension, Element, Expr, Name, Node, tree_node
 from archline.language.syntax import Simple, Statement, Stmt
 from archline.language.types import Type
 
 __all__ = ["Abbreviation", "Comprehension", "Field", "LoopOver", "Multiple", "RecordDefinition", "RecordType"]
 
 
-@tree
+@tree_node
 class RecordType(Node):
-    """`queue[n]`: a record of that name, with its sizes."""
+    """The type `queue[n]` of a record: its name and its sizes."""
 
     name: str
     sizes: tuple[Expr, ...]
 
 
-@tree
+@tree_node
 class Multiple(Simple):
-    """`a, b = c, d`: all right sides are evaluated, then stored from left to right."""
+    """The assignment `a, b = c, d`: all right sides are evaluated, then stored from left to right."""
 
     targets: tuple[Name | Element, ...]
     values: tuple[Expr, ...]
@@ -38,7 +38,7 @@ class Multiple(Simple):
         return self.targets
 
 
-@tree
+@tree_node
 class LoopOver(Statement):
     """The loop `for variable in array:` over the elements of a one-dimensional view, perhaps parallel."""
 
@@ -51,7 +51,7 @@ class LoopOver(Statement):
     iterates: ClassVar[bool] = True
 
 
-@tree
+@tree_node
 class Abbreviation(Node):
     """`let name(parameters) = value` or `const name = value` before the algorithms: each use is read as the value."""
 
@@ -60,7 +60,7 @@ class Abbreviation(Node):
     value: Expr
 
 
-@tree
+@tree_node
 class Field(Node):
     """A field `name: type` of a record."""
 
@@ -68,9 +68,9 @@ class Field(Node):
     type: Type | RecordType
 
 
-@tree
+@tree_node
 class RecordDefinition(Node):
-    """`type name[sizes]:` with its fields."""
+    """The definition `type name[sizes]:` of a type of records, with its fields."""
 
     name: str
     sizes: tuple[Name, ...]

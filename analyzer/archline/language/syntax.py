@@ -27,10 +27,10 @@ from archline.expr.tree import (
     Source,
     Span,
     Unary,
+    find_names,
     find_nodes,
-    names,
-    nodes,
-    tree,
+    iterate_nodes,
+    tree_node,
 )  # fmt: skip
 from archline.language.source import Comment
 from archline.language.types import (
@@ -50,18 +50,18 @@ from archline.records import field, record
 __all__ = [
     "ArrayType", "Axis", "Binary", "Call", "Comment", "Divides", "Element", "Expr", "Fact", "IndexArrayType",
     "IndexType", "Integer", "IsPower", "IsSquare", "Name", "Node", "OffsetsType", "OperatorType", "Parameter", "Real",
-    "Reshape", "ScalarType", "SizeType", "Slice", "Source", "Span", "Type", "Unary", "find_nodes", "names", "nodes",
-    "tree",
+    "Reshape", "ScalarType", "SizeType", "Slice", "Source", "Span", "Type", "Unary", "find_names", "find_nodes",
+    "iterate_nodes", "tree_node",
 ]  # fmt: skip
 
 
 # Statements.
-@tree
+@tree_node
 class Statement(Node):
-    """A statement. Passes without a rule for its kind use these properties and those of `Simple`."""
+    """A statement. Passes that need no method for each kind read these properties and those of `Simple`."""
 
     @property
-    def named(self) -> tuple[str, Expr] | None:
+    def named_value(self) -> tuple[str, Expr] | None:
         """The size or view that the statement names, and its value; None if it names none."""
         return None
 
@@ -71,16 +71,16 @@ class Statement(Node):
         return None
 
     @property
-    def integer(self) -> str | None:
-        """The register for integers of the data that the statement makes; None if it makes none."""
+    def integer_register(self) -> str | None:
+        """The integer register that the statement declares; None if it declares none."""
         return None
 
     iterates: ClassVar[bool] = False
     """Whether it is a loop."""
 
     @property
-    def forks(self) -> str | None:
-        """The variable of a loop whose iterations run in parallel, else None."""
+    def parallel_variable(self) -> str | None:
+        """The variable of the loop if its iterations run in parallel, else None."""
         return None
 
     @property
@@ -89,7 +89,7 @@ class Statement(Node):
         return ()
 
 
-@tree
+@tree_node
 class Simple(Statement):
     """A statement without blocks inside it."""
 
@@ -124,8 +124,8 @@ class Simple(Statement):
         return tuple(place for place in self.writes if place in self.reads)
 
     @property
-    def revisited(self) -> tuple[Name | Element, ...]:
-        """The updates with other accesses between their read and their write.
+    def interrupted_updates(self) -> tuple[Name | Element, ...]:
+        """The updated places between whose read and write the statement makes other accesses.
 
         These are all updates if the statement writes to several places, since it reads before it writes to any.
         """
@@ -162,12 +162,12 @@ def iterate_certain_calls(expr: Node) -> Iterator[Call]:
                 pass
 
 
-@tree
+@tree_node
 class Communication(Simple):
     """A statement by which processors exchange data."""
 
 
-@tree
+@tree_node
 class Let(Simple):
     """`let name = value`: names a size or a view."""
 
@@ -179,11 +179,11 @@ class Let(Simple):
         return (self.name,)
 
     @property
-    def named(self) -> tuple[str, Expr]:
+    def named_value(self) -> tuple[str, Expr]:
         return self.name, self.value
 
 
-@tree
+@tree_node
 class Local(Simple):
     """`local name: type = value when condition`: a register or an array that lives to the end of its block.
 
@@ -206,11 +206,11 @@ class Local(Simple):
         return self.type if isinstance(self.type, ArrayType) else None
 
     @property
-    def integer(self) -> str | None:
+    def integer_register(self) -> str | None:
         return self.name if isinstance(self.type, ScalarType) and self.type.element in ("int", "char") else None
 
 
-@tree
+@tree_node
 class Assign(Simple):
     """`target op value`, op one of = += -= *= /= min= max= or `NAME=`, where NAME is a parameter of type operator.
 
@@ -245,7 +245,7 @@ class Assign(Simple):
                 return None
 
 
-@tree
+@tree_node
 class Invoke(Simple):
     """A call as a statement, or `spawn` of one; `along` are the axes of the grid whose processors it joins."""
 
@@ -264,31 +264,31 @@ class Invoke(Simple):
         return (self.call,)
 
 
-@tree
+@tree_node
 class Sync(Simple):
-    """`sync`: wait for this body's spawned calls."""
+    """The statement `sync`, which waits for the calls that this body has spawned."""
 
 
-@tree
+@tree_node
 class Pass(Simple):
-    """`pass`."""
+    """The statement `pass`, which does nothing."""
 
 
-@tree
+@tree_node
 class Return(Simple):
-    """`return value`."""
+    """The statement `return value`, which ends an algorithm with a result."""
 
     value: Expr
 
 
-@tree
+@tree_node
 class Exit(Simple):
     """`break`, `continue`, or `return` without a value: leaves the loop, its iteration, or the algorithm."""
 
     kind: str
 
 
-@tree
+@tree_node
 class Assume(Simple):
     """`assume facts`: checked by the executor, used by the analysis, reported as declared."""
 
@@ -299,14 +299,14 @@ class Assume(Simple):
         return self.facts
 
 
-@tree
+@tree_node
 class Costs(Simple):
-    """`costs amount metric, ...`: declared costs."""
+    """The statement `costs amount metric, ...`, which declares costs."""
 
     amounts: tuple[tuple[Expr, str], ...]
 
 
-@tree
+@tree_node
 class Reduction(Node):
     """A reduction `with op on register`: parallel iterations update the register by op alone, in any order."""
 
@@ -314,7 +314,7 @@ class Reduction(Node):
     register: Name
 
 
-@tree
+@tree_node
 class Loop(Statement):
     """The loop `for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel.
 
@@ -339,11 +339,11 @@ class Loop(Statement):
     iterates: ClassVar[bool] = True
 
     @property
-    def forks(self) -> str | None:
+    def parallel_variable(self) -> str | None:
         return self.variable if self.parallel else None
 
 
-@tree
+@tree_node
 class While(Statement):
     """The loop `while condition at most limit times:`, or `while condition iterations name:`.
 
@@ -362,9 +362,9 @@ class While(Statement):
     iterates: ClassVar[bool] = True
 
 
-@tree
+@tree_node
 class Reached(Name):
-    """The free condition of the code behind a statement that may leave the block: that it did not.
+    """The condition of the code behind a statement that may leave the block: that it did not. It costs nothing.
 
     It is a name that no program can write, for a value that nobody knows and nobody evaluates: elaboration puts the
     code behind such a statement under this condition, and control does not reach it if the condition is false.
@@ -373,7 +373,7 @@ class Reached(Name):
     id: str = "not left"
 
 
-@tree
+@tree_node
 class Branch(Node):
     """One arm of an `if`: condition (None for `else`) and body."""
 
@@ -381,14 +381,14 @@ class Branch(Node):
     body: tuple[Stmt, ...]
 
 
-@tree
+@tree_node
 class If(Statement):
-    """`if` / `elif` / `else`."""
+    """The statement `if`, with branches for `elif` and `else`."""
 
     branches: tuple[Branch, ...]
 
 
-@tree
+@tree_node
 class Transfer(Communication):
     """`input local = global when c` (direction "input") or `output global = local when c`."""
 
@@ -402,7 +402,7 @@ class Transfer(Communication):
         return ()
 
 
-@tree
+@tree_node
 class Clause(Node):
     """One clause of a communication: keyword (along, by, into, from, to, onto, with, counts, using) and its values.
 
@@ -414,7 +414,7 @@ class Clause(Node):
     when: Expr | None = None
 
 
-@tree
+@tree_node
 class Communicate(Communication):
     """A communication: an exchange, send or receive, or a collective operation."""
 
@@ -439,9 +439,9 @@ class Communicate(Communication):
         return self.buffer if self.operation == "receive" else next(into, None)
 
 
-@tree
+@tree_node
 class Split(Statement):
-    """`split axis by parts as group:`."""
+    """The block `split axis by parts as group:`, whose body runs on groups of processors along an axis."""
 
     axis: str
     parts: Expr
@@ -456,7 +456,7 @@ Stmt: TypeAlias = SimpleStmt | Loop | While | If | Split
 
 
 # Contracts and the file's items.
-@tree
+@tree_node
 class Ensures(Node):
     """`ensures metric relation bound when facts`; relation is == <= >= Theta O or Omega.
 
@@ -475,16 +475,16 @@ class Ensures(Node):
         return self.metric if self.processors is None else f"{self.metric}({self.processors.id})"
 
 
-@tree
+@tree_node
 class Use(Node):
-    """`use dense.matmul`."""
+    """The item `use dense.matmul`, which makes the definitions of another file visible."""
 
     path: tuple[str, ...]
 
 
-@tree
+@tree_node
 class Extern(Node):
-    """`extern name(parameters) -> result costs amounts`."""
+    """The item `extern name(parameters) -> result costs amounts`, a function with declared costs."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -492,15 +492,15 @@ class Extern(Node):
     costs: tuple[tuple[Expr, str], ...]
 
 
-@tree
+@tree_node
 class On(Node):
-    """The condition `on "machine" with model` of a claim."""
+    """The clause `on "machine" with model` of a claim about a cost such as energy."""
 
     machine: str
     model: str | None
 
 
-@tree
+@tree_node
 class Claim(Node):
     """`claim "title": left relation right where facts on "machine" with model at name = value, ...`."""
 
@@ -513,7 +513,7 @@ class Claim(Node):
     at: tuple[tuple[str, Expr], ...]
 
 
-@tree
+@tree_node
 class Output(Node):
     """A scalar `out` or `inout` parameter, its position in the header as written, and the register of its value."""
 
@@ -522,7 +522,7 @@ class Output(Node):
     register: str
 
 
-@tree
+@tree_node
 class Algorithm(Node):
     """An algorithm: header, contract, body. `name_span` is the name alone, for diagnostics.
 
@@ -606,29 +606,29 @@ _ENDED_BY = {"break", "continue"}
 
 
 @lru_cache(maxsize=8192)
-def find_exits(statement: Stmt) -> frozenset[str]:
+def find_exit_kinds(statement: Stmt) -> frozenset[str]:
     """Return the kinds of the exits in a statement that leave it: `break`, `continue` and `return`."""
     if isinstance(statement, Exit):
         return frozenset((statement.kind,))
-    inside = frozenset[str]().union(*(list_exits(block) for block in list_blocks(statement)))
+    inside = frozenset[str]().union(*(list_exit_kinds(block) for block in list_blocks(statement)))
     return inside - _ENDED_BY if statement.iterates else inside
 
 
-def list_exits(block: tuple[Stmt, ...]) -> frozenset[str]:
+def list_exit_kinds(block: tuple[Stmt, ...]) -> frozenset[str]:
     """Return the kinds of the exits in a block that leave it."""
-    return frozenset[str]().union(*map(find_exits, block))
+    return frozenset[str]().union(*map(find_exit_kinds, block))
 
 
-def may_be_left(loop: Loop | While) -> bool:
+def may_end_early(loop: Loop | While) -> bool:
     """Test whether a loop may end before its last iteration, by `break` or `return`."""
-    return not list_exits(loop.body) <= {"continue"}
+    return not list_exit_kinds(loop.body) <= {"continue"}
 
 
 @lru_cache(maxsize=2048)
 def find_assigned_names(value: object) -> frozenset[str]:
     """Return the names that statements in a part of a program give values, including variables of loops."""
     result: set[str] = set()
-    for node in nodes(value):
+    for node in iterate_nodes(value):
         if isinstance(node, Simple):
             result.update(node.sets)
         elif isinstance(node, Loop):

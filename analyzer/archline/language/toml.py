@@ -19,7 +19,7 @@ _KEY = re.compile(r"\s*([\w.\"'-]+)\s*=\s*")
 class TomlPositions:
     """The positions of tables and keys in a TOML file, by their path.
 
-    A key of an inline table has the place of the table, and a table without a header that of its first part. A table
+    A key of an inline table has the position of the table, a table without a header that of its first subtable. A table
     of a list, `[[NAME]]`, has its number after its name: `("row", "0")`.
     """
 

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from archline.expr.tree import Expr, Node, tree
+from archline.expr.tree import Expr, Node, tree_node
 
 
-@tree
+@tree_node
 class SizeType(Node):
     """`size`: an integer known to the analysis, at least 1 or what a `where` allows."""
 
 
-@tree
+@tree_node
 class IndexType(Node):
     """`index`: an integer of any sign known to the analysis."""
 
 
-@tree
+@tree_node
 class ScalarType(Node):
     """`real`, `int`, `bool` or `char`; the last two hold integers of 8 bits."""
 
     element: str
 
 
-@tree
+@tree_node
 class OperatorType(Node):
     """`operator`: one of + * min max, for updates `x[i] op= y[i]`."""
 
 
-@tree
+@tree_node
 class ArrayType(Node):
     """`real[shape] layout`, `int[shape] layout` or `any[shape]`; layout is rowmajor, colmajor or zmorton."""
 
@@ -38,7 +38,7 @@ class ArrayType(Node):
     layout: str
 
 
-@tree
+@tree_node
 class OffsetsType(Node):
     """`offsets[count] into total longest longest`: count + 1 nondecreasing ints from 0 to total."""
 
@@ -47,7 +47,7 @@ class OffsetsType(Node):
     longest: Expr | None
 
 
-@tree
+@tree_node
 class IndexArrayType(Node):
     """`index[shape] below bound`: ints in [0, bound)."""
 
@@ -58,7 +58,7 @@ class IndexArrayType(Node):
 Type: TypeAlias = SizeType | IndexType | ScalarType | OperatorType | ArrayType | OffsetsType | IndexArrayType
 
 
-@tree
+@tree_node
 class Parameter(Node):
     """`name: mode local type`; `local` arrays are each processor's own."""
 
@@ -68,7 +68,7 @@ class Parameter(Node):
     type: Type
 
 
-@tree
+@tree_node
 class Axis(Node):
     """One axis of a processor grid, `name: extent within group`."""
 

@@ -28,9 +28,9 @@ METHODS = {
 
 
 class StatementVisitor(ABC, Generic[P, R]):
-    """Finds the method of a statement; `P` is the state before it, `R` the result.
+    """Calls the method for the kind of a statement; `P` is the state before it, `R` the result.
 
-    Statements without blocks and without a method of their own are `simple`.
+    The method `simple` is for the kinds of statements without blocks that have no method of their own.
     """
 
     def statement(self, statement: s.Stmt, place: P) -> R:

@@ -35,7 +35,7 @@ CONTEXTUAL_WORDS = frozenset(
 
 
 def _collect_reserved() -> frozenset[str]:
-    """Return what cannot be a name: literals of the grammar and choices in its patterns, intrinsics, and pi."""
+    """Return the words that cannot be names: keywords of the grammar, intrinsics and `pi`."""
     text = re.sub(
         r"^//.*", "", (find_resource("grammar") / "archline.lark").read_text(encoding="utf-8"), flags=re.MULTILINE
     )

@@ -24,7 +24,7 @@ from archline.papers import forms, rules
 from archline.papers.recipes import RECIPE_INPUTS
 from archline.papers.rows import PrintedRow, expand_each, map_sides, read_paper, read_row
 from archline.report.pictures import Cell, PictureView
-from archline.report.pictures.lines import Mark, Marked, Redrawn, Series
+from archline.report.pictures.lines import Mark, Marked, RedrawnFigure, Series
 
 LINE_POINTS, PLANE_POINTS = 121, 481
 """The number of points of a line, and of values along each axis of a plane, where a line may be steep."""
@@ -69,7 +69,7 @@ def _draw_figure(row: PrintedRow) -> PictureView:
     return Marked(view.title, (source, *view.notes, *row.assumes, *marked), view.columns, view.rows, view, marks)
 
 
-def _draw_lines(row: PrintedRow) -> Redrawn:
+def _draw_lines(row: PrintedRow) -> RedrawnFigure:
     """Draw forms over a name; in the plane of two names also regions, from their minimum to their maximum."""
     over, plane, (axis, *panels), log = *_read_names(row), _read_axes(row), row.texts("log")
     x = _space_points(row, "between", PLANE_POINTS if plane else LINE_POINTS, "x" in log)
@@ -92,7 +92,7 @@ def _draw_lines(row: PrintedRow) -> Redrawn:
         series.append(Series(entry.text("label"), drawn[0], drawn[1], _read_panel(entry, 0, len(panels) - 1)))
     columns = {over: x, **{name: values for line_series in series for name, values in line_series.columns.items()}}
     limits = None if y is None else (float(y[0]), float(y[-1]))
-    return Redrawn(
+    return RedrawnFigure(
         row.text("title"), (), tuple(columns), _make_table(columns.values()), axis, panels, series, log, limits
     )
 
@@ -132,7 +132,7 @@ def _get_only_machine(row: PrintedRow) -> Machine:
     return machines[0]
 
 
-def _draw_ratios(row: PrintedRow) -> Redrawn:
+def _draw_ratios(row: PrintedRow) -> RedrawnFigure:
     """Draw a ratio of two energies in each case: by the printed form, as derived, and as executed for some cases."""
     executed_cases, (axis, *panels), machine = row.table("executed"), _read_axes(row), _get_only_machine(row)
     cases = {
@@ -166,7 +166,7 @@ def _draw_ratios(row: PrintedRow) -> Redrawn:
     )
     columns = {name: values for column_series in series for name, values in column_series.columns.items()}
     rows = tuple((name, *values) for name, values in zip(cases, _make_table(columns.values()), strict=True))
-    return Redrawn(row.text("title"), (), ("case", *columns), rows, axis, panels, series, ("y",))
+    return RedrawnFigure(row.text("title"), (), ("case", *columns), rows, axis, panels, series, ("y",))
 
 
 def _read_marks(row: PrintedRow) -> Iterator[Mark]:
@@ -188,11 +188,11 @@ def _collect_numbers(row: PrintedRow) -> dict[str, Fraction]:
 def _read_amounts(row: PrintedRow, texts: Mapping[str, Any]) -> dict[str, Fraction]:
     if not isinstance(texts, dict):
         raise row.make_error(rules.ROW_FORM, f"`{texts}` is not a table of numbers", "cases")
-    return {name: amount.value for name, amount in row.amounts(texts, "at").items()}
+    return {name: amount.value for name, amount in row.read_amounts(texts, "at").items()}
 
 
 def _find_row(row: PrintedRow, text: str) -> PrintedRow:
-    """Return the first row of this name, subject or place. Raises ArchlineError (AL612)."""
+    """Return the first row of the paper with `text` as its name, subject or place. Raises ArchlineError (AL612)."""
     for candidate in row.paper.rows:
         if text in (candidate.inputs.get("name"), candidate.subject, candidate.place):
             return candidate
@@ -241,7 +241,7 @@ def _evaluate_relation(row: PrintedRow, text: str, over: Mapping[str, Array]) ->
 
 
 def _space_points(row: PrintedRow, key: str, count: int, log: bool) -> Array:
-    low, high = map(float, row.range_ends(key))
+    low, high = map(float, row.read_range(key))
     if log and low <= 0:
         raise row.make_error(rules.ROW_FORM, f"`{key}` begins at {low:g}, but its axis is logarithmic", key)
     return np.geomspace(low, high, count) if log else np.linspace(low, high, count)

@@ -35,7 +35,10 @@ class SeparatingPoint:
     relations: tuple[tuple[str, s.Binary], ...] = ()
 
     def is_confirmed(self) -> bool:
-        """Whether the forms differ when the language evaluates them; sides of one inequality may also be equal."""
+        """Whether the printed and the derived form differ at the point when evaluated in exact intervals.
+
+        Sides of one inequality may also be equal.
+        """
         (printed_low, printed_high), (derived_low, derived_high) = (
             self._evaluate_ends(form) for form in (self.printed, self.derived)
         )
@@ -70,7 +73,7 @@ class SeparatingPoint:
 
 @record
 class RowVerdict:
-    """The verdict on a row, the derived form, the reason, and the steps of the derivation.
+    """The verdict on a printed row of a paper, the derived form, the reason, and the steps of the derivation.
 
     The verdict is `reading` if the row differs word for word, but is equal under another reading of the text.
     """
@@ -132,7 +135,7 @@ def compare_forms(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sid
 
 
 def _compare_relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Sequence[str]) -> RowVerdict:
-    """Compare two inequalities: they are equivalent if the sides of one are the same multiple of the other's."""
+    """Compare two inequalities: equivalent if both sides of one are the same multiple of the sides of the other."""
     if not isinstance(printed, s.Binary) or printed.op not in INEQUALITIES:
         raise row.make_error(rules.ROW_FORM, "an equation is printed, but an inequality is derived", "printed")
     a, b, c, d = (forms.build_form(side) for relation in (printed, derived) for side in _order_sides(relation))
@@ -184,5 +187,5 @@ def is_relation_true(relation: s.Binary, point: Mapping[str, Fraction]) -> bool 
 
 
 def format_relation(expr: s.Expr) -> str:
-    """Format a form or a relation."""
+    """Format a form, or a relation of two forms."""
     return format_fact(expr) if isinstance(expr, s.Binary) and expr.op in RELATIONS else format_expression(expr)

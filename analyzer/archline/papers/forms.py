@@ -39,7 +39,7 @@ class _Symbols(dict[str, Any]):
 
 
 class FormDomain(SympyDomain):
-    """The number domain of forms: exact for all values of positive names, max and min included."""
+    """Evaluates formulas to sympy expressions that are exact for all positive values of names, also for max and min."""
 
     def call(self, function: str, values: Sequence[Any], expr: s.Call) -> Any:
         import sympy
@@ -198,7 +198,7 @@ def find_separating_point(first: s.Expr, second: s.Expr, own: Point) -> Point | 
 
 
 def describe_difference(printed: Any, derived: Any) -> tuple[str, Any, Any]:
-    """Describe how forms differ, empty if that is long; and return the terms that differ, if few, else both forms."""
+    """Return how forms differ, in words (empty if too long), and their differing terms, if few, else both forms."""
     import sympy
 
     left, right = (dict.fromkeys(iterate_terms(side)) for side in (printed, derived))

@@ -63,7 +63,7 @@ def check_model(row: PrintedRow) -> RowVerdict:
 
 
 def check_limit(row: PrintedRow) -> RowVerdict:
-    """Derive a row from another row or a form by setting some names; or, with `names`, the product of its names."""
+    """Derive a row by substituting names in a form or another row; with `names`, derive the list of names in it."""
     import sympy
 
     if row.has("names"):
@@ -100,7 +100,7 @@ def _describe_list_errors(row: PrintedRow, names: list[str]) -> str:
 
 
 def check_optimum(row: PrintedRow) -> RowVerdict:
-    """Find where a form is minimal or maximal (`value`: its value there), or the root of a constraint."""
+    """Derive where a form is minimal or maximal, or with `value` its value there, or the root of an equation."""
     over, goal, claim = row.text("over"), None, row.formula("equation") if row.has("equation") else None
     symbol = forms.build_form(parse_expression(over, "over"))
     extremal = next((key for key in ("minimise", "maximise") if row.has(key)), "")
@@ -239,7 +239,7 @@ RECIPE_INPUTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingPr
 
 
 def derive_verdict(row: PrintedRow) -> RowVerdict:
-    """Derive a row by its recipe, also under its `reading`. Raises ArchlineError with the place in the file."""
+    """Derive a row by its recipe; if that differs from the print, try its `reading` too. Raises ArchlineError."""
     finding = _apply_recipe(row)
     if finding.verdict != DIFFERS or not row.has("reading") or _apply_recipe(row.under_reading).verdict != EQUAL:
         return finding

@@ -114,12 +114,12 @@ def iterate_entry_lines(finding: RowVerdict) -> Iterator[str]:
 
 
 def _describe_reading(finding: RowVerdict) -> str:
-    """Return the reading under which the print holds, in words."""
+    """Describe the reading of the text under which the printed form holds."""
     return BEFORE_ROUNDING if finding.within_rounding else str(finding.row.table("reading")["says"])
 
 
 def _format_definitions(finding: RowVerdict) -> str:
-    """Format the definitions of the names in a form that the paper gives to its parts."""
+    """Format the definitions of names that a printed form uses, as `, where NAME = FORM`; empty if there are none."""
     row = finding.row
     used = set(re.findall(r"\w+", " ".join((row.printed, *row.texts("where")))))
     definitions = [
@@ -156,8 +156,8 @@ class Rederived:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The JSON form; a form that is printed at several places is a row for each place."""
-        rows = [row_document(row, place) for row in self.rows for place in row.row.places if self._is_asked(place)]
+        """The findings as JSON; a form that is printed at several places has a row for each place."""
+        rows = [encode_row(row, place) for row in self.rows for place in row.row.places if self._is_asked(place)]
         return {"version": VERSION, "rows": rows}
 
     def _is_asked(self, place: str) -> bool:
@@ -209,7 +209,7 @@ def _is_within(asked: str, place: str) -> bool:
 
 
 def derive_row_verdicts(row: PrintedRow) -> list[RowVerdict]:
-    """Return the findings of a row: one, or for a column one per cell, with the cells that differ in the reasons."""
+    """Return the findings of a row: one, or one per cell of a column, whose reasons list the cells that differ."""
     findings = [derive_verdict(cell_row) for cell_row in expand_column(row)]
     wrong = [
         cell.row.text("machines").rpartition("/")[2] for cell in findings if cell.verdict != EQUAL and len(findings) > 1
@@ -220,7 +220,7 @@ def derive_row_verdicts(row: PrintedRow) -> list[RowVerdict]:
     return [cell if cell.verdict == EQUAL else replace(cell, reason=before + cell.reason + after) for cell in findings]
 
 
-def row_document(finding: RowVerdict, place: str) -> dict[str, Any]:
+def encode_row(finding: RowVerdict, place: str) -> dict[str, Any]:
     """Encode a row at one of its places as JSON."""
     row = finding.row
     return {

@@ -16,7 +16,7 @@ from archline.energy.machines import Machine
 from archline.energy.quantities import NUMERAL
 from archline.energy.units import Dimension, Unit, parse_unit
 from archline.expr.intervals import Interval
-from archline.expr.tree import Span, names, nodes
+from archline.expr.tree import Span, find_names, iterate_nodes
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, error, suggest_closest
 from archline.language.parser import parse_expression, parse_facts
@@ -145,7 +145,7 @@ class PrintedRow:
 
     @property
     def under_reading(self) -> PrintedRow:
-        """The row under its `reading`, which replaces inputs; under another recipe, all those of the recipe."""
+        """The row with the inputs that its `reading` replaces; without inputs of its recipe if that is replaced."""
         changes = {key: value for key, value in self.table("reading").items() if key != "says"}
         inputs = {key: value for key, value in self.inputs.items() if key != "reading"}
         if "kind" in changes:
@@ -178,7 +178,7 @@ class PrintedRow:
 
     # Inputs
     def _read_input(self, key: str, kind: type[Input], default: Input | None) -> Input:
-        """Return an input of a type. Raises ArchlineError (AL612)."""
+        """Return the row's input `key` if it has the type `kind`. Raises ArchlineError (AL612)."""
         value = self.inputs.get(key, default)
         if isinstance(value, kind):
             return value
@@ -251,19 +251,19 @@ class PrintedRow:
             raise self.make_error(rules.ROW_FORMULA, f"`{text}` is not a number with a unit", key, 'write "25.60 GB/s"')
         return amount
 
-    def range_ends(self, key: str) -> tuple[Fraction, Fraction]:
-        """Return the two numbers of a range. Raises ArchlineError (AL612)."""
+    def read_range(self, key: str) -> tuple[Fraction, Fraction]:
+        """Return the two numbers of an input that is a range, the smaller first. Raises ArchlineError (AL612)."""
         match [self.read_amount(number, key).value for number in self.texts(key)]:
             case [low, high] if low < high:
                 return low, high
             case _:
                 raise self.make_error(rules.ROW_FORM, f"`{key}` takes two numbers, the smaller first", key)
 
-    def amounts(self, texts: Mapping[str, str], key: str) -> dict[str, PrintedAmount]:
+    def read_amounts(self, texts: Mapping[str, str], key: str) -> dict[str, PrintedAmount]:
         return {name: self.read_amount(text, key) for name, text in texts.items()}
 
     def cases(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the cases of a claim: a table, or one of the paper's `[tables]` by name; else one without a name."""
+        """Return the cases of a claim: a table, one of the paper's `[tables]` by name, or one case without a name."""
         cases = self.inputs.get("cases", {"": {}})
         if isinstance(cases, str) and cases not in self.paper.tables:
             hint = suggest_closest(cases, self.paper.tables)
@@ -291,11 +291,11 @@ class PrintedRow:
     @cached_property
     def numbers(self) -> Mapping[str, Fraction]:
         """The numbers of the paper, some replaced by numbers of the row."""
-        amounts = self.amounts(self.table("at"), "at")
+        amounts = self.read_amounts(self.table("at"), "at")
         return {**self.paper.numbers, **{name: amount.value for name, amount in amounts.items()}}
 
     def find_row(self, key: str = "of") -> PrintedRow | None:
-        """Return the row whose name or section the input `key` is, or None. Raises ArchlineError (AL612)."""
+        """Return the row whose name or place is the input `key`; None if no row is. Raises ArchlineError (AL612)."""
         text = self.text(key)
         rows = [row for row in self.paper.rows if row.inputs.get("name", row.place) == text]
         if not rows and _PLACE.fullmatch(text):
@@ -349,7 +349,10 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
         paper,
         title=head.text("title", path.stem),
         citation=load_documents().get(head.text("document", ""), ""),
-        numbers={**machine_numbers, **{key: amount.value for key, amount in head.amounts(numbers, "numbers").items()}},
+        numbers={
+            **machine_numbers,
+            **{key: amount.value for key, amount in head.read_amounts(numbers, "numbers").items()},
+        },
         tables=head.table("tables"),
         left_out=tuple((entry.text("place"), entry.text("reason")) for entry in head.read_entries("left_out")),
         figures=[entry.inputs for entry in _check_entries(head, "figure")],
@@ -377,7 +380,7 @@ def _check_entries(head: PrintedRow, key: str) -> list[PrintedRow]:
 
 
 def expand_each(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a table for each entry of the key `each`, with all other keys added; without it, the table itself."""
+    """Return a table for each entry of the key `each`, with the other keys added; without `each`, one table."""
     shared = {key: value for key, value in table.items() if key != "each"}
     return [{**shared, **keys} for keys in table.get("each", [{}])]
 
@@ -416,10 +419,10 @@ def _check_inputs(row: PrintedRow, keys: Mapping[str, Any]) -> None:
 
 def _has_large_exponent(form: s.Expr) -> bool:
     """Whether a power in a form has an exponent of more than MAX_EXPONENT."""
-    exponents = [node.right for node in nodes(form) if isinstance(node, s.Binary) and node.op == "^"]
+    exponents = [node.right for node in iterate_nodes(form) if isinstance(node, s.Binary) and node.op == "^"]
     # Nested exponents first, so that no exponent is evaluated with a large exponent inside.
     return any(
-        not names(power) and (_has_large_exponent(power) or abs(bound_value(power, {}).middle) > MAX_EXPONENT)
+        not find_names(power) and (_has_large_exponent(power) or abs(bound_value(power, {}).middle) > MAX_EXPONENT)
         for power in exponents
     )
 

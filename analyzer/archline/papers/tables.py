@@ -30,7 +30,7 @@ BASE_SCALES = dict(zip(BASE_UNITS, (2, 3, 5, 7, 11, 13, 17, 19), strict=True))
 
 
 def check_cell(row: PrintedRow) -> RowVerdict:
-    """Derive a number of a table by the rule of its column; it holds if it is rounded to the printed digits."""
+    """Derive a number of a table by the rule of its column, and compare it after rounding to the printed digits."""
     rule, printed = row.formula("rule"), row.amount
     numbers = collect_inputs(row, names_in(rule))
     exact = _evaluate_rule(row, rule, numbers).middle
@@ -59,7 +59,7 @@ def check_cell(row: PrintedRow) -> RowVerdict:
 def _iterate_possible_slips(
     row: PrintedRow, rule: s.Expr, numbers: Mapping[str, PrintedAmount]
 ) -> Iterator[tuple[str, Fraction]]:
-    """Yield possible errors of print: confused units, another number of the machine, a term times a simple factor."""
+    """Yield printing errors to test: exchanged digits, wrong units, another quantity's number, a simple factor."""
     printed = row.amount
     derived = printed.format_like(_evaluate_rule(row, rule, numbers).middle).split()[0]
     unequal = sum(a != b for a, b in zip(printed.numeral, derived, strict=False))
@@ -97,7 +97,7 @@ def _iterate_possible_slips(
 
 
 def collect_inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") -> dict[str, PrintedAmount]:
-    """Return the printed numbers of all `names` but `unknown`: of the row, of its machine, and constants."""
+    """Return the numbers of all `names` except `unknown`: from the row, its machines, and constants."""
     numbers = {name: PrintedAmount(Fraction(1), Fraction(0), "1", "", True) for name in CONSTANTS}
     texts = dict(row.table("inputs"))
     for machine in row.machines():
@@ -107,7 +107,7 @@ def collect_inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") ->
             for name in machine.quantities
             if name in names
         }
-    numbers |= row.amounts(texts, "inputs")
+    numbers |= row.read_amounts(texts, "inputs")
     if lacking := sorted(names - {*numbers, unknown}):
         raise row.make_error(rules.ROW_FORM, f"`{lacking[0]}` is in neither `inputs` nor the machine", "rule")
     return {name: numbers[name] for name in sorted(names - {unknown})}
@@ -176,7 +176,7 @@ def _build_scale_factor(row: PrintedRow, found: Dimension) -> s.Expr:
 
 
 def check_crossing(row: PrintedRow) -> RowVerdict:
-    """Find where two printed curves meet, to the printed digits. Undecided where one jumps or has a pole."""
+    """Find where two curves cross, to the printed digits, and compare; undecided if a curve jumps or has a pole."""
     over, printed, left, right = row.text("over"), row.amount, row.formula("left"), row.formula("right")
     numbers = {
         name: number.value for name, number in collect_inputs(row, names_in(left) | names_in(right), over).items()
@@ -186,7 +186,7 @@ def check_crossing(row: PrintedRow) -> RowVerdict:
         difference = forms.evaluate_at(s.Binary("-", left, right, span=left.span), {**numbers, over: at})
         return None if difference is None else difference.middle
 
-    (low, high), equation = row.range_ends("between"), f"{format_expression(left)} == {format_expression(right)}"
+    (low, high), equation = row.read_range("between"), f"{format_expression(left)} == {format_expression(right)}"
     sampled = [
         (at, gap_at(at))
         for at in (low + (high - low) * step / CROSSING_SAMPLES for step in range(CROSSING_SAMPLES + 1))

@@ -17,7 +17,7 @@ from archline.energy.formulas import names_in
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import iterate_defined_sizes, names, substitute_names
+from archline.expr.tree import find_names, iterate_defined_sizes, substitute_names
 from archline.expr.values import evaluate
 from archline.ir.conditions import negate_condition
 from archline.language import syntax as s
@@ -50,7 +50,7 @@ _BOUNDS = re.compile(r"(?:Theta\((.*?)\)|O\((.*?)\), Omega\((.*?)\)) against ")
 
 
 def check_claim(row: PrintedRow) -> RowVerdict:
-    """Decide a relation for every, some or no case, of a table or a machine; or for all values of its symbols."""
+    """Decide a printed relation: in the cases of a table or of machines, or else for all values of its symbols."""
     if row.has("machines") or row.inputs.get("cases"):
         return _decide_over_cases(row, _collect_cases(row))
     facts = [row.parse_form(fact, "where") for fact in row.texts("where")]
@@ -63,7 +63,7 @@ def _collect_cases(row: PrintedRow) -> list[Case]:
     for named, values in [(machine.name, machine.values) for machine in row.machines()] or [("", {})]:
         for label, inputs in row.cases().items():
             texts = {**row.table("inputs"), **row.table("by_machine").get(named, {}), **inputs}
-            amounts = {name: amount.value for name, amount in row.amounts(texts, "cases").items()}
+            amounts = {name: amount.value for name, amount in row.read_amounts(texts, "cases").items()}
             cases.append((" on ".join(filter(None, (label, named))) or "", {**row.numbers, **values, **amounts}))
     return cases
 
@@ -138,7 +138,7 @@ def _make_verdict(
     steps: list[str],
     proof: str = "",
 ) -> RowVerdict:
-    """Return the verdict on the claimed quantifier, from the `right` one, which is None if it is unknown."""
+    """Compare the quantifier that a row claims with `right`, the one that is true, or None if that is unknown."""
     claimed, text = row.quantifier, format_fact(relation)
     if claimed == right or (claimed == "some" and holding):
         return RowVerdict(row, EQUAL, f"{claimed}: {text}", "", steps)
@@ -153,7 +153,7 @@ def _make_verdict(
 
 
 def _format_cases(cases: Sequence[str], holding: int) -> str:
-    """List cases by name, or count them if there are many and none is `holding`."""
+    """List cases by name, or count them if there are many and the relation holds in none (`holding` is 0)."""
     return ", ".join(cases) if holding or len(cases) < MAX_NAMED_CASES else f"all {len(cases)} others"
 
 
@@ -286,10 +286,12 @@ def check_growth(row: PrintedRow) -> RowVerdict:
 def _replace_definitions(where: str, *sides: str) -> str:
     """Replace each fact `NAME == FORM` by `FORM >= 1`, where only that fact uses the name."""
     facts = parse_facts(where, "where") if where else []
-    used = Counter(name for expr in (*facts, *map(forms.parse_form, sides)) for name in names(expr))
+    used = Counter(name for expr in (*facts, *map(forms.parse_form, sides)) for name in find_names(expr))
     remaining = []
     for fact in facts:
-        defined = [form for name, form in iterate_defined_sizes([fact]) if used[name] == 1 and name not in names(form)]
+        defined = [
+            form for name, form in iterate_defined_sizes([fact]) if used[name] == 1 and name not in find_names(form)
+        ]
         if not defined:
             remaining.append(fact)
         elif not _is_at_least_one(defined[0]):
@@ -298,7 +300,7 @@ def _replace_definitions(where: str, *sides: str) -> str:
 
 
 def _is_at_least_one(form: s.Expr) -> bool:
-    """Whether a form of sizes, which are at least 1, is evidently so as a product or sum."""
+    """Whether a form is at least 1 by its structure: a sum, product or power of sizes and positive integers."""
     match form:
         case s.Name():
             return True

@@ -31,7 +31,7 @@ class PendingCall(NamedTuple):
         """Return the calls whose values are needed and not in `known`."""
         return [place for place in (*[place for _, place in self.linear], *self.nested) if place not in known]
 
-    def value(self, known: Mapping[NumericCall, Number]) -> Number:
+    def compute_value(self, known: Mapping[NumericCall, Number]) -> Number:
         """Return the value; `known` must have the values of all needed calls."""
         total = self.rest(self.environment)
         for factor, place in self.linear:
@@ -52,7 +52,7 @@ DecisionTest = Callable[[Environment], bool]
 
 @record
 class _CompiledCase:
-    """A compiled equation: its decisions (number, test, outcome), and the parts of its value as in OpenPlace."""
+    """A compiled equation: its decisions (number, test, outcome), and the parts of its value as in `PendingCall`."""
 
     equation: Equation
     decisions: tuple[tuple[int, DecisionTest, bool], ...]
@@ -90,7 +90,7 @@ class FunctionCases:
     def _compile_call(self, call: AppliedFunction) -> _CompiledCall:
         return call.function, tuple(map(self._compiler.compile_expression, call.arguments))
 
-    def at(self, arguments: tuple[Number, ...]) -> tuple[Equation, dict[str, int | Fraction]]:
+    def find_equation_at(self, arguments: tuple[Number, ...]) -> tuple[Equation, dict[str, int | Fraction]]:
         """Return the equation that applies and the values of sizes, quotients, exponents. Raises EvaluationError."""
         point = evaluate_symbols(self.function, arguments)
         return self._find_case(self._compiler.make_environment(tuple(point.values()))).equation, point
@@ -172,7 +172,7 @@ class ValueTable:
         """Add functions, or replace those of the same names."""
         self._functions |= functions
 
-    def at(self, name: str, sizes: Mapping[str, int], most: int = MAX_EVALUATED_CALLS) -> Fraction:
+    def evaluate_at(self, name: str, sizes: Mapping[str, int], most: int = MAX_EVALUATED_CALLS) -> Fraction:
         """Return the value of a function. Raises EvaluationError if it has none or needs more than `most` steps."""
         parameters = self._functions[name].parameters
         if not sizes.keys() >= {*parameters}:
@@ -201,7 +201,7 @@ class ValueTable:
                     pending.extend([(needed, None) for needed in missing])
                     continue
             open_.discard(place)
-            values[place] = frame.value(values)
+            values[place] = frame.compute_value(values)
         return Fraction(self._known[outermost])
 
     def _get_cases(self, name: str) -> FunctionCases:

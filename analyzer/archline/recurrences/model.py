@@ -110,7 +110,7 @@ class RecurrenceSystem:
 
 @record(eq=False)
 class IntegerRecurrence:
-    """A metric of a recursion that is proved to end, between two functions, which are the same one if it is exact.
+    """A metric of a recursion that is proved to end: at least `least` and at most `most`, which may be one function.
 
     With `indices` they are functions of the length of a range. `foreign` returns closed upper bounds (True) or lower
     ones of the other recursive algorithms that are called, by name; each maps arguments and facts to a value. `scales`:
@@ -194,7 +194,10 @@ def format_case_condition(path: Path) -> str:
 
 
 def list_case_conditions(path: Path, skipped: Iterable[Path]) -> tuple[s.Expr, ...]:
-    """Return the conditions of a case if the first case that holds applies, with the `skipped` cases left out."""
+    """Return the conditions of a case in a list that omits the `skipped` cases; the first case that holds applies.
+
+    A condition that fails in the case is negated; it is needed only to exclude a skipped case.
+    """
     skipped = list(skipped)
     return tuple(
         decision.condition if decision.taken else negate_condition(decision.condition)

@@ -55,7 +55,7 @@ _VERDICT_WORDS = {
 
 
 def format_verdict(differences: VersionDifferences) -> str:
-    """Return the answer in one line: `2 costs grew, 1 became unknown, 143 are the same`."""
+    """Return the number of costs of each verdict: `2 costs grew, 1 became unknown, 143 are the same`."""
     counts = dict(differences.summary)
     counts[r.EQUAL] = counts.get(r.EQUAL, 0) + counts.pop(r.OTHER_FORM, 0)
     keys = {(change.algorithm, change.metric, change.verdict, change.tolerance) for change in differences.changes}
@@ -151,7 +151,7 @@ def as_text(differences: VersionDifferences, width: int) -> str:
 
 
 def _iterate_change_lines(changes: Sequence[CostChange], width: int) -> Iterator[str]:
-    """Yield the changes of an algorithm: in a table, or with its condition and formulas below each outcome."""
+    """Yield the changes of an algorithm as a table if it fits, else each with condition and formulas below it."""
     whole = [cells[1:] for cells in map(make_change_row, changes)]
     rows = [[metric, outcome, ARROW.join(filter(None, (old, new))), more] for metric, outcome, old, new, more in whole]
     if sum(max(map(len, column)) + COLUMN_GAP for column in zip(*rows, strict=True)) - COLUMN_GAP <= width:

@@ -55,8 +55,8 @@ class BoundView:
 class CommunicationView:
     """The lower bounds of the problem that an algorithm on a grid solves.
 
-    `where` defines P, M and other letters. With `replicated`, the sizes of a run in which several processors read
-    one element of the input, `bounds` is empty. `words` and `messages` are the derived or executed counts at the
+    `where` defines P, M and other letters. If several processors of a run read one element of the input, `replicated`
+    has the sizes of the run and `bounds` is empty. `words` and `messages` are the derived or executed counts at the
     point, with the `memory` and the number of `processors` that the bounds are for.
     """
 
@@ -93,7 +93,7 @@ class CommunicationView:
 
 
 def format_processor_count(count: Number) -> str:
-    """Return `on 9 processors`."""
+    """Return a number of processors as text: `on 9 processors`."""
     return f"on {format_exact(count)} processor{'' if count == 1 else 's'}"
 
 
@@ -301,7 +301,7 @@ def _make_view(
     messages: Ends | None,
     near: Callable[[LowerBound], BoundRatio],
 ) -> CommunicationView:
-    values = {} if at is None else bounds.at(at, memory)
+    values = {} if at is None else bounds.evaluate_bounds(at, memory)
     shown = tuple(BoundView.of(bound, near(bound), values.get(bound.kind)) for bound in bounds.bounds)
     placed = {} if at is None else bounds.with_processor_count(at)
     return CommunicationView(

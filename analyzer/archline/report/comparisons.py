@@ -33,7 +33,7 @@ from archline.report.view import SourcePlace
 def as_text(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """Return the comparison as plain text in lines of `width`; with `certificates` the proofs of growths are listed.
 
-    With `growth` or `certificates`, growths are tables; else each pair's is a sentence if there are points.
+    With `growth` or `certificates`, growths are tables; else a sentence for each pair, if there are points.
     """
     return text(make_page(comparison, short=False, growth=growth, certificates=certificates), width)
 
@@ -46,10 +46,10 @@ def format_heading(comparison: CostComparison) -> str:
     what = comparison.by.replace("_", "-")
     named = f"{what}({comparison.algorithms[0]})/{what}({comparison.algorithms[1]})"
     subject = named if len(comparison.algorithms) == 2 else f"{what} of {', '.join(comparison.algorithms)}"
-    machines = list(dict.fromkeys(shown.machine_text(point.machine) for point in comparison.points))
+    machines = list(dict.fromkeys(shown.format_machine(point.machine) for point in comparison.points))
     on = machines[0] if len(machines) == 1 else f"{len(machines)} machines"
     what = ", ".join(filter(None, (subject, model, on)))
-    return "; ".join(filter(None, (what, shown.caches_text(comparison.caches))))
+    return "; ".join(filter(None, (what, shown.format_caches(comparison.caches))))
 
 
 def _test_what_varies(comparison: CostComparison) -> tuple[bool, bool, bool]:
@@ -62,22 +62,22 @@ def _test_what_varies(comparison: CostComparison) -> tuple[bool, bool, bool]:
     return len({point.machine.name for point in comparison.points}) > 1, len(comparison.growth) > 1, counted
 
 
-def column_heads(comparison: CostComparison) -> list[str]:
-    """Return the heads of the columns of points."""
+def list_column_heads(comparison: CostComparison) -> list[str]:
+    """Return the heads of the columns of the table of points."""
     machines, pairs, processors = _test_what_varies(comparison)
     size = comparison.variable.replace("=", " = ") or "sizes"
     what = [size, *(["P"] * processors), *(["machine"] * machines), *(["pair"] * pairs)]
     return [*what, "ratio", "verdict", "deciding term"]
 
 
-def point_cells(comparison: CostComparison, point: ComparedPoint) -> list[str]:
-    """Return the cells of a point, one for each head of `column_heads`."""
+def list_point_cells(comparison: CostComparison, point: ComparedPoint) -> list[str]:
+    """Return the cells of a point in the table of points, one for each column."""
     machines, pairs, processors = _test_what_varies(comparison)
     names = comparison.variable.split("=")
-    size = str(point.at[names[0]]) if comparison.variable else shown.sizes_text(point.at)
+    size = str(point.at[names[0]]) if comparison.variable else shown.format_sizes(point.at)
     count = " / ".join(dict.fromkeys(map(format_readable, point.processors)))
     what = [size, *([count] * processors), *([point.machine.name] * machines), *([" / ".join(point.pair)] * pairs)]
-    return [*what, shown.ratio_text(point.verdict.ratio), _format_verdict(point), point.verdict.decides]
+    return [*what, shown.format_ratio(point.verdict.ratio), _format_verdict(point), point.verdict.decides]
 
 
 def _format_verdict(point: ComparedPoint) -> str:
@@ -92,6 +92,7 @@ def _format_verdict(point: ComparedPoint) -> str:
 
 
 def _name_algorithms(reason: str, pair: Pair) -> str:
+    """Replace `of A` and `of B` in a reason by the names of the algorithms."""
     for letter, name in zip("AB", pair, strict=True):
         reason = re.sub(rf"\bof {letter}\b", f"of {name}", reason)
     return reason
@@ -125,17 +126,17 @@ def warn_beyond_peak(comparison: CostComparison) -> list[str]:
     return shown.warn_beyond_peak(run for point in points for run in (point.first, point.second) if run is not None)
 
 
-def growth_line(comparison: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation]) -> str:
+def format_growth_line(comparison: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation]) -> str:
     """Return the relations of growth in a line; `--growth` shows them with the growths themselves."""
     kinds: dict[str, list[str]] = {}
     for name, relation in relations.items():
         if not name.startswith("energy."):
             kinds.setdefault(_describe_relation(relation), []).append(name)
     text_of_kinds = "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items())
-    return f"{_growth_title(comparison, pair)}: {text_of_kinds} (--growth shows it)"
+    return f"{_format_growth_title(comparison, pair)}: {text_of_kinds} (--growth shows it)"
 
 
-def _growth_title(comparison: CostComparison, pair: Pair) -> str:
+def _format_growth_title(comparison: CostComparison, pair: Pair) -> str:
     facts = dict.fromkeys(fact for relation in comparison.growth[pair].values() for fact in relation.facts)
     # The facts of the case are stated once, in its note.
     stated = {*comparison.assumptions, *comparison.implied, *comparison.when}
@@ -151,7 +152,7 @@ def list_case_notes(comparison: CostComparison) -> list[str]:
     return lines
 
 
-def growth_row(comparison: CostComparison, name: str, relation: GrowthRelation) -> tuple[str, ...]:
+def make_growth_row(comparison: CostComparison, name: str, relation: GrowthRelation) -> tuple[str, ...]:
     """Return a metric, the relation, and the growth of both algorithms if they differ."""
     first, second = relation.first or "unknown", relation.second or "unknown"
     alike = first == second and relation.relation == "same"
@@ -178,7 +179,7 @@ MAX_SHORT_POINTS = 12
 def make_page(
     comparison: CostComparison, *, short: bool = True, growth: bool = False, certificates: bool = False
 ) -> Document:
-    """Return a table of points, notes, and the growth of each pair.
+    """Return the page of a comparison: a table of points, notes, and the growth of each pair.
 
     The growth is a table with `growth` or `certificates`, which adds the proofs, or if the points are missing; else a
     sentence. With `short` at most about MAX_SHORT_POINTS points are listed.
@@ -186,23 +187,23 @@ def make_page(
     blocks: list[Sequence[Item]] = []
     if comparison.points:
         step = -(-len(comparison.points) // MAX_SHORT_POINTS) if short else 1
-        rows = tuple(tuple(point_cells(comparison, point)) for point in comparison.points[::step])
+        rows = tuple(tuple(list_point_cells(comparison, point)) for point in comparison.points[::step])
         skipped = (f"one point in {step} is shown",) if step > 1 else ()
-        blocks += [(Table(tuple(column_heads(comparison)), rows),), (*skipped, *iterate_notes(comparison))]
+        blocks += [(Table(tuple(list_column_heads(comparison)), rows),), (*skipped, *iterate_notes(comparison))]
     for pair, relations in comparison.growth.items():
         if growth or certificates or not comparison.points:
             blocks.append((_make_growth_section(comparison, pair, relations, certificates),))
         else:
-            blocks.append((growth_line(comparison, pair, relations),))
+            blocks.append((format_growth_line(comparison, pair, relations),))
     assumed = (
         (join_phrases("assuming ", join_with_mark(comparison.assumptions, ", ")),) if comparison.assumptions else ()
     )
-    counted = iterate_iterations(comparison)
+    counted = describe_iterations(comparison)
     return Document(format_heading(comparison), "", "", (*blocks, (*list_case_notes(comparison), *counted, *assumed)))
 
 
-def iterate_iterations(comparison: CostComparison) -> Iterator[str]:
-    """Describe the sizes that count iterations of loops without a bound, and say which ones nothing relates."""
+def describe_iterations(comparison: CostComparison) -> Iterator[str]:
+    """Yield the loops whose iterations a size counts, and a note on sizes that count those of a single loop."""
     named: dict[str, list[str]] = {}
     for loop in comparison.iterations:
         named.setdefault(loop.name, []).append(str(SourcePlace.of(loop.span)))
@@ -215,7 +216,7 @@ def iterate_iterations(comparison: CostComparison) -> Iterator[str]:
 def _make_growth_section(
     comparison: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation], certificates: bool
 ) -> Section:
-    rows = tuple(growth_row(comparison, name, relation) for name, relation in relations.items())
+    rows = tuple(make_growth_row(comparison, name, relation) for name, relation in relations.items())
     proofs = [(name, relation.proofs) for name, relation in relations.items()] if certificates else []
     lines = (
         line
@@ -224,7 +225,7 @@ def _make_growth_section(
         for line in (f"{name}:", Indented(describe_certificate(proof.certificate)))
     )
     return Section(
-        _growth_title(comparison, pair), (Table(("metric", "relation", *pair), rows), Verbatim(tuple(lines)))
+        _format_growth_title(comparison, pair), (Table(("metric", "relation", *pair), rows), Verbatim(tuple(lines)))
     )
 
 
@@ -255,7 +256,7 @@ def as_csv(comparison: CostComparison, width: int, *, certificates: bool = False
             for pair, relations in comparison.growth.items()
             for name, relation in relations.items()
         ]
-        return json.csv_text([["first", "second", "quantity", "relation", "ratio"], *grown])
+        return json.format_csv([["first", "second", "quantity", "relation", "ratio"], *grown])
     sizes = list(dict.fromkeys(name for point in comparison.points for name in point.at))
     processors = ["first_P", "second_P"] if any(point.processors for point in comparison.points) else []
     values = [f"{which}_{end}" for which in ("first", "second", "ratio") for end in ("lower", "upper")]
@@ -267,7 +268,7 @@ def as_csv(comparison: CostComparison, width: int, *, certificates: bool = False
         numbers = iterate_decimal_ends((*point.amounts(comparison.by), point.verdict.ratio))
         about = [point.machine.name, comparison.model.name, comparison.by, *point.pair]
         rows.append([*at, *about, *count, *numbers, point.winner or "", point.verdict.verdict, point.verdict.decides])
-    return json.csv_text(rows)
+    return json.format_csv(rows)
 
 
 def as_json(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
@@ -286,7 +287,7 @@ def as_json(comparison: CostComparison, width: int, *, certificates: bool = Fals
         **json.pick(comparison, "algorithms", "model=model.name", "by"),
         "growth": pairs[0]["growth"],
         "pairs": pairs,
-        "points": [_point_document(comparison, point) for point in comparison.points],
+        "points": [_make_verdict_document(comparison, point) for point in comparison.points],
         "crossovers": [json.pick(crossing, *crossover) for crossing in comparison.crossovers],
         "cache": make_cache_document(used[0] if len(used) == 1 else None),
         "caches": {name: make_cache_document(name_of_cache) for name, name_of_cache in comparison.caches.items()},
@@ -311,7 +312,7 @@ def _make_growth_document(relation: GrowthRelation, certificates: bool) -> Mappi
     return document
 
 
-def _point_document(comparison: CostComparison, point: ComparedPoint) -> Mapping[str, Any]:
+def _make_verdict_document(comparison: CostComparison, point: ComparedPoint) -> Mapping[str, Any]:
     verdict = point.verdict
     return {
         "at": json.make_point_document(point.at),

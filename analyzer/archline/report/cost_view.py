@@ -24,7 +24,7 @@ from archline.language.call_graph import has_parallelism
 from archline.language.iterations import IterationCount, list_iterations
 from archline.records import record, replace
 from archline.report import communication as communication_page
-from archline.report.findings import CheckFinding, unset_findings
+from archline.report.findings import CheckFinding, list_unset_and_unread
 from archline.report.view import Contract, ValueRange, make_contract
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ Case = tuple[Region, Poly | None, Poly | None]
 class CostRow(Cost):
     """The cost of one metric as a page shows it, with its values `at` a point, which are not below `least`.
 
-    With the `cost` and the `derived` costs that it is one of, its growth and its distance to lower bounds are computed
-    when a page shows them.
+    If `cost` and all `derived` costs of the algorithm are given, the growth and the distance to lower bounds are
+    computed when a page shows them.
     """
 
     at: Point | None = None
@@ -65,7 +65,7 @@ class CostRow(Cost):
 
     @property
     def cases(self) -> Iterator[Case]:
-        """The bounds of a known cost: a pair for each piece; or the lower bound, then upper ones by the cache."""
+        """The bounds of a known cost: a pair for each piece, or the lower bound, then an upper one per regime."""
         if self.by_cache:
             yield EVERYWHERE, self.lower, None
             yield from ((bound.where, None, bound.value) for bound in self.by_cache)
@@ -139,7 +139,7 @@ class CostRow(Cost):
 
 
 def iterate_bound_relations(lower: Poly | None, upper: Poly | None) -> Iterator[tuple[str, Poly]]:
-    """Yield the bounds of a case, each with its relation: one if they are equal."""
+    """Yield each bound that is not None with its relation: `>=` and `<=`, or one with `=` if both are equal."""
     if lower is not None:
         yield "=" if lower == upper else ">=", lower
     if upper is not None and lower != upper:
@@ -151,7 +151,7 @@ class LruView:
     """Exact counts of LRU misses in lines of `line` words, or the `reason` at `place` that there are none.
 
     Without a point, `counts` has sizes as symbols. At a point, `misses` has the misses for several numbers of lines;
-    `bound` is the bound on the io of the given cache that follows.
+    `bound` is the lower bound on io in the given cache that follows.
     """
 
     line: int
@@ -224,7 +224,7 @@ class CostView:
     ) -> list[tuple[CostRow, str, str | None]]:
         """Return the rows of some metrics (None: all), each with its growth, and the reason if it has no Theta.
 
-        At a point both are left out.
+        At a point, growths and reasons are empty.
         """
         rows = [row for row in self.rows if row.metric in (metrics or (row.metric,)) and row.metric not in without]
         return [
@@ -258,7 +258,7 @@ def build_cost_view(
         restrict_to=costs.restrict_to,
         symbols=tuple(sorted(find_declared_cost_symbols(costs))),
         assumptions=costs.assumptions,
-        warnings=unset_findings(*derived.executed, heeded=True),
+        warnings=list_unset_and_unread(*derived.executed, heeded=True),
         rows=(*(CostRow.of(cost, at, derived) for cost in costs), *(CostRow.of(cost, at) for cost in more)),
         kinds=tuple(CostRow.of(cost, at, derived) for cost in costs.flops_by_kind.values()),
         contracts=(),
@@ -307,4 +307,4 @@ def _build_case_view(derived: DerivedCosts) -> CostView | None:
 
 def evaluate_bounds(cost: Cost, at: Point) -> ValueRange | None:
     """Return the bounds of a cost at a point, None if unknown. Raises EvaluationError if one has no rational value."""
-    return ValueRange(*enclose_count(cost, at).ends) if cost.valued else None
+    return ValueRange(*enclose_count(cost, at).ends) if cost.has_values else None

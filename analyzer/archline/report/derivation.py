@@ -117,8 +117,8 @@ COMPULSORY_LABELS = {
 CERTAIN_LABEL = "compulsory misses of accesses made in every run"
 
 
-def compulsory_label(row: CostRow, lower: Poly) -> str:
-    """Name the misses that `lower` counts: all compulsory ones if it is an upper bound too, else those of every run."""
+def label_compulsory_misses(row: CostRow, lower: Poly) -> str:
+    """Name the misses that a lower bound counts: compulsory ones if it is an upper bound, else those of all runs."""
     uppers = (row.upper, *(bound.value for bound in row.by_cache), *(piece.upper for piece in row.by_case))
     return COMPULSORY_LABELS[row.metric] if row.metric != "io" or lower in uppers else CERTAIN_LABEL
 
@@ -131,14 +131,14 @@ def explain_io(view: CostView, row: CostRow) -> Iterator[Part]:
     for bound in row.by_cache:
         yield ""
         yield f"{bound.where.head}{row.metric} <= {view.text(bound.value)}"
-        for residency in bound.kept:
-            yield _indent_twice(_residency_text(view, residency))
+        for residency in bound.residencies:
+            yield _indent_twice(_describe_residency(view, residency))
     for region in () if row.reached is None else row.reached():
         yield ""
         yield from _explain_reached_region(view, region)
     assert row.lower is not None
     yield ""
-    yield f"{row.metric} >= {view.text(row.lower)}, {compulsory_label(row, row.lower)}"
+    yield f"{row.metric} >= {view.text(row.lower)}, {label_compulsory_misses(row, row.lower)}"
     for part in row.touched:
         yield _indent_twice(_describe_touched_region(view, part))
     if row.touched:
@@ -201,7 +201,7 @@ def iterate_optimality_rows(optimality: OptimalityResult) -> Iterator[tuple[str,
     """Yield the distance of io to the lower bound over all schedules of the same iterations, one line per regime."""
     name = "optimality"
     if optimality.hbl_terms:
-        yield name, join_phrases(any_schedule_bound_text(optimality), " for any schedule, and the compulsory misses")
+        yield name, join_phrases(format_any_schedule_bound(optimality), " for any schedule, and the compulsory misses")
         name = ""
     for regime in optimality.regimes:
         where = join_with_mark(filter(None, (*optimality.under, regime.when)), " and ")
@@ -209,7 +209,7 @@ def iterate_optimality_rows(optimality: OptimalityResult) -> Iterator[tuple[str,
         name = ""
 
 
-def any_schedule_bound_text(optimality: OptimalityResult) -> Formula:
+def format_any_schedule_bound(optimality: OptimalityResult) -> Formula:
     """Return the lower bound on io under any schedule as `Omega(...)`, without the compulsory misses."""
     return make_order_formula("Omega", b.sum_terms((False, term.expr) for term in optimality.hbl_terms))
 
@@ -250,7 +250,7 @@ def _explain_every_access(view: CostView, row: CostRow) -> Iterator[Part]:
     yield f"{less}, counted once where a loop walks along them"
 
 
-def _residency_text(view: CostView, residency: Residency) -> str:
+def _describe_residency(view: CostView, residency: Residency) -> str:
     where = (
         f"line {residency.places[0]}"
         if len(residency.places) == 1
@@ -275,7 +275,7 @@ def _indent_twice(line: str) -> Indented:
 
 
 def iterate_schedule_bounds(bounds: Sequence[SchedulerBound]) -> Iterator[str]:
-    """Yield the io on several processors, by schedule."""
+    """Yield the bound on the io of several processors under each schedule, with its source."""
     for bound in bounds:
         yield join_phrases(f"{bound.name}: ", bound.bound, f" ({bound.source})")
 
@@ -286,7 +286,7 @@ _SOLUTION_NAMES = {"=": "the solution", ">=": "the lower bound", "<=": "the uppe
 
 def explain_recursion(view: CostView, row: CostRow, recurrence: Recurrence) -> Iterator[Part]:
     """Yield the derivation of one metric of a recursive algorithm."""
-    return _RecurrenceWriter(view, row, recurrence).lines()
+    return _RecurrenceWriter(view, row, recurrence).iterate_parts()
 
 
 class _RecurrenceWriter:
@@ -299,7 +299,7 @@ class _RecurrenceWriter:
         sizes = tuple(Poly.symbol(name) for name in self._recurrence.parameters)
         return self._view.text(Poly.of_atom(AppliedFunction(letter, sizes)))
 
-    def lines(self) -> Iterator[Part]:
+    def iterate_parts(self) -> Iterator[Part]:
         """Yield the whole derivation."""
         row, view = self._row, self._view
         yield f"derivation of the {row.metric} of {view.algorithm}: {self._function} stands for that of a call"

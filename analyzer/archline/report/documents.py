@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TypeAlias
 
-from archline.expr.text import Formula, pieces_of
+from archline.expr.text import Formula, split_into_pieces
 from archline.records import record
 from archline.report.latex import escape_text, render_display_text, render_formula
 from archline.report.layout import COLUMN_GAP, Columns, Indented, Part, wrap
@@ -29,7 +29,7 @@ CONDITION_PREFIX = "where "
 
 @record
 class Table:
-    """Columns below a head; all have as many cells as the head.
+    """A head and rows below it, all with as many cells as the head.
 
     Plain text shows the head of a `headed` table, aligns the columns `right` on the right, and on a narrow page moves
     the columns `below` that have long cells to lines below their rows.
@@ -52,7 +52,7 @@ class Section:
 
 @record
 class Verbatim:
-    """Parts that only the plain text of a page has."""
+    """Parts of a page that only its plain text shows, not HTML, LaTeX and Markdown."""
 
     parts: tuple[Part, ...]
 
@@ -63,7 +63,7 @@ Item: TypeAlias = "Table | Section | Verbatim | str"
 
 @record
 class Document:
-    """A page in blocks. `place` is the declaration of its subject, empty if it has none."""
+    """A page in blocks. `place` is the position of its subject's declaration, empty if it has none."""
 
     title: str
     doc: str
@@ -108,8 +108,10 @@ class WithPage:
 
 
 def text(page: Document, width: int) -> str:
-    """Return the title, and below it the blocks, each after an empty line."""
-    return text_page(width, [_text_head(page, width)], *(iterate_text_parts(block, width) for block in page.blocks))
+    """Return a page as plain text: its title, and below that its blocks, each after an empty line."""
+    return text_page(
+        width, [_render_text_head(page, width)], *(iterate_text_parts(block, width) for block in page.blocks)
+    )
 
 
 def iterate_text_parts(items: Iterable[Item], width: int) -> Iterator[Part]:
@@ -128,7 +130,7 @@ def iterate_text_parts(items: Iterable[Item], width: int) -> Iterator[Part]:
                 yield item
 
 
-def _text_head(page: Document, width: int) -> list[str]:
+def _render_text_head(page: Document, width: int) -> list[str]:
     """Return the title and doc of the subject, with its place at the right of the first line, or on another line."""
     if not page.place:
         return wrap(": ".join(filter(None, (page.title, page.doc))), width)
@@ -156,7 +158,7 @@ def _stack_columns(table: Table) -> list[list[str]]:
 
 
 def html(page: Document) -> str:
-    """Return the title, and in order each table, and a paragraph for each sentence."""
+    """Return a page in HTML: its title, and in order each table, and a paragraph for each sentence."""
     place = f" <small><code>{escape(page.place)}</code></small>" if page.place else ""
     head = f"<p><strong>{escape(page.title)}</strong>{' ' * bool(page.doc)}{escape(page.doc)}{place}</p>"
     shown = (
@@ -173,7 +175,7 @@ def _render_html_table(table: Table) -> str:
 
 
 def _render_html_phrase(phrase: str) -> str:
-    pieces = pieces_of(phrase)
+    pieces = split_into_pieces(phrase)
     return "".join(f"<code>{escape(x)}</code>" if isinstance(x, Formula | CodeText) else escape(x) for x in pieces)
 
 
@@ -181,18 +183,20 @@ def latex(page: Document) -> str:
     """Return a page in LaTeX: the title, then in order each table as a displayed array, each sentence a paragraph."""
     head = " ".join(filter(None, (rf"\textbf{{{escape_text(page.title)}}}", escape_text(page.doc))))
     place = [rf"\texttt{{{escape_text(page.place)}}}"] if page.place else []
-    shown = (_render_array(item) if isinstance(item, Table) else _render_sentence(item) for _, item in page.items)
+    shown = (
+        _render_latex_table(item) if isinstance(item, Table) else _render_latex_sentence(item) for _, item in page.items
+    )
     return "\n\n".join(["\n".join([head, *place]), *shown]) + "\n"
 
 
-def _render_array(table: Table) -> str:
+def _render_latex_table(table: Table) -> str:
     head = [table.head] if any(table.head) else []
     rows = " \\\\\n".join("  " + " & ".join(map(render_display_text, row)).rstrip() for row in (*head, *table.rows))
     return "\n".join([r"\[", rf"\begin{{array}}{{{'l' * len(table.head)}}}", rows, r"\end{array}", r"\]"])
 
 
-def _render_sentence(sentence: str) -> str:
-    pieces = pieces_of(sentence)
+def _render_latex_sentence(sentence: str) -> str:
+    pieces = split_into_pieces(sentence)
     text = "".join(
         f"${render_formula(piece)}$" if isinstance(piece, Formula) else escape_text(piece) for piece in pieces
     )
@@ -206,7 +210,7 @@ _MARKDOWN_SPECIAL = re.compile(r"(^>|[\\`*<\[\]|#]|(?<!\w)_|_(?!\w))")
 def markdown(page: Document) -> str:
     """Return a page in Markdown: heading, then in order each table, and sentences as bullets.
 
-    Those of a section are nested below its title.
+    The sentences of a section are nested below its title.
     """
     lines = [f"### {escape_markdown(page.title)}", ""]
     about = [escape_markdown(page.doc), f"`{page.place}`" if page.place else ""]
@@ -236,7 +240,7 @@ def format_markdown_row(row: Iterable[str]) -> str:
 
 def _render_markdown_phrase(phrase: str) -> str:
     # A bar ends a cell of a table, even within code.
-    pieces = pieces_of(phrase)
+    pieces = split_into_pieces(phrase)
     bar = r"\|"
     return "".join(
         f"`{x.replace('|', bar)}`" if isinstance(x, Formula | CodeText) else escape_markdown(x) for x in pieces

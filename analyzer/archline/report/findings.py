@@ -50,10 +50,10 @@ OUTCOME_CODES = {"fails": rules.FAILS.code, "unknown": rules.NOT_DECIDED.code}
 class CheckFinding:
     """A finding of a check. The place may be a path alone, or empty; `algorithm` is empty outside of algorithms.
 
-    `claim` is what fails or is not decided, or the `out` of a header that no run keeps. Findings without a claim have a
-    `key` that distinguishes them from others of their code and algorithm and does not depend on the wording of the
-    message. Errors fail the check, warnings do if it is strict, notes never. `edits` are those of its hint, and
-    `safe` if nothing else can be meant.
+    `claim` is a claim that fails or is not decided, or a name that no run sets or nothing reads. Findings without a
+    claim have a `key` that distinguishes them from others of their code and algorithm and does not depend on the
+    wording of the message. Errors fail the check, warnings do if it is strict, notes never. `edits` are the
+    edits of its hint; they are `safe` if nothing else can be meant.
     """
 
     code: str
@@ -78,8 +78,8 @@ class CheckFinding:
         return self.place.line or None
 
     @property
-    def about(self) -> tuple[str, ...]:
-        """The identity that it shares with an entry of a baseline that accepts it."""
+    def identity(self) -> tuple[str, ...]:
+        """The code, path, algorithm and claim, by which an entry of a baseline accepts the finding."""
         return self.code, self.path, self.algorithm, self.claim
 
 
@@ -108,14 +108,14 @@ def convert_diagnostic(problem: Diagnostic) -> CheckFinding:
 
 
 def place_edits(problem: Diagnostic) -> tuple[PlacedEdit, ...]:
-    """Return the edits of a diagnostic with their places, without the sources."""
+    """Return the edits of a diagnostic with places, of paths and lines, instead of spans of sources."""
     return tuple(PlacedEdit(SourcePlace.of(edit.span), edit.text) for edit in problem.edits)
 
 
-def unset_findings(module: Module, algorithm: s.Algorithm, heeded: bool = False) -> tuple[CheckFinding, ...]:
+def list_unset_and_unread(module: Module, algorithm: s.Algorithm, heeded: bool = False) -> tuple[CheckFinding, ...]:
     """Return the warnings about outputs that no run sets, and about names that nothing reads.
 
-    If comments are `heeded`, ignored warnings are left out.
+    With `heeded`, warnings that a comment in the source ignores are left out.
     """
     comments = list_suppressions(module.program, {algorithm.name}, whole=False) if heeded else ()
     unset = [(f"{name}: out", warning, warning.span) for name, warning in find_unset_outputs(module, algorithm).items()]
@@ -178,14 +178,14 @@ class CheckReport:
     @cached_property
     def ignored(self) -> frozenset[CheckFinding]:
         """Findings that are not selected, or that a comment or the baseline ignores."""
-        accepted = {entry.about for entry in self.accepted}
+        accepted = {entry.identity for entry in self.accepted}
         return frozenset(
             result
             for result in self._all_findings
             if result.code in RULES
             and (
                 not self.is_selected(result.code)
-                or result.about in accepted
+                or result.identity in accepted
                 or any(_comment_covers(view, comment, result) for view in self.targets for comment in view.suppressions)
             )
         )
@@ -195,7 +195,7 @@ class CheckReport:
         """Findings for which the check fails."""
         return [item for item in self.findings if item.level == ERROR or (self.strict and item.level == WARNING)]
 
-    def of(self, contract: Contract) -> tuple[str, bool]:
+    def find_code(self, contract: Contract) -> tuple[str, bool]:
         """Return the code of the finding at a claim, empty if there is none, and whether it is ignored."""
         return self._codes_by_claim.get((contract.place, contract.text), ("", False))
 
@@ -230,14 +230,14 @@ class CheckReport:
                     yield make_finding(
                         rules.UNNEEDED.code, reason, place, comment.algorithm, key=" ".join(comment.codes)
                     )
-        names, needed = ({view.path for view in self.targets}, {item.about for item in self._all_findings})
+        names, needed = ({view.path for view in self.targets}, {item.identity for item in self._all_findings})
         for entry in self.accepted:
-            if entry.path in names and entry.about not in needed:
+            if entry.path in names and entry.identity not in needed:
                 message = (
                     f"accepts {entry.code} of `{entry.claim}` in {entry.path}, which is not reported: remove the entry"
                 )
                 place = SourcePlace(entry.baseline, entry.line)
-                yield make_finding(rules.UNNEEDED.code, message, place, entry.algorithm, key=" ".join(entry.about))
+                yield make_finding(rules.UNNEEDED.code, message, place, entry.algorithm, key=" ".join(entry.identity))
 
     def _explain_unneeded(self, view: CheckView, comment: Suppression) -> str:
         """Return the reason that a comment is unneeded, and advice; empty if it is needed."""
@@ -302,7 +302,7 @@ UPPER_SEPARATOR = ", at most "
 
 
 def list_reasons(contract: Contract) -> list[str]:
-    """Return the reason that a contract fails or is not decided, and the guard under which it holds."""
+    """Return lines with the derived cost, the reason and a guard of an undecided or false claim, and assumptions."""
     assuming = [f"assuming {', '.join(contract.assumptions)}"] if contract.assumptions else []
     if contract.outcome not in ("fails", "unknown"):
         return assuming

@@ -74,7 +74,7 @@ class Order:
         return result
 
     def _join_directions(self, key: str, by_direction: Mapping[str, Any]) -> dict[str, Any]:
-        """Return `key` with the value of the one direction that was asked for; else with those of both, by name."""
+        """Return a dict from `key` to the value of the only requested direction, or to the values of both by name."""
         if not by_direction:
             return {}
         return {key: next(iter(by_direction.values())) if len(self.verdicts) == 1 else dict(by_direction)}
@@ -93,19 +93,19 @@ class Order:
             *(["where " + ", ".join(self.where)] if self.where else []),
         ]
         verdicts = (
-            _explain_verdict(*self._sides_of_direction(name), verdict, explain=explain)
+            _explain_verdict(*self._select_sides(name), verdict, explain=explain)
             for name, verdict in self.verdicts.items()
         )
         checks: list[str] = []
         for direction, checked in (self.checks or {}).items():
             kind = "certificate" if isinstance(self.verdicts[direction], Proved) else "counterexample"
-            f, g = self._sides_of_direction(direction)
+            f, g = self._select_sides(direction)
             relation = f" of {f} as O({g})" if len(self.verdicts) > 1 else ""
             checks.append(f"{kind}{relation} {'verified' if checked.accepted else checked}")
         below = ["", *render_block(checks, width)] if checks else []
         return render_page(width, head, *verdicts) + "".join(f"{line}\n" for line in below)
 
-    def _sides_of_direction(self, direction: str) -> tuple[str, str]:
+    def _select_sides(self, direction: str) -> tuple[str, str]:
         return (self.f, self.g) if direction == UPPER else (self.g, self.f)
 
     @property
@@ -258,6 +258,7 @@ def _format_exponent(text: str) -> str:
 
 
 def _explain_difference(step: Mapping[str, Any]) -> Iterator[Part]:
+    """Yield a proof that a difference is at least a constant share of the sum of some of its terms."""
     share = " + ".join(format_monomial(powers) for powers in step["keeps"])
     if len(step["keeps"]) > 1:
         share = f"({share})"

@@ -54,7 +54,7 @@ def to_json_value(value: Any, write: Callable[[Poly], str] = str) -> Any:
             return {attribute.name: to_json_value(getattr(value, attribute.name), write) for attribute in fields(value)}
 
 
-def csv_text(rows: Iterable[Sequence[Any]]) -> str:
+def format_csv(rows: Iterable[Sequence[Any]]) -> str:
     """Return rows as CSV, a line each; unknown values are empty cells."""
     target = StringIO()
     csv.writer(target, lineterminator="\n").writerows(rows)
@@ -69,9 +69,9 @@ def make_point_document(point: Mapping[str, Number] | None) -> dict[str, str] | 
 def make_iterations_document(
     counted: IterationCount, name: str | None = None, count: int | None = None
 ) -> dict[str, Any]:
-    """Return the JSON document of a size that counts iterations: its loop, and the ends between which it lies.
+    """Return the JSON document of an iteration count: its name or another `name`, its loop, and its bounds.
 
-    An end is None if it is not known; both are the `count` of a run. The size may have another `name` in a result.
+    A bound is None if it is unknown; both bounds are the `count` of a run if that is given.
     """
     return {
         "name": name or counted.name,

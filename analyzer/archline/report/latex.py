@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from archline.expr.text import Formula, format_fact, pieces_of
+from archline.expr.text import Formula, format_fact, split_into_pieces
 from archline.language import syntax as s
 from archline.numbers import format_exact
 
@@ -52,18 +52,19 @@ def _render_operand(expr: s.Fact, least: int) -> str:
     return text if strength >= least else rf"\left({text}\right)"
 
 
-def _without_sign(expr: s.Expr) -> s.Expr | None:
-    """Return a product or quotient with a negated first factor without that sign; None for other expressions."""
+def _remove_sign(expr: s.Expr) -> s.Expr | None:
+    """Remove the minus from the first factor of a negation, product or quotient; None without a minus."""
     match expr:
         case s.Unary(op="-", operand=operand):
             return operand
-        case s.Binary(op="*" | "/", left=left) if (positive := _without_sign(left)) is not None:
+        case s.Binary(op="*" | "/", left=left) if (positive := _remove_sign(left)) is not None:
             return replace(expr, left=positive)
         case _:
             return None
 
 
 def _render_with_precedence(expr: s.Fact) -> tuple[str, int]:
+    """Return the LaTeX of an expression, and the precedence of its outermost operator."""
     match expr:
         case s.Integer(value=value):
             return format_exact(value), _POWER
@@ -73,7 +74,7 @@ def _render_with_precedence(expr: s.Fact) -> tuple[str, int]:
             return _render_name(name), _POWER
         case s.Unary(op="-", operand=operand):
             return f"-{_render_operand(operand, _PRODUCT)}", _SUM
-        case s.Binary(op="*" | "/") if (positive := _without_sign(expr)) is not None:
+        case s.Binary(op="*" | "/") if (positive := _remove_sign(expr)) is not None:
             # A sign binds its factor alone; as that of the whole product it needs no parentheses.
             return f"-{_render_operand(positive, _PRODUCT)}", _SUM
         case s.Binary(op="/", left=left, right=right):
@@ -133,8 +134,8 @@ def _starts_with_digit(expr: s.Expr) -> bool:
 
 
 def render_display_text(text: str) -> str:
-    """Render text with formulas, within a display."""
-    return " ".join(_render_piece(piece) for piece in pieces_of(text))
+    """Return the LaTeX of a text with formulas, for a displayed equation."""
+    return " ".join(_render_piece(piece) for piece in split_into_pieces(text))
 
 
 def _render_piece(text: str) -> str:

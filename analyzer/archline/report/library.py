@@ -12,7 +12,7 @@ from archline.records import record
 from archline.report.documents import Document, Table
 from archline.report.json import pick
 from archline.report.layout import indent_lines, wrap
-from archline.report.view import contract_text, format_location
+from archline.report.view import format_contract, format_location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ class LibraryEntry:
 
     @property
     def target(self) -> str:
-        """The name that commands call it by."""
+        """The name of the algorithm for commands: `dense.gemv::gemv`, `path.algo::name`."""
         return f"{self.module}::{self.name}"
 
     @property
@@ -97,7 +97,7 @@ def make_declaration_page(algorithm: s.Algorithm, signature: model.Signature) ->
         sentences.append(f"sizes: {', '.join(signature.size_names)}")
     if algorithm.where:
         sentences.append(join_phrases("where ", join_with_mark(map(Formula, algorithm.where), ", ")))
-    sentences += [join_phrases("ensures ", contract_text(claim)) for claim in algorithm.ensures]
+    sentences += [join_phrases("ensures ", format_contract(claim)) for claim in algorithm.ensures]
     place = format_location(f"{algorithm.name_span.source.path}:{algorithm.name_span.line}")
     return Document(algorithm.name, algorithm.doc or "", place, ((Table(("parameter", "type"), rows), *sentences),))
 

@@ -97,14 +97,14 @@ def _make_level_rows(machine: Machine, numbers: Mapping[str, str]) -> list[list[
     quantities = machine.quantities
     held = {level: [quantities.get(f"{level}_{name}") for name in LEVEL_QUANTITIES] for level in LEVELS}
 
-    def cell(quantity: Quantity | None) -> str:
+    def format_cell(quantity: Quantity | None) -> str:
         return (
             "-"
             if quantity is None
             else f"{_format_quantity(quantity)} ({quantity.kind}) {numbers.get(str(quantity.source), '')}".rstrip()
         )
 
-    rows = [[level, *map(cell, row)] for level, row in held.items() if any(row)]
+    rows = [[level, *map(format_cell, row)] for level, row in held.items() if any(row)]
     return [["level", *(f"{name} by cores" if name == "shared" else name for name in LEVEL_QUANTITIES)], *rows]
 
 
@@ -120,7 +120,7 @@ def _format_error(quantity: Quantity, written: str) -> str:
 
 
 def _make_model_row(machine: Machine, model: Model) -> list[str]:
-    """Return the quantities that the machine lacks for the model, and the answers that it has without them."""
+    """Return a model with the quantities that the machine lacks for it, and the answers that do not need these."""
     on = apply_model(model, machine)
     lacking = {"time": on.list_missing_quantities("time"), "energy": on.list_missing_quantities(*model.energy)}
     answers = [name for name, missing in lacking.items() if not missing]
@@ -134,6 +134,7 @@ def _make_model_row(machine: Machine, model: Model) -> list[str]:
 
 
 def _make_check_row(quantity: Quantity, value: Any) -> list[str]:
+    """Return a row that compares a given quantity with the `value` of its `check`, a formula of other quantities."""
     assert quantity.check is not None
     apart = (
         "equal" if value == quantity.value else f"{float(100 * (quantity.value / value - 1)):+.2g} %" if value else "-"
@@ -187,7 +188,7 @@ _LOOKUP_HINTS = {
 
 
 def render_toml(head: Mapping[str, object], tables: Mapping[str, Mapping[str, str]]) -> str:
-    """Return a machine file of the keys `head` and of `tables` by the name of a quantity: `peak`, `peak@single`."""
+    """Return a machine file with the keys `head`, and a table of keys for each quantity: `peak`, `peak@single`."""
     lines = _format_toml_keys(head)
     for name, keys in tables.items():
         lines += ["", *_list_toml_lines(name, keys)]
@@ -229,7 +230,7 @@ def render_draft(listing: Draft, name: str) -> str:
 BYTES_PER_WORD = {"half": 2, "single": 4, "double": 8}
 
 
-def fit_document(fit: Fit) -> dict[str, Any]:
+def make_fit_document(fit: Fit) -> dict[str, Any]:
     """Return the JSON document of `archline fit`."""
     return {
         "version": VERSION,
@@ -241,7 +242,7 @@ def fit_document(fit: Fit) -> dict[str, Any]:
     }
 
 
-def fit_text(fit: Fit, width: int) -> str:
+def render_fit(fit: Fit, width: int) -> str:
     """Return the parameters with their 95 % intervals, and the quality of the fit."""
     from scipy.special import stdtrit
 

@@ -28,7 +28,7 @@ def render_optimum(answer: Optimisation, width: int) -> str:
     problem, optimum = answer.problem, answer.found
     given = ", ".join(f"{name} = {format_readable(value)}" for name, value in answer.fixed.items())
     title = f"{answer.target} on {answer.machine}, model {answer.model}: minimum {_spell_name(problem.minimise)}"
-    title = "; ".join(filter(None, (title, given, shown.cache_text(answer.cache))))
+    title = "; ".join(filter(None, (title, given, shown.format_cache(answer.cache))))
     constraints = ", ".join(dict.fromkeys(constraint.text for constraint in problem.constraints))
     limits = [Indented([f"subject to {constraints}"])] if constraints else []
     if optimum.value is None:
@@ -55,7 +55,7 @@ def _iterate_rows(answer: Optimisation) -> Iterator[list[str]]:
     assert optimum.lower is not None
     ends = Interval(Fraction(optimum.lower), Fraction(optimum.value))
     yield [_spell_name(problem.minimise), format_amount(ends, problem.unit), _describe_proof(optimum)]
-    yield from (_variable_row(optimum, variable.name) for variable in problem.variables)
+    yield from (_make_variable_row(optimum, variable.name) for variable in problem.variables)
     estimate = optimum.estimate
     if estimate is not None:
         for name, unit in shown.ANSWERS:
@@ -68,7 +68,7 @@ def _iterate_rows(answer: Optimisation) -> Iterator[list[str]]:
     yield from ([f"{name} =", text, "closed form"] for name, text in optimum.closed_form.items())
 
 
-def _variable_row(optimum: EnergyOptimum, name: str) -> list[str]:
+def _make_variable_row(optimum: EnergyOptimum, name: str) -> list[str]:
     """Make the row of a variable: its values at the optimum, and those within 1 % of the optimum."""
     value, near = optimum.variables[name], optimum.ranges.get(name)
     free = " (any of these)" if isinstance(value, tuple) else ""

@@ -73,7 +73,7 @@ RIGHT_COLUMNS = frozenset((0, 2, 3, 4))
 
 
 def _iterate_share_rows(path: ExecutedPath) -> Iterator[list[str]]:
-    """Yield the statements by their sums, largest first."""
+    """Yield a row for each statement, with its steps, sum and share of the path, largest first."""
     by_statement: dict[tuple[str, str], list[PathPiece]] = {}
     for piece in path.pieces:
         by_statement.setdefault(_describe_statement(piece), []).append(piece)
@@ -84,7 +84,7 @@ def _iterate_share_rows(path: ExecutedPath) -> Iterator[list[str]]:
 
 
 def _iterate_step_rows(path: ExecutedPath) -> Iterator[list[str]]:
-    """Yield the pieces in order, equal successive ones as one row."""
+    """Yield a row for each piece of a path in order; equal successive pieces share a row."""
     for (at, partners, statement, amount), equal in groupby(
         path.pieces, lambda piece: (piece.coordinates, _name_partners(piece), _describe_statement(piece), piece.amount)
     ):
@@ -99,7 +99,7 @@ def _iterate_step_rows(path: ExecutedPath) -> Iterator[list[str]]:
 
 
 def _name_partners(piece: PathPiece) -> str:
-    """Name the partners whose messages count in a step: where its words come from, and where they go to."""
+    """Return `from (0, 1) to (1, 1)`: the processors that a step receives its words from and sends them to."""
     source = [] if piece.source is None else [f"from {_format_coordinates(piece.source)}"]
     return " ".join([*source, *([] if piece.to is None else [f"to {_format_coordinates(piece.to)}"])])
 
@@ -209,9 +209,9 @@ LEADING_TERMS_NOTE = (
 
 
 def _format_total(view: CostView, row: CostRow, upper: Poly, full: bool) -> str:
-    """Return the upper bound that the steps add up to, all of its terms if `full`, and the integer below it.
+    """Return the upper bound that the steps add up to, with all of its terms if `full`.
 
-    The integer is shown at sizes only, if it is another number: a count never exceeds it.
+    At sizes, a bound that is not an integer is followed by the integer below it, which no count exceeds.
     """
     form = _format_form(view, upper, full)
     below = None if row.values is None else format_readable(row.values.upper)
@@ -225,7 +225,9 @@ def _iterate_step_cells(view: CostView, step: PathStep, metric: str, depth: int,
     shown = step.source if named else f"{step.source} ({step.callee})"
     branch = step.branch if view.at is None and not full else None
     often, whole = (step.times, step.amounts) if branch is None else (branch.times, branch.amounts)
-    forms = [_format_form(view, _upper_bound(value), full) for value in (often, step.once[metric], whole[metric])]
+    forms = [
+        _format_form(view, _require_upper_bound(value), full) for value in (often, step.once[metric], whole[metric])
+    ]
     runs = forms[0] if branch is None else branch.text if forms[0] == "1" else f"{forms[0]}, {branch.text}"
     yield [_format_line(view, step), "| " * depth + shown, runs, "" if forms[0] == "1" else forms[1], forms[2]]
     if full:
@@ -233,13 +235,13 @@ def _iterate_step_cells(view: CostView, step: PathStep, metric: str, depth: int,
             yield from _iterate_step_cells(view, inner, metric, depth + 1, full)
 
 
-def _upper_bound(amount: Amount) -> Poly:
+def _require_upper_bound(amount: Amount) -> Poly:
     assert isinstance(amount, KnownAmount)
     return amount.upper
 
 
 def _format_line(view: CostView, step: PathStep) -> str:
-    """Return the line, with the name of the file if it is not the algorithm's."""
+    """Return the line number of a step, after the name of its file if that is not the algorithm's file."""
     path = str(step.span.source.path)
     is_in_algorithm_file = path == view.place.rpartition(":")[0]
     return str(step.span.line) if is_in_algorithm_file else f"{PurePath(path).stem}:{step.span.line}"

@@ -31,19 +31,19 @@ def render_run(view: RunView, width: int) -> str:
     path = [] if view.path is None else [paths.list_path_lines(view.path, width - 2)]
     shares = ["io by processor: " + ", ".join(map(str, counts))] if (counts := processor_io(view.run)) else []
     whole = render_page(
-        width, run_heading(view), [Columns(make_count_rows(view), (1, 2, 3, 5, 6))], shares, path, list_notes(view)
+        width, format_heading(view), [Columns(make_count_rows(view), (1, 2, 3, 5, 6))], shares, path, list_notes(view)
     )
     return whole + ("\n".join(["", *wrap(format_alarm(view.counts.outside), width), ""]) if view.counts.outside else "")
 
 
-def run_heading(view: RunView) -> str:
+def format_heading(view: RunView) -> str:
     """Return the algorithm, and the sizes of the run."""
     name, at = view.run.algorithm.name, view.run.at
     return f"{name} at {format_point(at)}" if at else name
 
 
 def processor_io(run: ExecutedRun) -> list[int]:
-    """List the lines fetched into the cache of each processor, if each has its own."""
+    """List the lines fetched into the private cache of each processor; empty if caches are not private."""
     return [] if run.private is None else [cache.io for cache in run.private.caches]
 
 
@@ -69,27 +69,27 @@ def make_count_rows(view: RunView) -> list[list[str]]:
 
 
 def list_notes(view: RunView) -> list[str]:
-    """Return the cache and the data of a run, and the reasons that some counts are not checked."""
-    matrix = [] if view.run.matrix is None else [matrix_note(view.run.matrix)]
-    costs = [PATHS_NOTE] if view.counts.own else [cache_note(view.run)]
-    timed = [] if view.timed is None else [timed_note(*view.timed)]
+    """Return the notes on a run: matrix, iterations, outputs, cache, time, lower bounds, data, unchecked counts."""
+    matrix = [] if view.run.matrix is None else [describe_matrix(view.run.matrix)]
+    costs = [PATHS_NOTE] if view.counts.own else [describe_cache(view.run)]
+    timed = [] if view.timing is None else [describe_time(*view.timing)]
     least = [] if view.communication is None else list(describe_run_bounds(view.communication))
     if view.run.execution.replicated:
         least.append(describe_replication({}, view.communication is not None))
     return [
         *matrix,
-        *iteration_notes(view.run),
-        *output_notes(view.run),
-        *nonfinite_notes(view.run),
+        *list_iteration_notes(view.run),
+        *list_output_notes(view.run),
+        *list_nonfinite_notes(view.run),
         *costs,
         *timed,
         *least,
         view.data,
-        *unchecked_notes(view),
+        *list_unchecked_notes(view),
     ]
 
 
-def iteration_notes(run: ExecutedRun) -> list[str]:
+def list_iteration_notes(run: ExecutedRun) -> list[str]:
     """State the iterations of each loop without a bound: `T1 = 9 (iterations of the while in line 4)`."""
     counts = run.execution.iterations
     return [
@@ -103,8 +103,8 @@ _UNSET_INT = -(2**63)
 """What a run gives for an `out` number of integers that it has not set; for reals it is not a number."""
 
 
-def output_notes(run: ExecutedRun) -> list[str]:
-    """State the numbers that the algorithm hands back by its parameters: `hits = 3`, on a grid those of processors."""
+def list_output_notes(run: ExecutedRun) -> list[str]:
+    """State the numbers returned in `out` parameters: `hits = 3`, on a grid the number of each processor."""
     values = run.execution.outputs
     names = [output.parameter.name for output in run.algorithm.node.outputs if output.parameter.name in values]
     # They are among the notes on results that are not finite.
@@ -113,7 +113,7 @@ def output_notes(run: ExecutedRun) -> list[str]:
     return [", ".join(shown)] if shown else []
 
 
-def nonfinite_notes(run: ExecutedRun) -> list[str]:
+def list_nonfinite_notes(run: ExecutedRun) -> list[str]:
     """State the outputs that are not finite although all inputs are, and what may be the reason."""
     outputs = ", ".join(map(str, run.execution.nonfinite))
     if run.generated:
@@ -122,7 +122,7 @@ def nonfinite_notes(run: ExecutedRun) -> list[str]:
 
 
 def _describe_numbers(name: str, numbers: list[float]) -> str:
-    """State the number of a parameter, on a grid those of its first processors."""
+    """State the value of an `out` parameter, on a grid the values of the first processors."""
     texts = ["unset" if number != number or number == _UNSET_INT else str(number) for number in numbers]
     if len(set(texts)) == 1:
         return f"{name} is not set" if texts[0] == "unset" else f"{name} = {texts[0]}"
@@ -134,14 +134,14 @@ _MAX_PROCESSORS = 8
 """The number of processors whose numbers are shown."""
 
 
-def unchecked_notes(view: RunView) -> list[str]:
+def list_unchecked_notes(view: RunView) -> list[str]:
     """Return the reasons that metrics are not compared with derived bounds, each reason once."""
     reasons = dict.fromkeys(view.unchecked.values())
     return [f"{', '.join(m for m, why in view.unchecked.items() if why == reason)}: {reason}" for reason in reasons]
 
 
-def timed_note(machine: str, time: Fraction, apart: Fraction) -> str:
-    """State the time of the longest path, and its ratio to `apart`: F, W and S each summed along its own path."""
+def describe_time(machine: str, time: Fraction, apart: Fraction) -> str:
+    """State the time of the critical path, and its ratio to `apart`, the time if F, W and S take separate paths."""
     path = "the critical path of gamma*F + beta*W + alpha*S"
     part = f"; {float(time / apart):.4g} times that of F, W and S each on its own path" if apart else ""
     return f"time on {machine}: {format_si(time, 's')} on {path}{part}"
@@ -172,14 +172,14 @@ def format_alarm(outside: Sequence[str]) -> str:
     )
 
 
-def matrix_note(matrix: MatrixView) -> str:
-    """Return `west0479.mtx: n = 479, ...`."""
+def describe_matrix(matrix: MatrixView) -> str:
+    """Return the path and the sizes of a matrix: `matrix west0479.mtx: n = 479, ...`."""
     block = f", in blocks of {matrix.block} x {matrix.block}" if matrix.block is not None else ""
     sizes = f"n = {matrix.n}, m = {matrix.m}, nz = {matrix.nz}, nr = {matrix.nr}, nc = {matrix.nc}"
     return f"matrix {matrix.path}: {sizes}{block}"
 
 
-def cache_note(run: ExecutedRun) -> str:
+def describe_cache(run: ExecutedRun) -> str:
     """Describe the cache that io is counted for, and whether it was chosen."""
     cache, several = run.cache, run.settings.processors
     if cache is None:
@@ -198,10 +198,10 @@ def make_page(view: RunView) -> Document:
     head, *rows = make_count_rows(view)
     outside = format_alarm(view.counts.outside) if view.counts.outside else ""
     table = Table(tuple(head), tuple(map(tuple, rows)), right=(1, 2, 3, 5, 6))
-    return Document(run_heading(view), "", "", ((table,), tuple(filter(None, (outside, *list_notes(view))))))
+    return Document(format_heading(view), "", "", ((table,), tuple(filter(None, (outside, *list_notes(view))))))
 
 
-def run_document(view: RunView) -> dict[str, Any]:
+def make_json_document(view: RunView) -> dict[str, Any]:
     """Return the document of `archline run`. `checked`: every count was compared and lies within derived bounds."""
     counts, done = view.counts, view.run
     document: dict[str, Any] = {
@@ -214,7 +214,7 @@ def run_document(view: RunView) -> dict[str, Any]:
         "checked": not view.unchecked and not counts.outside,
         "outside": counts.outside,
         "unchecked": view.unchecked,
-        "cache": None if done.cache is None else _cache_document(done, done.cache),
+        "cache": None if done.cache is None else _make_cache_document(done, done.cache),
         "data": view.data,
     }
     if done.execution.nonfinite:
@@ -229,8 +229,8 @@ def run_document(view: RunView) -> dict[str, Any]:
             if counted.name in counts_of_loops
         ]
     document |= {name: _convert_counts(amounts) for name, amounts in pick(counts, "own", "total").items() if amounts}
-    if view.timed is not None:
-        machine, time, apart = view.timed
+    if view.timing is not None:
+        machine, time, apart = view.timing
         document["time"] = {
             "machine": machine,
             "seconds": format_exact(time),
@@ -253,7 +253,7 @@ def _convert_counts(counts: Mapping[str, Number]) -> dict[str, int | str]:
     return {name: int(count) if count == int(count) else format_exact(count) for name, count in counts.items()}
 
 
-def _cache_document(done: ExecutedRun, cache: Cache) -> dict[str, Any]:
+def _make_cache_document(done: ExecutedRun, cache: Cache) -> dict[str, Any]:
     several = done.settings.processors
     levels = {name: pick(geometry, "Z", "L") for name, (geometry, _) in done.levels.items()}
     return {

@@ -11,7 +11,7 @@ from archline.expr.intervals import Interval
 from archline.numbers import format_exact
 from archline.report import json
 from archline.report.energies import shown
-from archline.report.energies.formats import floor_document, with_unit
+from archline.report.energies.formats import make_amount_document, make_floor_document
 from archline.report.layout import Columns, Indented, Part, render_page
 
 QUANTITY_LABELS = {"time*P": "in time", "energy": "in energy"}
@@ -24,17 +24,17 @@ def render_scaling(scaling: Scaling, width: int) -> str:
     some = solved[0].result
     assert some is not None
     at = {name: value for name, value in (some.at or {}).items() if name not in (*varied, "P")}
-    on = f"{scaling.algorithm} on {shown.machine_text(some.machine)}, model {scaling.model.name}"
+    on = f"{scaling.algorithm} on {shown.format_machine(some.machine)}, model {scaling.model.name}"
     names = [name for name in varied if name != "P"]
     # A step without a result has its reason below.
     head = [*names, "P", "memory", "time", "time*P: ratio", "energy", "energy: ratio", "bound by"]
     base = scaling.base("energy")
-    least = "" if base is None else f" of what it is on {shown.count_text(base.processors)} processors"
+    least = "" if base is None else f" of what it is on {shown.format_count(base.processors)} processors"
     perfect = f"perfect strong scaling, time*P or energy within a factor {float(scaling.factor):.4g}{least}"
     moved = [] if scaling.moved is None else [f"P*words is {_format_ratio(scaling.moved)} times as much"]
     return render_page(
         width,
-        "; ".join(filter(None, (on, shown.sizes_text(at)))),
+        "; ".join(filter(None, (on, shown.format_sizes(at)))),
         [Columns([head, *(_make_step_row(scaling, step) for step in scaling.steps)])],
         [perfect, Indented([Columns([row for part in scaling.ranges for row in _make_range_rows(part)]), *moved])],
         _compare_with_lower_bounds(solved),
@@ -95,11 +95,11 @@ def _make_step_row(scaling: Scaling, step: ScaleStep) -> list[str]:
     memory = "-" if "memory" not in step.result.inputs else shown.format_approximate(step.amount("memory").upper, 4)
     return [
         *sizes,
-        shown.count_text(step.processors),
+        shown.format_count(step.processors),
         memory if step.fits else f"{memory} (no room)",
-        shown.amount_text(estimate.time, "s"),
+        shown.format_amount_or_dash(estimate.time, "s"),
         _format_ratio(scaling.ratio(step, "time*P")),
-        shown.amount_text(estimate.energy, "J"),
+        shown.format_amount_or_dash(estimate.energy, "J"),
         _format_ratio(scaling.ratio(step, "energy")),
         estimate.binds,
     ]
@@ -115,7 +115,7 @@ def _make_range_rows(perfect: PerfectRange) -> list[list[str]]:
     name = QUANTITY_LABELS[perfect.quantity]
     if perfect.first is None or perfect.last is None:
         return [[name, "nowhere"], ["  below", perfect.below]]
-    span = f"P = {shown.count_text(perfect.first.processors)} .. {shown.count_text(perfect.last.processors)}"
+    span = f"P = {shown.format_count(perfect.first.processors)} .. {shown.format_count(perfect.last.processors)}"
     return [[name, span], ["  below", perfect.below], ["  above", perfect.above]]
 
 
@@ -175,9 +175,9 @@ def _make_step_document(scaling: Scaling, step: ScaleStep) -> Mapping[str, Any]:
         "sizes": sizes,
         "inputs": {name: value.amount for name, value in step.result.inputs.items()},
         "fits": step.fits,
-        "time": with_unit(estimate.time, "s"),
-        "energy": with_unit(estimate.energy, "J"),
+        "time": make_amount_document(estimate.time, "s"),
+        "energy": make_amount_document(estimate.energy, "J"),
         "ratios": {name: scaling.ratio(step, name) for name in QUANTITY_LABELS},
         "binds": estimate.binds,
-        **({} if floor is None else {"lower_bound": floor_document(floor)}),
+        **({} if floor is None else {"lower_bound": make_floor_document(floor)}),
     }

@@ -53,7 +53,7 @@ class SourcePlace:
 
     @staticmethod
     def of(span: Span) -> SourcePlace:
-        """Return the place of a stretch of source."""
+        """Return the path, lines and columns of a span of a source."""
         return SourcePlace(make_path_relative(span.source.path), span.line, span.column, span.end_line, span.end_column)
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ class SourcePlace:
 
 @record
 class PlacedEdit:
-    """A proposal to write a text at a place instead of the present one."""
+    """A proposed edit of a file: `text` replaces the text at `place`."""
 
     place: SourcePlace
     text: str
@@ -131,7 +131,7 @@ class StoppedRun:
 
     @property
     def text(self) -> str:
-        """The message: the diagnostic that stops the run, and that claims are decided for other runs."""
+        """A sentence on the diagnostic that stops the run, and a note that claims are decided for other runs."""
         at = f" at {format_point(self.at)}" if self.at else ""
         stopped = f"a run{at} on generated data stops here: {self.code}: {self.message}"
         return f"{stopped}. Claims are decided for the runs that end."
@@ -157,7 +157,7 @@ class CheckedAlgorithm:
 
 @record
 class CheckView:
-    """The promises of a target: the contracts of each algorithm, and the claims of its file."""
+    """The result of checking a target: verdicts on the contracts of each algorithm and the claims of its file."""
 
     target: str
     algorithms: tuple[CheckedAlgorithm, ...]
@@ -186,8 +186,8 @@ class BaselineEntry:
     line: int
 
     @property
-    def about(self) -> tuple[str, ...]:
-        """The identity that the entry shares with the finding that it accepts."""
+    def identity(self) -> tuple[str, ...]:
+        """The code, path, algorithm and claim, which are those of the finding that the entry accepts."""
         return self.code, self.path, self.algorithm, self.claim
 
 
@@ -236,7 +236,7 @@ class RunView:
     path: ExecutedPath | None
 
     @property
-    def timed(self) -> tuple[str, Fraction, Fraction] | None:
+    def timing(self) -> tuple[str, Fraction, Fraction] | None:
         """The machine, the time of the longest path, and the time with each metric on its own longest path.
 
         None if the run was not timed on a machine.
@@ -248,20 +248,20 @@ class RunView:
 def make_contract(verdict: Verdict, certificates: bool = False) -> Contract:
     """Return a verdict as reports show it; with `certificates`, the proofs of a claim that holds."""
     return Contract(
-        contract_text(verdict.ensures),
+        format_contract(verdict.ensures),
         verdict.outcome,
         verdict.reason,
         verdict.deciding,
         SourcePlace.of(verdict.ensures.span),
         tuple(proof.certificate for proof in verdict.proofs) if certificates and verdict.outcome == "holds" else (),
         verdict.derived,
-        contract_text(verdict.guarded.ensures) if verdict.guarded else "",
+        format_contract(verdict.guarded.ensures) if verdict.guarded else "",
         verdict.guarded.fails_where if verdict.guarded else "",
     )
 
 
-def contract_text(ensures: s.Ensures) -> str:
-    """Return the `ensures` as the source has it, in canonical form."""
+def format_contract(ensures: s.Ensures) -> str:
+    """Return an `ensures` clause as text in canonical form, with its `when`."""
     subject, relation = ensures.subject, ensures.relation
     if relation in ("==", "<=", ">="):
         text: str = Formula(ensures.bound, f"{subject} {relation}")

@@ -72,7 +72,6 @@ class BoundsOverBoxes:
         return self * other.power(-1.0)
 
     def take_maximum(self, least: BoundsOverBoxes) -> BoundsOverBoxes:
-        """Return the maximum with another expression."""
         values = tuple(np.maximum(left, right) for left, right in zip(self.values, least.values, strict=True))
         larger, smaller = self.low >= least.high, self.high <= least.low
         low, high = (
@@ -82,7 +81,6 @@ class BoundsOverBoxes:
         return BoundsOverBoxes((values[0], values[1]), (low, high))
 
     def take_minimum(self, most: BoundsOverBoxes) -> BoundsOverBoxes:
-        """Return the minimum with another expression."""
         return -(-self).take_maximum(-most)
 
     def power(self, exponent: float) -> BoundsOverBoxes:
@@ -122,7 +120,7 @@ class BoundsOverBoxes:
         )
 
     def restrict_to(self, where: NDArray[np.bool_]) -> BoundsOverBoxes:
-        """Return the same bounds at the boxes in `where`, and none at the rest."""
+        """Return the bounds at the boxes that `where` marks, and -oo to oo at all other boxes."""
         ends = (-np.inf, np.inf)
         values, slopes = (
             tuple(np.where(where & ~np.isnan(bounds), bounds, end) for bounds, end in zip(pair, ends, strict=True))
@@ -132,9 +130,9 @@ class BoundsOverBoxes:
 
 
 class Boxes:
-    """Boxes of sizes: arrays of minimum and maximum values of each; slopes are along the sizes that are `moving`.
+    """Boxes of sizes, given by an array of minimum and one of maximum values for each size; slopes are along `moving`.
 
-    With `around` these are points inside other boxes, where atoms that are constant on a box have the value from there.
+    With `around` the boxes are points inside those boxes; an atom that is constant on a box takes its value from it.
     """
 
     def __init__(
@@ -145,7 +143,7 @@ class Boxes:
         self._known: dict[Hashable, BoundsOverBoxes] = {}
 
     def number(self, low: Any, high: Any = None) -> BoundsOverBoxes:
-        """Return a number, or an unknown one from `low` to `high`, as an expression over the boxes."""
+        """Return the number `low`, or an unknown one between `low` and `high`, as an expression over the boxes."""
         pair = (low, low if high is None else high)
         ends = [np.broadcast_to(np.asarray(end, float), (self._length,)) for end in pair]
         zero = np.zeros((len(self._moving), self._length))
@@ -253,5 +251,5 @@ class Boxes:
 
 
 def _integer_margin(atom: Atom) -> float:
-    """Return the margin, times the divisor, by which a fractional quotient of integers misses integers; else 0."""
+    """Return 1/2 if all parts of a rounded atom are integers, else 0; over the divisor it is `apart` of `floor`."""
     return 0.5 if all(map(a.is_integral, atom.parts)) else 0.0

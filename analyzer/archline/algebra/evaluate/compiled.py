@@ -1,6 +1,6 @@
 """Compiles expressions to functions of numbers for many points: equal to `evaluate`, but faster.
 
-Unlike there, a product has no value if a logarithm or root in it is irrational, even if the product is rational.
+Unlike in `evaluate`, a product with an irrational logarithm or root has no value, even if the product is rational.
 
 An environment is a list: the numbers of the symbols in the compiler's order, then a place for each atom, which is
 computed when it is first used, and likewise for powers of atoms. Numbers are Python integers wherever they are whole.
@@ -40,7 +40,7 @@ class Compiler:
         """Return the environment at a point, for everything compiled so far."""
         return [*map(_to_int_if_whole, numbers), *[None] * (len(self._computed) - len(numbers))]
 
-    def at(self, point: Mapping[str, Number]) -> Environment:
+    def make_environment_at(self, point: Mapping[str, Number]) -> Environment:
         """Return the environment at a point; expressions in symbols that it lacks have no value."""
         numbers = [_to_int_if_whole(point[name]) if name in point else None for name in self._names]
         return numbers + [None] * (len(self._computed) - len(numbers))
@@ -68,7 +68,7 @@ class Compiler:
         )
 
     def _locate_terms(self, terms: Mapping[Monomial, fmpq], scale: int, above: Mapping[Atom, int]) -> list[_Term]:
-        """Return terms times `scale` and times the powers `above`, with the indices at which factors are stored."""
+        """Return terms times `scale` and the powers `above`, as coefficients and environment indices of the factors."""
         located = []
         for monomial, coefficient in terms.items():
             powers = dict(monomial)
@@ -132,7 +132,7 @@ class Compiler:
         return lambda environment: (argument(environment) >= 1) is expected
 
     def _compile_sum(self, terms: Sequence[_Term], scale: int) -> Compute:
-        """Return the sum divided by `scale`; a factor 0 (a failed guard) makes a term 0, even if one has no value."""
+        """Compile a sum over `scale`; a factor 0 (a failed guard) makes its term 0 even if another has no value."""
         computed = self._computed
 
         def run(environment: Environment) -> Number:
@@ -210,7 +210,7 @@ class Compiler:
 
 
 def match_indicator(indicator: Poly) -> tuple[Poly, bool] | None:
-    """Return (e, True) for an indicator max(0, e) - max(0, e - 1) of e >= 1, (e, False) for 1 minus such; else None."""
+    """Return (e, True) for an indicator max(0, e) - max(0, e - 1) of e >= 1, (e, False) for 1 minus that; else None."""
     ends = {
         coefficient: monomial[0][0].argument
         for monomial, coefficient in indicator.terms.items()
@@ -239,7 +239,7 @@ def _compile_data_atom(atom: Atom) -> Compute:
 
 
 def _compile_guarded_quotient(top: Compute, bottom: Compute, otherwise: Compute) -> Compute:
-    """Return a quotient, or `otherwise` where it has no value: terms that are 0 may not need the division."""
+    """Compile top/bottom; where the divisor is 0 or has no value, `otherwise` is evaluated, whose terms may be 0."""
 
     def run(environment: Environment) -> Number:
         try:

@@ -147,7 +147,7 @@ def _power_within_limit(base: fmpq, exponent: int) -> fmpq:
 
 
 def _power_of_unit(base: fmpq, exponent: int) -> fmpq:
-    """Return 1 or -1 to a power, which may exceed the library's limit."""
+    """Return base^exponent for a base 1 or -1, with an exponent that may exceed the limit of python-flint."""
     return base if exponent % 2 else fmpq(1)
 
 

@@ -30,7 +30,7 @@ class EvaluationRefusedError(Exception):
 
 
 class NoValueError(Exception):
-    """An operation without a value in this arithmetic."""
+    """An operation has no value in an arithmetic, such as an irrational root among rationals."""
 
 
 def exact_root(value: fmpq, degree: int) -> fmpq | None:
@@ -55,7 +55,7 @@ class Arithmetic:
         return Fraction(int(value.p), int(value.q))
 
     def normalise_size(self, value: Number) -> Number:
-        """Return a size for a call, with deviations from integers by rounding corrected."""
+        """Return the size of a recursive call with rounding errors removed. Raises NoValueError if it is too long."""
         if int(value.p).bit_length() + int(value.q).bit_length() > MAX_SIZE_BITS:
             raise NoValueError("a size has too many digits")
         return value
@@ -151,7 +151,7 @@ class Arithmetic:
 
 
 class BallArithmetic(Arithmetic):
-    """Arithmetic of flint's balls, whose exponents are unbounded; sizes are their midpoints."""
+    """Arithmetic on real numbers as flint's balls, whose exponents are unbounded; sizes are rounded to midpoints."""
 
     def number(self, value: PythonNumber) -> arb:
         fraction = Fraction(value)
@@ -219,7 +219,7 @@ BALL_ARITHMETIC: Arithmetic = BallArithmetic()
 
 
 class FormulaCompiler:
-    """Compiles expressions to closures of the values of names and recursive calls, which `calls` lists in order."""
+    """Compiles expressions to closures that take the values of names and of the recursive calls listed in `calls`."""
 
     def __init__(self, arithmetic: Arithmetic, functions: frozenset[str], exact_logs: bool) -> None:
         self._arithmetic, self._functions = arithmetic, functions
@@ -262,7 +262,7 @@ class FormulaCompiler:
             return lambda names, values: choose([argument(names, values) for argument in arguments])
         (inner,) = arguments
         apply = abs if function == "abs" else getattr(self._arithmetic, function)
-        if function in ("log2", "log") and not s.names(expr.arguments) <= {"pi"}:
+        if function in ("log2", "log") and not s.find_names(expr.arguments) <= {"pi"}:
             shift = self._shift
             return lambda names, values: apply(inner(names, values) + shift)
         return lambda names, values: apply(inner(names, values))

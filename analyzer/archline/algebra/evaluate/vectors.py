@@ -49,17 +49,17 @@ def measure_column(values: Integers, missing: Marks | None = None) -> Column:
 
 
 class TermCache:
-    """Caches expressions as sums of products with integer coefficients, divided by a number, for all points."""
+    """Caches expressions as sums of terms with integer coefficients over a common denominator, for many `Vectors`."""
 
     @memoised
     def list_terms(self, value: Poly) -> tuple[list[tuple[int, Monomial]], int]:
-        """Return the terms, and the number that divides them."""
+        """Return the terms with integer coefficients, and the common denominator of the original coefficients."""
         scale = lcm(*(int(coefficient.q) for coefficient in value.terms.values()))
         return [(int((coefficient * scale).p), monomial) for monomial, coefficient in value.terms.items()], scale
 
     @memoised
     def clear_fractions(self, value: Poly) -> tuple[Poly | None, Poly, frozenset[str]]:
-        """Return numerator and denominator, and the symbols that must be positive; the former is None if not plain."""
+        """Return numerator, denominator and symbols that must be > 0; no numerator if integer arrays do not suffice."""
         divided: set[str] = set()
         above, below = to_single_quotient(extract_divisors(value, divided))
         divided |= below.names
@@ -113,7 +113,7 @@ class Vectors:
         return measure_column(floors, missing if missing.any() else None)
 
     def _as_ratio(self, value: Poly) -> tuple[Column, int]:
-        """Return integers, and the number that divides them."""
+        """Return the value as integers, one for each point, over a common denominator."""
         parts, scale = self._sums.list_terms(value)
         terms = [(coefficient, self._multiply_factors(monomial)) for coefficient, monomial in parts]
         if len(terms) == 1 and terms[0][0] == 1:
@@ -218,7 +218,7 @@ def extract_divisors(value: Poly, divided: set[str]) -> Poly:
 
 
 def _extract_atom_divisors(atom: Atom, divided: set[str]) -> Poly | None:
-    """Return an equal expression for an atom, or None if the atom stays."""
+    """Return the atom with quotients taken out, as in `extract_divisors`; None unless it is max(0, e) or a floor."""
     match atom:
         case a.PositivePart():
             above, below = to_single_quotient(extract_divisors(atom.argument, divided))

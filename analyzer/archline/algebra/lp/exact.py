@@ -44,7 +44,7 @@ class Unbounded:
 
 @record
 class Infeasible:
-    """Multipliers of the rows that prove their contradiction."""
+    """Nonnegative multipliers of the rows that prove that no point satisfies all rows."""
 
     multipliers: Vector
 
@@ -67,7 +67,7 @@ def maximise(
             return Infeasible(refutation)
     table.set_objective(_split_free_variables(objective, split))
     ray = table.find_optimum()
-    point = _join_free_variables(table.point(), len(objective), split)
+    point = _join_free_variables(table.read_point(), len(objective), split)
     if ray is not None:
         return Unbounded(point, _join_free_variables(ray, len(objective), split))
     return Optimum(table.goal[-1], point, table.read_multipliers())
@@ -108,7 +108,7 @@ class _Tableau:
                 self.goal = [old + factor * entry for old, entry in zip(self.goal, row, strict=True)]
 
     def find_optimum(self) -> list[fmpq] | None:
-        """Go to an optimum and return None; if there is none, return the direction of unbounded growth."""
+        """Pivot to an optimal basis and return None; if there is none, return the direction of unbounded growth."""
         while True:
             rising = [(variable, index) for index, variable in enumerate(self.columns) if self.goal[index].p < 0]
             if not rising:
@@ -120,7 +120,7 @@ class _Tableau:
             self._pivot(leaving, entering)
 
     def make_feasible(self) -> Vector | None:
-        """Find a feasible basis and return None; if there is none, return the multipliers of a contradiction."""
+        """Pivot to a feasible basis and return None; if there is none, return the multipliers of a contradiction."""
         helper = self.width + len(self.rows)
         self.columns.append(helper)
         for row in self.rows:
@@ -141,7 +141,7 @@ class _Tableau:
             del row[place]
         return None
 
-    def point(self) -> list[fmpq]:
+    def read_point(self) -> list[fmpq]:
         values = [ZERO] * self.width
         for row, variable in zip(self.rows, self.basis, strict=True):
             if variable < self.width:

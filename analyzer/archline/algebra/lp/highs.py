@@ -118,7 +118,7 @@ def _import_solver() -> Any:
 
 
 class LinearProgram:
-    """Minimises aim.x where low <= matrix*x <= high, and every x lies within its ends. Raises SolverError."""
+    """Minimises aim.x where low <= matrix*x <= high and every variable is within its `ends`. Raises SolverError."""
 
     def __init__(self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[VariableBounds]) -> None:
         try:
@@ -162,7 +162,7 @@ class LinearProgram:
             _record_failure(problem)
         return None
 
-    def bound(self, column: int, ends: VariableBounds) -> None:
+    def set_variable_bounds(self, column: int, ends: VariableBounds) -> None:
         self._solver.changeColBounds(column, *ends)
 
     def save_basis(self) -> None:
@@ -170,7 +170,7 @@ class LinearProgram:
         self._marked = self._solver.getBasis()
 
     def restore_basis(self) -> None:
-        """Restore the marked basis, from which nearby optima are found quickly."""
+        """Restore the basis that `save_basis` remembered, from which nearby optima are found quickly."""
         self._solver.setBasis(self._marked)
 
     def set_right_side(self, values: Array) -> None:
@@ -180,7 +180,7 @@ class LinearProgram:
 
 
 class Entries:
-    """A sparse matrix with a row for each term and a column for each value."""
+    """The entries of a sparse matrix of coefficients: a row for each monomial and a column for each polynomial."""
 
     def __init__(self, places: Mapping[Monomial, int] | None = None) -> None:
         """Start from `places`, rows that some terms have already."""
@@ -189,13 +189,13 @@ class Entries:
         self.columns: list[int] = []
         self.numbers: list[float] = []
 
-    def place(self, monomial: Monomial) -> int:
+    def get_row_index(self, monomial: Monomial) -> int:
         return self.places.setdefault(monomial, len(self.places))
 
     def add_column(self, column: int, value: Poly) -> None:
-        """Add a column. Raises OverflowError for numbers beyond floating point."""
+        """Add the coefficients of `value` as a column. Raises OverflowError for numbers beyond floating point."""
         for monomial, number in value.terms.items():
-            self.rows.append(self.place(monomial))
+            self.rows.append(self.get_row_index(monomial))
             self.columns.append(column)
             self.numbers.append(as_float(number))
 
@@ -206,7 +206,7 @@ class Entries:
 
 
 def index_array(numbers: Sequence[int], first: int = 0) -> Places:
-    """Return rows or columns as an array, counted from the first."""
+    """Return indices of rows or columns as an array, with `first` added to each."""
     return np.array(numbers, dtype=np.int32) + np.int32(first)
 
 
@@ -245,7 +245,7 @@ def make_program(
 
 
 class ColumnGenerationProgram(LinearProgram):
-    """A program by column generation; all but the first `free` columns, which are added when they pay, are >= 0."""
+    """A program that adds columns while their reduced costs are negative; all but the first `free` columns are >= 0."""
 
     def __init__(
         self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[VariableBounds], free: int

@@ -38,7 +38,7 @@ class EliminationSearch:
         # Results by value, since the same value occurs in many branches of a search.
         self._tried: dict[Poly, bool] = {}
 
-    def holds(self, value: Poly) -> bool:
+    def prove_nonnegative(self, value: Poly) -> bool:
         count = len(value.terms)
         if count <= 1 and value.is_constant:
             return bool(value.constant_term >= 0)
@@ -61,7 +61,7 @@ class EliminationSearch:
         atoms = value.atoms()
         if a.Exponential in map(type, atoms):
             for smaller in (self._without_powers(value), self._without_opposite_powers(value)):
-                if smaller is not None and self.holds(smaller):
+                if smaller is not None and self.prove_nonnegative(smaller):
                     return True
         atom = max(atoms, key=self.facts.ages.__getitem__)
         if isinstance(atom, Symbol):
@@ -81,12 +81,12 @@ class EliminationSearch:
             power = Poly({monomial: coefficient})
             for factor in (fmpq(1), coefficient):
                 exponent = a.find_exponent_of_two(power.scaled(1 / factor))
-                if exponent is not None and self.holds(exponent):
+                if exponent is not None and self.prove_nonnegative(exponent):
                     return value - power + factor
         return None
 
     def _without_opposite_powers(self, value: Poly) -> Poly | None:
-        """Replace c*2^u*x by the smaller c*2^(v + d)*x where 2^v*x occurs with a minus sign.
+        """Replace c*2^u*x by c*2^(v + d)*x, where u >= v + d for d = 1 or 0, if 2^v*x occurs with a minus sign.
 
         None if no pair of terms is of this form.
         """
@@ -100,7 +100,7 @@ class EliminationSearch:
                 continue
             for u, c, v in pairs:
                 for shift in (1, 0):
-                    if self.holds(u - v - shift):
+                    if self.prove_nonnegative(u - v - shift):
                         rest = Poly({x: c})
                         return value - rest * a.exponential(2, u) + rest * a.exponential(2, v + shift)
         return None
@@ -111,7 +111,7 @@ class EliminationSearch:
     def _is_atom_nonnegative(self, atom: Atom) -> bool:
         match atom:
             case Symbol():
-                return any(self.holds(bound) for bound in self._bounds_of(atom).lower)
+                return any(self.prove_nonnegative(bound) for bound in self._bounds_of(atom).lower)
             case (
                 a.PositivePart()
                 | a.Gap()
@@ -123,17 +123,17 @@ class EliminationSearch:
             ):
                 return True
             case a.RealFunction(function="log2"):
-                return self.holds(atom.argument - 1)
+                return self.prove_nonnegative(atom.argument - 1)
             case a.RealFunction(function="isqrt"):
-                return self.holds(atom.argument)
+                return self.prove_nonnegative(atom.argument)
             case a.RealFunction():
                 return True
             case a.Quotient():
-                return self.holds(atom.argument) and self.holds(atom.divisor)
+                return self.prove_nonnegative(atom.argument) and self.prove_nonnegative(atom.divisor)
             case a.Floor():
-                return self.holds(atom.argument)
+                return self.prove_nonnegative(atom.argument)
             case a.Data():
-                return atom.low is not None and self.holds(atom.low)
+                return atom.low is not None and self.prove_nonnegative(atom.low)
             case _:
                 return False
 
@@ -146,25 +146,27 @@ class EliminationSearch:
         if linear is not None:
             number, rest = linear
             ends = bounds.lower if number.p > 0 else bounds.upper
-            return any(self.holds(bound.times_plus(number, rest)) for bound in ends)
+            return any(self.prove_nonnegative(bound.times_plus(number, rest)) for bound in ends)
         parts = value.coefficients(atom)
         if min(parts) < 0 or max(parts) > MAX_POWER:
             return False
         if parts.keys() <= {0, 1}:
             slope, rest = parts[1], parts.get(0, ZERO)
-            rises = self.holds(slope)
-            if rises or self.holds(-slope):
-                return any(self.holds(slope * bound + rest) for bound in (bounds.lower if rises else bounds.upper))
+            rises = self.prove_nonnegative(slope)
+            if rises or self.prove_nonnegative(-slope):
+                return any(
+                    self.prove_nonnegative(slope * bound + rest) for bound in (bounds.lower if rises else bounds.upper)
+                )
         return any(self._prove_by_shift(value, atom, bound, 1) for bound in bounds.lower) or any(
             self._prove_by_shift(value, atom, bound, -1) for bound in bounds.upper
         )
 
     def _prove_by_shift(self, value: Poly, atom: Symbol, bound: Poly, direction: int) -> bool:
-        """Prove with v = bound + t (or bound - t), t >= 0, if the coefficients of all powers of t are nonnegative."""
+        """Prove value >= 0 for v = bound + t (or bound - t), t >= 0, by proving that all coefficients in t are >= 0."""
         step = Symbol(f"{atom.name}'")
         shifted = value.substitute({atom.name: bound + Poly.of_atom(step).scaled(direction)})
         coefficients = shifted.coefficients(step)
-        return all(power >= 0 and self.holds(coefficient) for power, coefficient in coefficients.items())
+        return all(power >= 0 and self.prove_nonnegative(coefficient) for power, coefficient in coefficients.items())
 
     def _prove_by_cases(self, value: Poly, atom: a.PositivePart) -> bool:
         """Prove both cases of max(0, e): it is 0 if e <= 0, and e if e >= 0."""
@@ -172,12 +174,16 @@ class EliminationSearch:
         zero = value.map_atoms(lambda candidate: ZERO if candidate == atom else None)
         positive = value.map_atoms(lambda candidate: argument if candidate == atom else None)
         # With a nonnegative coefficient the expression is at least either branch everywhere.
-        if self.holds(value.coefficients(atom)[1]) and (self.holds(positive) or self.holds(zero)):
+        if self.prove_nonnegative(value.coefficients(atom)[1]) and (
+            self.prove_nonnegative(positive) or self.prove_nonnegative(zero)
+        ):
             return True
         below = self.facts.with_nonnegative(-argument)
         above = self.facts.with_nonnegative(argument)
         self.steps //= 2
-        return EliminationSearch(below, self.steps).holds(zero) and EliminationSearch(above, self.steps).holds(positive)
+        return EliminationSearch(below, self.steps).prove_nonnegative(zero) and EliminationSearch(
+            above, self.steps
+        ).prove_nonnegative(positive)
 
     def _prove_by_atom_bounds(self, value: Poly, atom: Atom) -> bool:
         parts = value.coefficients(atom)
@@ -189,21 +195,21 @@ class EliminationSearch:
                 return True
         lower, upper = self._atom_bounds(atom)
         if isinstance(atom, a.CeilLog2):
-            by_levels = self._bounds_by_levels(atom, value)
+            by_levels = self._bound_by_logarithms(atom, value)
             lower, upper = (*by_levels[0], *lower), (*by_levels[1], *upper)
         if set(parts) <= {0, 1}:
             slope, rest = parts[1], parts.get(0, ZERO)
-            bounds = lower if self.holds(slope) else upper if self.holds(-slope) else ()
-            return any(self.holds(slope * bound + rest) for bound in bounds)
+            bounds = lower if self.prove_nonnegative(slope) else upper if self.prove_nonnegative(-slope) else ()
+            return any(self.prove_nonnegative(slope * bound + rest) for bound in bounds)
         step = Symbol(f"{atom.key}'")
         for bound in lower:
             shift = bound + Poly.of_atom(step)
             shifted = value.map_atoms(lambda candidate, shift=shift: shift if candidate == atom else None)  # type: ignore[misc]
-            if all(self.holds(coefficient) for coefficient in shifted.coefficients(step).values()):
+            if all(self.prove_nonnegative(coefficient) for coefficient in shifted.coefficients(step).values()):
                 return True
         return False
 
-    def _bounds_by_levels(self, atom: a.CeilLog2, value: Poly) -> tuple[list[Poly], list[Poly]]:
+    def _bound_by_logarithms(self, atom: a.CeilLog2, value: Poly) -> tuple[list[Poly], list[Poly]]:
         """Return bounds of ceil(log2(x)) by log2(x) or ceil(log2(x + c)) that occur in a value.
 
         Rounded logarithms differ by at most 1 if the larger argument is known to be at most twice the smaller one.
@@ -211,7 +217,7 @@ class EliminationSearch:
         lower, upper = [], []
         for log in value.atoms():
             if isinstance(log, a.RealFunction) and log.function == "log2" and log.argument == atom.argument:
-                if self.holds(atom.argument - 1):
+                if self.prove_nonnegative(atom.argument - 1):
                     lower.append(Poly.of_atom(log))
                     upper.append(Poly.of_atom(log) + 1)
                 continue
@@ -221,14 +227,14 @@ class EliminationSearch:
             level = Poly.of_atom(log)
             if difference.constant_term > 0:
                 lower.append(level)
-                upper += [level + 1] if self.holds(atom.argument - difference.scaled(2)) else []
+                upper += [level + 1] if self.prove_nonnegative(atom.argument - difference.scaled(2)) else []
             else:
                 upper.append(level)
-                lower += [level - 1] if self.holds(atom.argument + difference) else []
+                lower += [level - 1] if self.prove_nonnegative(atom.argument + difference) else []
         return lower, upper
 
     def _prove_by_scaled_floor(self, slope: Poly, rest: Poly, atom: a.Floor | a.Quotient) -> bool:
-        """Prove with slope = m*s: m*floor(e/m) lies in [e - m + 1, e], and m*(e/m) is e."""
+        """Prove slope*atom + rest >= 0 for a slope s*m: m*floor(e/m) lies in [e - m + 1, e], and m*(e/m) is e."""
         value, modulus = atom.parts
         # Both are scaled so that the slope is a multiple of the modulus: n/3 is divided as n is.
         share = a.compute_content(modulus) / a.compute_content(slope)
@@ -238,10 +244,10 @@ class EliminationSearch:
             return False
         scale = whole[0]
         if isinstance(atom, a.Quotient):
-            return self.holds(scale * value + rest)
-        if self.holds(scale):
-            return self.holds(scale * (value - _compute_floor_slack(atom)) + rest)
-        return self.holds(-scale) and self.holds(scale * value + rest)
+            return self.prove_nonnegative(scale * value + rest)
+        if self.prove_nonnegative(scale):
+            return self.prove_nonnegative(scale * (value - _compute_floor_slack(atom)) + rest)
+        return self.prove_nonnegative(-scale) and self.prove_nonnegative(scale * value + rest)
 
     def _atom_bounds(self, atom: Atom) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
         match atom:
@@ -249,19 +255,19 @@ class EliminationSearch:
                 return self._floor_bounds(atom)
             case a.Quotient():
                 # The divisor is not 0; bounds need its sign.
-                sure = self.holds(atom.argument) and self.holds(atom.divisor)
+                sure = self.prove_nonnegative(atom.argument) and self.prove_nonnegative(atom.divisor)
                 return ((ZERO,), (atom.argument,)) if sure else ((), ())
             case a.CeilLog2():
                 level = 0
-                while level < MAX_MINIMUM_LEVEL and self.holds(atom.argument - 2**level - 1):
+                while level < MAX_MINIMUM_LEVEL and self.prove_nonnegative(atom.argument - 2**level - 1):
                     level += 1
                 minimum = (Poly.constant(level),)
                 # ceil(log2(3)) <= 3 - 1, but ceil(log2(3/2)) > 3/2 - 1
                 less = 1 if a.is_integral(atom.argument) else 0
-                return minimum, ((atom.argument - less,) if self.holds(atom.argument - less) else ())
+                return minimum, ((atom.argument - less,) if self.prove_nonnegative(atom.argument - less) else ())
             case a.CommonDivisor():
                 # Only positive parts are bounds, since gcd(0, n) = n.
-                return (ONE,), tuple(part for part in atom.parts if self.holds(part - 1))
+                return (ONE,), tuple(part for part in atom.parts if self.prove_nonnegative(part - 1))
             case a.Gap():
                 return (ZERO,), (atom.segments.ceiling,)
             case a.Offset():
@@ -271,15 +277,15 @@ class EliminationSearch:
             case a.Exponential():
                 # 2^3 >= 3 + 1, but 2^(1/2) < 1/2 + 1
                 slope = 1 if a.is_integral(atom.exponent) else NATURAL_LOG_OF_2
-                lowest = (atom.exponent.scaled(slope) + 1, ONE) if self.holds(atom.exponent) else (ZERO,)
+                lowest = (atom.exponent.scaled(slope) + 1, ONE) if self.prove_nonnegative(atom.exponent) else (ZERO,)
                 lower, upper = self._power_bounds(atom)
                 return (*lower, *lowest), upper
             case a.RealFunction(function="log2"):
-                if self.holds(atom.argument - 1):
+                if self.prove_nonnegative(atom.argument - 1):
                     return (ZERO,), (a.tangent_of_log2(atom.argument),)
                 return (), ()
-            case a.RealFunction(function="isqrt", argument=inside) if self.holds(inside):
-                return (ONE if self.holds(inside - 1) else ZERO,), (inside,)
+            case a.RealFunction(function="isqrt", argument=inside) if self.prove_nonnegative(inside):
+                return (ONE if self.prove_nonnegative(inside - 1) else ZERO,), (inside,)
             case a.RealFunction(function="isqrt"):
                 return (Poly.constant(-1),), ()
             case a.RealFunction():
@@ -293,13 +299,13 @@ class EliminationSearch:
                 return (), ()
 
     def _power_bounds(self, atom: a.Exponential) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
-        """Return bounds of 2^ceil(log2(e)): e and 2*e - 2, or 2*e - 1 if e may be 1; of base^v: at the maximum of v.
+        """Return lower and upper bounds of 2^ceil(log2(e)) by e, or of base^v by the upper bounds of the symbol v.
 
-        A fraction e has no sharper bound than 2*e.
+        2^ceil(log2(e)) is from e to 2*e - 2, or 2*e - 1 if e may be 1; a fraction e has no sharper bound than 2*e.
         """
         inner = a.find_single_atom(atom.exponent)
-        if isinstance(inner, a.CeilLog2) and atom.base == 2 and self.holds(inner.argument - 1):
-            slack = (2 if self.holds(inner.argument - 2) else 1) if a.is_integral(inner.argument) else 0
+        if isinstance(inner, a.CeilLog2) and atom.base == 2 and self.prove_nonnegative(inner.argument - 1):
+            slack = (2 if self.prove_nonnegative(inner.argument - 2) else 1) if a.is_integral(inner.argument) else 0
             return (inner.argument,), (inner.argument.scaled(2) - slack,)
         if isinstance(inner, Symbol):
             short = (end for end in self._bounds_of(inner).upper if abs(end.constant_term) <= a.MAX_CONSTANT_EXPONENT)
@@ -310,8 +316,8 @@ class EliminationSearch:
         value, modulus = atom.argument, atom.modulus
         if modulus.is_constant:
             return ((value - _compute_floor_slack(atom)) / modulus.constant_term,), (value / modulus.constant_term,)
-        if self.holds(value):
-            return (ONE if self.holds(value - modulus) else ZERO,), (value,)
+        if self.prove_nonnegative(value):
+            return (ONE if self.prove_nonnegative(value - modulus) else ZERO,), (value,)
         return (), ()
 
 
@@ -336,7 +342,7 @@ SymbolBounds = tuple[str, Sequence[Poly], Sequence[Poly]]
 
 
 class Witness:
-    """A point at which all bounds hold, if one is found."""
+    """Integer values of symbols at which all their bounds hold, if found; a negative value there refutes a claim."""
 
     def __init__(self, offsets: Sequence[int], symbols: Iterable[SymbolBounds]) -> None:
         self._offsets, self._count = offsets, 0

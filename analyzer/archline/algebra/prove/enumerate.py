@@ -31,7 +31,7 @@ MAX_POINTS = 5_000
 
 @record
 class _Term:
-    """A term c * w^i * k^j * b^k, with w = t*2^k."""
+    """A term c * w^i * k^j * b^k of a size w and its rounded logarithm k: i is `size`, j is `logs`, b is `base`."""
 
     coefficient: fmpq
     size: int
@@ -40,17 +40,17 @@ class _Term:
 
     @property
     def growth(self) -> fmpq:
-        """The factor of the term when k grows by 1 and t stays."""
+        """The factor by which w^i * b^k grows when k increases by 1 and w doubles."""
         return self.base * fmpq(2) ** self.size
 
 
 def prove_in_binades(value: Poly, facts: Facts) -> bool:
-    """Test whether value >= 0 is proved for an expression of one size, its logarithm, and powers with that exponent."""
+    """Test whether value >= 0 is proved for an expression of one size n, ceil(log2(n)) and powers b^ceil(log2(n))."""
     names = [name for name in value.names if name in facts.bounds]
     if len(names) != 1 or value.names != set(names):
         return False
     name = names[0]
-    first = facts.bounds[name].least
+    first = facts.bounds[name].minimum
     if first is None:
         return False
     if _is_only_exponent(value, name):
@@ -60,7 +60,7 @@ def prove_in_binades(value: Poly, facts: Facts) -> bool:
     if shift is None or modulus > MAX_MODULUS or not _is_nonnegative_at_first_sizes(value, name, first, 1 - shift):
         return False
     first = max(first, 1 - shift)
-    for case in _without_floors(value, name, modulus):
+    for case in _iterate_residue_cases(value, name, modulus):
         terms = _collect_terms(case, name, shift)
         if terms is None or not _prove_all_binades(terms, first + shift):
             return False
@@ -110,7 +110,7 @@ def _compute_period(value: Poly) -> int:
     return lcm(*periods)
 
 
-def _without_floors(value: Poly, name: str, modulus: int) -> Iterator[Poly]:
+def _iterate_residue_cases(value: Poly, name: str, modulus: int) -> Iterator[Poly]:
     """Yield the value for each remainder of n by the modulus, with floors of n by numbers as fractions."""
     for residue in range(modulus):
 
@@ -126,7 +126,7 @@ def _without_floors(value: Poly, name: str, modulus: int) -> Iterator[Poly]:
 
 
 def _collect_terms(value: Poly, name: str, shift: int) -> list[_Term] | None:
-    """Return the value as terms in w = n + shift, its logarithm k, and powers to k; an exponent n is k itself.
+    """Return the value as terms in w = n + shift, its logarithm k and powers b^k; a symbol only in exponents is k.
 
     None if the value has other atoms or negative powers.
     """
@@ -161,7 +161,7 @@ def _shift_size(value: Poly, name: str, shift: int) -> Poly:
 
 
 def _prove_all_binades(terms: list[_Term], least: int) -> bool:
-    """Prove all w >= least: the binade that contains `least` from there on, and the later ones completely."""
+    """Prove that the sum is >= 0 for all w >= least, first in the binade of `least`, then in all later binades."""
     if least == 1:
         # The binade of 1 contains only 1, with logarithm 0.
         alone = sum((t.coefficient * (t.base**0 if not t.logs else fmpq(0)) for t in terms), fmpq(0))
@@ -212,15 +212,17 @@ def _is_sum_nonnegative(terms: list[tuple[fmpq, int, fmpq]], start: int) -> bool
     for k in range(start, start + MAX_CHECKS):
         if sum((c * fmpq(k) ** j * b**k for (b, j), c in combined.items()), fmpq(0)) < 0:
             return False
-        if k >= 1 and _is_outweighed(lead, combined[lead], negative, k):
+        if k >= 1 and _dominates_negative_terms(lead, combined[lead], negative, k):
             return True
     return False
 
 
-def _is_outweighed(lead: tuple[fmpq, int], weight: fmpq, negative: dict[tuple[fmpq, int], fmpq], k: int) -> bool:
-    """Test whether `weight` times the leading term is at least the sum of the negative ones at k, and so from there on.
+def _dominates_negative_terms(
+    lead: tuple[fmpq, int], weight: fmpq, negative: dict[tuple[fmpq, int], fmpq], k: int
+) -> bool:
+    """Test whether `weight` times the leading term plus the negative terms is >= 0 at k and at all larger integers.
 
-    Their ratios to the leading term must not rise from k on.
+    For that the ratios of the negative terms to the leading term must not rise from k on.
     """
     base, power = lead
     falling = all(b * fmpq(k + 1, k) ** (j - power) <= base if j > power else b <= base for b, j in negative)
@@ -229,7 +231,7 @@ def _is_outweighed(lead: tuple[fmpq, int], weight: fmpq, negative: dict[tuple[fm
 
 
 def prove_by_enumeration(value: Poly, facts: Facts) -> bool:
-    """Prove value >= 0 at each of few sizes that the facts allow, by binades, or by a quick proof."""
+    """Prove value >= 0 at each size if the facts allow only a few, else by binades or by a quick proof."""
     ranges = _find_constant_ranges(value, facts)
     if ranges is not None and (
         prod(map(len, ranges.values())) <= 1 or all(map(_is_symbol_or_integral_log, value.atoms()))
@@ -247,16 +249,16 @@ def _find_constant_ranges(value: Poly, facts: Facts) -> dict[str, range] | None:
     ranges: dict[str, range] = {}
     for name in sorted(value.names):
         bounds = facts.bounds.get(name, Bounds())
-        if bounds.least is None or bounds.most is None or bounds.most - bounds.least > MAX_POINTS:
+        if bounds.minimum is None or bounds.maximum is None or bounds.maximum - bounds.minimum > MAX_POINTS:
             return None
-        ranges[name] = range(bounds.least, bounds.most + 1)
+        ranges[name] = range(bounds.minimum, bounds.maximum + 1)
         if prod(map(len, ranges.values())) > MAX_POINTS:
             return None
     return ranges
 
 
 def list_allowed_points(facts: Facts, names: frozenset[str], most: int) -> list[dict[str, int]] | None:
-    """Return the values that the facts allow for some symbols; None if unbounded, rewritten or more than `most`."""
+    """Return all points of some symbols within constant bounds; None if unbounded, rewritten or more than `most`."""
     ranges = _find_constant_ranges(sum(map(Poly.symbol, sorted(names)), ZERO), facts)
     if ranges is None or prod(map(len, ranges.values())) > most or not names.isdisjoint(facts.rewrites):
         return None

@@ -19,7 +19,7 @@ from archline.records import record, replace
 
 @record
 class Situation:
-    """Facts, each a value >= 0; the values of some indices (`ranges`); indices in terms of other ones (`pinned`)."""
+    """Premises of proofs: facts (values >= 0), ranges of indices, and indices in terms of other ones (`pinned`)."""
 
     facts: tuple[Poly, ...]
     ranges: Mapping[str, range]
@@ -37,12 +37,13 @@ class Situation:
         )
 
     def iterate_choices(self) -> Iterator[dict[str, Poly]]:
-        """Yield all combinations of values of the indices."""
+        """Yield all combinations of values of the indices in `ranges`."""
         for values in product(*self.ranges.values()):
             yield {name: Poly.constant(number) for name, number in zip(self.ranges, values, strict=True)}
 
 
 def _is_farkas_combination(value: Poly, *facts: Poly) -> bool:
+    """Test whether the value is a number >= 0 plus multiples >= 0 of facts, or the facts contradict each other."""
     premises = [*facts, *_bounds_of_floors((value, *facts))]
     unknowns = list(dict.fromkeys(monomial for poly in (value, *premises) for monomial in poly.terms if monomial))
     rows = [[poly.terms.get(monomial, fmpq(0)) for poly in premises] for monomial in unknowns]

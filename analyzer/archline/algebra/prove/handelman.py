@@ -57,7 +57,7 @@ MEAN_WEIGHT = 0.1
 
 @record
 class ProductCone:
-    """Facts, each a value >= 0, whose products up to `degree` are to prove expressions with the `terms`."""
+    """The sums, with weights >= 0, of products of facts up to a `degree`; they prove expressions with the `terms`."""
 
     facts: tuple[Poly, ...]
     degree: int
@@ -67,7 +67,7 @@ class ProductCone:
 
     @cached_property
     def products(self) -> Products:
-        """Products of facts up to the degree; of many, those with the fewest new terms. Raises OverflowError."""
+        """The products up to the degree; of many, those with the fewest terms not in `terms`. Raises OverflowError."""
         # Products have at most as many factors on maxima or logarithms (and on logarithms alone) as the terms.
         minor = (sum(abs(power) for atom, power in term if not _is_size(atom)) for term in self.terms)
         rising = (sum(abs(power) for atom, power in term if _is_logarithmic(atom)) for term in self.terms)
@@ -78,7 +78,7 @@ class ProductCone:
     @cached_property
     def entries(self) -> Entries:
         """The terms of the products as a sparse matrix. Raises OverflowError."""
-        return self.products.entries()
+        return self.products.build_entries()
 
     def proves(self, value: Poly, likely: Array | None = None) -> bool:
         """Test whether the value is a sum of products: proposed in floating point, decided by an exact solution.
@@ -97,7 +97,7 @@ class ProductCone:
     def _compute_weights(self, value: Poly) -> Array | None:
         """Return weights with which the products approximately add up to the value, or None."""
         try:
-            rows, sums = self.entries.places, self._sums
+            rows, sums = self.entries.places, self._weight_program
             level = np.zeros(len(rows))
             for monomial, number in value.terms.items():
                 if monomial not in rows:
@@ -109,7 +109,7 @@ class ProductCone:
         return sums.solve()
 
     @cached_property
-    def _sums(self) -> LinearProgram:
+    def _weight_program(self) -> LinearProgram:
         """The linear program of weighted sums of the products. Raises OverflowError."""
         matrix = self.entries.build_matrix(len(self.products))
         nothing = np.zeros(matrix.shape[0])
@@ -117,8 +117,8 @@ class ProductCone:
         return make_program(np.zeros(count), matrix, nothing, nothing, [NONNEGATIVE] * count)
 
     def _is_exact_combination(self, value: Poly, near: Array) -> bool:
-        """Test whether the products whose weights are not near 0 add up to the value exactly."""
-        weights = self.products.weights(np.flatnonzero(near > WEIGHT_TOLERANCE).tolist(), value)
+        """Test whether the products with positive weights in `near`, times exact weights >= 0, add up to the value."""
+        weights = self.products.solve_weights(np.flatnonzero(near > WEIGHT_TOLERANCE).tolist(), value)
         return weights is not None and all(weight >= 0 for weight in weights)
 
 
@@ -158,9 +158,6 @@ def prove_by_bounds_of_powers(value: Poly, facts: Facts) -> bool:
     order = LogarithmOrder(facts)
     powers = order.replace_powers(value)
     return powers != value and prove_never_negative(powers, order.facts, (prove_by_enumeration, prove_by_products))
-
-
-"""The tactics of a long proof, tried in this order."""
 
 
 def _facts_of_powers(atoms: Iterable[Atom], facts: Facts) -> Iterator[Poly]:
@@ -262,15 +259,15 @@ def _total_degree(value: Poly) -> int:
 
 @record
 class ConeConstraint:
-    """The requirement that sum of c*gain + rest is in a cone; the c are the same in all parts."""
+    """The requirement that c_1*gain_1 + c_2*gain_2 + ... + rest is in the cone; all constraints share the unknown c."""
 
     cone: ProductCone
     gains: tuple[Poly, ...]
     rest: Poly
 
 
-def cone_constraints(situation: Situation, gains: Sequence[Poly], rest: Poly) -> Iterator[ConeConstraint]:
-    """Yield constraints that an expression is a sum of multiples of facts, for each choice of values of indices."""
+def iterate_cone_constraints(situation: Situation, gains: Sequence[Poly], rest: Poly) -> Iterator[ConeConstraint]:
+    """Yield for each choice of values of indices the constraint that c*gains + rest is a sum of multiples of facts."""
     for numbers in situation.iterate_choices():
         first, *values = (expression.substitute(situation.pinned).substitute(numbers) for expression in (rest, *gains))
         facts = [fact.substitute(situation.pinned).substitute(numbers) for fact in situation.facts]
@@ -282,7 +279,7 @@ def cone_constraints(situation: Situation, gains: Sequence[Poly], rest: Poly) ->
 
 @record
 class Proposal:
-    """The coefficients, for each part the weight of each product, and the largest factor."""
+    """A solution in floating point: the unknown c, weights of each constraint's products, and the largest factor."""
 
     coefficients: Array
     weights: tuple[Array, ...]
@@ -297,7 +294,7 @@ class Goal:
     watched: Array
 
     def is_loss_small(self, before: Array, after: Array, most: float) -> bool:
-        """Test whether no factor is more than `most` times worse; factors of lower bounds are negative."""
+        """Test whether row.c gets at most `most` times worse in each watched row; in lower bounds row.c is negative."""
         factors = self.watched[self.watched[:, -1] > 0.0, :-1]
         old, new = factors @ before, factors @ after
         return bool((new <= np.where(old > 0, old * most, old / most) + WEIGHT_TOLERANCE).all())
@@ -306,7 +303,7 @@ class Goal:
 def propose_coefficients(
     parts: Sequence[ConeConstraint], goal: Goal, signs: Sequence[int] = (), most: int = 0
 ) -> Proposal | None:
-    """Return the best c for which all parts are in their cones, in floating point; None also without parts.
+    """Return the c that satisfy all `parts` and are best for the goal, in floating point; None without such c.
 
     `signs` are required of the c. Up to `most` of the c, last ones first, are set to 0 if the loss is small.
     """
@@ -325,20 +322,20 @@ def propose_coefficients(
     start = best
     search.save_basis()
     for index in list(reversed(np.flatnonzero(np.abs(best[:count]) > WEIGHT_TOLERANCE)))[:most]:
-        search.bound(index, (0.0, 0.0))
+        search.set_variable_bounds(index, (0.0, 0.0))
         solution = search.solve()
         allowed = MAX_LOSS_OF_ADDED_TERM if start[index] > 0 else MAX_LOSS_OF_SUBTRACTED_TERM
         if solution is not None and goal.is_loss_small(start[:count], solution[:count], allowed):
             best = solution
             search.save_basis()
         else:
-            search.bound(index, ends[index])
+            search.set_variable_bounds(index, ends[index])
             search.restore_basis()
     return _read_proposal(best, parts, goal)
 
 
 def _build_program(parts: Sequence[ConeConstraint], goal: Goal, ends: Sequence[VariableBounds]) -> LinearProgram:
-    """Build the program; its variables are the c, the largest factor, and the weights of each part's products."""
+    """Build the linear program in the variables c, the largest factor, and the weights of each part's products."""
     matrix, right = _equate_terms(parts, len(goal.mean))
     count = matrix.shape[1] - len(goal.mean) - 1
     aim = np.concatenate([MEAN_WEIGHT * goal.mean, [1.0 if len(goal.watched) else 0.0], np.zeros(count)])
@@ -373,7 +370,7 @@ def _equate_terms(parts: Sequence[ConeConstraint], coefficients: int) -> tuple[M
         entries = Entries(products.places)
         for column, value in enumerate(part.gains):
             entries.add_column(column, value)
-        rest = {entries.place(monomial): -as_float(number) for monomial, number in part.rest.terms.items()}
+        rest = {entries.get_row_index(monomial): -as_float(number) for monomial, number in part.rest.terms.items()}
         numbers = -np.array(products.numbers, dtype=float)
         blocks.append((index_array(products.rows, height), index_array(products.columns, width), numbers))
         blocks.append((index_array(entries.rows, height), index_array(entries.columns), np.array(entries.numbers)))
@@ -384,21 +381,21 @@ def _equate_terms(parts: Sequence[ConeConstraint], coefficients: int) -> tuple[M
 
 
 def _build_factor_limit_rows(goal: Goal) -> Array:
-    """Return rows by which factors stay below their shares of the last variable, scaled to a largest entry of 1."""
+    """Return the rows of row.c - share*t <= 0 for each watched row, scaled to a largest entry of 1."""
     rows = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
     scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)
     return scaled
 
 
 def iterate_proposals(parts: Sequence[ConeConstraint], mean: Array, side: int = 1) -> Iterator[tuple[fmpq, ...]]:
-    """Yield short coefficients near those of minimum mean for which all parts are in their cones, best first."""
+    """Yield simple fractions near the coefficients c of minimum mean that satisfy all `parts`, best first."""
     proposal = propose_coefficients(parts, Goal(mean, np.array([])))
     candidates = () if proposal is None else round_to_fractions(proposal.coefficients.tolist(), side)
     yield from sorted(candidates, key=lambda coefficients: float(mean @ np.array(list(map(as_float, coefficients)))))
 
 
 def round_to_fractions(numbers: Sequence[float], side: int) -> Iterator[tuple[fmpq, ...]]:
-    """Yield fractions near the numbers, simplest first: rounded, nearest, and rounded to the safe side."""
+    """Yield fractions near the numbers, simplest first: rounded, nearest, and rounded up (`side` 1) or down (-1)."""
     yielded = set()
     # Numbers this small are mostly rounding errors.
     numbers = [0.0 if abs(value) < NEGLIGIBLE_COEFFICIENT else value for value in numbers]

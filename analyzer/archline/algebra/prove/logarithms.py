@@ -46,7 +46,7 @@ def is_halving_count(atom: Atom) -> bool:
 
 
 def make_log_symbol_name(atom: Logarithm) -> str:
-    """Return the symbol of a logarithm; it differs from the logarithm's key, so that atoms with either differ."""
+    """Return the name of the symbol for a logarithm, which differs from the key of the logarithm's atom."""
     return f"[{atom.key}]"
 
 

@@ -76,7 +76,7 @@ class Packing:
             monomial = self._monomials[code] = tuple(sorted(factors, key=lambda factor: factor[0].key))
         return monomial
 
-    def degree(self, terms: Iterable[int]) -> int:
+    def compute_degree(self, terms: Iterable[int]) -> int:
         """Return the maximum degree of the monomials, with negative powers counted by magnitude."""
         return max(map(self._degrees.__getitem__, terms), default=0)
 
@@ -92,7 +92,7 @@ class Packing:
         """Return the places of all atoms in the monomials, as bits."""
         return reduce(or_, (1 << place for code in terms for place, _ in _iterate_powers(code)), 0)
 
-    def product(self, left: Packed, right: Packed, shared: int) -> Packed:
+    def multiply(self, left: Packed, right: Packed, shared: int) -> Packed:
         """Return the product; `shared` are the places, as bits, of atoms in both whose squares are rewritten."""
         spend_effort(len(left) * len(right))
         (first, a), *remaining = right.items()
@@ -119,12 +119,12 @@ class Packing:
                 else:
                     del done[code]
                 continue
-            for replacement, factor in self._packed_square(place).items():
+            for replacement, factor in self._pack_square(place).items():
                 _add_term(pending, code - (1 << (BITS * place)) + replacement, number * factor)
         return done
 
     @memoised
-    def _packed_square(self, place: int) -> Packed:
+    def _pack_square(self, place: int) -> Packed:
         return self.pack_terms(self._reducing[place])
 
 
@@ -151,7 +151,7 @@ class AtomGroups:
     """Groups of atoms that facts connect, as bits of their places, for terms with at most one factor of each group.
 
     Expressions that are linear in each group need only products that are linear in each group: these prove everything
-    for bounds of intervals, and nearly everything with maxima. If a term has two factors of a group, there are none.
+    for bounds of intervals, and nearly everything with maxima. No groups are used if a term has two factors of a group.
     """
 
     def __init__(self, packing: Packing, facts: Sequence[Packed], terms: Collection[int]) -> None:
@@ -221,7 +221,7 @@ class Products:
             {self._packing.unpack_monomial(code): fmpq(number) for code, number in self._columns[index].items()}
         )
 
-    def weights(self, chosen: Sequence[int], value: Poly) -> tuple[fmpq, ...] | None:
+    def solve_weights(self, chosen: Sequence[int], value: Poly) -> tuple[fmpq, ...] | None:
         """Return weights with which the chosen products add up to a value exactly, or None."""
         try:
             columns = [*(self._columns[index] for index in chosen), self._packing.pack_terms(value)]
@@ -234,8 +234,8 @@ class Products:
                 rows[code][column] = fmpq(number)
         return solve_equations(list(rows.values()), len(chosen))
 
-    def entries(self) -> Entries:
-        """Return all columns. Raises OverflowError for numbers beyond floating point."""
+    def build_entries(self) -> Entries:
+        """Return a sparse matrix with a column for each product. Raises OverflowError for too large numbers."""
         # Monomials are numbered in order of occurrence.
         rows = _MonomialCache(lambda _: len(rows))
         entries = Entries()
@@ -255,8 +255,9 @@ def _has_small_powers(monomial: Monomial) -> bool:
 def _iterate_products(
     packing: Packing, groups: AtomGroups, facts: Sequence[Packed], degree: int, shape: ProductLimits
 ) -> Iterator[Packed]:
+    """Yield 1 and the products of facts up to a degree and within the limits, those with fewer factors first."""
     masks = [packing.build_reducible_mask(fact) for fact in facts]
-    degrees = [packing.degree(fact) for fact in facts]
+    degrees = [packing.compute_degree(fact) for fact in facts]
     neighbours = [groups.unite_groups_of(packing.build_atom_mask(fact)) for fact in facts]
     # Degrees add up unless negative powers or reduced squares occur.
     adding = all(map(packing.has_only_positive_powers, facts))
@@ -275,8 +276,8 @@ def _iterate_products(
                 exact = adding and not shared
                 if exact and (degree_so_far + degrees[index] > degree or used & neighbours[index]):
                     continue
-                value = packing.product(terms, facts[index], shared) if terms is not unit else facts[index]
-                reached = degree_so_far + degrees[index] if exact else packing.degree(value)
+                value = packing.multiply(terms, facts[index], shared) if terms is not unit else facts[index]
+                reached = degree_so_far + degrees[index] if exact else packing.compute_degree(value)
                 if reached <= degree and (exact or not groups.has_crowded_term(value)):
                     minor_next, scarce_next = minor + (index >= shape.major), scarce + (index in shape.few)
                     layer.append((index, minor_next, scarce_next, reached, used | neighbours[index], value))

@@ -140,7 +140,7 @@ def _faulhaber_coefficients(power: int) -> tuple[fmpq, ...]:
     return tuple(coefficient / (power + 1) for coefficient in result)
 
 
-def antidifference_at(value: Poly, variable: str, at: Poly) -> Poly:
+def evaluate_antidifference(value: Poly, variable: str, at: Poly) -> Poly:
     """Return F(at), where F(x) is the sum of the polynomial `value` over 0 <= variable < x, extended to every x.
 
     Raises TooComplexError for negative or high powers of the variable.
@@ -185,23 +185,23 @@ def sum_by_blocks(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly,
     inside = ZERO
     for power, weight in parts.items():
         inside = inside + weight.substitute(place) * block**power
-    whole = antidifference_at(inside, _REMAINDER, modulus)
+    whole = evaluate_antidifference(inside, _REMAINDER, modulus)
 
-    def up_to(end: Poly) -> Poly:
+    def sum_up_to(end: Poly) -> Poly:
         count = facts.simplify(end + shift)
         # At most m values lie in the first block, including all of it.
         first = count.is_constant and facts.nonnegative(count) and facts.nonnegative(modulus - count)
         number = ZERO if first else facts.simplify(a.floor_div(count, modulus))
         rest = facts.simplify(count - modulus * number)
-        return antidifference_at(whole, _BLOCK, number) + antidifference_at(inside, _REMAINDER, rest).substitute(
-            {_BLOCK: number}
-        )
+        return evaluate_antidifference(whole, _BLOCK, number) + evaluate_antidifference(
+            inside, _REMAINDER, rest
+        ).substitute({_BLOCK: number})
 
-    return up_to(hi) - up_to(lo)
+    return sum_up_to(hi) - sum_up_to(lo)
 
 
 def _positive_modulus(modulus: Poly, facts: Facts) -> Poly:
-    """Return max(1, modulus): it is >= 1 in the range unless the range is empty, where any other value will do."""
+    """Return max(1, modulus); it is the modulus in a nonempty range, and any modulus will do for an empty one."""
     return facts.maximum(modulus, ONE)
 
 
@@ -222,7 +222,9 @@ def sum_by_parity(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly)
         return None
     if not a.is_integral(shift):
         return None
-    unrounded = antidifference_at(atom.argument, variable, hi) - antidifference_at(atom.argument, variable, lo)
+    unrounded = evaluate_antidifference(atom.argument, variable, hi) - evaluate_antidifference(
+        atom.argument, variable, lo
+    )
     odd = a.floor_div(hi + shift, 2 * ONE) - a.floor_div(lo + shift, 2 * ONE)
     return parts[1] * (unrounded - odd) / 2
 
@@ -245,12 +247,15 @@ def sum_residue_condition(pair: ConditionPair, variable: str, lo: Poly, hi: Poly
             return None
         at_multiples = pair.weight.substitute({variable: modulus * Poly.symbol(_BLOCK) - shift})
         ends = [_count_residues_below(end + shift, width, modulus, facts) + 1 for end in (lo, hi)]
-        return antidifference_at(at_multiples, _BLOCK, ends[1]) - antidifference_at(at_multiples, _BLOCK, ends[0])
+        return evaluate_antidifference(at_multiples, _BLOCK, ends[1]) - evaluate_antidifference(
+            at_multiples, _BLOCK, ends[0]
+        )
     before, after = (_count_residues_below(end + shift, width, modulus, facts) for end in (lo, hi))
     return pair.weight * (after - before)
 
 
 def _count_residues_below(end: Poly, width: Poly, modulus: Poly, facts: Facts) -> Poly:
+    """Return the number of j in [0, end) with j mod modulus < width, less the constant `width`."""
     if width == ONE:
         return facts.simplify(a.floor_div(end - 1, modulus))
     number = facts.simplify(a.floor_div(end, modulus))
@@ -259,22 +264,22 @@ def _count_residues_below(end: Poly, width: Poly, modulus: Poly, facts: Facts) -
 
 
 def sum_square_roots(weight: Poly, variable: str, last: Poly) -> Poly:
-    """Return the sum of weight(t)*floor(sqrt(t)) for 0 <= t <= last (>= -1), counting k >= 1 with k^2 <= t."""
+    """Return the sum of weight(t)*floor(sqrt(t)) for 0 <= t <= last (>= -1); the root counts k >= 1 with k^2 <= t."""
     root = a.floor_sqrt(last)
     number = Symbol("k'")
-    below = antidifference_at(weight, variable, Poly.of_atom(number, 2))
-    squares = antidifference_at(below, number.name, root + 1) - antidifference_at(below, number.name, ONE)
-    return root * antidifference_at(weight, variable, last + 1) - squares
+    below = evaluate_antidifference(weight, variable, Poly.of_atom(number, 2))
+    squares = evaluate_antidifference(below, number.name, root + 1) - evaluate_antidifference(below, number.name, ONE)
+    return root * evaluate_antidifference(weight, variable, last + 1) - squares
 
 
 def sum_logarithms(weight: Poly, variable: str, count: Poly) -> Poly:
-    """Return the sum of weight(t)*ceil(log2 t) for 1 <= t <= count, counting j >= 0 with t > 2^j."""
+    """Return the sum of weight(t)*ceil(log2(t)) for 1 <= t <= count; the logarithm counts j >= 0 with t > 2^j."""
     if not count:
         return ZERO
     depth = a.ceil_log2(count)
-    result = depth * antidifference_at(weight, variable, count + 1)
+    result = depth * evaluate_antidifference(weight, variable, count + 1)
     power = Symbol("2^j")
-    inner = antidifference_at(weight, variable, Poly.of_atom(power) + 1)
+    inner = evaluate_antidifference(weight, variable, Poly.of_atom(power) + 1)
     for degree, coefficient in inner.coefficients(power).items():
         geometric = (a.exponential(2, depth.scaled(degree)) - 1).scaled(fmpq(1, 2**degree - 1)) if degree else depth
         result = result - coefficient * geometric

@@ -17,7 +17,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, sum_polynomials
 from archline.algebra.reduce import reduce_expression
 from archline.algebra.sums.blocks import (
-    antidifference_at,
+    evaluate_antidifference,
     expand_overlap,
     match_condition_pair,
     solve_geometric_weight,
@@ -90,13 +90,13 @@ def _sum_unreduced(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts)
 
 def _sum_simplified(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
     hard, easy = separate_composites(value, variable)
-    period = _common_period(hard, variable)
+    period = _find_common_period(hard, variable)
     if period is not None:
         return _sum_by_residues(value, period, variable, lo, hi, facts)
-    if _has_products(hard, variable):
+    if _has_floor_products(hard, variable):
         # The terms of remainders cancel only if they stay together.
         hard, easy = value, ZERO
-    result = _polynomial_sum(easy, variable, lo, hi)
+    result = _sum_polynomial(easy, variable, lo, hi)
     if not hard:
         return result
     for atom in _iterate_atoms_with_powers(hard, variable):
@@ -112,7 +112,7 @@ def _sum_simplified(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts
                 result = result + _sum_of_parts(cut, variable, lo, hi, facts)
                 return result + _sum_simplified(remaining, variable, lo, hi, facts, inside) if remaining else result
     atom = find_innermost_atom(hard, variable)
-    if (cut := cut_at(hard, atom, variable, lo, hi, facts, inside)) is not None:
+    if (cut := cut_at_condition(hard, atom, variable, lo, hi, facts, inside)) is not None:
         return result + _sum_of_parts(cut, variable, lo, hi, facts)
     chosen, remaining = _split_value_by_atom(hard, atom)
     if isinstance(atom, a.Offset | a.PositivePart | a.Floor):
@@ -206,19 +206,19 @@ _PRIORITY: dict[type, int] = {a.Gap: 0, a.Offset: 1, a.PositivePart: 2, a.Floor:
 
 
 # Polynomials
-def _polynomial_sum(value: Poly, variable: str, lo: Poly, hi: Poly) -> Poly:
+def _sum_polynomial(value: Poly, variable: str, lo: Poly, hi: Poly) -> Poly:
     if not value:
         return ZERO
     if value.degree(Symbol(variable)) == 0 and variable not in value.names:
         return value * (hi - lo)
-    return antidifference_at(value, variable, hi) - antidifference_at(value, variable, lo)
+    return evaluate_antidifference(value, variable, hi) - evaluate_antidifference(value, variable, lo)
 
 
 # Telescoping
 def _telescope_sum(
     value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts
 ) -> Poly | None:
-    """Sum c*A(v), c free of v: a gap by its segments, others if A(v - 1) is known on the whole range; else None."""
+    """Sum c*A(v), c free of v, for a gap A, or for an A with a simpler A(v - 1) on the range; else return None."""
     parts = value.coefficients(atom)
     if set(parts) != {1} or variable in parts[1].names:
         return None
@@ -263,7 +263,7 @@ def find_covered_segments(gap: a.Gap, variable: str, lo: Poly, hi: Poly) -> tupl
 def _telescope_pair(
     value: Poly, others: Poly, atom: a.Offset | a.PositivePart | a.Floor, variable: str, lo: Poly, hi: Poly
 ) -> tuple[Poly, Poly] | None:
-    """Sum c*(A(v + 1) - A(v)): the sum, and the terms that are not part of it; None if A(v + 1) is missing."""
+    """Sum c*(A(v + 1) - A(v)); return the sum and the terms that are not part of it, None if A(v + 1) is missing."""
     parts = value.coefficients(atom)
     if set(parts) != {1} or variable in parts[1].names:
         return None
@@ -290,7 +290,9 @@ class Cut:
     above: Poly
 
 
-def cut_at(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Cut | None:
+def cut_at_condition(
+    value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts
+) -> Cut | None:
     """Return the cut where a condition changes, if `atom` and another atom form its indicator, else None."""
     pair = match_condition_pair(value, atom, inside)
     if pair is None or pair.modulus is not None or pair.width != ONE or not facts.integral(pair.argument):
@@ -380,17 +382,17 @@ def _sum_of_parts(cut: Cut, variable: str, lo: Poly, hi: Poly, facts: Facts) -> 
 
 
 # Residues
-def _common_period(value: Poly, variable: str) -> int | None:
+def _find_common_period(value: Poly, variable: str) -> int | None:
     """Return the step at which all floors grow by integers, if floors are multiplied by each other; else None."""
     floors = [atom for atom in value.atoms() if is_composite_in(atom, variable)]
-    if not _has_products(value, variable) or not all(isinstance(atom, a.Floor) for atom in floors):
+    if not _has_floor_products(value, variable) or not all(isinstance(atom, a.Floor) for atom in floors):
         return None
     periods = [compute_floor_period(atom, variable) for atom in floors if isinstance(atom, a.Floor)]
     common = lcm(*(period or MAX_RESIDUES + 1 for period in periods))
     return common if common <= MAX_RESIDUES else None
 
 
-def _has_products(value: Poly, variable: str) -> bool:
+def _has_floor_products(value: Poly, variable: str) -> bool:
     """Test whether two floors in the variable are multiplied by each other."""
     return any(
         sum(isinstance(atom, a.Floor) and is_composite_in(atom, variable) for atom, _ in monomial) > 1
@@ -467,7 +469,10 @@ def compute_floor_period(atom: a.Floor, variable: str) -> int | None:
 def _weight_by_argument(
     value: Poly, atom: a.CeilLog2 | a.RealFunction, variable: str, lo: Poly, hi: Poly
 ) -> tuple[Poly, Poly, Poly]:
-    """Return p in terms of t, and the first and last t, for p(v)*f(t), t = r + v or r - v. Raises UnresolvedError."""
+    """Rewrite p(v)*f(r + v) or p(v)*f(r - v) by t, the argument of f: return p in terms of t, and the first and last t.
+
+    Raises UnresolvedError for other forms.
+    """
     parts = atom.argument.coefficients(Symbol(variable))
     slope = parts.get(1, ZERO)
     factor = value.coefficients(atom)

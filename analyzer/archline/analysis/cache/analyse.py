@@ -29,7 +29,7 @@ from archline.analysis.cache.samples import choose_sample_points
 from archline.analysis.cache.summaries import must_access
 from archline.analysis.cache.upper import split_outer
 from archline.analysis.cache.upper.allocation import AllocationPlanner, select_pareto_plans
-from archline.analysis.cache.upper.cold import TotalFootprint, total_footprint
+from archline.analysis.cache.upper.cold import TotalFootprint, derive_total_footprint
 from archline.analysis.cache.upper.evaluate import AllocationPlan, PlanUpperBound
 from archline.analysis.cost import AnyScheduleBound, Cost, HblTerm, enclose_cost, map_cost
 from archline.analysis.metrics.accesses import bound_accesses
@@ -59,10 +59,10 @@ MAX_SIZE_BITS = 256
 
 @record(eq=False)
 class MissBounds:
-    """Bounds on io at given sizes: the `lower` bounds are added up, and the smallest upper bound counts.
+    """Bounds on the io of a program, evaluated at given sizes: the sum of `lower` and the smallest upper bound.
 
-    Upper bounds are the plans (`upper`), the phases of a split loop, the footprint of the whole run (`everything`) if
-    it fits in the cache, and the number of accesses (`count`).
+    Upper bounds are the allocation plans (`upper`), the two parts of a split loop (`phases`), the lines of all
+    arrays if they fit in the cache (`everything`), and the number of accesses (`count`).
     """
 
     lower: tuple[SegmentBound, ...]
@@ -84,6 +84,7 @@ class MissBounds:
         return sum(bound.at(sizes) for bound in self.lower)
 
     def _tightest_bounds(self, sizes: Sizes) -> Interval:
+        """Evaluate the sum of the lower bounds and the smallest upper bound that applies at sizes, Z and L."""
         least = self.sum_lower_bounds(sizes)
         if any(value >> MAX_SIZE_BITS for value in sizes.values()):
             most = Fraction(self.upper.at(sizes, spare=False))
@@ -122,10 +123,10 @@ _solved: OrderedDict[tuple[Module, s.Algorithm], Cost] = OrderedDict()
 
 
 def derive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
-    """Bound the lines that one call fetches under optimal replacement, at every size, L >= 1 and Z >= L.
+    """Bound the cache lines that one call fetches under optimal replacement, for all sizes, L >= 1 and Z >= L.
 
-    If accesses cannot be followed, every access counts as a miss, and `reason` states why. Never raises for a
-    program that checks.
+    If accesses cannot be followed, every access counts as a miss, and `reason` of the cost states why. Never raises
+    for a program that passes the checks.
     """
     key = module, algorithm
     if key not in _solved:
@@ -161,7 +162,7 @@ def _derive_or_explain(algorithm: s.Algorithm, derivation: Callable[[], Cost]) -
 
 
 def _derive_io_by_reuse(module: Module, algorithm: s.Algorithm) -> Cost:
-    """Derive io from the reuse of lines, by plans for loops or by calls of a recursion."""
+    """Derive io from the reuse of cache lines: by allocation plans for loops, or call by call for a recursion."""
     require_traceable(module, algorithm)
     if has_recursion(module, algorithm):
         with limit_effort(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
@@ -178,11 +179,11 @@ def _derive_io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
             return accesses
         lines = _sum_argument_lines(module, algorithm)
         touched = must_access.derive_must_access(module, algorithm)
-    least, windows = touched.lines(algorithm), recursive_segments.RecursiveSegmentBound(touched, algorithm)
+    least, windows = touched.bound_lines_below(algorithm), recursive_segments.RecursiveSegmentBound(touched, algorithm)
     divisions = analyse.DataDivisionBounds(module, algorithm)
 
     def enclose_misses(point: Point) -> Interval:
-        sizes = _integer_point(point)
+        sizes = _convert_to_integer_point(point)
         most = enclose_cost(accesses, sizes).upper
         everything = None if lines is None else evaluate(lines, sizes)
         if everything is not None and everything <= sizes["Z"] // sizes["L"]:
@@ -202,9 +203,9 @@ def _derive_io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
 
 
 def _replace_lower_bounds(lines: Poly, pieces: Iterable[Piece]) -> tuple[Bound, ...]:
-    """Return the bounds of pieces with `lines` as the value of each lower bound, simplified under the piece's facts.
+    """Return the bounds of all pieces, with each lower bound set to `lines`, or to 0 where the upper bound is 0.
 
-    The value is 0 if the upper bound of the piece is 0.
+    `lines` is simplified under the facts of the piece, one of the disjoint parts of the sizes.
     """
     return tuple(
         bound
@@ -216,7 +217,7 @@ def _replace_lower_bounds(lines: Poly, pieces: Iterable[Piece]) -> tuple[Bound, 
 
 
 def _simplify_in_all_cases(lines: Poly, cases: Iterable[Facts]) -> Poly:
-    """Return an amount under the facts of several cases if it is the same in all; else the amount itself."""
+    """Simplify an amount under the facts of each case; return the result if all are equal, else the amount itself."""
     values = {
         facts.restore(facts.simplify(lines.substitute({**facts.rewrites, **_constant_symbols(facts)})))
         for facts in cases
@@ -227,9 +228,9 @@ def _simplify_in_all_cases(lines: Poly, cases: Iterable[Facts]) -> Poly:
 def _constant_symbols(facts: Facts) -> dict[str, Poly]:
     """Map each symbol whose bounds admit a single number to that number."""
     return {
-        name: Poly.constant(bound.least)
+        name: Poly.constant(bound.minimum)
         for name, bound in facts.bounds.items()
-        if bound.least is not None and bound.least == bound.most
+        if bound.minimum is not None and bound.minimum == bound.maximum
     }
 
 
@@ -259,11 +260,11 @@ def derive_loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = 
     upper = PlanUpperBound(list(planner_of), scope.facts)
     lower, phases = derive_segment_bound(nodes, scope.facts, points), split_outer.SplitLoopBound(planners[0], upper)
     best = select_pareto_plans(planner_of, points)
-    footprint = total_footprint(refs, scope.facts)
+    footprint = derive_total_footprint(refs, scope.facts)
     written = derive_segment_bound(nodes if traffic else (), scope.facts, points, written=True)
     counted = partial(_bound_moves_by_accesses, module, algorithm, traffic)
     values = MissBounds((lower, written), upper, phases, footprint, partial(_derive_or_explain, algorithm, counted))
-    small = planners[0].with_single_lines(plan for plan in best if planner_of[plan] is planners[0])
+    small = planners[0].iterate_single_line_variants(plan for plan in best if planner_of[plan] is planners[0])
     alternatives = (
         *(_make_plan_bound(plan, planners[0], "growth") for plan in small),
         *(_make_plan_bound(plan, planner_of[plan], "values") for plan in planner_of if plan not in best),
@@ -274,23 +275,23 @@ def derive_loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = 
         alternatives = (*alternatives, replace(fitting, value=footprint.lines(scope.facts, moved=True)))
     iterations = {counted.name for counted in list_iterations(module, algorithm)}
     if any(iterations & bound.value.names for bound in alternatives):
-        alternatives = _drop_products_of_iterations(alternatives, values.access_cost, points)
+        alternatives = _drop_bounds_above_access_count(alternatives, values.access_cost, points)
     with_one_line = scope.facts.with_nonnegative(ONE_LINE_FITS)
     shown = [bound for bound in reversed(alternatives) if bound.shown == "page"]
-    always = next((bound for bound in shown if _holds_everywhere(bound, with_one_line)), None)
+    always = next((bound for bound in shown if _is_unconditional(bound, with_one_line)), None)
     written_by_loop = dict(reversed(written.bounds_by_loop))
     levels = tuple(
-        (name, _resolve_maxima(value + written_by_loop.get(name, written.first_touch_bound), scope.facts))
+        (name, _simplify_under_facts(value + written_by_loop.get(name, written.first_touch_bound), scope.facts))
         for name, value in lower.bounds_by_loop
     )
     once = levels[0][1] if levels else ZERO
     most = (always or alternatives[-1]).value if alternatives else ZERO
 
-    def any_schedule_minimum(point: Point) -> Fraction:
-        return max(evaluate(once, point), Fraction(lower.hbl_bound.at(_integer_point(point))))
+    def evaluate_any_schedule_bound(point: Point) -> Fraction:
+        return max(evaluate(once, point), Fraction(lower.hbl_bound.at(_convert_to_integer_point(point))))
 
     any_schedule_bound = AnyScheduleBound(
-        once, _make_hbl_terms(lower.hbl_bound), has_certain_access(nodes), any_schedule_minimum
+        once, _make_hbl_terms(lower.hbl_bound), has_certain_access(nodes), evaluate_any_schedule_bound
     )
     cost = Cost(
         "io",
@@ -302,10 +303,10 @@ def derive_loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = 
             *(Bound("lower", lines, source="footprint", by=name) for name, lines in levels[1:]),
         ),
         any_schedule_bound=None if traffic else any_schedule_bound,
-        interval_at=lambda point: values.at(_integer_point(point)),
-        least_at=lambda point: Fraction(values.sum_lower_bounds(_integer_point(point))),
+        interval_at=lambda point: values.at(_convert_to_integer_point(point)),
+        least_at=lambda point: Fraction(values.sum_lower_bounds(_convert_to_integer_point(point))),
     )
-    return cost if always else _with_access_count_bound(cost, counted())
+    return cost if always else _add_access_count_bound(cost, counted())
 
 
 def _bound_moves_by_accesses(module: Module, algorithm: s.Algorithm, traffic: bool) -> Cost:
@@ -330,13 +331,13 @@ def _is_footprint_best_at_a_sample(
     return False
 
 
-def _resolve_maxima(value: Poly, facts: Facts) -> Poly:
-    """Simplify a value under facts; maxima that the facts decide disappear."""
+def _simplify_under_facts(value: Poly, facts: Facts) -> Poly:
+    """Simplify a value under facts, which may decide its maxima."""
     return facts.restore(facts.simplify(value.substitute(facts.rewrites)))
 
 
-def _holds_everywhere(alternative: Bound, facts: Facts) -> bool:
-    """Test whether the needs of a conditional bound are nonnegative whenever the facts hold."""
+def _is_unconditional(alternative: Bound, facts: Facts) -> bool:
+    """Test whether facts imply the condition of a bound: each of its `needs` is provably nonnegative."""
     needs = alternative.where.needs
     return not any(map(facts.refutes, needs)) and all(map(facts.nonnegative, needs))
 
@@ -345,13 +346,13 @@ def _make_hbl_terms(orders: HblBound) -> tuple[HblTerm, ...]:
     return tuple(dict.fromkeys(HblTerm(body.iterations, body.cache_exponent) for body in orders.bodies))
 
 
-def _drop_products_of_iterations(
+def _drop_bounds_above_access_count(
     alternatives: tuple[Bound, ...], accesses: Cost, points: Sequence[Point]
 ) -> tuple[Bound, ...]:
-    """Return the upper bounds that are below the access count at a sample; all, if that count is unknown.
+    """Drop upper bounds that exceed the number of accesses at every sample; keep all if that number is unknown.
 
-    Plans multiply the iterations of a loop that data ends by those of the loops around it, but its iterations are the
-    total over these loops.
+    If data decides the iteration count T of an inner loop, T is the total over the outer loops, but plans multiply
+    it by the iterations of the outer loops too.
     """
     most = accesses.upper
     if most is None:
@@ -367,7 +368,7 @@ def _is_below_at_a_sample(value: Poly, other: Poly, points: Sequence[Point]) -> 
     return False
 
 
-def _with_access_count_bound(cost: Cost, accesses: Cost) -> Cost:
+def _add_access_count_bound(cost: Cost, accesses: Cost) -> Cost:
     """Add the access count as an upper bound for caches into which no plan is known to fit."""
     if accesses.upper is None:
         raise UnboundedError
@@ -376,7 +377,7 @@ def _with_access_count_bound(cost: Cost, accesses: Cost) -> Cost:
 
 
 def _derive_recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
-    """Derive the io of a recursive program from its calls, lower bounds and access count."""
+    """Derive the io of a recursion: upper bounds from its calls and accesses, lower bounds from its call tree."""
     recursions = recursion.RecursiveMissBounds(module, algorithm)
     recursions.prepare_bodies()
     accesses = replace(bound_accesses(module, algorithm), metric="io")
@@ -391,22 +392,22 @@ def _derive_recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
         recursive_segments.RecursiveSegmentBound(touched, algorithm),
     )
 
-    def any_schedule_minimum(point: Point) -> Fraction:
-        return Fraction(below.at(_integer_point(point)))
+    def evaluate_any_schedule_bound(point: Point) -> Fraction:
+        return Fraction(below.at(_convert_to_integer_point(point)))
 
     def enclose_misses(point: Point) -> Interval:
-        sizes = _integer_point(point)
+        sizes = _convert_to_integer_point(point)
         most: list[Fraction] = []
         with suppress(OutOfBudgetError):
             most.append(Fraction(recursions.at(sizes)))
         if body.boxes or not most:
             # A call by indices may access few of the elements between its ends.
             most.append(enclose_cost(accesses, sizes).upper)
-        return Interval(max(any_schedule_minimum(point), Fraction(windows.at(sizes))), min(most))
+        return Interval(max(evaluate_any_schedule_bound(point), Fraction(windows.at(sizes))), min(most))
 
     growths: dict[tuple[str, ...], tuple[Growth, ...] | str] = {}
 
-    def io_growth(facts: Sequence[s.Fact]) -> tuple[Growth, ...] | str:
+    def derive_cached_growth(facts: Sequence[s.Fact]) -> tuple[Growth, ...] | str:
         key = tuple(map(printer.format_fact, facts))
         if key not in growths:
             try:
@@ -422,14 +423,14 @@ def _derive_recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
         accesses,
         lower=below.touched,
         bounds=(*fitting, always, *_replace_lower_bounds(below.touched, accesses.by_case)),
-        upper_growths=io_growth,
+        upper_growths=derive_cached_growth,
         any_schedule_bound=AnyScheduleBound(
             below.touched,
             _make_hbl_terms(below.hbl_bound),
             below.touches_a_line,
-            any_schedule_minimum,
+            evaluate_any_schedule_bound,
             below.reason,
-            touched.lines(algorithm, plain=True),
+            touched.bound_lines_below(algorithm, plain=True),
         ),
         interval_at=enclose_misses,
         reached=recursions.list_reached_regions,
@@ -446,7 +447,7 @@ def _make_all_arrays_fit_bound(lines: Poly) -> Bound:
     )
 
 
-def _integer_point(point: Point) -> dict[str, int]:
+def _convert_to_integer_point(point: Point) -> dict[str, int]:
     """Convert the values of a point to integers. Raises EvaluationError if Z or L is missing, or Z < L."""
     missing = [name for name in ("Z", "L") if name not in point]
     if missing:
@@ -462,7 +463,7 @@ def _make_plan_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: Bo
 
     def unrounded_form() -> tuple[list[list[Poly]], Poly] | None:
         try:
-            needs, misses = planner.unrounded_needs_and_misses(plan)
+            needs, misses = planner.bound_unrounded_needs_and_misses(plan)
         except (UnboundedError, TooComplexError):
             return None
         return [list(map(room, need)) for need in needs], restore(misses)
@@ -481,7 +482,7 @@ def _make_plan_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: Bo
 
 
 def _may_be_negative(misses: Poly) -> bool:
-    """Test whether misses are negative at some small sizes, as may be if a loop has no iterations, or are unknown."""
+    """Test whether misses are negative or undefined at some small sizes, for example if a loop has no iterations."""
     names = sorted(misses.names)
     sizes = (
         dict(zip(names, values, strict=False)) for values in product((1, 3), repeat=min(len(names), MAX_VARIED_SIZES))
@@ -508,7 +509,7 @@ def _unknown_io_cost(reason: str, algorithm: s.Algorithm) -> Cost:
 
 
 def _make_fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
-    """Make the condition on Z under which a plan fits, without needs that are at most another need."""
+    """Make the condition that Z is at least the words of every need of a plan, without needs below another need."""
     needs: list[Poly] = []
     for need in plan.needs:
         if not any(planner.facts.nonnegative(existing - need) for existing in needs):

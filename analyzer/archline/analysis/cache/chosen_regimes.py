@@ -22,7 +22,7 @@ LARGE_ARRAY_EXTENTS, FREE_SIZE_VALUES = (12000, 1512), (520, 40)
 
 
 def select_regimes(regimes: Sequence[Bound]) -> Sequence[Bound]:
-    """Select at most `MAX_REGIMES` bounds to show; `regimes` are ordered by the lines that they need.
+    """Select at most `MAX_REGIMES` upper bounds on misses to show; `regimes` are ordered by the lines that they need.
 
     The last bound with a constant number of lines and the last bound of all are kept, and between them the bounds
     that save most. Of bounds that need about the same lines the last is kept, and of bounds with about the same
@@ -61,7 +61,13 @@ def needs_constant_lines(regime: Bound) -> bool:
 def choose_comparison_point(regimes: Iterable[Bound]) -> dict[str, int]:
     """Choose sizes at which regimes are compared: extents of arrays are large, other sizes smaller, all distinct."""
     values = [value for regime in regimes for value in (regime.value, *regime.where.needs)]
-    extents = {name for regime in regimes for kept in regime.kept for extent in kept.extents for name in extent.names}
+    extents = {
+        name
+        for regime in regimes
+        for residency in regime.residencies
+        for extent in residency.extents
+        for name in extent.names
+    }
     names = sorted({name for value in values for name in value.names} - CACHE_PARAMETERS)
     scales = (
         (name, number, LARGE_ARRAY_EXTENTS if name in extents else FREE_SIZE_VALUES)
@@ -72,7 +78,7 @@ def choose_comparison_point(regimes: Iterable[Bound]) -> dict[str, int]:
 
 
 def evaluate_needed_words(regime: Bound, point: Mapping[str, int]) -> float:
-    """Evaluate the number of words that a bound needs of the cache."""
+    """Evaluate the number of words of cache that a bound requires."""
     return max(-evaluate_or_infinity(need, point) for need in regime.where.needs)
 
 

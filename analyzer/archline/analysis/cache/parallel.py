@@ -61,9 +61,10 @@ class SchedulerBound:
 def list_scheduler_bounds(
     module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str, span: s.Expr
 ) -> tuple[SchedulerBound, ...]:
-    """List bounds from the io on one processor and the span; empty if io is unknown or there are local arrays.
+    """List published bounds on the io of several processors, from `io` on one processor and the algorithm's span.
 
-    Local arrays have other addresses on the stacks of several processors.
+    Empty if io is unknown or there are local arrays, which have other addresses on the stacks of several
+    processors.
     """
     if io.upper is None or any(iterate_local_arrays(module, algorithm)):
         return ()

@@ -54,13 +54,14 @@ def choose_sample_points(algorithm: s.Algorithm, scope: Scope) -> list[dict[str,
         for line in SAMPLE_LINE_WORDS
     ]
     for facts in ((*algorithm.where, *list_assumed_facts(algorithm)), ()):
-        result = list(build_size_search(algorithm, scope, names, facts).points(asked))
+        result = list(build_size_search(algorithm, scope, names, facts).iterate_solutions(asked))
         if result:
             break
     return result
 
 
 def _iterate_scaled_sizes(algorithm: s.Algorithm, scope: Scope) -> Iterator[Mapping[str, int]]:
+    """Yield values of all sizes and indices at several scales, which may violate the `where` clauses."""
     signature = scope.module.signatures[algorithm]
     names = (*signature.size_names, *signature.indices)
     if signature.indices:
@@ -70,10 +71,12 @@ def _iterate_scaled_sizes(algorithm: s.Algorithm, scope: Scope) -> Iterator[Mapp
             search = build_size_search(algorithm, scope, names, algorithm.where)
             yield index.draw(search, signature.size_names, Random(scale), (scale,), (scale,)) or dict.fromkeys(names, 0)
         return
-    extents = s.names(tuple(parameter.type for parameter in algorithm.parameters))
+    extents = s.find_names(tuple(parameter.type for parameter in algorithm.parameters))
     declared = {binding.name for binding in signature.sizes if binding.by is BoundBy.VALUE} - extents
     offsets = [parameter.type for parameter in algorithm.parameters if isinstance(parameter.type, s.OffsetsType)]
-    totals = s.names(tuple(offset.into for offset in offsets)) | s.names(tuple(offset.longest for offset in offsets))
+    totals = s.find_names(tuple(offset.into for offset in offsets)) | s.find_names(
+        tuple(offset.longest for offset in offsets)
+    )
     for total in (SPARSE_SIZE // 8, SPARSE_SIZE * 8) if totals & set(names) else ():
         # Most segments are empty, or all are long.
         yield {name: total if name in totals else SPARSE_SIZE for name in names}
@@ -87,7 +90,8 @@ def _iterate_scaled_sizes(algorithm: s.Algorithm, scope: Scope) -> Iterator[Mapp
 class BoundComparison:
     """Compares bounds on the lines of windows at sample points.
 
-    `whole` has values of the symbols of windows, in terms of sizes, at which the bounds are compared.
+    `whole` maps symbols in these bounds that describe a window, such as the iterations in a group, to values in
+    sizes.
     """
 
     facts: Facts = field(repr=False)
@@ -139,7 +143,7 @@ class BoundComparison:
         result: list[Number] = []
         for point in self._extended_points:
             try:
-                result.append(compute(self._compiler.at(point)))
+                result.append(compute(self._compiler.make_environment_at(point)))
             except EvaluationError:
                 result.append(-1)
         return result

@@ -24,7 +24,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cache.analyse import MAX_TERM_PRODUCTS, RECURSION_FACTOR, derive_io_cost, derive_loop_io_cost
 from archline.analysis.cache.lower.recursive_segments import RecursiveSegmentBound
-from archline.analysis.cache.lower.segments import compulsory_misses, derive_segment_bound
+from archline.analysis.cache.lower.segments import bound_compulsory_misses_below, derive_segment_bound
 from archline.analysis.cache.recursive.evaluate import RecursiveMissBounds
 from archline.analysis.cache.samples import choose_sample_points
 from archline.analysis.cache.summaries.must_access import derive_must_access
@@ -54,7 +54,7 @@ def derive_writebacks_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     least, read = _derive_writeback_bound(module, algorithm), _bound_read_only_lines_below(module, algorithm)
 
     def enclose_writebacks(point: Point, misses: Interval) -> Interval:
-        return Interval(least.at(point), misses.upper - _nonnegative_lines(read, point))
+        return Interval(least.at(point), misses.upper - _evaluate_nonnegative_lines(read, point))
 
     io = derive_io_cost(module, algorithm)
     return replace(
@@ -94,10 +94,10 @@ def _derive_line_traffic(module: Module, algorithm: s.Algorithm) -> Cost:
     least, read = _derive_writeback_bound(module, algorithm), _bound_read_only_lines_below(module, algorithm)
 
     def enclose_traffic(point: Point, misses: Interval) -> Interval:
-        most = misses.upper * 2 - _nonnegative_lines(read, point)
+        most = misses.upper * 2 - _evaluate_nonnegative_lines(read, point)
         if recursions is not None:
             with suppress(EvaluationError, OutOfBudgetError):
-                most = min(most, Fraction(recursions.at(_integer_point(point))))
+                most = min(most, Fraction(recursions.at(_convert_to_integer_point(point))))
         return Interval(misses.lower + least.at(point), most)
 
     return map_cost(
@@ -107,14 +107,19 @@ def _derive_line_traffic(module: Module, algorithm: s.Algorithm) -> Cost:
 
 @record(eq=False)
 class WritebackBound:
-    """A lower bound on write-backs, the larger of two: `once` counts each written line once, `windows` repeatedly."""
+    """A lower bound on write-backs, the larger of two: `once` counts each written line once.
+
+    `windows` sums over windows of the execution, so that it may count a line several times.
+    """
 
     once: Poly = ZERO
     windows: Callable[[Mapping[str, int]], int] = lambda _: 0
 
     def at(self, point: Point) -> Fraction:
         """Evaluate the bound at sizes, Z and L."""
-        return max(_nonnegative_lines(self.once, point), Fraction(self.windows(_integer_point(point))))
+        return max(
+            _evaluate_nonnegative_lines(self.once, point), Fraction(self.windows(_convert_to_integer_point(point)))
+        )
 
 
 def _derive_writeback_bound(module: Module, algorithm: s.Algorithm) -> WritebackBound:
@@ -123,7 +128,9 @@ def _derive_writeback_bound(module: Module, algorithm: s.Algorithm) -> Writeback
         require_traceable(module, algorithm)
         if has_recursion(module, algorithm):
             write_access = derive_must_access(module, algorithm, written=True)
-            return WritebackBound(write_access.lines(algorithm), RecursiveSegmentBound(write_access, algorithm).at)
+            return WritebackBound(
+                write_access.bound_lines_below(algorithm), RecursiveSegmentBound(write_access, algorithm).at
+            )
         scope, nodes = Lowering(module).trace(algorithm)
         below = derive_segment_bound(nodes, scope.facts, choose_sample_points(algorithm, scope), written=True)
         return WritebackBound(below.first_touch_bound, below.at)
@@ -136,17 +143,19 @@ def _bound_read_only_lines_below(module: Module, algorithm: s.Algorithm) -> Poly
     with suppress(*UNFOLLOWED_ACCESS_ERRORS), limit_effort(MAX_TERM_PRODUCTS):
         require_traceable(module, algorithm)
         if has_recursion(module, algorithm):
-            return derive_must_access(module, algorithm).lines(algorithm, of=constant)
+            return derive_must_access(module, algorithm).bound_lines_below(algorithm, of=constant)
         scope, nodes = Lowering(module).trace(algorithm)
         given = (pair for pair in iterate_accesses(nodes) if not pair[0].array.local and pair[0].array.name in constant)
-        return compulsory_misses(given, scope.facts, choose_sample_points(algorithm, scope)).first_touch_bound
+        return bound_compulsory_misses_below(
+            given, scope.facts, choose_sample_points(algorithm, scope)
+        ).first_touch_bound
     return ZERO
 
 
-def _integer_point(point: Point) -> dict[str, int]:
+def _convert_to_integer_point(point: Point) -> dict[str, int]:
     return {name: int(value) for name, value in point.items()}
 
 
-def _nonnegative_lines(count: Poly, point: Point) -> Fraction:
+def _evaluate_nonnegative_lines(count: Poly, point: Point) -> Fraction:
     """Evaluate a number of lines; 0 if it is negative, as it can be when loops have no iterations."""
     return max(evaluate(count, point), Fraction(0))

@@ -25,7 +25,14 @@ from archline.algebra.prove.prover import prove_never_negative
 from archline.algebra.sums.summation import UnresolvedError
 from archline.analysis.checks.follower import Environment, Explanation, StatementFollower
 from archline.expr import build as b
-from archline.expr.text import Formula, format_conjunction, format_expression, format_fact, join_phrases, pieces_of
+from archline.expr.text import (
+    Formula,
+    format_conjunction,
+    format_expression,
+    format_fact,
+    join_phrases,
+    split_into_pieces,
+)
 from archline.expr.tree import find_divisions
 from archline.ir.conditions import NEGATED_OPERATORS, assume_facts, equivalent_constraints, negate_condition
 from archline.ir.conditions import comparison_constraints as differences
@@ -100,7 +107,7 @@ class Assumption:
                 return s.IsSquare(to_tree(first, self.order), span=b.DERIVED)
 
     @property
-    def form(self) -> str:
+    def condition_text(self) -> str:
         """The condition as reports show it; empty if it has no form, or one that is too long."""
         fact = self.fact
         if fact is None:
@@ -115,12 +122,14 @@ def describe_assumptions(found: Sequence[Assumption], algorithm: str) -> tuple[s
     """Describe the assumptions of an algorithm for reports; those without a form are grouped, with their lines."""
     forms: dict[str, None] = {}
     grouped: dict[tuple[str, str], list[Assumption]] = {}
-    many = sum(bool(assumption.form) and assumption.recursive for assumption in found) > MAX_RECURSIVE_FORMS
+    many = sum(bool(assumption.condition_text) and assumption.recursive for assumption in found) > MAX_RECURSIVE_FORMS
     for assumption in found:
-        if assumption.form and not (many and assumption.recursive):
+        if assumption.condition_text and not (many and assumption.recursive):
             itself = assumption.recursive and assumption.algorithm == algorithm
             forms.setdefault(
-                join_phrases(*pieces_of(assumption.form)[:-1], " at each call") if itself else assumption.form
+                join_phrases(*split_into_pieces(assumption.condition_text)[:-1], " at each call")
+                if itself
+                else assumption.condition_text
             )
         else:
             grouped.setdefault((assumption.general, assumption.algorithm), []).append(assumption)
@@ -200,7 +209,7 @@ class _FactBlock(Environment):
         if self.scope.facts.positive(value):
             self.scope = self.scope.with_facts(self.scope.facts.with_nonnegative(value - divisor))
 
-    def integral(self, value: Poly) -> bool:
+    def proves_integral(self, value: Poly) -> bool:
         """Test whether a value is proved an integer in the block."""
         facts, known = self.scope.facts, [whole for whole in self.whole if len(whole.terms) == 1]
         terms = (Poly({monomial: number}) for monomial, number in value.terms.items())
@@ -232,20 +241,20 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
                 place.learn(fact)
         self.begin(self._algorithm, place)
         for axis in self._algorithm.grid:
-            extent = self.value(axis.extent, place)
+            extent = self.evaluate_integer(axis.extent, place)
             if extent is not None:
                 place = self._with_counter(axis.name, axis.name, ZERO, extent - 1, place)
                 place.axes = {**place.axes, axis.name: extent}
         self.follow_block(self._algorithm.body, place)
 
     # Values
-    def value(self, expr: s.Expr, block: _FactBlock) -> Poly | None:
+    def evaluate_integer(self, expr: s.Expr, block: _FactBlock) -> Poly | None:
         for part in find_divisions(expr):
             self._require_exact(part, block)
         return _evaluate_if_static(expr, block.scope)
 
-    def span(self, expr: s.Expr, block: _FactBlock) -> tuple[Poly | None, Poly | None]:
-        value = self.value(expr, block)
+    def bound_subscript(self, expr: s.Expr, block: _FactBlock) -> tuple[Poly | None, Poly | None]:
+        value = self.evaluate_integer(expr, block)
         if value is not None:
             return value, value
         return bound_integer(expr, block.scope) or (None, None)
@@ -370,7 +379,7 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
     def nested_block(self, block: _FactBlock) -> _FactBlock:
         return replace(block, extents=dict(block.extents))
 
-    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: _FactBlock) -> Iterable[_FactBlock]:
+    def enter_iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: _FactBlock) -> Iterable[_FactBlock]:
         scope = block.scope
         lows = (lo, lo) if lo is not None else bound_integer(loop.lo, scope)
         highs = (hi, hi) if hi is not None else bound_integer(loop.hi, scope)
@@ -413,14 +422,14 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
     def split_block_by_condition(
         self, condition: s.Expr, block: _FactBlock
     ) -> tuple[_FactBlock | None, _FactBlock | None]:
-        return self._block_under(condition, block), self._block_under(negate_condition(condition), block)
+        return self._restrict_block(condition, block), self._restrict_block(negate_condition(condition), block)
 
-    def _block_under(self, condition: s.Expr, block: _FactBlock) -> _FactBlock | None:
+    def _restrict_block(self, condition: s.Expr, block: _FactBlock) -> _FactBlock | None:
         """Return the block in which a condition holds; None if it never holds."""
         inner = self.nested_block(block)
         values = equivalent_constraints(condition, block.scope) or ()
         inner.learn(condition)
-        knowledge = Knowledge(inner.scope.facts).learn([(*inner.known, *values)])
+        knowledge = Knowledge(inner.scope.facts).assume_disjunction([(*inner.known, *values)])
         if knowledge is None:
             return None
         inner.scope = inner.scope.with_facts(knowledge.facts)
@@ -465,7 +474,7 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
                 start.scope = start.scope.with_facts(start.scope.facts.with_nonnegative(part))
             start.known = (*start.known, *when)
             parts = tuple(part.substitute(values) for part in assumption.parts)
-            about = f"{assumption.form or assumption.general} in the call of `{callee.name}`"
+            about = f"{assumption.condition_text or assumption.general} in the call of `{callee.name}`"
             self._add_assumption(assumption.kind, parts, call, start, rules.SHAPE, about)
 
 
@@ -495,7 +504,7 @@ def _is_divisible(parts: tuple[Poly, ...], block: _FactBlock) -> bool:
     if not divisor:
         return False
     rest = facts.split_known_multiples(value, divisor)[1]
-    if not rest or block.integral(write_quotients_as_fractions(facts.simplify(a.exact_quotient(rest, divisor)))):
+    if not rest or block.proves_integral(write_quotients_as_fractions(facts.simplify(a.exact_quotient(rest, divisor)))):
         return True
     return facts.positive(divisor) and block.proves(-a.modulo(rest, divisor))
 
@@ -514,7 +523,7 @@ def _implying_values(value: Poly, block: _FactBlock) -> Iterator[Poly]:
             continue
         scaled = value * factor**-1
         rest, p, x = scaled - (times * factor**-1) * Poly.of_atom(first), first.modulus, first.argument
-        if not block.integral(rest):
+        if not block.proves_integral(rest):
             continue
         if factor != times:
             yield p * rest + p - 1 - x

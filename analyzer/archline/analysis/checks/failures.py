@@ -13,7 +13,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.checks.conditions import SIZE_CONDITION_TEXT, Assumption, describe_assumptions, find_assumptions
 from archline.analysis.checks.runs import Failure, FollowedRuns, Outcome, follow_run_at
-from archline.analysis.sampling import CHECK_SCALES, sizes_for_checks, small_sizes
+from archline.analysis.sampling import CHECK_SCALES, list_check_sizes, list_short_run_sizes
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
@@ -27,9 +27,9 @@ from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, find_recursive_component, has_recursion
 from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import ArchlineError, Diagnostic, Proposal, Rule, propose_text
-from archline.language.extra_facts import with_where_facts
+from archline.language.extra_facts import add_where_facts
 from archline.language.model import Module
-from archline.language.proposals import propose_extents, propose_real_start, propose_starts
+from archline.language.proposals import propose_larger_extents, propose_real_start, propose_zero_starts
 from archline.language.substitution import find_exact_divisions
 from archline.language.type_rules import SHAPE
 from archline.numbers import format_point
@@ -84,12 +84,12 @@ RULES_AT_ALL_SIZES = {
 def build_failure_diagnostic(failure: Failure, algorithms: Iterable[s.Algorithm] = ()) -> Diagnostic:
     """Build the diagnostic of a failure at all sizes, as `check` and `cost` report it.
 
-    An edit is proposed to the one of the algorithms in which a subscript is outside.
+    For a subscript outside its array, its hint is an edit of the algorithm among `algorithms` that has the subscript.
     """
     if failure.zero is None or failure.rule is rules.SIZE_TOO_SMALL:
         rule, diagnostic = RULES_AT_ALL_SIZES.get(failure.rule, failure.rule), failure.diagnostic
         candidates = tuple(algorithms)
-        hints: list[str | None] = [_suggest_inside(failure, algorithm) for algorithm in candidates]
+        hints: list[str | None] = [_propose_extent_or_end(failure, algorithm) for algorithm in candidates]
         if failure.rule is rules.NOT_EXACT:
             hints.append(propose_real_start(candidates, failure.node))
         return replace(diagnostic, rule=rule, hint=next(filter(None, hints), diagnostic.hint))
@@ -99,8 +99,11 @@ def build_failure_diagnostic(failure: Failure, algorithms: Iterable[s.Algorithm]
     return Diagnostic(rules.SIZE_TOO_SMALL, message, failure.node.span, hint=hint)
 
 
-def _suggest_inside(failure: Failure, algorithm: s.Algorithm) -> str | None:
-    """Propose a larger array, or an earlier end, where a subscript is the extent; None if it is not."""
+def _propose_extent_or_end(failure: Failure, algorithm: s.Algorithm) -> str | None:
+    """Propose an edit for a subscript that equals the extent of its array: a larger array, or an earlier end of a loop.
+
+    None if the failure is of another kind.
+    """
     part = failure.node
     elements = s.find_nodes(algorithm.body, s.Element)
     access = next((element for element in elements if part in element.subscripts), None)
@@ -117,14 +120,14 @@ def _suggest_inside(failure: Failure, algorithm: s.Algorithm) -> str | None:
     if output and 1 in starts and 0 not in starts:
         # The elements of a local array are its algorithm's own; a parameter's extents are part of the interface.
         local = isinstance(array, s.Local)
-        larger = propose_extents(array, range(len(array.type.shape)), safe=local)
+        larger = propose_larger_extents(array, range(len(array.type.shape)), safe=local)
         loop = next((outer for outer in loops if _is_counted_from_one(outer, part, extent)), None)
         if local or loop is None or larger is None:
             return larger
         words = f"{larger}, or count from 0: `for {loop.variable} in 0..{format_expression(extent)}:`"
         return Proposal(words, larger.edits, safe=False)
-    end = _suggest_end(part, extent, loops)
-    return end or (propose_extents(array, (axis,), safe=False) if output else None)
+    end = _propose_earlier_end(part, extent, loops)
+    return end or (propose_larger_extents(array, (axis,), safe=False) if output else None)
 
 
 def _is_counted_from_one(loop: s.Loop, part: s.Node, extent: s.Expr) -> bool:
@@ -138,8 +141,8 @@ def _is_counted_from_one(loop: s.Loop, part: s.Node, extent: s.Expr) -> bool:
             return False
 
 
-def _suggest_end(part: s.Node, extent: s.Expr, loops: Iterable[s.Loop]) -> str | None:
-    """Propose a subscript or a loop that ends before the extent of an array, where it reaches that."""
+def _propose_earlier_end(part: s.Node, extent: s.Expr, loops: Iterable[s.Loop]) -> str | None:
+    """Propose a smaller subscript, or an earlier end of its loop, for a subscript that reaches its array's extent."""
     if has_same_structure(part, extent):
         return propose_text(part.span, _subtract_one(extent), "the last subscript is `{}`", safe=False)
     for loop in loops:
@@ -164,7 +167,7 @@ def _subtract_one(extent: s.Expr) -> str:
 
 
 def find_endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
-    """Report a recursive call that prevents all runs, or all runs at some sizes, from ending; None if there is none."""
+    """Report a recursive call that keeps all runs, or all runs at some sizes, from ending; None if there is none."""
     if not has_recursion(module, algorithm):
         return None
     call = _find_unconditional_call(module, algorithm)
@@ -176,7 +179,7 @@ def find_endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic
     if algorithm.grid:
         return None
     runs = FollowedRuns(module, algorithm)
-    failures = (runs.at(point).failure for point in sizes_for_checks(module, algorithm))
+    failures = (runs.follow_run(point).failure for point in list_check_sizes(module, algorithm))
     endless = (failure for failure in failures if failure is not None and failure.rule is rules.NOT_DECREASING)
     return next(map(build_failure_diagnostic, endless), None)
 
@@ -193,7 +196,9 @@ def find_exceeded_while_bounds(module: Module, algorithm: s.Algorithm) -> Iterat
     """Yield the failures of runs of small sizes that exceed the bound of a `while`, for any data and indices."""
     algorithms = (algorithm, *find_reachable(module, algorithm))
     if any(s.find_nodes(tuple(called.body for called in algorithms), s.While)):
-        failures = (follow_run_at(module, algorithm, point).failure for point in small_sizes(module, algorithm))
+        failures = (
+            follow_run_at(module, algorithm, point).failure for point in list_short_run_sizes(module, algorithm)
+        )
         yield from (failure for failure in failures if failure is not None and failure.rule is TOO_MANY_ITERATIONS)
 
 
@@ -209,7 +214,7 @@ def find_unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diag
     """
     outputs = [parameter for parameter in algorithm.parameters if parameter.mode == "out" and not parameter.local]
     if algorithm.grid or module.signatures[algorithm].indices:
-        named = s.names(algorithm.body) | {getattr(node, "array", "") for node in s.nodes(algorithm.body)}
+        named = s.find_names(algorithm.body) | {getattr(node, "array", "") for node in s.iterate_nodes(algorithm.body)}
         return {
             output.name: _build_unset_warning(
                 output, [0] * len(read_array_type(output.type)[0] or ()), NOWHERE_ELSE, {}
@@ -220,11 +225,13 @@ def find_unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diag
     runs = list(_examine_runs(module, algorithm).unset)
     if runs:
         # Messages are clearest at sizes above 1, and for outputs with some set elements.
-        above = next((point for point in small_sizes(module, algorithm) if min(point.values(), default=0) > 1), {})
+        above = next(
+            (point for point in list_short_run_sizes(module, algorithm) if min(point.values(), default=0) > 1), {}
+        )
         runs.insert(0, (above, follow_run_at(module, algorithm, above)))
     arrays = [(array, point, run.failure) for point, run in runs for array in run.unset]
     loops = s.find_nodes(algorithm.body, s.Loop)
-    looped = {node.array for loop in loops for node in s.nodes(loop.body) if isinstance(node, s.Element)}
+    looped = {node.array for loop in loops for node in s.iterate_nodes(loop.body) if isinstance(node, s.Element)}
     warnings: dict[str, Diagnostic] = {}
     for array, point, failure in sorted(arrays, key=lambda entry: (entry[2] is not None, not entry[0].elements)):
         output = next(parameter for parameter in outputs if parameter.name == array.name)
@@ -235,8 +242,8 @@ def find_unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diag
             span = failure.node.span
             line = f"line {span.line}" if span.source is output.span.source else f"{span.source.path}:{span.line}"
             place, rest = failure.unset[1], f" where {line} reads it, which stops the run"
-        warning = _build_unset_warning(output, array.subscripts_of(place), rest, point)
-        if likely and 0 in array.subscripts_of(place):
+        warning = _build_unset_warning(output, array.compute_subscripts(place), rest, point)
+        if likely and 0 in array.compute_subscripts(place):
             warning = replace(warning, hint=_suggest_starts(algorithm, array.name) or warning.hint)
         if failure is not None and failure.hint:
             warning = replace(warning, hint=failure.hint)
@@ -250,13 +257,13 @@ def _suggest_starts(algorithm: s.Algorithm, array: str) -> Proposal | None:
         loop
         for loop in s.find_nodes(algorithm.body, s.Loop)
         if any(
-            element.array == array and loop.variable in s.names(element)
+            element.array == array and loop.variable in s.find_names(element)
             for element in s.find_nodes(loop.body, s.Element)
         )
     ]
     from_one = loops and all(isinstance(loop.lo, s.Integer) and loop.lo.value == 1 and not loop.down for loop in loops)
     words = "ranges begin at 0 and end before their bound: write `{}`"
-    return propose_starts(loops, words) if from_one else None
+    return propose_zero_starts(loops, words) if from_one else None
 
 
 def _build_unset_warning(output: s.Parameter, subscripts: Sequence[int], rest: str, point: Point) -> Diagnostic:
@@ -283,7 +290,7 @@ def find_certain_failure(module: Module, algorithm: s.Algorithm, sizes: Mapping[
 
 @lru_cache(maxsize=MAX_CACHED_RESULTS)
 def _failure_at(module: Module, algorithm: s.Algorithm, sizes: tuple[tuple[str, int], ...]) -> Failure | None:
-    """Return the failure of the run at sizes; None if it does not fail. Memoised, as comparisons ask for it again."""
+    """Return the failure of the run at given sizes; None if it does not fail. The result is cached."""
     return follow_run_at(module, algorithm, dict(sizes)).failure
 
 
@@ -304,11 +311,12 @@ class _ExaminedRuns:
 
 @lru_cache(maxsize=MAX_CACHED_RESULTS)
 def _examine_runs(module: Module, algorithm: s.Algorithm) -> _ExaminedRuns:
+    """Follow runs at small sizes, if some condition is unproved or an array may stay unset; return their results."""
     unproved = find_assumptions(module, algorithm)
     if not unproved and not _has_unset_arrays(module, algorithm):
         return _ExaminedRuns()
     # Few runs are enough for unset elements, which depend less on sizes than bounds of subscripts do.
-    tried = sorted(small_sizes(module, algorithm, indices=True), key=lambda point: sum(point.values()))
+    tried = sorted(list_short_run_sizes(module, algorithm, indices=True), key=lambda point: sum(point.values()))
     runs = [
         (point, follow_run_at(module, algorithm, point)) for point in tried[: None if unproved else MAX_OUTPUT_RUNS]
     ]
@@ -323,7 +331,9 @@ def _examine_runs(module: Module, algorithm: s.Algorithm) -> _ExaminedRuns:
     for fault in failing:
         if not any(need.node is fault.node or _holds_at(need, fault.sizes) is False for need in needs):
             owner = next(
-                alg for alg in (algorithm, *find_reachable(module, algorithm)) if fault.node in set(s.nodes(alg))
+                alg
+                for alg in (algorithm, *find_reachable(module, algorithm))
+                if fault.node in set(s.iterate_nodes(alg))
             )
             needs.append(Assumption(owner.name, fault.about, fault.node, fault.about))
     needs = _replace_needs_by_size_bound(module, algorithm, needs)
@@ -340,7 +350,7 @@ def _examine_runs(module: Module, algorithm: s.Algorithm) -> _ExaminedRuns:
 
 
 def _list_size_facts(found: Iterable[Assumption]) -> tuple[s.Fact, ...]:
-    candidates = (need.fact for need in found if need.form and not need.when and not need.recursive)
+    candidates = (need.fact for need in found if need.condition_text and not need.when and not need.recursive)
     return tuple(fact for fact in candidates if fact is not None)
 
 
@@ -365,7 +375,7 @@ def _facts_imply(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ..
     if assumed.kind not in ("least", "divides") or not facts or not _list_size_facts([assumed]):
         return False
     try:
-        derived = declared_scope(*with_where_facts(module, algorithm, facts)).facts
+        derived = declared_scope(*add_where_facts(module, algorithm, facts)).facts
     except ArchlineError:
         return False
     first, *rest = (derived.simplify(part.substitute(derived.rewrites)) for part in assumed.parts)
@@ -381,7 +391,7 @@ def _replace_needs_by_size_bound(module: Module, algorithm: s.Algorithm, needs: 
     if algorithm.grid or signature.indices or not any(need.recursive for need in needs):
         return needs
     near = [
-        point for point in sizes_for_checks(module, algorithm) if max(point.values(), default=0) <= MAX_BOUNDED_SIZE
+        point for point in list_check_sizes(module, algorithm) if max(point.values(), default=0) <= MAX_BOUNDED_SIZE
     ]
     runs = [(point, follow_run_at(module, algorithm, point).failure is None) for point in near]
     for name in signature.size_names:
@@ -394,7 +404,7 @@ def _replace_needs_by_size_bound(module: Module, algorithm: s.Algorithm, needs: 
         )
         facts = (b.binary("<=", b.name(name), b.number(most)),)
         if most and inherited_facts(module, algorithm, facts) == facts:
-            unproved = find_assumptions(*with_where_facts(module, algorithm, facts))
+            unproved = find_assumptions(*add_where_facts(module, algorithm, facts))
             if not any(need.recursive or need.general == SIZE_CONDITION_TEXT for need in unproved):
                 bound = (Poly.constant(most) - Poly.symbol(name),)
                 rest = [need for need in needs if need.general != SIZE_CONDITION_TEXT]
@@ -420,7 +430,7 @@ def _find_failures_at_large_sizes(
     is an error for the checker too.
     """
     sizes = [
-        point for point in sizes_for_checks(module, algorithm) if max(point.values(), default=0) <= CHECK_SCALES[-1]
+        point for point in list_check_sizes(module, algorithm) if max(point.values(), default=0) <= CHECK_SCALES[-1]
     ]
     most = {name: max(point[name] for point in sizes) for name in (sizes[0] if sizes else ())}
     large = [point for point in sizes if all(point[name] * LARGE_SIZE_RATIO >= end for name, end in most.items())]
@@ -476,7 +486,7 @@ def _holds_at(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
 
 
 def _find_unconditional_call(module: Module, algorithm: s.Algorithm) -> s.Call | None:
-    """Find a recursive call that every run makes, and then every run of its callee, and so on.
+    """Find a recursive call that every run makes, into a recursion without end in which every run makes another one.
 
     None if there is none.
     """
@@ -494,7 +504,7 @@ def _find_unconditional_call(module: Module, algorithm: s.Algorithm) -> s.Call |
 def _find_first_endless_call(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -> s.Call | None:
     """Find the first call of an algorithm in `endless` that each execution of a body makes; None if there is none.
 
-    If all branches of an `if` make such calls, it is that of the first branch.
+    If all branches of an `if` make such calls, the call of the first branch is returned.
     """
     for statement in body:
         # Calls in a loop, or in some branches only, need not be made.

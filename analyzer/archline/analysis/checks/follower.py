@@ -25,7 +25,7 @@ Explanation = Callable[[], tuple[str, str]]
 
 
 class Environment:
-    """The names of a block: `extents` has those of arrays and views, with None for extents that depend on data.
+    """The names of a block: `extents` maps arrays and views to their extents; None for an extent that depends on data.
 
     `axes` has the known numbers of processors along the axes of the grid.
     """
@@ -46,11 +46,11 @@ class StatementFollower(StatementVisitor[B, None]):
         self.module = module
 
     @abstractmethod
-    def value(self, expr: s.Expr, block: B) -> Any:
+    def evaluate_integer(self, expr: s.Expr, block: B) -> Any:
         """Evaluate an expression of sizes and indices, which must be an integer."""
 
     @abstractmethod
-    def span(self, expr: s.Expr, block: B) -> tuple[Any, Any]:
+    def bound_subscript(self, expr: s.Expr, block: B) -> tuple[Any, Any]:
         """Return the minimum and the maximum value of a subscript; None for unknown ones."""
 
     @abstractmethod
@@ -68,7 +68,7 @@ class StatementFollower(StatementVisitor[B, None]):
         """Return a block for statements nested in this one."""
 
     @abstractmethod
-    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: B) -> Iterable[B]:
+    def enter_iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: B) -> Iterable[B]:
         """Yield a block for each followed iteration of a loop."""
 
     @abstractmethod
@@ -104,7 +104,7 @@ class StatementFollower(StatementVisitor[B, None]):
         """Begin the outermost call: its arguments have the shapes of its parameters, whose extents must be valid."""
         for parameter in algorithm.parameters:
             entries = read_array_type(parameter.type)[0] or ()
-            block.extents[parameter.name] = tuple(self.value(entry, block) for entry in entries)
+            block.extents[parameter.name] = tuple(self.evaluate_integer(entry, block) for entry in entries)
             self._require_extents(rules.BAD_SIZE, entries, block.extents[parameter.name], block)
 
     def follow_block(self, body: tuple[s.Stmt, ...], block: B) -> None:
@@ -114,14 +114,14 @@ class StatementFollower(StatementVisitor[B, None]):
 
     def let(self, let: s.Let, block: B) -> None:
         if self.module.is_view(let.value):
-            self.evaluate(let.value, block)
-            block.extents[let.name] = self.extents(let.value, block)
+            self.follow_expression(let.value, block)
+            block.extents[let.name] = self.find_extents(let.value, block)
         else:
-            block.define(let.name, self.value(let.value, block))
+            block.define(let.name, self.evaluate_integer(let.value, block))
 
     def assign(self, assign: s.Assign, block: B) -> None:
         target, value = assign.target, assign.value
-        self.evaluate(value, block)
+        self.follow_expression(value, block)
         self._follow_outputs(assign, block)
         if self.module.is_view(value):
             self.read(value, block)
@@ -132,11 +132,11 @@ class StatementFollower(StatementVisitor[B, None]):
         self.write(target, block)
         if self.module.is_view(target) and self.module.is_view(value):
             self._require_same_extents(
-                value, self.extents(value, block), self.extents(target, block), block, lambda: "its target"
+                value, self.find_extents(value, block), self.find_extents(target, block), block, lambda: "its target"
             )
 
     def invoke(self, invoke: s.Invoke, block: B) -> None:
-        self._follow_call(invoke.call, block, invoke.along)
+        self._check_and_follow_call(invoke.call, block, invoke.along)
         self._follow_outputs(invoke, block)
 
     def _follow_outputs(self, statement: s.Invoke | s.Assign, block: B) -> None:
@@ -157,21 +157,21 @@ class StatementFollower(StatementVisitor[B, None]):
 
     def simple(self, statement: s.SimpleStmt, block: B) -> None:
         for expr in s.list_evaluated(statement):
-            self.evaluate(expr, block)
+            self.follow_expression(expr, block)
 
     def split(self, split: s.Split, block: B) -> None:
-        self.evaluate(split.parts, block)
+        self.follow_expression(split.parts, block)
         self.handle_uncertain_blocks((split.body,), block)
 
     def local(self, local: s.Local, block: B) -> None:
         inner = self._guarded_block(local.when, block)
         if local.value is not None and inner is not None:
-            self.evaluate(local.value, inner)
+            self.follow_expression(local.value, inner)
             if self.module.is_view(local.value):
                 self.read(local.value, inner)
         block.define(local.name, None)
         shape = local.type.shape if isinstance(local.type, s.ArrayType) else ()
-        block.extents[local.name] = tuple(self.value(extent, block) for extent in shape)
+        block.extents[local.name] = tuple(self.evaluate_integer(extent, block) for extent in shape)
         self._require_extents(rules.SIZE_TOO_SMALL, shape, block.extents[local.name], block)
 
     def _require_extents(self, rule: Rule, entries: Sequence[s.Expr], extents: tuple[Any, ...], block: B) -> None:
@@ -186,22 +186,26 @@ class StatementFollower(StatementVisitor[B, None]):
     def while_loop(self, loop: s.While, block: B) -> None:
         # The body of a `repeat` may set elements that its condition reads, which is evaluated after it.
         if not loop.tests_last:
-            self.evaluate(loop.condition, block)
+            self.follow_expression(loop.condition, block)
         self.handle_uncertain_blocks((loop.body,), block)
         if loop.tests_last:
-            self.evaluate(loop.condition, block)
+            self.follow_expression(loop.condition, block)
 
     def loop(self, loop: s.Loop, block: B) -> None:
         for bound in (loop.lo, loop.hi):
-            self.evaluate(bound, block)
-        lo, hi, step = self.value(loop.lo, block), self.value(loop.hi, block), self._evaluate_step(loop.step, block)
-        for iteration in self.iterations(loop, lo, hi, step, block):
+            self.follow_expression(bound, block)
+        lo, hi, step = (
+            self.evaluate_integer(loop.lo, block),
+            self.evaluate_integer(loop.hi, block),
+            self._evaluate_step(loop.step, block),
+        )
+        for iteration in self.enter_iterations(loop, lo, hi, step, block):
             self.follow_block(loop.body, iteration)
 
     def _evaluate_step(self, step: s.Expr | None, block: B) -> Any:
         if step is None:
             return 1
-        value = self.value(step, block)
+        value = self.evaluate_integer(step, block)
         if value is not None:
             self._require_minimum(rules.BAD_STEP, step, f"the step `{format_expression(step)}`", value, 1, block)
         return value
@@ -214,7 +218,7 @@ class StatementFollower(StatementVisitor[B, None]):
             if branch.condition is None:
                 self.follow_block(branch.body, around)
                 return
-            self.evaluate(branch.condition, around)
+            self.follow_expression(branch.condition, around)
             blocks = self.split_block_by_condition(branch.condition, around)
             if blocks is None:
                 self.handle_uncertain_blocks(self._possible_bodies(branches[place:], around), block)
@@ -255,7 +259,7 @@ class StatementFollower(StatementVisitor[B, None]):
         inner = self._guarded_block(when, block)
         if inner is not None:
             for coordinate in partner:
-                self.evaluate(coordinate, inner)
+                self.follow_expression(coordinate, inner)
             for part in parts:
                 if isinstance(part, s.Element):
                     self._follow_subscripts(part, inner)
@@ -264,33 +268,33 @@ class StatementFollower(StatementVisitor[B, None]):
         """Return the block in which a guard holds; None if it never holds or depends on data."""
         if when is None:
             return block
-        self.evaluate(when, block)
+        self.follow_expression(when, block)
         return (self.split_block_by_condition(when, block) or (None, None))[0]
 
     # Expressions
-    def evaluate(self, expr: s.Expr, block: B) -> None:
+    def follow_expression(self, expr: s.Expr, block: B) -> None:
         """Follow the accesses and calls in the evaluation of an expression."""
         if self.module.types.get(expr) is Kind.STATIC:
-            self.value(expr, block)
+            self.evaluate_integer(expr, block)
             return
         match expr:
             case s.Unary(operand=inner):
-                self.evaluate(inner, block)
+                self.follow_expression(inner, block)
             case s.Reshape(base=base, shape=shape):
-                self.evaluate(base, block)
+                self.follow_expression(base, block)
                 for extent in shape:
-                    self.value(extent, block)
+                    self.evaluate_integer(extent, block)
             case s.Binary(op="and" | "or" as op, left=left, right=right):
-                self.evaluate(left, block)
+                self.follow_expression(left, block)
                 blocks = self.split_block_by_condition(left, block)
                 right_block = None if blocks is None else blocks[op == "or"]
                 if right_block is not None:
-                    self.evaluate(right, right_block)
+                    self.follow_expression(right, right_block)
             case s.Binary(left=left, right=right):
-                self.evaluate(left, block)
-                self.evaluate(right, block)
+                self.follow_expression(left, block)
+                self.follow_expression(right, block)
             case s.Call():
-                self._follow_call(expr, block)
+                self._check_and_follow_call(expr, block)
             case s.Element():
                 self._follow_subscripts(expr, block)
                 if not self.module.is_view(expr):
@@ -301,24 +305,24 @@ class StatementFollower(StatementVisitor[B, None]):
             case s.Integer() | s.Real():
                 pass
 
-    def extents(self, view: s.Expr, block: B) -> tuple[Any, ...]:
+    def find_extents(self, view: s.Expr, block: B) -> tuple[Any, ...]:
         """Return the extents of an array or view."""
         if isinstance(view, s.Name):
             return block.extents.get(view.id, (None,) if self.module.is_view(view) else ())
-        return tuple(self.value(extent, block) for extent in self.module.shapes.get(view, ()))
+        return tuple(self.evaluate_integer(extent, block) for extent in self.module.shapes.get(view, ()))
 
     def _follow_subscripts(self, access: s.Element, block: B) -> None:
         for part, extent in zip(access.subscripts, block.extents.get(access.array, ()), strict=False):
             if not isinstance(part, s.Slice):
-                self.evaluate(part, block)
-                low, high = self.span(part, block)
+                self.follow_expression(part, block)
+                low, high = self.bound_subscript(part, block)
                 values: tuple[Any, ...] = (low, None if high is None or extent is None else extent - 1 - high)
                 self._require_inside(
                     rules.OUT_OF_BOUNDS, part, access, values, _defer_text("index {}", low), extent, block
                 )
             elif part.hi is not None:
-                low = 0 if part.lo is None else self.value(part.lo, block)
-                high = self.value(part.hi, block)
+                low = 0 if part.lo is None else self.evaluate_integer(part.lo, block)
+                high = self.evaluate_integer(part.hi, block)
                 if part.by_length and high is not None:
                     high = None if low is None else low + high
                 length = None if high is None or low is None else high - low
@@ -349,14 +353,14 @@ class StatementFollower(StatementVisitor[B, None]):
         self.require_nonnegative(rule, part, values, block, explain_outside, hint)
 
     # Calls
-    def _follow_call(self, call: s.Call, block: B, along: tuple[s.Name, ...] = ()) -> None:
+    def _check_and_follow_call(self, call: s.Call, block: B, along: tuple[s.Name, ...] = ()) -> None:
         for argument in call.arguments:
-            self.evaluate(argument, block)
+            self.follow_expression(argument, block)
         callee = self.module.targets.get(call)
         if not isinstance(callee, s.Algorithm):
             return
         bound = self.module.bindings[call].items()
-        sizes = {name: None if expr is None else self.value(expr, block) for name, expr in bound}
+        sizes = {name: None if expr is None else self.evaluate_integer(expr, block) for name, expr in bound}
         group = self._group_axes(callee, along, block)
         values = {**sizes, **{name: place for name, (place, _) in group.items()}}
         if callee.grid:
@@ -381,9 +385,9 @@ class StatementFollower(StatementVisitor[B, None]):
         for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
             entries = read_array_type(parameter.type)[0]
             if entries is not None:
-                needed = tuple(self.value(entry, inner) for entry in entries)
+                needed = tuple(self.evaluate_integer(entry, inner) for entry in entries)
                 inner.extents[parameter.name] = needed
-                actual = self.extents(argument, block)
+                actual = self.find_extents(argument, block)
                 # A buffer is a view of any rank, or a register.
                 actual = (multiply_known(actual),) if is_buffer(parameter) else actual
                 shown = _defer_text("`{}: {}` of `{}`", parameter.name, format_type(parameter.type), callee.name)
@@ -397,7 +401,7 @@ class StatementFollower(StatementVisitor[B, None]):
         if not callee.grid:
             return {}
         names = along or tuple(s.Name(axis.name, span=axis.span) for axis in block.algorithm.grid)
-        places = [(self.value(name, block), block.axes.get(name.id)) for name in names]
+        places = [(self.evaluate_integer(name, block), block.axes.get(name.id)) for name in names]
         if len(callee.grid) == 1:
             # The axes of the call are joined to one in row-major order.
             place: Any = 0
@@ -408,7 +412,7 @@ class StatementFollower(StatementVisitor[B, None]):
         return {axis.name: position for axis, position in zip(callee.grid, places, strict=True)}
 
     def _require_same_axis(self, axis: s.Axis, call: s.Call, inner: B) -> None:
-        needed, actual = self.value(axis.extent, inner), inner.axes[axis.name]
+        needed, actual = self.evaluate_integer(axis.extent, inner), inner.axes[axis.name]
         if needed is not None and actual is not None:
             text = f"the axis `{axis.name}` of `{inner.algorithm.name}`"
 

@@ -15,7 +15,7 @@ from itertools import chain, islice, product
 from typing import Any
 
 from archline.analysis.checks.runs import FollowedRuns, RunBlock, StopError, TrackedArray
-from archline.analysis.sampling import small_sizes
+from archline.analysis.sampling import list_short_run_sizes
 from archline.expr.solutions import Point
 from archline.expr.text import format_expression
 from archline.expr.values import evaluate_fact
@@ -74,7 +74,7 @@ class _Access:
         """A key that is the same for accesses that conflict with the same accesses; only the first one is stored."""
         return self.array, self.place, self.writes, self.atomic
 
-    def conflicts_with(self, earlier: Mapping[AccessKey, _Access]) -> Iterator[_Access]:
+    def iterate_conflicts(self, earlier: Mapping[AccessKey, _Access]) -> Iterator[_Access]:
         """Yield the earlier accesses to the element that race with this one if they run in parallel."""
         for writes, atomic in product((True, False), repeat=2):
             access = earlier.get((self.array, self.place, writes, atomic))
@@ -105,12 +105,12 @@ class _Race:
     inside: str = ""
 
     def build_diagnostic(self, algorithms: Iterable[s.Algorithm]) -> Diagnostic:
-        """Return the diagnostic of the race, at the access that writes: at the later one if both do.
+        """Return the diagnostic of the race, at the access that writes, or at the later one if both write.
 
-        The loop is in one of the algorithms.
+        One of `algorithms` contains the loop.
         """
         prior, writer = sorted(self.accesses, key=lambda access: access.writes)
-        element = writer.array.element_text(writer.place)
+        element = writer.array.format_element(writer.place)
         variable = self.loops[-1].variable
         first, last = (f"{variable} = {access.iteration[1]}" for access in (writer, prior))
         if writer.iteration[1] is None:
@@ -124,9 +124,9 @@ class _Race:
         what += f", in a run of `{self.inside}`" if self.inside else ""
         what += f"{' ' if self.inside else ', '}at {format_point(self.sizes)}" if self.sizes else ""
         message = f"iterations of `parallel for {variable}` race on `{element}`: {what}"
-        return Diagnostic(RACE, message, writer.node.span, hint=self._suggest_order(writer, prior, algorithms))
+        return Diagnostic(RACE, message, writer.node.span, hint=self._suggest_fix(writer, prior, algorithms))
 
-    def _suggest_order(self, writer: _Access, prior: _Access, algorithms: Iterable[s.Algorithm]) -> str:
+    def _suggest_fix(self, writer: _Access, prior: _Access, algorithms: Iterable[s.Algorithm]) -> str:
         loop, name = self.loops[-1], writer.array.name
         if not writer.array.extents and isinstance(writer.node, s.Name) and writer.node.id == name:
             algorithm = next(part for part in algorithms if loop in set(s.find_nodes(part.body, s.Loop)))
@@ -154,7 +154,7 @@ class _CopyRace:
 
     def build_diagnostic(self, _: Iterable[s.Algorithm]) -> Diagnostic:
         """Return the diagnostic of the race, at the call."""
-        element, line = self.array.element_text(self.place), self.copy.span.line
+        element, line = self.array.format_element(self.place), self.copy.span.line
         message = f"the copy in line {line} sets and reads `{element}`, as arguments overlap"
         message += f", at {format_point(self.sizes)}" if self.sizes else ""
         hint = "copy within an array by a statement, such as `x[1:] = x[:-1]`, or pass a copy"
@@ -178,7 +178,7 @@ def find_certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnost
         runs = _RaceSearch(module, algorithm, places)
         # Runs at the smallest sizes come first: those at larger ones may take all statements that may be followed.
         for point in sorted(
-            small_sizes(module, algorithm), key=lambda point: max(point.values(), default=0) > TINY_SIZE
+            list_short_run_sizes(module, algorithm), key=lambda point: max(point.values(), default=0) > TINY_SIZE
         ):
             races |= {place: race for place, race in runs.find_races(point).items() if place not in races}
             if len(races) == len(places) or runs.left < 0:
@@ -221,8 +221,8 @@ class _RaceSearch(FollowedRuns):
         self._around: set[s.Node] = {call for call, target in module.targets.items() if target in within}
         self._around.update(places)
         for part in algorithms:
-            blocks = (node for node in s.nodes(part.body) if isinstance(node, s.Statement))
-            self._around.update(node for node in blocks if not self._around.isdisjoint(s.nodes(node)))
+            blocks = (node for node in s.iterate_nodes(part.body) if isinstance(node, s.Statement))
+            self._around.update(node for node in blocks if not self._around.isdisjoint(s.iterate_nodes(node)))
             self._around.update(s.find_nodes(part.body, s.Split))
         self._races: Races = {}
         self._running: list[_RunningLoop] = []
@@ -230,7 +230,7 @@ class _RaceSearch(FollowedRuns):
         self._start = 0
 
     def find_races(self, sizes: Point) -> Races:
-        """Return the races of runs at sizes that occur for all tried values of indices, by loop."""
+        """Return the races, by loop or copy, that occur in runs at the given sizes for all tried values of indices."""
         indices = self.module.signatures[self.outermost].indices
         tried: list[Races] = []
         for value in INDEX_VALUES if indices else INDEX_VALUES[:1]:
@@ -239,7 +239,7 @@ class _RaceSearch(FollowedRuns):
                 continue
             self._races = {}
             # A run that fails before a race does not show one.
-            if self.at(point).ends or self._races:
+            if self.follow_run(point).ends or self._races:
                 tried.append(self._races)
         return {loop: race for loop, race in tried[0].items() if all(loop in races for races in tried)} if tried else {}
 
@@ -264,7 +264,7 @@ class _RaceSearch(FollowedRuns):
         else:
             self.forget_blocks(((statement,),), block)
 
-    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: RunBlock) -> Iterable[RunBlock]:
+    def enter_iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: RunBlock) -> Iterable[RunBlock]:
         outer = len(self._running)
         self._running += [_RunningLoop(loop, len(self._calls))] * loop.parallel
         if lo is None or hi is None or step is None:
@@ -275,7 +275,7 @@ class _RaceSearch(FollowedRuns):
             )
             self._follow_guarded((loop.body,) * (1 + (loop.parallel and several)), block, loop.parallel)
         else:
-            for inner in super().iterations(loop, lo, hi, step, block):
+            for inner in super().enter_iterations(loop, lo, hi, step, block):
                 if loop.parallel:
                     self._running[-1].iteration = (inner.values[loop.variable],) * 2
                 yield inner
@@ -283,17 +283,17 @@ class _RaceSearch(FollowedRuns):
 
     def _has_long_segment(self, array: str, block: RunBlock) -> bool:
         kind = next((parameter.type for parameter in self.outermost.parameters if parameter.name == array), None)
-        return isinstance(kind, s.OffsetsType) and (self.value(kind.into, block) or 0) > (
-            self.value(kind.count, block) or 0
+        return isinstance(kind, s.OffsetsType) and (self.evaluate_integer(kind.into, block) or 0) > (
+            self.evaluate_integer(kind.count, block) or 0
         )
 
     def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: RunBlock) -> None:
         self._follow_guarded(tuple(bodies), block, False)
 
     def _follow_guarded(self, bodies: Sequence[tuple[s.Stmt, ...]], block: RunBlock, iterations: bool) -> None:
-        """Follow blocks under conditions on data as if they were reached; with `iterations`, each is one of a loop.
+        """Follow blocks under conditions on data as if they were reached; with `iterations` each is one iteration.
 
-        Accesses inside them are compared only with each other.
+        Accesses inside the blocks are compared only with each other.
         """
         self.forget_blocks(bodies, block)
         if self._calls:
@@ -349,7 +349,9 @@ class _RaceSearch(FollowedRuns):
                 # Iterations that combine their values in a register do not race on it.
                 continue
             later = _Access(array, place, node, writes, atomic, running.iteration)
-            earlier = (prior for prior in later.conflicts_with(running.touched) if prior.iteration != later.iteration)
+            earlier = (
+                prior for prior in later.iterate_conflicts(running.touched) if prior.iteration != later.iteration
+            )
             racing = next(earlier, None)
             running.touched.setdefault(later.key, later)
             if racing is not None and running.loop not in self._races:
@@ -395,7 +397,7 @@ class _SpawnRaceSearch(FollowedRuns):
         """Return the first race of the run at sizes; None if there is none."""
         self._unordered, self._strands = [[]], []
         try:
-            self.at(sizes)
+            self.follow_run(sizes)
         except _RaceError as race:
             return race.diagnostic
         return None
@@ -428,8 +430,8 @@ class _SpawnRaceSearch(FollowedRuns):
             # A block with a local array ends with a `sync`.
             self._unordered[-1].clear()
 
-    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: RunBlock) -> Iterable[RunBlock]:
-        for inner in super().iterations(loop, lo, hi, step, block):
+    def enter_iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: RunBlock) -> Iterable[RunBlock]:
+        for inner in super().enter_iterations(loop, lo, hi, step, block):
             yield inner
             if loop.parallel:
                 # An iteration of a parallel loop ends with a `sync` as well.
@@ -453,7 +455,7 @@ class _SpawnRaceSearch(FollowedRuns):
         for place in located[1]:
             later = _Access(located[0], place, access, writes, atomic)
             for spawn, touched in chain.from_iterable(self._unordered):
-                for earlier in later.conflicts_with(touched):
+                for earlier in later.iterate_conflicts(touched):
                     raise _RaceError(self._build_diagnostic(spawn, earlier, later))
             for strand in self._strands:
                 strand.setdefault(later.key, later)
@@ -461,7 +463,7 @@ class _SpawnRaceSearch(FollowedRuns):
     def _build_diagnostic(self, spawn: s.Invoke, other: _Access, this: _Access) -> Diagnostic:
         call = format_expression(spawn.call)
         first, second = ("writes" if access.writes else "reads" for access in (other, this))
-        element = this.array.element_text(this.place)
+        element = this.array.format_element(this.place)
         what = f"it {first} `{element}` on line {other.node.span.line}, and line {this.node.span.line} "
         what += f"{second} the same element before the `sync`"
         what += f", at {format_point(self.sizes)}" if self.sizes else ""
@@ -485,7 +487,7 @@ def find_certain_spawn_race(module: Module, algorithm: s.Algorithm) -> tuple[Dia
     if not followed or not any(invoke.spawned for invoke in s.find_nodes(bodies, s.Invoke)):
         return None
     runs = _SpawnRaceSearch(module, algorithm)
-    for point in small_sizes(module, algorithm):
+    for point in list_short_run_sizes(module, algorithm):
         diagnostic = runs.find_race(point)
         if diagnostic is not None:
             return diagnostic, point

@@ -59,7 +59,8 @@ class Failure:
 class Outcome:
     """The outcome of a followed run: its failure, or whether it is known to end, and the statements that it reached.
 
-    Arrays in `unset` have elements that the run does not set, for any data; a run that fails at one reads it.
+    Arrays in `unset` have elements that the run does not set, for any data; for a run that stops where it reads such
+    an element, that array alone is listed.
     """
 
     failure: Failure | None
@@ -79,9 +80,9 @@ class TrackedArray:
     extents: tuple[Any, ...]
     elements: set[int] | None
 
-    def element_text(self, place: int) -> str:
+    def format_element(self, place: int) -> str:
         """Return the text of the element at a position in row-major order, such as x[0, 1]."""
-        subscripts = self.subscripts_of(place)
+        subscripts = self.compute_subscripts(place)
         return f"{self.name}[{', '.join(map(str, subscripts))}]" if subscripts else self.name
 
     @property
@@ -93,13 +94,13 @@ class TrackedArray:
         return next((place for place in range(size) if place not in self.elements), None)
 
     def is_in_unset_border(self, place: int) -> bool:
-        """Test whether a position is in a first or last row of a dimension without set elements, while others have."""
-        filled = [*map(self.subscripts_of, self.elements or ())]
-        rows = enumerate(zip(self.subscripts_of(place), self.extents, strict=True))
+        """Test whether no element is set in some first or last row that contains a position, but elsewhere some are."""
+        filled = [*map(self.compute_subscripts, self.elements or ())]
+        rows = enumerate(zip(self.compute_subscripts(place), self.extents, strict=True))
         ends = [(axis, index) for axis, (index, extent) in rows if index in (0, extent - 1)]
         return bool(filled) and any(all(subscripts[axis] != index for subscripts in filled) for axis, index in ends)
 
-    def subscripts_of(self, place: int) -> tuple[int, ...]:
+    def compute_subscripts(self, place: int) -> tuple[int, ...]:
         inner: list[int] = []
         for extent in reversed(self.extents[1:]):
             place, last = divmod(place, extent)
@@ -115,7 +116,7 @@ class _View:
     start: int
     strides: tuple[Any, ...]
 
-    def place(self, subscripts: Sequence[int]) -> int:
+    def locate_element(self, subscripts: Sequence[int]) -> int:
         """Return the position of an element of the view in the array, in row-major order."""
         steps: list[int] = [stride * index for stride, index in zip(self.strides, subscripts, strict=True)]
         return self.start + sum(steps)
@@ -167,7 +168,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
         self._entered: tuple[tuple[s.Algorithm, Mapping[str, int]], ...] = ()
         self._done: set[tuple[s.Algorithm, tuple[tuple[str, int], ...]]] = set()
 
-    def at(self, sizes: Mapping[str, int]) -> Outcome:
+    def follow_run(self, sizes: Mapping[str, int]) -> Outcome:
         """Follow the run at sizes, and return its outcome."""
         self.sizes, self._reached, self._now = sizes, set(), None
         self._active = [(self.outermost, sizes)]
@@ -188,7 +189,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
         return Outcome(None, True, self._reached, () if self.outermost.grid else unset)
 
     def _begin_run(self, frame: RunBlock) -> None:
-        """Begin a run; failures in shapes of parameters are faults of the sizes, as no arguments have such shapes."""
+        """Begin a run; a failure in the shape of a parameter becomes BAD_SIZE, as no argument has such a shape."""
         try:
             self.begin(self.outermost, frame)
         except StopError as stopped:
@@ -204,10 +205,10 @@ class FollowedRuns(StatementFollower[RunBlock]):
             return
         processors = build_processor_count(self.outermost)
         if processors is not None:
-            frame.values["P"] = self.value(processors, frame) or 0
+            frame.values["P"] = self.evaluate_integer(processors, frame) or 0
         if "P" not in frame.values:
             raise StopError
-        extents = [self.value(axis.extent, frame) or 0 for axis in grid]
+        extents = [self.evaluate_integer(axis.extent, frame) or 0 for axis in grid]
         if prod(extents) != frame.values["P"]:
             raise StopError
         names = [axis.name for axis in grid]
@@ -220,7 +221,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
         return product(*({0, extent - 1} for extent in extents))
 
     # Values
-    def value(self, expr: s.Expr, block: RunBlock) -> int | None:
+    def evaluate_integer(self, expr: s.Expr, block: RunBlock) -> int | None:
         # A fast path: most expressions are short, and there are many.
         match expr:
             case s.Integer(value=number):
@@ -228,7 +229,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
             case s.Name(id=name):
                 return block.values.get(name)
             case s.Binary(op="+" | "-" | "*" as op, left=left, right=right):
-                x, y = self.value(left, block), self.value(right, block)
+                x, y = self.evaluate_integer(left, block), self.evaluate_integer(right, block)
                 if x is None or y is None:
                     return None
                 return x + y if op == "+" else x - y if op == "-" else x * y
@@ -236,7 +237,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
                 return self._evaluate_or_stop(expr, block)
 
     def _evaluate_or_stop(self, expr: s.Expr, block: RunBlock) -> int | None:
-        for node in s.nodes(expr):
+        for node in s.iterate_nodes(expr):
             if isinstance(node, s.Element) or (isinstance(node, s.Name) and node.id not in block.values):
                 return None
         try:
@@ -257,8 +258,8 @@ class FollowedRuns(StatementFollower[RunBlock]):
                 )
             ) from None
 
-    def span(self, expr: s.Expr, block: RunBlock) -> tuple[int | None, int | None]:
-        value = self.value(expr, block)
+    def bound_subscript(self, expr: s.Expr, block: RunBlock) -> tuple[int | None, int | None]:
+        value = self.evaluate_integer(expr, block)
         return value, value
 
     # Needs
@@ -335,7 +336,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
             if value is not None and block.registers[name] == "real":
                 number = evaluate(value, block.values, self._is_real)
             elif value is not None:
-                number = self.value(value, block)
+                number = self.evaluate_integer(value, block)
         block.values.pop(name, None)
         if number is not None:
             block.values[name] = number
@@ -345,7 +346,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
         self._forget_registers(frozenset(place.id for place in statement.outputs if isinstance(place, s.Name)), block)
 
     def _is_real(self, expr: s.Expr) -> bool:
-        """Test whether an expression is real, so that runs round it; one made from an update counts as real."""
+        """Test whether an expression is real, so that runs round it; one built from an update such as `+=` is real."""
         return self.module.types.get(expr, Kind.REAL) is Kind.REAL
 
     def _condition_value(self, condition: s.Expr, block: RunBlock) -> bool | None:
@@ -359,9 +360,9 @@ class FollowedRuns(StatementFollower[RunBlock]):
         number = 0
         while True:
             if number or not loop.tests_last:
-                self.evaluate(loop.condition, block)
+                self.follow_expression(loop.condition, block)
                 goes_on = self._condition_value(loop.condition, block)
-                if goes_on and s.may_be_left(loop):
+                if goes_on and s.may_end_early(loop):
                     goes_on = None
                 if goes_on is None:
                     self.handle_uncertain_blocks((loop.body,), block)
@@ -379,8 +380,8 @@ class FollowedRuns(StatementFollower[RunBlock]):
                 raise StopError(self._build_failure(TOO_MANY_ITERATIONS, loop, *explanation, hint))
             self.follow_block(loop.body, block)
 
-    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: RunBlock) -> Iterable[RunBlock]:
-        if lo is None or hi is None or step is None or s.may_be_left(loop):
+    def enter_iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: RunBlock) -> Iterable[RunBlock]:
+        if lo is None or hi is None or step is None or s.may_end_early(loop):
             block.define(loop.variable, None)
             self.handle_uncertain_blocks((loop.body,), block)
             return
@@ -445,10 +446,10 @@ class FollowedRuns(StatementFollower[RunBlock]):
             block.views[name] = _View(TrackedArray(name, extents, set() if unset else None), 0, strides)
 
     def forget(self, node: s.Node, block: RunBlock) -> None:
-        for part in s.nodes(node):
+        for part in s.iterate_nodes(node):
             if isinstance(part, s.Communication | s.Call):
                 # A register may be a buffer.
-                self._forget_registers(s.names(part), block)
+                self._forget_registers(s.find_names(part), block)
             name = part.array if isinstance(part, s.Element) else part.id if isinstance(part, s.Name) else ""
             if name in block.views:
                 block.views[name].array.elements = None
@@ -470,8 +471,12 @@ class FollowedRuns(StatementFollower[RunBlock]):
                 start, strides = base.start, []
                 for piece, stride in zip(expr.subscripts, base.strides, strict=True):
                     first = piece.lo if isinstance(piece, s.Slice) else piece
-                    low = 0 if first is None else self.value(first, block)
-                    step = 1 if not isinstance(piece, s.Slice) or piece.step is None else self.value(piece.step, block)
+                    low = 0 if first is None else self.evaluate_integer(first, block)
+                    step = (
+                        1
+                        if not isinstance(piece, s.Slice) or piece.step is None
+                        else self.evaluate_integer(piece.step, block)
+                    )
                     if low is None or step is None:
                         return None
                     start += stride * low
@@ -481,7 +486,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
             case s.Reshape(base=inner):
                 whole, strides = (
                     self._resolve_view(inner, block),
-                    list(_compute_row_major_strides(self.extents(expr, block))),
+                    list(_compute_row_major_strides(self.find_extents(expr, block))),
                 )
                 if whole is None or None in strides:
                     return None
@@ -496,10 +501,10 @@ class FollowedRuns(StatementFollower[RunBlock]):
             return None
         if not view.strides:
             return view.array, (view.start,)
-        extents = self.extents(expr, block)
+        extents = self.find_extents(expr, block)
         if None in extents or prod(extents) > MAX_ELEMENTS:
             return None
-        return view.array, map(view.place, product(*map(range, extents)))
+        return view.array, map(view.locate_element, product(*map(range, extents)))
 
     def read(self, expr: s.Expr, block: RunBlock) -> None:
         array, places = self.locate_elements(expr, block) or (None, ())
@@ -570,7 +575,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
         """Test whether a recursive call may decrease: by the declared measures, else by some size or index."""
         if callee.decreases:
             measures = (
-                [self.value(measure, RunBlock(callee, dict(values))) for measure in callee.decreases]
+                [self.evaluate_integer(measure, RunBlock(callee, dict(values))) for measure in callee.decreases]
                 for values in (sizes, before)
             )
             differ = next(((x, y) for x, y in zip(*measures, strict=True) if x is None or y is None or x != y), (0, 0))
@@ -591,7 +596,7 @@ def _compute_row_major_strides(extents: Sequence[Any]) -> tuple[Any, ...]:
 
 def follow_run_at(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Outcome:
     """Follow the run at sizes in all iterations, or, if that takes too long, only in the first and last ones."""
-    outcome = FollowedRuns(module, algorithm, every=True).at(sizes)
+    outcome = FollowedRuns(module, algorithm, every=True).follow_run(sizes)
     if outcome.failure is not None or outcome.ends:
         return outcome
-    return replace(FollowedRuns(module, algorithm).at(sizes), ends=False)
+    return replace(FollowedRuns(module, algorithm).follow_run(sizes), ends=False)

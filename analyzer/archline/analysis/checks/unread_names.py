@@ -16,15 +16,15 @@ def iterate_unread_names(algorithm: s.Algorithm) -> Iterator[tuple[str, Diagnost
     """Yield the names that an algorithm sets, without a `let` or `local`, and never reads, each with a warning."""
     declared = [
         node
-        for node in s.nodes(algorithm.body)
+        for node in s.iterate_nodes(algorithm.body)
         # Elaboration gives the place of the first use to the declarations that it adds.
         if isinstance(node, s.Let | s.Local) and node.span.text.startswith(node.name)
     ]
     if not declared:
         return
-    # The caller reads what is handed back.
+    # The caller reads the outputs.
     read = {*_iterate_read_names(algorithm.body), *(output.register for output in algorithm.outputs)}
-    known = [*read, *s.names(algorithm.parameters), *(parameter.name for parameter in algorithm.parameters)]
+    known = [*read, *s.find_names(algorithm.parameters), *(parameter.name for parameter in algorithm.parameters)]
     for node in declared:
         if node.name in read:
             continue
@@ -43,7 +43,7 @@ def _cut_name(node: s.Let | s.Local) -> Span:
 
 def _iterate_read_names(body: tuple[s.Stmt, ...]) -> Iterator[str]:
     """Yield the names, of arrays too, that statements read."""
-    for node in s.nodes(body):
+    for node in s.iterate_nodes(body):
         match node:
             case s.Assign(target=s.Name(), value=value):
                 yield from _iterate_names(value)
@@ -56,5 +56,5 @@ def _iterate_read_names(body: tuple[s.Stmt, ...]) -> Iterator[str]:
 
 
 def _iterate_names(value: object) -> Iterator[str]:
-    yield from s.names(value)
+    yield from s.find_names(value)
     yield from (element.array for element in s.find_nodes(value, s.Element))

@@ -1,8 +1,8 @@
 """Derive the costs of an algorithm on a grid, in its sizes and P.
 
 Between two disseminations the critical path may go through any processor of the group, so that it is at least
-as long as the maximum over the processors that are followed. In a dissemination it costs as much as on any single
-processor, if all have equal costs.
+as long as the maximum over the processors that are followed. In a dissemination the path costs as much as the steps
+of any single processor, if these cost the same on all processors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from archline.analysis.communication.memory import LocalMemory
 from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.communication.place import Position, ReachingProcessors, position_at_start, processor_counts
 from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, StretchCosts
-from archline.analysis.communication.rounds import Iterations
+from archline.analysis.communication.rounds import IterationCosts
 from archline.analysis.communication.walk import (
     FREE,
     METRICS,
@@ -60,7 +60,9 @@ MAX_MEAN_ATOMS, EQUAL_SIZE = 40, 64
 LONGEST_MESSAGE = Poly.symbol("K")
 
 
-def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None) -> dict[str, Cost]:
+def derive_path_costs(
+    module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None
+) -> dict[str, Cost]:
     """Derive the costs of the critical path by metric: flops, work, words and messages of at most `longest` words.
 
     `coarse` bounds every guard that the sizes do not decide, instead of counting it.
@@ -85,17 +87,23 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
     upper = _express_in_sizes(upper, facts, algorithm)
 
     @cache
-    def any_processor() -> PathCosts:
-        return _derive_least_costs(algorithm, recursions, scope)
+    def derive_any_processor_costs() -> PathCosts:
+        return _derive_minimum_costs(algorithm, recursions, scope)
 
     own = [_express_in_sizes(spent, facts, algorithm) for spent in corners.values()]
-    iterations = Iterations(
-        module, algorithm, facts, upper, own, any_processor, processor_counts(module, algorithm)["P"].upper or ONE
+    iterations = IterationCosts(
+        module,
+        algorithm,
+        facts,
+        upper,
+        own,
+        derive_any_processor_costs,
+        processor_counts(module, algorithm)["P"].upper or ONE,
     )
     costs = {}
 
     @cache
-    def inner_costs() -> list[tuple[PathCosts, tuple[Poly, ...]]]:
+    def derive_inner_costs() -> list[tuple[PathCosts, tuple[Poly, ...]]]:
         """Derive the costs of inner processors with their conditions of existence, when first needed."""
         inner = list(_inner_processors(module, algorithm, facts))
         spent = (_derive_processor_costs(algorithm, at, recursions, scope, memory=False)[0] for at, _ in inner)
@@ -111,7 +119,9 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
             most = add_amounts(upper.of(metric), exact_amount(call))
             amount = _combine_bounds(most, corner_sums, call, facts)
             if isinstance(amount, KnownAmount) and not amount.exact and metric != "memory" and not upper.rounds:
-                inner = [(add_amounts(spent.of(metric), exact_amount(call)), needs) for spent, needs in inner_costs()]
+                inner = [
+                    (add_amounts(spent.of(metric), exact_amount(call)), needs) for spent, needs in derive_inner_costs()
+                ]
                 inner_sums = [_drop_bound_if_missing(bound, needs, corner_sums, facts) for bound, needs in inner]
                 amount = _combine_bounds(most, [*corner_sums, *inner_sums], call, facts)
         cost = build_cost(metric, iterations.add_to(metric, amount), upper.declared, algorithm)
@@ -119,7 +129,7 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
             cost = _increase_lower_bound_to_mean(cost, add_amounts(mean.of(metric), exact_amount(call)), facts)
         if find_recursive_component(module, algorithm):
             more = _parameter_words(module, algorithm, recursions) if metric == "memory" else call
-            cost = recursions.cost_with_recurrence(cost, algorithm, more)
+            cost = recursions.add_recurrence(cost, algorithm, more)
         costs[metric] = cost
     return {"flops": costs["flops"], "work": costs["work"], "span": replace(costs["work"], metric="span"), **costs}
 
@@ -138,28 +148,31 @@ def derive_steps(
     facts = place.facts
     try:
         recursions = build_grid_recurrences(module, StretchCosts(module, coarse), longest)
-        spent = GridWalk(module, recursions, stepwise=True).algorithm(algorithm, place)
+        spent = GridWalk(module, recursions, stepwise=True).derive_body_costs(algorithm, place)
     except NotStaticError:
         return ()
     counts = {part.name: Poly.symbol(relative_name(part.name, algorithm)) for part in spent.rounds}
 
-    def close(amount: Amount) -> Amount:
+    def express_in_iteration_counts(amount: Amount) -> Amount:
         closed = _express_amount_in_sizes(amount, facts, algorithm)
         return map_bounds(closed, lambda value: value.substitute(counts)) if counts else closed
 
-    closed = (step.map_totals(close) for step in spent.steps)
+    closed = (step.map_totals(express_in_iteration_counts) for step in spent.steps)
     # The cost of one execution contains variables of loops too.
     return tuple(step.map_once(lambda amount: map_bounds(amount, facts.restore)) for step in closed)
 
 
 def list_grid_metrics(algorithm: s.Algorithm) -> tuple[str, ...]:
-    """List the metrics that are derived on a grid; those within a node only if an axis lies within a node."""
+    """List the metrics that are derived on a grid; the `node_` metrics are included if an axis lies within a node."""
     two_levels = any(axis.within is not None for axis in algorithm.grid)
     return tuple(name for name in (*METRICS, "memory") if two_levels or not name.startswith("node_"))
 
 
 def _corner_processors(module: Module, algorithm: s.Algorithm) -> Iterator[dict[str, str]]:
-    """Yield the processors whose costs bound the critical path from below: corners, and those at index parameters."""
+    """Yield the processors whose costs bound the critical path from below, as coordinates by axis.
+
+    A coordinate is "first", "last" or the name of an index parameter.
+    """
     names = [axis.name for axis in algorithm.grid]
     for ends in product((*module.signatures[algorithm].indices, "first", "last"), repeat=len(names)):
         yield dict(zip(names, ends, strict=True))
@@ -168,12 +181,15 @@ def _corner_processors(module: Module, algorithm: s.Algorithm) -> Iterator[dict[
 def _inner_processors(
     module: Module, algorithm: s.Algorithm, facts: Facts
 ) -> Iterator[tuple[dict[str, str | Poly], tuple[Poly, ...]]]:
-    """Yield processors at and next to coordinates where conditions change, with values that are >= 0 if they exist."""
+    """Yield processors at and next to coordinates where a condition of the program changes, as coordinates by axis.
+
+    Each comes with expressions that are all >= 0 exactly where the processor exists.
+    """
     place = position_at_start(module, algorithm, None)
     if place is None:
         return
     near: dict[str, list[str | Poly]] = {name: [] for name in place.axes}
-    for node in s.nodes(algorithm.body):
+    for node in s.iterate_nodes(algorithm.body):
         if (
             isinstance(node, s.Binary)
             and node.op in NEGATED_OPERATORS
@@ -213,6 +229,7 @@ def _derive_processor_costs(
     scope: Scope,
     memory: bool = True,
 ) -> tuple[PathCosts, Facts]:
+    """Derive the costs of the processor at the coordinates `given`, of the critical path if None; also their facts."""
     place = position_at_start(scope.module, algorithm, given, scope)
     if place is None:
         return FREE, Facts()
@@ -225,11 +242,13 @@ def _derive_processor_costs(
 
 
 def _derive_mean_costs(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Iterator[PathCosts]:
-    """Yield a lower bound on the mean cost over all processors, if one is found; some processor costs at least that."""
+    """Yield a lower bound on the mean cost over all processors, if one is found; some processor costs at least it."""
     place = position_at_start(module, algorithm, None)
     if place is not None and place.ranged and not find_recursive_component(module, algorithm):
         with suppress(NotStaticError, TooComplexError):
-            yield GridWalk(module, recursions).algorithm(algorithm, replace(place, average=ReachingProcessors()))
+            yield GridWalk(module, recursions).derive_body_costs(
+                algorithm, replace(place, average=ReachingProcessors())
+            )
 
 
 def _increase_lower_bound_to_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
@@ -254,8 +273,8 @@ def _increase_lower_bound_to_mean(cost: Cost, mean: Amount, facts: Facts) -> Cos
     return replace(cost, lower=first, at_least=(Cost(cost.metric, "bounded", second, cost.upper),))
 
 
-def _derive_least_costs(algorithm: s.Algorithm, recursions: GridRecursions, scope: Scope) -> PathCosts:
-    """Derive lower bounds on the costs of every processor, as exact amounts; 0 where no such bound is derived."""
+def _derive_minimum_costs(algorithm: s.Algorithm, recursions: GridRecursions, scope: Scope) -> PathCosts:
+    """Derive costs that every processor has at least, as exact amounts; 0 where no such bound is found."""
     coordinates = {axis.name: Poly.symbol(axis.name) for axis in algorithm.grid}
     place = position_at_start(scope.module, algorithm, coordinates, scope)
     ranged = position_at_start(scope.module, algorithm, None, scope)
@@ -263,8 +282,8 @@ def _derive_least_costs(algorithm: s.Algorithm, recursions: GridRecursions, scop
         return FREE
     walk = GridWalk(scope.module, recursions)
     least = partial(_bound_on_all_processors_below, place=ranged, span=algorithm.span)
-    spent = walk.algorithm(algorithm, place).map(least)
-    rough = walk.without_guard_counts.algorithm(algorithm, replace(place, counts_guards=False)).map(least)
+    spent = walk.derive_body_costs(algorithm, place).map(least)
+    rough = walk.without_guard_counts.derive_body_costs(algorithm, replace(place, counts_guards=False)).map(least)
     # A bound of 0 is none; counted guards give the sharper one where it is free of coordinates.
     spent = replace(
         spent,
@@ -299,29 +318,26 @@ def _express_amount_in_sizes(amount: Amount, facts: Facts, algorithm: s.Algorith
 def build_grid_recurrences(module: Module, stretches: StretchCosts, longest: Poly | None = None) -> GridRecursions:
     """Build the recurrences of a module's recursive algorithms on grids; messages have at most `longest` words."""
 
-    def level_costs(level: RecursionLevel, place: Position) -> Tally:
-        memory = LocalMemory(module, recursions, level).body(level.algorithm, place)
+    def derive_level_costs(level: RecursionLevel, place: Position) -> Tally:
+        memory = LocalMemory(module, recursions, level).bound_body_peak(level.algorithm, place)
         grid = level.algorithm.grid
-        spent = GridWalk(module, recursions, level).algorithm(level.algorithm, place) if grid else FREE
+        spent = GridWalk(module, recursions, level).derive_body_costs(level.algorithm, place) if grid else FREE
         if spent.rounds:
             spent = unknown_path_costs(
                 "a loop without a bound in a recursion on a grid is not counted", level.algorithm
             )
         return Tally({**spent.amounts, "memory": memory}, declared=spent.declared)
 
-    recursions = GridRecursions(module, stretches, (*METRICS, "memory"), level_costs, longest)
+    recursions = GridRecursions(module, stretches, (*METRICS, "memory"), derive_level_costs, longest)
     return recursions
 
 
 def _parameter_words(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Poly:
-    """Return an upper bound on the words of an algorithm's `local` parameters; 0 if none is known.
-
-    They are part of the memory that runs count.
-    """
+    """Return an upper bound on the words of an algorithm's `local` parameters, which count as memory; 0 if unknown."""
     place = position_at_start(module, algorithm, None)
     if place is None:
         return ZERO
-    words = LocalMemory(module, recursions).parameters(algorithm, place)
+    words = LocalMemory(module, recursions).count_parameter_words(algorithm, place)
     return ZERO if isinstance(words, UnknownAmount) else place.facts.restore(words.upper)
 
 
@@ -331,17 +347,16 @@ def _derive_costs_from_start(
     memory = LocalMemory(module, recursions)
     if find_recursive_component(module, algorithm):
         result = dict(recursions.call_amounts(algorithm, place, algorithm, None))
-        result["memory"] = add_amounts(memory.parameters(algorithm, place), result["memory"])
-        return PathCosts(result, recursions.declared(algorithm, None))
-    spent = GridWalk(module, recursions).algorithm(algorithm, place)
+        result["memory"] = add_amounts(memory.count_parameter_words(algorithm, place), result["memory"])
+        return PathCosts(result, recursions.find_declared_costs(algorithm, None))
+    spent = GridWalk(module, recursions).derive_body_costs(algorithm, place)
     if not with_memory or (not place.ranged and len({bool(axis.coordinate) for axis in place.axes.values()}) > 1):
         # For the lower bound on the memory, the first and the last processor suffice.
         return spent
-    return replace(spent, amounts={**spent.amounts, "memory": memory.algorithm(algorithm, place)})
+    return replace(spent, amounts={**spent.amounts, "memory": memory.bound_peak(algorithm, place)})
 
 
 def _is_huge(amount: Amount) -> bool:
-    """Test whether the upper bound has too many atoms to be read or used in proofs."""
     return isinstance(amount, KnownAmount) and amount.upper.has_more_atoms_than(MAX_BOUND_ATOMS)
 
 
@@ -371,9 +386,10 @@ Corner = tuple[tuple[str, str], ...]
 def extend_paths_by_disseminations(
     by_corner: Mapping[Corner, PathCosts], all_of_them: PathCosts, facts: Facts, metrics: Sequence[str]
 ) -> list[PathCosts]:
-    """Extend the costs of processors to those of paths that reach them from others by disseminations.
+    """Bound the longest paths that end at corner processors from below, given the costs of each corner processor.
 
-    `all_of_them` has, for each stage, the maximum costs over all processors.
+    By a dissemination a path may come from any other processor. `all_of_them` has, for each stage, the maximum costs
+    over all processors.
     """
     stages = all_of_them.stages
     calls = [(stage.call, stage.axes) for stage in stages]

@@ -50,7 +50,7 @@ def _replace_floor_pairs(value: Poly, facts: Facts, sizes: frozenset[str], end: 
     return value
 
 
-def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Iterator[Poly]:
+def iterate_upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Iterator[Poly]:
     """Yield upper bounds of a value that are easier to bound over all processors, sharper ones first."""
     chords = bound_value_above_by_chords(value, facts)
     if chords != value:
@@ -69,7 +69,7 @@ def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset())
         yield facts.simplify(bound.map_atoms(lambda atom, ends=ends: ends.get(atom)))  # type: ignore[misc]
 
 
-def lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
+def iterate_lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
     """Yield lower bounds of a value that are easier to bound over all processors."""
     chords = -bound_value_above_by_chords(-value, facts)
     if chords != value:
@@ -274,13 +274,13 @@ def reduce_size_maxima(value: Poly, facts: Facts) -> Poly:
     for atom in sorted(value.atoms(), key=str):
         if not isinstance(atom, a.PositivePart):
             continue
-        least, size = _split_size_maximum(atom, facts)
+        least, size = _match_size_maximum(atom, facts)
         if size is not None:
             value = _reduce_maximum(value, atom, size, least)
     return value
 
 
-def _split_size_maximum(atom: a.PositivePart, facts: Facts) -> tuple[Poly, Symbol | None]:
+def _match_size_maximum(atom: a.PositivePart, facts: Facts) -> tuple[Poly, Symbol | None]:
     """Return c and x if an atom is max(0, x - c - 1) for a size x >= c; else 0 and None."""
     symbols = [part for part in atom.argument.atoms() if isinstance(part, Symbol)]
     if len(symbols) != 1:

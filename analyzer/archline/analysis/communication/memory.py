@@ -8,7 +8,7 @@ from math import prod
 from archline.algebra.atoms import split_extremum
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import fold_ceilings, is_nonnegative, upper_bounds
+from archline.analysis.communication.floors import fold_ceilings, is_nonnegative, iterate_upper_bounds
 from archline.analysis.communication.place import Position, position_in_callee, position_in_split
 from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, iteration_range
 from archline.analysis.metrics.data import amount_at_sizes, express_in_sizes
@@ -36,11 +36,11 @@ from archline.records import memoised, record, replace
 
 
 def _max_over_iterations(amount: Amount, iterations: IterationRange) -> Amount:
-    """Return the maximum of an amount over iterations; if it has no closed form, that of a simpler upper bound."""
+    """Return the maximum of an amount over iterations; without a closed form, the maximum of a simpler upper bound."""
     largest = iterations.maximum(amount)
     if isinstance(amount, UnknownAmount) or isinstance(largest, KnownAmount):
         return largest
-    for bound in upper_bounds(amount.upper, iterations.inside):
+    for bound in iterate_upper_bounds(amount.upper, iterations.inside):
         most = iterations.maximum(exact_amount(bound))
         if isinstance(most, KnownAmount):
             return KnownAmount(ZERO, most.upper)
@@ -58,7 +58,10 @@ ProgramPoint = tuple[Position, Excess]
 
 @record
 class Peak:
-    """The maximum of the words held so far: that of `candidates`; none is proved to be at most another candidate."""
+    """The maximum of the words held so far, as the maximum of `candidates`.
+
+    A candidate that is proved to be at most another one is left out.
+    """
 
     candidates: tuple[Amount, ...] = (ZERO_AMOUNT,)
 
@@ -72,10 +75,10 @@ class Peak:
         return peak
 
     def drop_candidate(self, amount: Amount) -> Peak:
-        """Return the peak without a candidate, which is known to be at most one that is added next."""
+        """Return the peak without a candidate, which is known to be at most the candidate that is added next."""
         return Peak(tuple(candidate for candidate in self.candidates if candidate != amount))
 
-    def amount(self, facts: Facts) -> Amount:
+    def bound_maximum(self, facts: Facts) -> Amount:
         """Return the maximum of the candidates.
 
         The formula of a maximum doubles with each amount; for many candidates the result is an upper bound: one
@@ -89,7 +92,7 @@ class Peak:
         return KnownAmount(first.lower, sum(exceeding, start=first.upper))
 
     def find_excess(self, total: Amount, before: Excess) -> Excess:
-        """Return the excess of earlier peaks over the words `total`; `before` is that at the start of the block."""
+        """Return the excess of earlier peaks over the words `total`; `before` is the excess at the block's start."""
         if isinstance(total, UnknownAmount):
             return ()
         more = (amount for amount in (*self.candidates, *before) if isinstance(amount, KnownAmount))
@@ -111,17 +114,17 @@ def _split_maximum(amount: Amount) -> tuple[Amount, ...]:
 
 def _is_never_negative(value: Poly, facts: Facts) -> bool:
     """Test whether a value is proved nonnegative, after constants are substituted for sizes that equal them."""
-    constants = {name: bound.least for name, bound in facts.bounds.items() if bound.least == bound.most}
+    constants = {name: bound.minimum for name, bound in facts.bounds.items() if bound.minimum == bound.maximum}
     values = {name: Poly.constant(least) for name, least in constants.items() if least is not None}
     values |= {name: form for name, form in facts.rewrites.items() if form.is_constant}
     return is_nonnegative(facts.restore(value).substitute(values), facts)
 
 
 def _bound_peak_of_loop(nonempty: KnownAmount, most: KnownAmount, excess: Excess, outside: Facts) -> KnownAmount:
-    """Return the peak of a loop: the formula `nonempty` of loops with iterations, if that does not raise earlier peaks.
+    """Return the peak of a loop: the formula `nonempty`, valid if the loop has an iteration, or `most`, always valid.
 
-    `outside` are the facts of a loop without iterations: there an earlier peak, by its excess, has to be at least as
-    large. Otherwise the result is `most`, the formula for all loops.
+    `nonempty` is used if an earlier peak, by its `excess`, is at least as large if the loop has no iteration; `outside`
+    are the facts of a loop without iterations.
     """
     hidden = any(_is_never_negative(need.lower - nonempty.lower, outside) for need in excess)
     lower = nonempty.lower if hidden else most.lower
@@ -141,11 +144,11 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         self._recursions = recursions
         self._level = level
 
-    def algorithm(self, algorithm: s.Algorithm, place: Position) -> Amount:
+    def bound_peak(self, algorithm: s.Algorithm, place: Position) -> Amount:
         """Return the peak of an algorithm, its local parameters included."""
-        return add_amounts(self.parameters(algorithm, place), self.body(algorithm, place))
+        return add_amounts(self.count_parameter_words(algorithm, place), self.bound_body_peak(algorithm, place))
 
-    def parameters(self, algorithm: s.Algorithm, place: Position) -> Amount:
+    def count_parameter_words(self, algorithm: s.Algorithm, place: Position) -> Amount:
         """Return the words of an algorithm's local parameters."""
         words: Amount = ZERO_AMOUNT
         for parameter in algorithm.parameters:
@@ -153,7 +156,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
                 words = add_amounts(words, self._array_words(parameter.type, parameter, place))
         return words
 
-    def body(self, algorithm: s.Algorithm, place: Position) -> Amount:
+    def bound_body_peak(self, algorithm: s.Algorithm, place: Position) -> Amount:
         """Return the peak of an algorithm without its parameters."""
         return self._block_words(algorithm.body, place)
 
@@ -181,7 +184,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
                 total = add_amounts(total, self._array_words(statement.type, statement, place))
                 peak = peak.with_candidate(total, facts)
             place = place.position_after(statement)
-        return peak.amount(place.facts)
+        return peak.bound_maximum(place.facts)
 
     def _calls_recursion(self, statement: s.Stmt) -> bool:
         return any(
@@ -209,7 +212,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
 
     def _call_words(self, statement: s.Stmt, place: Position, along: tuple[s.Name, ...]) -> Amount:
         most: Amount = ZERO_AMOUNT
-        for node in s.nodes(statement):
+        for node in s.iterate_nodes(statement):
             target = self._module.targets.get(node) if isinstance(node, s.Call) else None
             if isinstance(node, s.Call) and isinstance(target, s.Algorithm):
                 words = self._callee_words(node, target, along, place)
@@ -227,18 +230,18 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
                 return self._recursions.call_amounts(callee, inside, call, self._level)["memory"]
             key = "memory", callee, self._level, inside.cost_key
             if key not in self._recursions.followed:
-                self._recursions.followed[key] = self.body(callee, inside)
+                self._recursions.followed[key] = self.bound_body_peak(callee, inside)
             return self._recursions.followed[key]  # type: ignore[no-any-return]
-        sizes = self._stretches.sizes(call, callee, place)
+        sizes = self._stretches.evaluate_callee_sizes(call, callee, place)
         if recursive:
             inside = replace(place, values=sizes)
             return self._recursions.call_amounts(callee, inside, call, self._level)["memory"]
         return place.bound_amount_over_processors(
-            amount_at_sizes(self.serial_words(callee), sizes, place.facts, call), call.span
+            amount_at_sizes(self.bound_serial_peak(callee), sizes, place.facts, call), call.span
         )
 
     @memoised
-    def serial_words(self, algorithm: s.Algorithm) -> Amount:
+    def bound_serial_peak(self, algorithm: s.Algorithm) -> Amount:
         """Return the peak of an algorithm on one processor without its parameters, in its sizes."""
         scope = declared_scope(self._module, algorithm)
         return express_in_sizes(
@@ -253,7 +256,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             return widen_to_zero(self._block_words(loop.body, place.without_value(loop.variable)))
         inside = place.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
         body = self._block_words(loop.body, inside)
-        if s.may_be_left(loop):
+        if s.may_end_early(loop):
             body = widen_to_zero(body)
         nonempty = iterations.maximum_if_nonempty(body)
         most = _max_over_iterations(body, iterations)

@@ -39,7 +39,7 @@ class PathStep:
 
     @property
     def source(self) -> str:
-        """The line of the statement."""
+        """The source line of the statement as text, without indentation."""
         return self.span.source.written_lines[self.span.line - 1].strip()
 
     def upper(self, metric: str) -> Poly:

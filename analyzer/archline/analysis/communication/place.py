@@ -16,7 +16,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.relax import bound_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
-from archline.analysis.communication.floors import upper_bounds
+from archline.analysis.communication.floors import iterate_upper_bounds
 from archline.analysis.cost import Cost
 from archline.expr.tree import Span
 from archline.ir.amounts import ZERO_AMOUNT, Amount, KnownAmount, UnknownAmount, exact_amount
@@ -47,7 +47,7 @@ MAX_IMPOSSIBILITY_PRODUCTS = 4_000
 class ReachingProcessors:
     """The processors that reach a statement, which are all processors that satisfy the conditions `needs`.
 
-    All conditions `given` hold on them, but are not facts of a sum over all processors.
+    On these processors all conditions `given` hold; they must not be used as facts in a sum over all processors.
     """
 
     needs: tuple[Guard, ...] = ()
@@ -68,7 +68,7 @@ class ReachingProcessors:
         return facts
 
     def find_single_value(self, name: str) -> Poly | None:
-        """Return the value that a symbol has on all these processors, as by `when r == q`; None if there is none."""
+        """Return the value that an equation such as `when r == q` gives a symbol on all these processors, or None."""
         for condition, scope in (part for guard in self.given for part in _iterate_conjuncts(*guard)):
             match condition:
                 case s.Binary(op="==", left=left, right=right):
@@ -82,7 +82,7 @@ class ReachingProcessors:
 
     @property
     def indicator(self) -> Poly:
-        """The indicator that a processor reaches the statement; 0 if it has no form."""
+        """The indicator that a processor reaches the statement; 0 if a condition has no exact indicator."""
         parts = {
             _condition_key(*part): part
             for condition, scope in self.needs
@@ -125,7 +125,7 @@ def _is_implied_or(condition: s.Fact, scope: Scope, known: KeysView[object]) -> 
 
 
 def _condition_key(condition: s.Fact, scope: Scope) -> object:
-    return format_fact(condition), tuple((name, scope.values.get(name)) for name in sorted(s.names(condition)))
+    return format_fact(condition), tuple((name, scope.values.get(name)) for name in sorted(s.find_names(condition)))
 
 
 def bound_sum_below(value: Poly, name: str, extent: Poly, facts: Facts) -> Poly | None:
@@ -266,7 +266,7 @@ class Position(Scope):
         for name, extent in self.ranged:
             if self._coordinate_range(name, extent) == (ZERO, extent - 1):
                 value = self.facts.simplify(_shift_coordinate(value, name, extent))
-        for upper in upper_bounds(value, self.facts, self.fixed):
+        for upper in iterate_upper_bounds(value, self.facts, self.fixed):
             bound = self._max_over_processors(upper, span)
             if isinstance(bound, KnownAmount):
                 return bound
@@ -344,7 +344,7 @@ def position_at_start(
     axes: dict[str, GridAxis] = {}
     ranged: list[tuple[str, Poly]] = []
     extents = {axis.name: facts.simplify(static_value(axis.extent, scope)) for axis in algorithm.grid}
-    if not any("P" in s.names(axis.extent) for axis in algorithm.grid):
+    if not any("P" in s.find_names(axis.extent) for axis in algorithm.grid):
         scope = scope.with_value("P", prod(extents.values(), start=ONE))
     for axis in algorithm.grid:
         extent = extents[axis.name]
@@ -482,7 +482,7 @@ def _base_array(expr: s.Expr) -> str:
 
 
 def find_free_statements(module: Module, algorithm: s.Algorithm) -> Iterator[s.Stmt]:
-    """Yield the statements that distribute data, which cost nothing, and the loops that contain no others."""
+    """Yield the statements that only distribute data and so cost nothing: copies of shared arrays, transfer loops."""
     shared = list_shared_arrays(module, algorithm)
     for local in s.find_nodes(algorithm.body, s.Local):
         if local.value is not None and module.is_view(local.value) and _base_array(local.value) in shared:
@@ -498,7 +498,7 @@ def processor_counts(module: Module, algorithm: s.Algorithm) -> dict[str, Cost]:
     scope = declared_scope(module, algorithm)
     nodes = [axis for axis in algorithm.grid if axis.within is None]
     result = {"P": _grid_size(algorithm.grid, scope), "nodes": _grid_size(nodes, scope)}
-    if any("P" in s.names(axis.extent) for axis in algorithm.grid):
+    if any("P" in s.find_names(axis.extent) for axis in algorithm.grid):
         # If axes are given as shares of P, their product is P.
         result["P"] = Poly.symbol("P")
         if len(nodes) == len(algorithm.grid):

@@ -60,7 +60,7 @@ class StretchCosts(Derivation):
         super().__init__(module, coarse, STANDARD)
         self.free: set[s.Stmt] = set()
 
-    def iterations(self, loop: s.Loop, scope: Scope) -> IterationRange:
+    def find_iteration_range(self, loop: s.Loop, scope: Scope) -> IterationRange:
         return iteration_range(loop, scope)
 
     def statement(self, statement: s.Stmt, scope: Scope) -> Outcome:
@@ -96,7 +96,7 @@ def _make_ascending(loop: s.Loop, scope: Scope) -> s.Loop:
 def _simplify_range_end(range_: IterationRange, loop: s.Loop, scope: Scope) -> IterationRange:
     """Use the end of a loop as written, without a maximum with its start, if it is proved to be no smaller.
 
-    Such is the range from q*w//p to (q + 1)*w//p.
+    An example is the range from q*w//p to (q + 1)*w//p.
     """
     if loop.down or loop.step is not None:
         return range_
@@ -125,7 +125,7 @@ Follow = Callable[["RecursionLevel", Position], Tally]
 
 @record(eq=False)
 class RecursionLevel:
-    """One level of a recursion, in the case of its body with the conditions on sizes of `way`."""
+    """One level of a recursion, in one case of its body: conditions on sizes have the outcomes of the path `way`."""
 
     algorithm: s.Algorithm
     way: DecisionPath
@@ -174,7 +174,7 @@ class GridRecursions:
     ) -> Mapping[str, Amount]:
         """Return the costs of a call of a recursive algorithm by metric; `inside` is the position at its start.
 
-        Within the recursion itself (`level`) they are unknown functions of the sizes, else closed forms.
+        For a call within the recursion itself (`level`) they are unknown functions of the sizes, else closed forms.
         """
         facts, values = inside.facts, inside.values
         values = {
@@ -198,7 +198,7 @@ class GridRecursions:
     def _bound_cost_at_call(
         self, callee: s.Algorithm, metric: str, corner: Corner, values: Mapping[str, Poly], at: s.Node
     ) -> Amount:
-        bound = self.bound(callee, metric, None)
+        bound = self.find_closed_bound(callee, metric, None)
         if isinstance(bound, UnknownAmount):
             return replace(bound, span=at.span)
         upper = expand_logarithms(bound.substitute(values))
@@ -206,7 +206,7 @@ class GridRecursions:
             form = self._closed_form(callee, metric, None)
             assert not isinstance(form, UnknownAmount)
             return exact_amount(upper) if form.lower == form.upper else KnownAmount(ZERO, upper)
-        lower = self.bound(callee, metric, corner) if corner else ZERO
+        lower = self.find_closed_bound(callee, metric, corner) if corner else ZERO
         return KnownAmount(
             ZERO if isinstance(lower, UnknownAmount) else expand_logarithms(lower.substitute(values)), upper
         )
@@ -216,7 +216,7 @@ class GridRecursions:
         signature = self._module.signatures[algorithm]
         return (*signature.size_names, *signature.indices, *(("P",) if algorithm.grid else ()))
 
-    def declared(self, callee: s.Algorithm, level: RecursionLevel | None) -> frozenset[str]:
+    def find_declared_costs(self, callee: s.Algorithm, level: RecursionLevel | None) -> frozenset[str]:
         """Return the names of the declared costs in a call; none within the recursion itself."""
         if level is not None and level.algorithm is callee:
             return frozenset()
@@ -269,7 +269,7 @@ class GridRecursions:
             )
             in_sizes = replace(case, way=replace(case.way, decisions=decisions))
             equations.append(
-                in_sizes.equation(_eliminate_defined_sizes(value, self._parameter_names(algorithm), defined))
+                in_sizes.build_equation(_eliminate_defined_sizes(value, self._parameter_names(algorithm), defined))
             )
         parameters = tuple(name for name in self._parameter_names(algorithm) if name not in defined)
         least = {**self._module.signatures[algorithm].at_least, "P": 1}
@@ -295,7 +295,7 @@ class GridRecursions:
                 result[name] = value
         return result
 
-    def bound(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Poly | UnknownAmount:
+    def find_closed_bound(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Poly | UnknownAmount:
         """Return a closed form in the sizes and P: an upper bound of the path, or for a corner a lower bound."""
         form = self._closed_form(algorithm, metric, corner)
         if isinstance(form, UnknownAmount):
@@ -318,7 +318,7 @@ class GridRecursions:
         return function if isinstance(function, UnknownAmount) else bound_function_by_levels(function)
 
     # Results
-    def cost_with_recurrence(self, cost: Cost, algorithm: s.Algorithm, more: Poly) -> Cost:
+    def add_recurrence(self, cost: Cost, algorithm: s.Algorithm, more: Poly) -> Cost:
         """Add the recurrences of a recursive algorithm to a cost, for values at sizes and for growth.
 
         `more` is the cost that only the outermost call adds.
@@ -335,8 +335,8 @@ class GridRecursions:
             point = {name: int(value) for name, value in sizes.items()}
             if not point.keys() >= set(upper.parameters):
                 raise EvaluationError("some sizes have no value")
-            least = max(values.at(lower.name, point) for lower in lowers)
-            return Interval(least, values.at(upper.name, point)) + Interval.of(evaluate(more, point))
+            least = max(values.evaluate_at(lower.name, point) for lower in lowers)
+            return Interval(least, values.evaluate_at(upper.name, point)) + Interval.of(evaluate(more, point))
 
         return replace(
             cost,
@@ -346,6 +346,7 @@ class GridRecursions:
 
 
 def _unknown_call_amount(metric: str, corner: Corner, arguments: tuple[Poly, ...]) -> Amount:
+    """Return the cost of a recursive call as an unknown function; an empty corner has only the path's upper bound."""
     if corner == ():
         return KnownAmount(ZERO, Poly.of_atom(a.AppliedFunction(_function_name(metric, None), arguments)))
     return exact_amount(Poly.of_atom(a.AppliedFunction(_function_name(metric, corner), arguments)))

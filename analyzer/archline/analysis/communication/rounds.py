@@ -1,8 +1,8 @@
-"""Count the iterations of loops without a bound on a grid, whose size is the largest number on a processor.
+"""Count the iterations of loops without a bound on a grid; their number T is the maximum over processors.
 
-A processor makes at most that many iterations, and one makes as many. If the text of the program proves that all make
-the same ones, so does every path. Otherwise a path that comes to the loop once makes at most as many; one that comes
-to it several times may do so on different processors, with at most as many iterations on each.
+Some processor makes T iterations. If the text of the program proves that all processors make the same iterations, so
+does every path. Otherwise a path that reaches the loop once makes at most T iterations; a path that reaches it several
+times may do so on different processors, with at most T iterations on each.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from archline.records import record
 
 
 @record(eq=False)
-class Iterations:
-    """The costs of the iterations of loops without a bound, to be added to those of all else.
+class IterationCosts:
+    """The costs of the iterations of loops without a bound, to be added to the costs of the remaining code.
 
-    `upper` has the costs of any path, `corners` those of single processors, and `anyone` what any processor costs at
-    least. `processors` is the size of the grid.
+    `upper` has upper bounds for any path, `corners` the costs of single processors, and `anyone` returns lower bounds
+    that hold on every processor. `processors` is the size of the grid.
     """
 
     module: Module
@@ -47,7 +47,7 @@ class Iterations:
     processors: Poly
 
     def add_to(self, metric: str, rest: Amount) -> Amount:
-        """Return bounds of a metric, given those of all code outside of the iterations."""
+        """Return the bounds of a metric: `rest`, the bounds of code outside of the iterations, plus the iterations."""
         names = dict.fromkeys(part.name for part in self.upper.rounds)
         if isinstance(rest, UnknownAmount) or not names:
             return rest
@@ -60,12 +60,15 @@ class Iterations:
         if isinstance(total, UnknownAmount) or not largest:
             return total
         anyone = add_amounts(
-            self._find_least(self.anyone().of(metric)), exact_amount(Poly.constant(1 if metric == "work" else 0))
+            self._take_lower_bound(self.anyone().of(metric)), exact_amount(Poly.constant(1 if metric == "work" else 0))
         )
         for name in names:
             if name in aligned:
                 anyone = add_amounts(
-                    anyone, self._scale_by_count(name, self._find_least(self._join(self.anyone(), name, metric)))
+                    anyone,
+                    self._scale_by_count(
+                        name, self._take_lower_bound(self._bound_one_iteration(self.anyone(), name, metric))
+                    ),
                 )
         assert isinstance(anyone, KnownAmount)
         return KnownAmount(anyone.lower + reduce(self.facts.maximum, largest), total.upper)
@@ -74,17 +77,19 @@ class Iterations:
         """Yield the names of the loops in which all processors make the same iterations."""
         names = name_unbounded_loops(self.module)
         for part, progress in find_progress(self.module, self.algorithm).items():
-            if progress.aligned and isinstance(part, s.While | s.Loop) and part in names:
+            if progress.is_aligned and isinstance(part, s.While | s.Loop) and part in names:
                 yield names[part]
 
     def _bound_iterations(self, name: str, metric: str, aligned: bool) -> Amount:
         """Bound the costs of all iterations of a loop on a path."""
-        once = self._join(self.upper, name, metric)
+        once = self._bound_one_iteration(self.upper, name, metric)
         if isinstance(once, UnknownAmount):
             return once
         least = ZERO
         if aligned:
-            ends = {self._find_least(self._join(corner, name, metric)).lower for corner in self.corners}
+            ends = {
+                self._take_lower_bound(self._bound_one_iteration(corner, name, metric)).lower for corner in self.corners
+            }
             least = reduce(self.facts.minimum, ends) if ends else ZERO
         elif any(part.repeated for part in self.upper.rounds if part.name == name):
             once = scale_amount(once, exact_amount(self.processors))
@@ -93,18 +98,20 @@ class Iterations:
 
     def _bound_most_iterations(self, name: str, metric: str) -> Poly:
         """Bound a loop's costs from below on the processor with the most iterations."""
-        return self._scale_by_count(name, self._find_least(self._join(self.anyone(), name, metric))).lower
+        return self._scale_by_count(
+            name, self._take_lower_bound(self._bound_one_iteration(self.anyone(), name, metric))
+        ).lower
 
     def _scale_by_count(self, name: str, once: KnownAmount) -> KnownAmount:
         count = Poly.symbol(relative_name(name, self.algorithm))
         return KnownAmount(count * once.lower, count * once.upper)
 
-    def _find_least(self, amount: Amount) -> KnownAmount:
-        """Return the lower bound of an amount, or 0, as an exact one."""
+    def _take_lower_bound(self, amount: Amount) -> KnownAmount:
+        """Return the lower bound of an amount, as an exact amount; 0 if the amount is unknown."""
         return KnownAmount(ZERO, ZERO) if isinstance(amount, UnknownAmount) else exact_amount(amount.lower)
 
-    def _join(self, spent: PathCosts, name: str, metric: str) -> Amount:
-        """Bound the costs of an iteration, over all paths to the loop."""
+    def _bound_one_iteration(self, spent: PathCosts, name: str, metric: str) -> Amount:
+        """Bound the cost of one iteration of the loop `name` for all paths that reach it."""
 
         def join_amounts(first: Amount, second: Amount) -> Amount:
             return bound_either_amount(first, second, self.facts)

@@ -9,7 +9,12 @@ from archline.algebra import atoms as a
 from archline.algebra.factors import divide_terms
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import bound_floor_differences, fold_ceilings, is_positive, lower_bounds
+from archline.analysis.communication.floors import (
+    bound_floor_differences,
+    fold_ceilings,
+    is_positive,
+    iterate_lower_bounds,
+)
 from archline.analysis.communication.place import GridAxis, Position
 from archline.ir.amounts import (
     UNIT_AMOUNT,
@@ -43,10 +48,10 @@ class _ExchangeSide:
     @property
     def position_with_facts(self) -> Position:
         """The position on processors where the condition holds, with the condition as a fact."""
-        return self.where.with_conditions_as_facts
+        return self.participating_position.with_conditions_as_facts
 
     @property
-    def where(self) -> Position:
+    def participating_position(self) -> Position:
         """The position on processors where the condition holds, for sums over all processors."""
         return self.place if self.clause.when is None else self.place.assuming(self.clause.when)
 
@@ -73,7 +78,7 @@ def sends_everywhere(module: Module, exchange: s.Communicate, place: Position) -
 
 
 def _larger_amount(left: Amount, right: Amount, place: Position) -> Amount:
-    """Return the larger of two amounts; if neither is proved larger, its lower bound may be the shorter of theirs."""
+    """Return the maximum of two amounts; if neither is proved larger, the shorter of both lower bounds may be used."""
     facts = place.facts
     larger = _simplify_amount(maximum_amount(left, right, facts), facts)
     if place.average is not None and isinstance(left, KnownAmount) and isinstance(right, KnownAmount):
@@ -119,7 +124,7 @@ def _bound_amount_over_processors(amount: Amount, side: _ExchangeSide) -> Amount
     """Bound the words or messages that processors send, or receive, where the condition holds, over all processors."""
     inside, span = side.position_with_facts, side.clause.span
     if inside.average is not None:
-        return side.where.bound_amount_over_processors(amount, span)
+        return side.participating_position.bound_amount_over_processors(amount, span)
     return inside.bound_amount_over_processors(
         _simplify_amount(amount, inside.facts), span, "the words of this exchange"
     )
@@ -154,7 +159,9 @@ def _count_messages(words: Amount, place: Position, longest: Poly | None) -> Amo
         return map_bounds(words, lambda value: _divide_into_messages(value, longest, place.facts))
     facts = place.facts
     # The number of words is an integer: words > 0 -> words >= 1
-    if facts.positive(words.lower) or any(is_positive(bound, facts) for bound in lower_bounds(words.lower, facts)):
+    if facts.positive(words.lower) or any(
+        is_positive(bound, facts) for bound in iterate_lower_bounds(words.lower, facts)
+    ):
         return UNIT_AMOUNT
     return KnownAmount(_nonzero_indicator(words.lower, ZERO, place), _nonzero_indicator(words.upper, ONE, place))
 
@@ -221,7 +228,7 @@ def _clamp_words(words: Amount, facts: Facts) -> Amount:
     """Bound words from below by 0, as the length of a buffer may be negative where its condition does not hold."""
     # The number of words is an integer: words > -1 -> words >= 0
     if isinstance(words, KnownAmount) and any(
-        is_positive(bound + 1, facts) for bound in lower_bounds(words.lower, facts)
+        is_positive(bound + 1, facts) for bound in iterate_lower_bounds(words.lower, facts)
     ):
         return words
     return map_bounds(words, facts.positive_part)
@@ -263,7 +270,7 @@ def _difference_indicator(value: s.Expr, axis: GridAxis, place: Position) -> Kno
 
 
 def _substitute_fixed(value: Poly, place: Position) -> Poly:
-    """Substitute the coordinates that have a single value under the conditions, as r by `when r == q`."""
+    """Substitute coordinates that have a single value under the conditions, such as r = q under `when r == q`."""
     bounds = place.facts.bounds
     for name, _ in place.ranged:
         only = [

@@ -19,7 +19,7 @@ from itertools import groupby
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import lower_bounds, upper_bounds
+from archline.analysis.communication.floors import iterate_lower_bounds, iterate_upper_bounds
 from archline.analysis.communication.path_steps import PathStep, make_call_step, make_step
 from archline.analysis.communication.place import Position, find_free_statements, position_in_callee, position_in_split
 from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, iteration_range
@@ -158,10 +158,10 @@ class DisseminationStage:
 
 
 @record
-class PathRound:
-    """The costs of an iteration of a loop without a bound, by metric; `name` qualifies its iterations.
+class PathIteration:
+    """The costs of one iteration of a loop without a bound, by metric; `name` is the name of its iteration count.
 
-    A path may reach a loop that is `repeated` several times, each time on another processor.
+    If `repeated`, a path may reach the loop several times, each time on another processor.
     """
 
     name: str
@@ -174,8 +174,8 @@ class PathCosts:
     """The costs of a part of a program by metric, with the names of the declared costs in them.
 
     `stages` are its consecutive stages, which all processors go through, and `rest` the costs after the last one.
-    `steps` are the costs of each statement, if requested. `rounds` has the costs of one iteration for each path
-    to a loop without a bound: the iterations cost that besides `amounts`.
+    `steps` are the costs of each statement, if requested. `rounds` has, for each path to a loop without a bound, the
+    costs of one iteration, which `amounts` does not include.
     """
 
     amounts: Mapping[str, Amount] = field(default_factory=dict)
@@ -183,7 +183,7 @@ class PathCosts:
     stages: tuple[DisseminationStage, ...] = ()
     rest: Mapping[str, Amount] = field(default_factory=dict)
     steps: tuple[PathStep, ...] = ()
-    rounds: tuple[PathRound, ...] = ()
+    rounds: tuple[PathIteration, ...] = ()
 
     def of(self, metric: str) -> Amount:
         return self.amounts.get(metric, ZERO_AMOUNT)
@@ -193,7 +193,7 @@ class PathCosts:
         amounts, declared = _sum_amounts(self.amounts, following.amounts), self.declared | following.declared
         steps, rounds = self.steps + following.steps, self.rounds + following.rounds
         if len({part.name for part in rounds}) < len(rounds):
-            rounds = _repeat_rounds(rounds)
+            rounds = _mark_iterations_repeated(rounds)
         if not (self.stages or following.stages):
             return PathCosts(amounts, declared, steps=steps, rounds=rounds)
         tail = self.rest if self.stages else self.amounts
@@ -206,7 +206,7 @@ class PathCosts:
     def map(
         self, function: Callable[[Amount], Amount], of_rounds: Callable[[Amount], Amount] | None = None
     ) -> PathCosts:
-        """Apply a function to every amount; stages are dropped. `of_rounds`, or else `function`, maps iterations."""
+        """Apply `function` to every amount; stages are dropped. `of_rounds`, if given, maps the costs of iterations."""
         amounts = {name: function(self.of(name)) for name in METRICS}
         rounds = tuple(
             replace(part, amounts={name: (of_rounds or function)(amount) for name, amount in part.amounts.items()})
@@ -215,10 +215,10 @@ class PathCosts:
         steps = tuple(step.map_totals(function) for step in self.steps)
         return PathCosts(amounts, self.declared, steps=steps, rounds=rounds)
 
-    def repeat_rounds(self) -> PathCosts:
-        """Return the costs of a part that a path may reach several times.
+    def repeat_iterations(self) -> PathCosts:
+        """Return the costs of a part of a program that a path may reach several times.
 
-        Iterations are counted in all, not at each time, so that the steps with them are left out.
+        Iterations of a loop without a bound are counted once for the whole path; steps that contain them are dropped.
         """
         counts = {part.name for part in self.rounds}
         steps = tuple(
@@ -228,16 +228,16 @@ class PathCosts:
                 isinstance(amount, KnownAmount) and counts & amount.upper.names for amount in step.amounts.values()
             )
         )
-        return replace(self, steps=steps, rounds=_repeat_rounds(self.rounds))
+        return replace(self, steps=steps, rounds=_mark_iterations_repeated(self.rounds))
 
     def tighten(self, other: PathCosts, facts: Facts) -> PathCosts:
-        """Combine two bounds of the same part to the tighter one for each metric; of stages, keep those of `self`."""
+        """Combine two bounds of one part of a program to the tighter one for each metric; the stages stay unchanged."""
         return replace(
             self, amounts={name: intersect_amounts(self.of(name), other.of(name), facts) for name in METRICS}
         )
 
 
-def _repeat_rounds(rounds: tuple[PathRound, ...]) -> tuple[PathRound, ...]:
+def _mark_iterations_repeated(rounds: tuple[PathIteration, ...]) -> tuple[PathIteration, ...]:
     return tuple(replace(part, repeated=True) for part in rounds)
 
 
@@ -259,12 +259,11 @@ def unknown_path_costs(reason: str, node: s.Node) -> PathCosts:
 
 
 def _flops_and_work(tally: Tally) -> PathCosts:
-    """Return the flops and the work of a tally."""
     return PathCosts({"flops": tally.total_amount("flops"), "work": tally.amount("work")}, tally.declared)
 
 
 class GridWalk(StatementVisitor[Position, PathCosts]):
-    """Follows one processor, or all at a time, through a program, and derives the costs."""
+    """Follows one processor, or all processors together, through a program, and derives its costs by metric."""
 
     def __init__(
         self, module: Module, recursions: GridRecursions, level: RecursionLevel | None = None, *, stepwise: bool = False
@@ -289,7 +288,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         unguarded._stretches = self._stretches.without_guard_counts
         return unguarded
 
-    def algorithm(self, algorithm: s.Algorithm, place: Position) -> PathCosts:
+    def derive_body_costs(self, algorithm: s.Algorithm, place: Position) -> PathCosts:
         """Derive the costs of the body of an algorithm on a grid."""
         self._stretches.free.update(find_free_statements(self._module, algorithm))
         return self._block_costs(algorithm.body, place)
@@ -308,7 +307,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         return total
 
     def _communication_of_stretch(self, amount: Amount, statements: tuple[s.Stmt, ...]) -> Amount:
-        """Return the words or messages of a stretch: those of declared costs; without any, 0 for an unknown amount."""
+        """Return the words or messages `amount` of a stretch; 0 if it is unknown and no statement declares costs."""
         return amount if isinstance(amount, KnownAmount) or self._declares_costs(statements) else ZERO_AMOUNT
 
     def _declares_costs(self, statements: tuple[s.Stmt, ...]) -> bool:
@@ -328,8 +327,10 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
 
     def _stretch_costs(self, statements: tuple[s.Stmt, ...], place: Position) -> PathCosts:
         """Derive the costs of a stretch, which are statements without communication."""
-        tally, parts = self._stretches.block(statements, place)
-        rounds = tuple(PathRound(name, self._stretch_amounts(once, statements)) for name, once in tally.rounds.items())
+        tally, parts = self._stretches.derive_block(statements, place)
+        rounds = tuple(
+            PathIteration(name, self._stretch_amounts(once, statements)) for name, once in tally.rounds.items()
+        )
         spent = self._max_over_processors(
             PathCosts(self._stretch_amounts(tally, statements), tally.declared, rounds=rounds), statements[0], place
         )
@@ -338,7 +339,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             for value in map(tally.amount, tally.names)
         ):
             # Costs without guards counted are an upper bound for every processor.
-            unguarded, _ = self._stretches.without_guard_counts.block(statements, place)
+            unguarded, _ = self._stretches.without_guard_counts.derive_block(statements, place)
             rough = self._max_over_processors(
                 PathCosts(self._stretch_amounts(unguarded, statements)), statements[0], place
             )
@@ -347,13 +348,13 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             return spent
         costs = [
             self._max_over_processors(PathCosts(self._stretch_amounts(part, statements)), statements[0], place)
-            for part in (part.tally.count_rounds(Poly.symbol) for part in parts)
+            for part in (part.tally.fold_iterations(Poly.symbol) for part in parts)
         ]
         steps = [step for part, most in zip(parts, costs, strict=True) for step in make_step(part.span, most.amounts)]
         return replace(spent, steps=tuple(steps))
 
     def _merge_steps(self, spent: PathCosts, statement: s.Stmt, callee: str = "") -> PathCosts:
-        """Make one step of a statement, with its steps so far inside as those of `callee`, if steps are derived."""
+        """Replace the steps in the costs of a statement, if derived, by one step that has them inside, for `callee`."""
         return (
             replace(spent, steps=make_call_step(statement.span, callee, spent.amounts, spent.steps))
             if self._stepwise
@@ -390,18 +391,18 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
 
     def while_loop(self, loop: s.While, place: Position) -> PathCosts:
         test = evaluation_cost(loop.condition, place, self._stretches).then(
-            self._stretches.model.event(TEST), place.facts
+            self._stretches.model.count_event(TEST), place.facts
         )
         tested = self._max_over_processors(_flops_and_work(test), loop, place)
         # No test follows an iteration that an exit ends.
-        entry = tested.map(widen_to_zero) if s.may_be_left(loop) else tested
+        entry = tested.map(widen_to_zero) if s.may_end_early(loop) else tested
         body = self._max_over_processors(PathCosts({"work": UNIT_AMOUNT}), loop, place).then(
             self._block_costs(loop.body, place)
         )
         start = FREE if loop.tests_last else entry
-        once = body.then(entry if loop.tests_last and loop.limit is None else tested).repeat_rounds()
+        once = body.then(entry if loop.tests_last and loop.limit is None else tested).repeat_iterations()
         if loop.limit is None:
-            iteration = PathRound(name_unbounded_loops(self._module)[loop], once.amounts)
+            iteration = PathIteration(name_unbounded_loops(self._module)[loop], once.amounts)
             count = exact_amount(Poly.symbol(iteration.name))
             steps = tuple(step.map_totals(lambda amount: scale_amount(amount, count)) for step in once.steps)
             declared = start.declared | once.declared
@@ -421,7 +422,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         raise AssertionError("statements without communication are derived as stretches")
 
     def _call_costs(self, invoke: s.Invoke, place: Position, more: tuple[s.Expr, ...] = ()) -> PathCosts:
-        """Derive the costs of a call: of evaluating its arguments and the expressions `more`, then of the callee."""
+        """Derive the costs of a call: evaluating its arguments and the expressions `more`, then running the callee."""
         callee = self._grid_callee(invoke.call)
         assert callee is not None
         try:
@@ -436,11 +437,11 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             if place.average is not None:
                 return before
             amounts = self._recursions.call_amounts(callee, inside, invoke, self._level)
-            return before.then(PathCosts(amounts, self._recursions.declared(callee, self._level)))
+            return before.then(PathCosts(amounts, self._recursions.find_declared_costs(callee, self._level)))
         joined = [name.id for name in invoke.along] or list(place.axes)
         if is_dissemination(callee):
             self._uneven = False
-            steps = self.algorithm(callee, inside)
+            steps = self.derive_body_costs(callee, inside)
             stage = DisseminationStage(invoke.call, tuple(joined), before.amounts, steps.amounts, not self._uneven)
             return replace(before.then(replace(steps, stages=())), stages=(stage,), rest={})
         spent = self._callee_costs(callee, inside)
@@ -451,7 +452,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         key = callee, self._level, self._stepwise, place.cost_key
         if key not in self._recursions.followed:
             uneven, self._uneven = self._uneven, False
-            self._recursions.followed[key] = self.algorithm(callee, place), self._uneven
+            self._recursions.followed[key] = self.derive_body_costs(callee, place), self._uneven
             self._uneven = uneven
         spent: PathCosts
         spent, uneven = self._recursions.followed[key]
@@ -481,7 +482,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         spent = body.map(
             lambda amount: _sum_over_iterations(amount, iterations, bool(place.ranged) and not mean, mean),
             iterations.bound_amount,
-        ).repeat_rounds()
+        ).repeat_iterations()
         ends = [
             end for cost in map(body.of, METRICS) if isinstance(cost, KnownAmount) for end in (cost.lower, cost.upper)
         ]
@@ -495,9 +496,9 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             spent = spent.tighten(rough, place.facts)
             improved = {name: rough.of(name) for name in unsummed if isinstance(rough.of(name), KnownAmount)}
             spent = replace(spent, amounts={**spent.amounts, **improved})
-        return self._leave_early(spent, body, loop, iterations, place) if s.may_be_left(loop) else spent
+        return self._bound_early_exit(spent, body, loop, iterations, place) if s.may_end_early(loop) else spent
 
-    def _leave_early(
+    def _bound_early_exit(
         self, spent: PathCosts, body: PathCosts, loop: s.Loop, iterations: IterationRange, place: Position
     ) -> PathCosts:
         """Bound the costs of a loop that an exit may end: from below by those of its first iteration, if it has one."""
@@ -542,7 +543,9 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             # The code behind an exit is executed or not.
             return self._block_costs(first.body, place).map(widen_to_zero, keep_amount)
         facts = place.facts
-        test = evaluation_cost(first.condition, place, self._stretches).then(self._stretches.model.event(TEST), facts)
+        test = evaluation_cost(first.condition, place, self._stretches).then(
+            self._stretches.model.count_event(TEST), facts
+        )
         cost = self._max_over_processors(_flops_and_work(test), first, place)
         holding = place.bound_indicator(first.condition)
         holding = holding if self._level is None else self._level.decide_indicator(first, holding, place)
@@ -553,7 +556,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         if holding.upper == ZERO:
             return cost.then(second)
         arm = self._block_costs(first.body, place.assuming(first.condition))
-        by_sizes = s.names(first.condition) <= {*place.sizes, "P"}
+        by_sizes = s.find_names(first.condition) <= {*place.sizes, "P"}
         shown = f"{keyword} {format_expression(first.condition)}" if by_sizes else None
         return cost.then(self._combine_branches(holding, arm, second, place, shown, first))
 
@@ -619,7 +622,7 @@ def _sum_over_iterations(amount: Amount, iterations: IterationRange, above: bool
     ):
         return total
     facts = iterations.inside
-    for bound in upper_bounds(amount.upper, facts) if above else lower_bounds(amount.lower, facts):
+    for bound in iterate_upper_bounds(amount.upper, facts) if above else iterate_lower_bounds(amount.lower, facts):
         summed = iterations.sum(exact_amount(bound))
         if isinstance(summed, KnownAmount) and (not mean or summed.lower):
             return KnownAmount(ZERO, summed.upper) if above else summed
@@ -635,5 +638,5 @@ def _lower_amount(amount: Amount) -> Amount:
 
 
 def _upper_amount(amount: Amount, facts: Facts) -> Amount:
-    """Return the upper bound of an amount, or 0 if it is negative, as it may be in a branch that no processor takes."""
+    """Bound an amount between 0 and its upper bound, which may be negative in a branch that no processor takes."""
     return KnownAmount(ZERO, facts.positive_part(amount.upper)) if isinstance(amount, KnownAmount) else amount

@@ -20,8 +20,8 @@ from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cost import Cost, build_cost
 from archline.analysis.metrics.derivation import Derivation
 from archline.analysis.metrics.operations import CostModel
-from archline.analysis.metrics.solution import add_iterations
-from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, repeat_tally, unknown_cost
+from archline.analysis.metrics.solution import add_amount_to_solution
+from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, make_unknown_tally, repeat_tally
 from archline.analysis.regimes import split_into_regimes
 from archline.expr.intervals import Interval
 from archline.expr.text import format_expression
@@ -47,8 +47,8 @@ def bound_accesses(module: Module, algorithm: s.Algorithm, updates: int = 1) -> 
     """Bound the element accesses of one call from above; the lower bound is 0 unless `updates` is 2.
 
     Both sides of `and` and `or` count, and all tests of `elif`. An update such as `+=` counts `updates` accesses
-    of its target: with 1, the second access finds the element in the cache. Raises UntracedError if io is declared
-    or words are moved in other ways than by accesses; TooComplexError.
+    of its target: with 1, the second access finds the element in the cache. Raises UntracedError, if io is declared
+    or words are moved in other ways than by accesses, and TooComplexError.
     """
     return derive_accesses(module, algorithm, updates)[0]
 
@@ -63,18 +63,18 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
     if isinstance(amount, UnknownAmount):
         cost = build_cost(METRIC, amount, frozenset(), algorithm)
         if both and find_recursive_component(module, algorithm):
-            rounds = Tally(rounds=statements.recursions.derive_rounds(algorithm)).count_rounds(
+            rounds = Tally(rounds=statements.recursions.derive_iteration_costs(algorithm)).fold_iterations(
                 statements.iteration_symbols(algorithm)
             )
             closed = statements.recursions.solve_metric(algorithm, METRIC)
-            cost = replace(cost, interval_at=add_iterations(closed, rounds.amount(METRIC))[1])
+            cost = replace(cost, interval_at=add_amount_to_solution(closed, rounds.amount(METRIC))[1])
         return cost, steps
     cost = build_cost(METRIC, amount, frozenset(), algorithm) if both else Cost(METRIC, "bounded", ZERO, amount.upper)
     if METRIC in tally.names and find_recursive_component(module, algorithm):
-        rounds = Tally(rounds=statements.recursions.derive_rounds(algorithm)).count_rounds(
+        rounds = Tally(rounds=statements.recursions.derive_iteration_costs(algorithm)).fold_iterations(
             statements.iteration_symbols(algorithm)
         )
-        bounds, interval_at = add_iterations(
+        bounds, interval_at = add_amount_to_solution(
             statements.recursions.solve_metric(algorithm, METRIC), rounds.amount(METRIC)
         )
         if not both:
@@ -99,10 +99,10 @@ class WordModel(CostModel):
         super().__init__((METRICS[METRIC],), auxiliary=(METRICS["calls"],))
         self._module = module
 
-    def words(self, count: Poly | int) -> Tally:
+    def build_word_tally(self, count: Poly | int) -> Tally:
         """Return the tally of a number of words, or accesses."""
         value = Poly.constant(count) if isinstance(count, int) else count
-        return self.tally({METRIC: exact_amount(value)}) if value else FREE
+        return self.build_tally({METRIC: exact_amount(value)}) if value else FREE
 
     def list_accesses(self, part: object) -> list[s.Element]:
         """List the element accesses in one or several expressions."""
@@ -117,41 +117,44 @@ class AccessModel(WordModel):
         self._updates = updates
         self.upper_only = updates == 1
 
-    def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
+    def count_statement(self, statement: s.Stmt, scope: Scope) -> Tally:
         return self._count_statement(statement)
 
     @memoised
     def _count_statement(self, statement: s.Stmt) -> Tally:
         again = 0
         if isinstance(statement, s.Simple):
-            updates = statement.updates if self._updates > 1 else statement.revisited
+            updates = statement.updates if self._updates > 1 else statement.interrupted_updates
             again = sum(isinstance(update, s.Element) for update in updates)
         tests = s.list_evaluated(statement)
         maybe = tests[1:] if isinstance(statement, s.If) else ()
-        if isinstance(statement, s.While) and statement.limit is None and s.may_be_left(statement):
+        if isinstance(statement, s.While) and statement.limit is None and s.may_end_early(statement):
             # No test follows an iteration that an exit ends: the tests are those of the iterations, or one more.
             maybe = tests
         return self._count_accesses(tests, maybe, again)
 
     def _count_accesses(self, evaluated: object, maybe: object, again: int = 0) -> Tally:
-        """Count the accesses in `evaluated` and `again` more; those in `maybe` or right of `and`, `or` are optional."""
+        """Count the accesses in `evaluated` and `again` more, between bounds.
+
+        The lower bound leaves out accesses in `maybe` and in right sides of `and` and `or`.
+        """
         most = len(self.list_accesses(evaluated)) + again
         right = tuple(operation.right for operation in s.find_nodes(evaluated, s.Binary) if operation.op in LOGICAL)
         least = max(0, most - len(self.list_accesses((maybe, right))))
         if least == most:
-            return self.words(most)
-        return self.tally({METRIC: KnownAmount(Poly.constant(least), Poly.constant(most))})
+            return self.build_word_tally(most)
+        return self.build_tally({METRIC: KnownAmount(Poly.constant(least), Poly.constant(most))})
 
-    def iteration(self, loop: s.Loop | s.While) -> Tally:
-        """Count the test of a `while`, or of a `repeat`, where an exit may pass it by."""
+    def count_iteration(self, loop: s.Loop | s.While) -> Tally:
+        """Count the accesses in the test of a `while` or `repeat`; from 0 on if an exit may skip a `repeat`'s test."""
         if not isinstance(loop, s.While):
             return FREE
-        return self._count_accesses(loop.condition, loop.condition if loop.tests_last and s.may_be_left(loop) else ())
+        return self._count_accesses(loop.condition, loop.condition if loop.tests_last and s.may_end_early(loop) else ())
 
-    def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
+    def count_fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         """Count a write of each element, and a read if a view is copied."""
         copied = statement.value is not None and self._module.is_view(statement.value)
-        return reduce(repeat_tally, extents, self.words(2 if copied else 1))
+        return reduce(repeat_tally, extents, self.build_word_tally(2 if copied else 1))
 
 
 MAX_CACHED_LINES = 8
@@ -212,21 +215,21 @@ class StreamedWordModel(WordModel):
             self._prepare_block(algorithm.body)
 
     # Costs that the derivation asks for
-    def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
-        return self.words(self._before.get(statement, 0))
+    def count_statement(self, statement: s.Stmt, scope: Scope) -> Tally:
+        return self.build_word_tally(self._before.get(statement, 0))
 
-    def iteration(self, loop: s.Loop | s.While) -> Tally:
-        return self.words(self._each.get(loop, 0))
+    def count_iteration(self, loop: s.Loop | s.While) -> Tally:
+        return self.build_word_tally(self._each.get(loop, 0))
 
-    def call(self, call: s.Call) -> Tally | None:
-        """Count the words of a small call, whose lines stay in cache so that each is fetched once; else None."""
-        return self.words(self._instead[call]) if call in self._instead else None
+    def count_call(self, call: s.Call) -> Tally | None:
+        """Count the words of a call so small that its lines stay in cache; None for any other call."""
+        return self.build_word_tally(self._instead[call]) if call in self._instead else None
 
-    def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
-        """Count the words of each row of a filled array: those of its entries, and those of its two ends."""
+    def count_fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
+        """Count the words of each row of a filled array: the words of its entries, and more for its two ends."""
         words, ends = self._fills[statement]
         *outer, row = extents
-        row_cost = repeat_tally(self.words(words), row).then(self.words(ends), facts)
+        row_cost = repeat_tally(self.build_word_tally(words), row).then(self.build_word_tally(ends), facts)
         return reduce(repeat_tally, outer, row_cost)
 
     # Costs of statements, prepared for each algorithm before the derivation
@@ -235,7 +238,7 @@ class StreamedWordModel(WordModel):
             self._prepare_statement(statement)
 
     def _prepare_statement(self, statement: s.Stmt) -> None:
-        again = statement.revisited if isinstance(statement, s.Simple) else ()
+        again = statement.interrupted_updates if isinstance(statement, s.Simple) else ()
         self._before[statement] = self._count_unwalked_words((*s.list_evaluated(statement), *again))
         match statement:
             case s.Loop() if self._keeps_lines(statement):
@@ -291,10 +294,10 @@ class StreamedWordModel(WordModel):
         return total if total <= MAX_CACHED_LINES * self._line else None
 
     def _prepare_walks(self, loop: s.Loop) -> None:
-        """Prepare a loop that holds lines.
+        """Compute and store the words of a loop that holds lines, and of the statements in it.
 
-        Advances along rows that an outer loop began continue in it. Advances of inner loops that continue from one
-        iteration of this loop to the next begin with this loop.
+        Advances along rows that an outer loop began continue in this loop. Advances of inner loops that continue from
+        one iteration of this loop to the next begin with this loop.
         """
         new, going, walked = self._find_row_walks(loop), self._on, self._walked
         before = going.get(loop, frozenset())
@@ -314,7 +317,13 @@ class StreamedWordModel(WordModel):
 
     def _continues_walk(self, inner: s.Stmt, loop: s.Loop) -> TypeGuard[s.Loop]:
         """Test whether an inner loop runs over the next segment of an offsets array in each outer iteration."""
-        if not isinstance(inner, s.Loop) or not _is_innermost(inner) or inner.down or loop.down or s.may_be_left(inner):
+        if (
+            not isinstance(inner, s.Loop)
+            or not _is_innermost(inner)
+            or inner.down
+            or loop.down
+            or s.may_end_early(inner)
+        ):
             return False
         match inner.lo, inner.hi:
             case (
@@ -333,10 +342,10 @@ class StreamedWordModel(WordModel):
         changing = s.find_assigned_names(around or loop)
         inner = (child for child in loop.body if isinstance(child, s.Loop))
         parts = (
-            *_always_evaluated(loop.body),
-            *(part for child in inner for part in (child.lo, child.hi, *_always_evaluated(child.body))),
+            *_iterate_always_evaluated(loop.body),
+            *(part for child in inner for part in (child.lo, child.hi, *_iterate_always_evaluated(child.body))),
         )
-        steady = [node for part in parts for node in s.nodes(part)]
+        steady = [node for part in parts for node in s.iterate_nodes(part)]
         counters = {} if around or not _is_innermost(loop) else _find_unit_counters(loop.body)
         result: dict[str, _RowWalk] = {}
         for element, counter in self._find_moved_accesses(loop, changing):
@@ -380,7 +389,7 @@ class LocalArrayWordModel(WordModel):
                     changing = s.find_assigned_names(statement)
                     declared = s.find_nodes(statement.body, s.Local)
                     arrays = {local: local.type for local in declared if isinstance(local.type, s.ArrayType)}
-                    fixed = {local: of for local, of in arrays.items() if changing.isdisjoint(s.names(of.shape))}
+                    fixed = {local: of for local, of in arrays.items() if changing.isdisjoint(s.find_names(of.shape))}
                     self._at[statement] = [of for local, of in fixed.items() if local not in before]
                     inside = before.union(fixed)
                 case _:
@@ -389,24 +398,25 @@ class LocalArrayWordModel(WordModel):
             for block in s.list_blocks(statement):
                 self._assign_arrays_to_loops(block, inside)
 
-    def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
+    def count_statement(self, statement: s.Stmt, scope: Scope) -> Tally:
         total = FREE
         for type_ in self._at.get(statement, ()):
             try:
                 words = reduce(mul, (static_value(extent, scope) for extent in type_.shape))
             except NotStaticError as problem:
-                return unknown_cost(f"the extent of a local array: {problem.reason}", statement.span)
-            total = total.then(self.words(words + (self._line - 1)), scope.facts)
+                return make_unknown_tally(f"the extent of a local array: {problem.reason}", statement.span)
+            total = total.then(self.build_word_tally(words + (self._line - 1)), scope.facts)
         return total
 
-    def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
+    def count_fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         return FREE
 
 
 def find_contiguous_arrays(module: Module, reached: Sequence[s.Algorithm]) -> ContiguousArrays:
-    """Find the arrays of each reached algorithm with contiguous rows; parameters, if all arguments of calls have them.
+    """Find, for each reached algorithm, its parameters and local arrays whose rows are contiguous in memory.
 
-    The first algorithm, which no other one calls, is given whole arrays.
+    The rows of a parameter are contiguous if those of its arguments in all calls are. The arguments of the first
+    algorithm, which no other one calls, are whole arrays.
     """
     dense = {algo: frozenset(_iterate_row_major_arrays(algo)) for algo in reached}
     while True:
@@ -440,7 +450,7 @@ def has_contiguous_rows(view: s.Expr, names: frozenset[str]) -> bool:
 
 def _iterate_row_major_arrays(algorithm: s.Algorithm) -> Iterator[str]:
     """Yield the parameters and local arrays of an algorithm that are stored by rows."""
-    for node in (*algorithm.parameters, *s.nodes(algorithm.body)):
+    for node in (*algorithm.parameters, *s.iterate_nodes(algorithm.body)):
         if isinstance(node, s.Parameter | s.Local) and _has_contiguous_layout(node.type):
             yield node.name
 
@@ -455,23 +465,23 @@ def _is_innermost(loop: s.Loop) -> bool:
     return loop.step is None and not any(s.find_nodes(loop.body, s.Loop, s.While, *WHOLE_ARRAY_NODES))
 
 
-def _always_evaluated(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
+def _iterate_always_evaluated(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
     """Yield expressions of a body that are evaluated in each of its executions."""
     for statement in body:
         # Leaving an access out only weakens the bound.
         if isinstance(statement, s.Simple):
             yield from s.list_evaluated(statement)
         elif isinstance(statement, s.If) and (condition := statement.branches[0].condition) is not None:
-            yield _always_evaluated_part(condition)
+            yield _take_always_evaluated_part(condition)
 
 
-def _always_evaluated_part(condition: s.Node) -> s.Node:
-    """Return the part of a condition that is always evaluated: without right sides of `and` and `or`."""
+def _take_always_evaluated_part(condition: s.Node) -> s.Node:
+    """Return the part of a condition that is always evaluated: the leftmost operand of its `and` and `or`."""
     match condition:
         case s.Binary(op="and" | "or", left=left):
-            return _always_evaluated_part(left)
+            return _take_always_evaluated_part(left)
         case s.Unary(operand=operand):
-            return _always_evaluated_part(operand)
+            return _take_always_evaluated_part(operand)
         case _:
             return condition
 
@@ -491,11 +501,11 @@ def _find_moving_integer(element: s.Element, changing: frozenset[str]) -> str | 
     if (
         isinstance(last, s.Slice)
         or any(s.find_nodes(element.subscripts, s.Element))
-        or changing & s.names(tuple(outer))
+        or changing & s.find_names(tuple(outer))
     ):
         return None
     parts = split_signed_terms(last)
-    moved = [part for part in parts if changing & ({part[0]} if isinstance(part, tuple) else s.names(part))]
+    moved = [part for part in parts if changing & ({part[0]} if isinstance(part, tuple) else s.find_names(part))]
     match moved:
         case [(str(name), True)]:
             return name

@@ -35,9 +35,9 @@ def bind_assumed_integers(
     `before` are the statements of the block before the `assume`; `rest` are the `assume` and those after it.
     """
     # Integers of this block that no later statement assigns.
-    integers = {statement.integer for statement in before if statement.integer}
+    integers = {statement.integer_register for statement in before if statement.integer_register}
     settled = integers - s.find_assigned_names(tuple(rest)).union(MACHINE_SYMBOLS)
-    names = sorted(name for name in settled & s.names(facts) if name not in scope.values)
+    names = sorted(name for name in settled & s.find_names(facts) if name not in scope.values)
     for name in names:
         scope = scope.with_value(name, Poly.symbol(name)).with_facts(scope.facts.with_symbol(name))
     scope = replace(scope, settled=scope.settled | set(names))
@@ -69,7 +69,7 @@ def _with_linear_bound(value: Poly, name: str, facts: Facts) -> Facts:
 
 
 def bound_settled_integers(tally: Tally, scope: Scope) -> Tally:
-    """Replace the integers that became symbols at an `assume` by their bounds, in the costs of a statement."""
+    """Replace the integers that an `assume` made symbols by their bounds, in the costs of a statement."""
 
     def bound_amount(amount: Amount) -> Amount:
         for name in sorted(scope.settled):
@@ -153,7 +153,7 @@ def _bound_by_terms(value: Poly, symbol: Symbol, facts: Facts, upper: bool) -> P
 
 
 def _has_no_division(value: Poly) -> bool:
-    """Test whether no term is divided by a power."""
+    """Test whether no term of a value has a factor with a negative exponent."""
     return all(power > 0 for monomial in value.terms for _, power in monomial)
 
 
@@ -180,7 +180,10 @@ def express_in_sizes(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Am
 
 
 def _bound_amount_without_kinds(kinds: _AtomKinds, amount: Amount, facts: Facts, what: str, node: s.Node) -> Amount:
-    """Bound an amount without atoms of given kinds; unknown without an upper bound, with `what` in the reason."""
+    """Bound an amount by expressions without atoms of the given kinds; without an upper bound, it is unknown.
+
+    `what` describes the atoms in the reason.
+    """
     if isinstance(amount, UnknownAmount):
         return amount
     lower, upper = (
@@ -195,7 +198,7 @@ def _bound_amount_without_kinds(kinds: _AtomKinds, amount: Amount, facts: Facts,
 
 
 def bound_value_without_kinds(kinds: _AtomKinds, value: Poly, facts: Facts, upper: bool) -> Poly | None:
-    """Bound a value without atoms of given kinds, from above or below; None if no bound is found."""
+    """Bound a value, from above (`upper`) or below, by one without atoms of the given kinds; None if that fails."""
 
     def first_atom(value: Poly) -> Atom | None:
         return min((atom for atom in value.atoms() if contains_kind(kinds, atom)), key=str, default=None)

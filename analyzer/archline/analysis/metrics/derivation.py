@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Derivation(Statements):
-    """Derives the costs of algorithms; those of recursive ones are solutions of their recurrences."""
+    """Derives the costs of algorithms; the costs of recursive algorithms are solutions of their recurrences."""
 
     @cached_property
     def recursions(self) -> RecursionSolver:

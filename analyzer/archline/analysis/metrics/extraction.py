@@ -38,7 +38,7 @@ class DecisionPath:
 
 @record
 class BodyCase:
-    """A path through the body, and its costs without the 1 of the call.
+    """A path through the body of a recursive algorithm, and its costs, to which the call itself adds 1.
 
     `way` has the conditions on sizes along the path, `facts` hold on it, `data` names the integers that depend on data.
     """
@@ -59,7 +59,7 @@ class BodyCase:
         """The nonnegative values that the decisions imply."""
         return self.way.known.nonnegative
 
-    def equation(self, value: Poly) -> Equation:
+    def build_equation(self, value: Poly) -> Equation:
         return Equation(self.decisions, self.facts, value, tuple(x for x in self.data if x in value.names), self.known)
 
 
@@ -99,7 +99,7 @@ def _split_path(way: DecisionPath, undecided: UndecidedError) -> Iterator[Decisi
     before = replace(way.known, facts=scope.facts)
     for outcome in (True, False):
         condition = branch.condition if outcome else negate_condition(branch.condition)
-        learned = before.learn(disjunctive_form(condition, scope))
+        learned = before.assume_disjunction(disjunctive_form(condition, scope))
         if learned is not None:
             decision = Decision(branch, outcome, undecided.indicator, undecided.condition)
             yield DecisionPath((*way.decisions, decision), learned)
@@ -149,7 +149,7 @@ class CaseDerivation(Statements):
         scope = declared_scope(self.module, self._algorithm).with_facts(way.known.facts)
         self._way, self._data, self._loops, self._facts = way, {}, 0, scope.facts
         self._unsettled, self._older, self._lets = {}, frozenset(), {}
-        tally, steps = self.block(self._algorithm.body, scope)
+        tally, steps = self.derive_block(self._algorithm.body, scope)
         closed = tally.then(self.model.sync, scope.facts)
         facts = self._facts
         for name in self._data:
@@ -172,34 +172,34 @@ class CaseDerivation(Statements):
             self._loops -= 1
 
     # Overrides for recursive algorithms
-    def algorithm(self, algorithm: s.Algorithm) -> Result:
+    def derive_algorithm(self, algorithm: s.Algorithm) -> Result:
         if algorithm not in self._circle:
-            return self._outer.algorithm(algorithm)
+            return self._outer.derive_algorithm(algorithm)
         with self._without_splits():
-            return super().algorithm(algorithm)
+            return super().derive_algorithm(algorithm)
 
-    def call(self, call: s.Call, scope: Scope) -> Tally:
+    def derive_call(self, call: s.Call, scope: Scope) -> Tally:
         target = self.module.targets[call]
         applied = self._applied(target) if isinstance(target, s.Algorithm) else None
         if applied is None or not isinstance(target, s.Algorithm):
-            return super().call(call, scope)
-        sizes = self.sizes(call, target, scope)
+            return super().derive_call(call, scope)
+        sizes = self.evaluate_callee_sizes(call, target, scope)
         signature = self.module.signatures[target]
         names = (*signature.size_names, *signature.indices)
         arguments = tuple(self._name_data(scope.facts.simplify(sizes[name]), scope) for name in names)
         costs = applied(arguments)
         if isinstance(costs, UnknownAmount):
             return Tally(gap=costs)
-        applied_costs = self.model.tally(costs)
-        if target is not self._algorithm and (rounds := self._outer.recursions.derive_rounds(target)):
+        applied_costs = self.model.build_tally(costs)
+        if target is not self._algorithm and (rounds := self._outer.recursions.derive_iteration_costs(target)):
 
-            def at_call(amount: Amount) -> Amount:
+            def express_at_call(amount: Amount) -> Amount:
                 return amount_at_sizes(amount, dict(zip(names, arguments, strict=True)), scope.facts, call)
 
             applied_costs = replace(
-                applied_costs, rounds={name: once.map_amounts(at_call) for name, once in rounds.items()}
+                applied_costs, rounds={name: once.map_amounts(express_at_call) for name, once in rounds.items()}
             )
-        return self.model.event(CALL).then(applied_costs, scope.facts)
+        return self.model.count_event(CALL).then(applied_costs, scope.facts)
 
     def _name_data(self, value: Poly, scope: Scope) -> Poly:
         """Replace data atoms in a size by symbols, and record these as data of the case."""
@@ -214,10 +214,10 @@ class CaseDerivation(Statements):
 
         return value.map_atoms(symbol_of_data)
 
-    def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> Result:
+    def derive_block(self, body: tuple[s.Stmt, ...], scope: Scope) -> Result:
         declared_before = dict(self._unsettled)
         try:
-            return super().block(body, scope)
+            return super().derive_block(body, scope)
         finally:
             # Facts of an inner block about an integer of an outer one end with the block, so it is settled later.
             self._unsettled = declared_before
@@ -226,9 +226,9 @@ class CaseDerivation(Statements):
         scope = super().scope_after(statement, scope)
         if self._loops:
             return scope
-        if statement.integer:
-            self._unsettled[statement.integer] = None
-        last = max((node.span.line, node.span.column) for node in s.nodes(statement))
+        if statement.integer_register:
+            self._unsettled[statement.integer_register] = None
+        last = max((node.span.line, node.span.column) for node in s.iterate_nodes(statement))
         for name in [integer for integer in self._unsettled if self._last_assigned.get(integer, (0, 0)) <= last]:
             # From here on the integer keeps its value.
             del self._unsettled[name]
@@ -248,7 +248,7 @@ class CaseDerivation(Statements):
         return label
 
     def _merge_bounds(self, facts: Facts) -> dict[str, Bounds]:
-        """Merge new bounds into those of the case; in a branch on data, only those of symbols first used in it."""
+        """Merge new bounds into the bounds of the case; in a branch on data, only of symbols that it introduces."""
         merged = dict(self._facts.bounds)
         for name, bound in facts.bounds.items():
             if name not in merged:
@@ -262,13 +262,13 @@ class CaseDerivation(Statements):
         return merged
 
     def _with_call_sizes(self, settled: str, following: tuple[s.Stmt, ...], scope: Scope) -> Scope:
-        """Add the facts that sizes of later calls that contain the symbol `settled` are at least their minimum."""
+        """Add the fact that each size of a later call that contains the symbol `settled` is at least its minimum."""
         facts = scope.facts
         for call in (call for statement in following if isinstance(statement, s.Simple) for call in statement.calls):
             target = self.module.targets.get(call)
             if not isinstance(target, s.Algorithm):
                 continue
-            sizes, least = self.sizes(call, target, scope), self.module.signatures[target].at_least
+            sizes, least = self.evaluate_callee_sizes(call, target, scope), self.module.signatures[target].at_least
             for name, value in sizes.items():
                 if settled in value.names and name in least:
                     facts = facts.with_nonnegative(value - least[name])
@@ -303,9 +303,9 @@ class CaseDerivation(Statements):
             decided = bool(simplified)
         test = self._test_cost(first.condition, scope)
         if decided:
-            body, children = self.block(first.body, scope)
+            body, children = self.derive_block(first.body, scope)
             return test.then(body, scope.facts), "test, which holds in this case", children
-        otherwise, _, children = self._other_branches(rest, scope)
+        otherwise, _, children = self._derive_remaining_branches(rest, scope)
         return test.then(otherwise, scope.facts), "test, which does not hold in this case", children
 
     def _indicator_bounds(self, condition: s.Expr, scope: Scope) -> KnownAmount:
@@ -316,7 +316,7 @@ class CaseDerivation(Statements):
 
     def _scope_of_data_branch(self, condition: s.Expr, scope: Scope) -> Scope:
         """Bind data-dependent integers of a condition to new symbols in its branch, and assume the condition."""
-        for name in sorted(s.names(condition)):
+        for name in sorted(s.find_names(condition)):
             old = next(iter(scope.values[name].names), "") if name in scope.values else ""
             if old not in self._data or scope.values[name] != Poly.symbol(old):
                 continue
@@ -363,18 +363,18 @@ class ExtractedSystems:
     cases: tuple[BodyCase, ...] = field(repr=False, default=())
     gap: UnknownAmount | None = None
 
-    def system(self, metric: str) -> RecurrenceSystem | UnknownAmount | None:
+    def get_system(self, metric: str) -> RecurrenceSystem | UnknownAmount | None:
         """Return the system of a metric, or the reason for its absence; None if the metric is 0."""
         return self.systems.get(metric, self.gap)
 
-    def exact(self, metric: str) -> bool:
-        """Test whether a metric is a single function of the sizes."""
-        system = self.system(metric)
+    def is_exact(self, metric: str) -> bool:
+        """Test whether one function of the sizes gives a metric exactly, rather than a lower and an upper function."""
+        system = self.get_system(metric)
         return isinstance(system, RecurrenceSystem) and system.exact
 
-    def function(self, metric: str, upper: bool) -> SizeFunction | None:
+    def get_function(self, metric: str, upper: bool) -> SizeFunction | None:
         """Return the function that equals the metric or bounds it, from above (`upper`) or below; None if not known."""
-        system = self.system(metric)
+        system = self.get_system(metric)
         if not isinstance(system, RecurrenceSystem):
             return None
         return system.functions[_function_name(metric, self.algorithm, system.exact, upper)]
@@ -386,7 +386,7 @@ def _function_name(metric: str, algorithm: s.Algorithm, exact: bool, upper: bool
 
 
 class Extraction:
-    """Extracts the systems of recurrences of algorithms, for each algorithm once."""
+    """Extracts the systems of recurrences of recursive algorithms, for each algorithm once."""
 
     def __init__(self, outer: Statements) -> None:
         self._outer = outer
@@ -413,7 +413,7 @@ class Extraction:
             reason = UnknownAmount(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
             return ExtractedSystems(algorithm, {}, gap=reason)
         gap = next((case.tally.gap for case in cases if case.tally.gap is not None), None)
-        gap = gap or next(filter(None, map(_find_recursion_in_rounds, cases)), None)
+        gap = gap or next(filter(None, map(_find_recursion_in_iterations, cases)), None)
         return ExtractedSystems(algorithm, {metric: system for metric, system in systems.items() if system}, cases, gap)
 
     def _list_counted_metrics(self, cases: Iterable[BodyCase]) -> tuple[str, ...]:
@@ -463,7 +463,7 @@ class Extraction:
         for upper in (False, True) if split else (True,):
             name = _function_name(metric, algorithm, not split, upper)
             both = zip(cases, valid, strict=True)
-            equations = [case.equation(amount.upper if upper else amount.lower) for case, amount in both]
+            equations = [case.build_equation(amount.upper if upper else amount.lower) for case, amount in both]
             functions[name] = SizeFunction(
                 name,
                 algorithm,
@@ -490,7 +490,7 @@ class Extraction:
         return result
 
 
-def _find_recursion_in_rounds(case: BodyCase) -> UnknownAmount | None:
+def _find_recursion_in_iterations(case: BodyCase) -> UnknownAmount | None:
     """Return the reason why costs are unknown if an iteration of a loop without a bound makes a recursive call."""
     for once in case.tally.rounds.values():
         for amount in map(once.amount, once.names):

@@ -13,7 +13,7 @@ from typing import Protocol
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.metrics.tally import FREE, Tally, choose_tally, unknown_cost
+from archline.analysis.metrics.tally import FREE, Tally, choose_tally, make_unknown_tally
 from archline.ir.amounts import UNIT_AMOUNT, Amount, exact_amount, map_bounds, scale_amount
 from archline.ir.conditions import bound_indicator
 from archline.ir.max_plus import SYNC_MAP, serial_map
@@ -46,7 +46,7 @@ class CostModel:
     """True if lower bounds are needed only where they are exact."""
 
     def __init__(self, asked: Iterable[MetricDefinition], auxiliary: Iterable[MetricDefinition] = ()) -> None:
-        """`auxiliary`: metrics that the derivation itself needs."""
+        """Create a model that counts the metrics `asked`, and `auxiliary` metrics that the derivation itself needs."""
         chosen = tuple(asked)
         self.asked = tuple(definition.name for definition in chosen)
         self._metrics = {definition.name: definition for definition in (*chosen, *auxiliary)}
@@ -61,11 +61,11 @@ class CostModel:
         counting = [name for name, metric in self._metrics.items() if metric.counts is not None]
         return tuple(sorted(counting, key=lambda name: name not in calls))
 
-    def metric(self, name: str) -> MetricDefinition:
+    def get_metric(self, name: str) -> MetricDefinition:
         """Return the definition of a metric by its name, or by that of one of its kinds, such as flops.add."""
         return self._metrics[name.partition(".")[0]]
 
-    def tally(self, amounts: Mapping[str, Amount], declared: frozenset[str] = frozenset()) -> Tally:
+    def build_tally(self, amounts: Mapping[str, Amount], declared: frozenset[str] = frozenset()) -> Tally:
         """Build the tally of code that neither spawns nor syncs from its amounts by name."""
         if not amounts:
             return FREE
@@ -73,17 +73,17 @@ class CostModel:
         return Tally({name: amount for name, amount in amounts.items() if name not in paths}, paths, None, declared)
 
     @memoised
-    def event(self, event: Event, times: int = 1) -> Tally:
+    def count_event(self, event: Event, times: int = 1) -> Tally:
         """Return the cost of an event that happens a number of times in sequence."""
-        return self.tally(
+        return self.build_tally(
             dict.fromkeys(
                 self._metrics_counting(event), UNIT_AMOUNT if times == 1 else exact_amount(Poly.constant(times))
             )
         )
 
-    def fork(self, depth: Amount) -> Tally:
+    def count_fork(self, depth: Amount) -> Tally:
         """Return the cost on the critical path of starting the iterations of a parallel loop."""
-        return self.tally({name: depth for name in self._metrics_counting(FORK) if name in self._paths})
+        return self.build_tally({name: depth for name in self._metrics_counting(FORK) if name in self._paths})
 
     def _metrics_counting(self, event: Event) -> Iterator[str]:
         for name, metric in self._metrics.items():
@@ -92,30 +92,30 @@ class CostModel:
                 if metric.by_kind:
                     yield f"{name}.{event.kind}"
 
-    def declared(self, metric: str) -> tuple[str, ...]:
+    def list_declared_metrics(self, metric: str) -> tuple[str, ...]:
         """Return the metrics, and their kinds, to which a declared amount of a metric is added."""
         added = {metric, *METRICS[metric].within}
         names = tuple(definition.name for definition in self._metrics.values() if definition.name in added)
         return (*names, f"{metric}.{DECLARED}") if METRICS[metric].by_kind and metric in names else names
 
     # Costs other than events
-    def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
-        """Return the cost of each execution of a statement, in addition to its events and inner blocks."""
+    def count_statement(self, statement: s.Stmt, scope: Scope) -> Tally:
+        """Return the cost of one execution of a statement, in addition to its events and inner blocks."""
         return FREE
 
-    def iteration(self, loop: s.Loop | s.While) -> Tally:
-        """Return the cost of each iteration of a loop, in addition to its events and its body."""
+    def count_iteration(self, loop: s.Loop | s.While) -> Tally:
+        """Return the cost of one iteration of a loop, in addition to its events and its body."""
         return FREE
 
-    def call(self, call: s.Call) -> Tally | None:
-        """Return the cost of a call with the body of the callee; None if it has to be derived from the body."""
+    def count_call(self, call: s.Call) -> Tally | None:
+        """Return the cost of a call, callee included, if the model defines it; None to derive it from the callee."""
         return None
 
-    def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
+    def count_fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         """Return the cost of a whole-array fill or copy: a nest of parallel loops with an event for each iteration."""
         cost = FREE
         for extent in reversed(extents):
-            cost = self._repeat_in_parallel(self.event(ITERATION).then(cost, facts), extent, facts)
+            cost = self._repeat_in_parallel(self.count_event(ITERATION).then(cost, facts), extent, facts)
         return cost
 
     def _repeat_in_parallel(self, once: Tally, trips: Amount, facts: Facts) -> Tally:
@@ -128,7 +128,7 @@ class CostModel:
             lambda amount: scale_amount(amount, trips),
             lambda path: serial_map(take_if_nonempty(path.finish, trips, facts)),
         )
-        return side_by_side.then(self.fork(map_bounds(trips, compute_depth)), facts)
+        return side_by_side.then(self.count_fork(map_bounds(trips, compute_depth)), facts)
 
 
 @cache
@@ -151,13 +151,13 @@ FLOP_KINDS = {
 
 
 class OperationCosts(Protocol):
-    """The costs that the evaluation of an expression is composed of."""
+    """The interface that the cost of an expression needs: a cost model, and the costs of calls."""
 
     @property
     def model(self) -> CostModel:
         """The model of the costs of operators."""
 
-    def call(self, call: s.Call, scope: Scope) -> Tally:
+    def derive_call(self, call: s.Call, scope: Scope) -> Tally:
         """Return the cost of a call of an algorithm or an extern."""
 
 
@@ -203,7 +203,7 @@ def _subscript_cost(subscripts: tuple[s.Expr | s.Slice, ...], scope: Scope, cost
     return total
 
 
-def kind_of(expr: s.Expr, scope: Scope) -> Kind:
+def find_scalar_kind(expr: s.Expr, scope: Scope) -> Kind:
     """Return the kind of a scalar: static, int data or real."""
     type_ = scope.module.types.get(expr, Kind.STATIC)
     kind = type_.element if isinstance(type_, ViewType) else type_
@@ -215,10 +215,10 @@ def _operator_cost(kind: str, parts: tuple[s.Expr, ...], uses: int, scope: Scope
 
     `parts` are its operands, and its result, which may be real where they are integers.
     """
-    kinds = {kind_of(part, scope) for part in parts}
+    kinds = {find_scalar_kind(part, scope) for part in parts}
     if Kind.REAL in kinds:
-        return model.event(Event(kind, real=True), uses)
-    return model.event(INT_OPERATION, uses) if Kind.INT in kinds else FREE
+        return model.count_event(Event(kind, real=True), uses)
+    return model.count_event(INT_OPERATION, uses) if Kind.INT in kinds else FREE
 
 
 def update_cost(assign: s.Assign, scope: Scope, model: CostModel) -> Tally:
@@ -231,7 +231,7 @@ def update_cost(assign: s.Assign, scope: Scope, model: CostModel) -> Tally:
 
 def _call_cost(call: s.Call, scope: Scope, costs: OperationCosts) -> Tally:
     if call in scope.module.targets:
-        return total_evaluation_cost(call.arguments, scope, costs).then(costs.call(call, scope), scope.facts)
+        return total_evaluation_cost(call.arguments, scope, costs).then(costs.derive_call(call, scope), scope.facts)
     operands = total_evaluation_cost(call.arguments, scope, costs)
     if call.function == "real_of":
         return operands
@@ -249,18 +249,21 @@ def _short_circuit_cost(expr: s.Binary, scope: Scope, costs: OperationCosts) -> 
     return first.then(choose_tally(needed, second, FREE, scope.facts), scope.facts)
 
 
-def declared_amounts(amounts: tuple[tuple[s.Expr, str], ...], scope: Scope, source: str, model: CostModel) -> Tally:
-    """Return the cost of `costs f flops`, added to all metrics that include flops; uncounted metrics are omitted."""
+def count_declared_costs(amounts: tuple[tuple[s.Expr, str], ...], scope: Scope, source: str, model: CostModel) -> Tally:
+    """Return the cost of declared amounts, such as f and flops in `costs f flops`, in all metrics that include them.
+
+    Metrics that the model does not count are omitted; `source` names the declaration.
+    """
     total = FREE
     for expr, metric in amounts:
-        added = model.declared(metric)
+        added = model.list_declared_metrics(metric)
         if not added:
             continue
         try:
             amount = exact_amount(static_value(expr, scope))
         except NotStaticError as problem:
-            return unknown_cost(f"declared cost: {problem.reason}", expr.span)
+            return make_unknown_tally(f"declared cost: {problem.reason}", expr.span)
         if all(coefficient < 0 for coefficient in amount.lower.terms.values()) and scope.facts.positive(-amount.lower):
-            return unknown_cost("a declared cost is below 0", expr.span)
-        total = total.then(model.tally(dict.fromkeys(added, amount), frozenset((source,))), scope.facts)
+            return make_unknown_tally("a declared cost is below 0", expr.span)
+        total = total.then(model.build_tally(dict.fromkeys(added, amount), frozenset((source,))), scope.facts)
     return total

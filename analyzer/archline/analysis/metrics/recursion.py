@@ -12,7 +12,12 @@ from archline.algebra.lp import append_failures
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.metrics.extraction import ExtractedSystems, Extraction
 from archline.analysis.metrics.relations import may_exceed
-from archline.analysis.metrics.solution import MetricSolution, amount_in_sizes, bound_in_recursion, solution_by_regimes
+from archline.analysis.metrics.solution import (
+    MetricSolution,
+    amount_in_sizes,
+    bound_over_recursive_calls,
+    combine_recursive_and_base_cases,
+)
 from archline.analysis.metrics.statements import Statements
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError, Interval, Point
@@ -81,35 +86,38 @@ class RecursionSolver:
         """Return the systems of recurrences of a recursive algorithm."""
         return self._extraction.extract_systems(algorithm)
 
-    def tally(self, algorithm: s.Algorithm) -> Tally:
-        """Return the costs of one execution of the body at all sizes, without the 1 of the call."""
+    def derive_tally(self, algorithm: s.Algorithm) -> Tally:
+        """Return the costs of the body of a recursive algorithm, to which the call itself adds 1."""
         extracted, model = self.extract_systems(algorithm), self._outer.model
         if (gap := self._missing_termination_proof(algorithm) or extracted.gap) is not None:
             return Tally(gap=gap)
         declared = frozenset[str]().union(*(case.tally.declared for case in extracted.cases))
-        names = [name for name in extracted.systems if model.metric(name).name in model.asked]
-        solved = model.tally({name: self.solve_metric(algorithm, name).amount for name in names}, declared)
-        return replace(solved, rounds=self.derive_rounds(algorithm))
+        names = [name for name in extracted.systems if model.get_metric(name).name in model.asked]
+        solved = model.build_tally({name: self.solve_metric(algorithm, name).amount for name in names}, declared)
+        return replace(solved, rounds=self.derive_iteration_costs(algorithm))
 
     @memoised
-    def derive_rounds(self, algorithm: s.Algorithm) -> Mapping[str, Tally]:
-        """Return the cost of an iteration of each loop without a bound in any call of a recursion, in its sizes."""
+    def derive_iteration_costs(self, algorithm: s.Algorithm) -> Mapping[str, Tally]:
+        """Return the cost of an iteration of each loop without a bound, by the qualified name of its iterations.
+
+        It is bounded over all calls of the recursion, in the sizes of the first call.
+        """
         extracted = self.extract_systems(algorithm)
         total = Tally()
         for case in extracted.cases:
-            total = total.with_rounds(
+            total = total.with_iterations(
                 {
                     name: once.map_amounts(partial(map_bounds, function=case.facts.restore))
                     for name, once in case.tally.rounds.items()
                 },
                 case.facts,
             )
-        functions = (extracted.function(metric, True) for metric in self._outer.model.recurrence_metrics)
+        functions = (extracted.get_function(metric, True) for metric in self._outer.model.recurrence_metrics)
         function = next(filter(None, functions), None)
         if not total.rounds or function is None:
             return total.rounds
         called = find_recursive_component(self._outer.module, algorithm)
-        total = total.with_parallel_rounds() if has_forks(called) else total
+        total = total.with_parallel_iterations() if has_forks(called) else total
         changing: dict[str, bool] = {}
         for equation in function.equations:
             for call in find_calls(equation.value):
@@ -119,20 +127,23 @@ class RecursionSolver:
                     distance = Poly.symbol(name).substitute(equation.facts.rewrites) - argument
                     if equation.facts.simplify(distance):
                         changing[name] = changing.get(name, True) and equation.facts.nonnegative(distance)
-        bound = partial(bound_in_recursion, function=function, changing=changing)
+        bound = partial(bound_over_recursive_calls, function=function, changing=changing)
         return {name: once.map_amounts(bound) for name, once in total.rounds.items()}
 
     def single_expression_tally(self, algorithm: s.Algorithm) -> Tally:
-        """Return these costs with each bound in a single expression instead of regimes, which loops sum more easily."""
-        costs = self.tally(algorithm)
+        """Return the costs of a recursive algorithm with each bound in one expression, which loops can sum more easily.
+
+        Bounds by regimes are replaced by bounds that hold at all sizes, where such are found.
+        """
+        costs = self.derive_tally(algorithm)
         amounts = {name: self._merge_regimes(algorithm, name, costs.amount(name)) for name in costs.names}
-        return replace(self._outer.model.tally(amounts, costs.declared), gap=costs.gap, rounds=costs.rounds)
+        return replace(self._outer.model.build_tally(amounts, costs.declared), gap=costs.gap, rounds=costs.rounds)
 
     def _merge_regimes(self, algorithm: s.Algorithm, metric: str, amount: Amount) -> Amount:
         if isinstance(amount, UnknownAmount) or not self.solve_metric(algorithm, metric).pieces:
             return amount
         extracted = self.extract_systems(algorithm)
-        least, most = extracted.function(metric, False), extracted.function(metric, True)
+        least, most = extracted.get_function(metric, False), extracted.get_function(metric, True)
         high = None if most is None else self.find_bound_at_all_sizes(most, metric, True)
         if least is None or most is None or high is None:
             return amount
@@ -148,7 +159,7 @@ class RecursionSolver:
         """Return the reason why termination is not proved, so that no induction is valid; None if it is proved."""
         # The upper function of any metric contains all calls; without any function, all costs are unknown.
         extracted = self.extract_systems(algorithm)
-        functions = (extracted.function(metric, True) for metric in self._outer.model.recurrence_metrics)
+        functions = (extracted.get_function(metric, True) for metric in self._outer.model.recurrence_metrics)
         function = next(filter(None, functions), None)
         promised = read_index_properties(algorithm, declared_scope(self._outer.module, algorithm)).facts
         missing = "" if function is None else self._suggest_declaration(function, promised)
@@ -167,7 +178,7 @@ class RecursionSolver:
     @memoised
     def solve_metric(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
         """Return the solution of a metric of a recursive algorithm; its amount is unknown if none is found."""
-        system = self._missing_termination_proof(algorithm) or self.extract_systems(algorithm).system(metric)
+        system = self._missing_termination_proof(algorithm) or self.extract_systems(algorithm).get_system(metric)
         if not isinstance(system, RecurrenceSystem):
             return MetricSolution(system or ZERO_AMOUNT)
         solution = self._sum_over_kinds(algorithm, metric) or self._solve_system(algorithm, metric, system)
@@ -179,14 +190,14 @@ class RecursionSolver:
 
         def enclose_metric(point: Point) -> Interval:
             sizes = {name: int(value) for name, value in point.items()}
-            bounds = [values.at(name, sizes) for name in names]
+            bounds = [values.evaluate_at(name, sizes) for name in names]
             return Interval(bounds[0], bounds[-1])
 
         return replace(solution, interval_at=enclose_metric)
 
     def _sum_over_kinds(self, algorithm: s.Algorithm, metric: str) -> MetricSolution | None:
         """Sum the solutions of all kinds of a metric; None if a solution is not exact in a single expression."""
-        if metric not in self._outer.model.asked or not self._outer.model.metric(metric).by_kind:
+        if metric not in self._outer.model.asked or not self._outer.model.get_metric(metric).by_kind:
             return None
         systems = self.extract_systems(algorithm).systems
         kinds = [self.solve_metric(algorithm, name) for name in systems if name.startswith(f"{metric}.")]
@@ -219,8 +230,8 @@ class RecursionSolver:
         `more` is added for the outermost call.
         """
         extracted = self.extract_systems(algorithm)
-        system = extracted.system(metric)
-        lower, upper = extracted.function(metric, False), extracted.function(metric, True)
+        system = extracted.get_system(metric)
+        lower, upper = extracted.get_function(metric, False), extracted.get_function(metric, True)
         if not isinstance(system, RecurrenceSystem) or lower is None or upper is None:
             return None
         proofs = self._solve_system(algorithm, metric, system).proofs
@@ -230,10 +241,10 @@ class RecursionSolver:
         meanings = {most.indices.size: most.indices.distance}
         return replace(explain_recurrence(system, least.function, most.function, proofs, more), meanings=meanings)
 
-    def recurrence(self, algorithm: s.Algorithm, metric: str) -> IntegerRecurrence | None:
+    def build_recurrence(self, algorithm: s.Algorithm, metric: str) -> IntegerRecurrence | None:
         """Return the recurrence from which the growth of a metric is derived; None if termination is not proved."""
         extracted = self.extract_systems(algorithm)
-        lower, upper = extracted.function(metric, False), extracted.function(metric, True)
+        lower, upper = extracted.get_function(metric, False), extracted.get_function(metric, True)
         if lower is None or upper is None or self._missing_termination_proof(algorithm) is not None:
             return None
         least, most = self._length_recurrence(lower), self._length_recurrence(upper)
@@ -353,7 +364,7 @@ class RecursionSolver:
 
     def _solve_metric_by_length_or_index(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
         extracted = self.extract_systems(algorithm)
-        lower, upper = extracted.function(metric, False), extracted.function(metric, True)
+        lower, upper = extracted.get_function(metric, False), extracted.get_function(metric, True)
         assert lower is not None
         assert upper is not None
         least, most = self._length_recurrence(lower), self._length_recurrence(upper)
@@ -375,7 +386,9 @@ class RecursionSolver:
         low = self._solve_side(lower, metric, False)
         if low is not None and whole[0] is whole[1] and self._exact[upper.name] is not None:
             value = least.restore_indices(low.value)
-            return replace(solution_by_regimes(*whole, value, value), proofs=(InductionProof.from_bound("=", low),))
+            return replace(
+                combine_recursive_and_base_cases(*whole, value, value), proofs=(InductionProof.from_bound("=", low),)
+            )
         by_levels = self._sum_levels(least, most, whole)
         if by_levels is not None and isinstance(by_levels.amount, KnownAmount) and by_levels.amount.exact:
             return by_levels
@@ -398,15 +411,16 @@ class RecursionSolver:
             else InductionProof.from_bound("<=", high),
         )
         return replace(
-            solution_by_regimes(*whole, least.restore_indices(bottom), most.restore_indices(top)), proofs=proofs
+            combine_recursive_and_base_cases(*whole, least.restore_indices(bottom), most.restore_indices(top)),
+            proofs=proofs,
         )
 
     def _sum_levels(
         self, least: LengthRecurrence, most: LengthRecurrence, whole: tuple[SizeFunction, SizeFunction]
     ) -> MetricSolution | None:
-        """Bound a metric by sums over the levels of a recursion whose calls multiply all sizes by constants.
+        """Bound `least` below and `most` above by sums over the levels, if calls multiply all sizes by constants.
 
-        The bounds are of `least` and `most`. None if the calls do not, or if no upper bound is found.
+        None for other recursions, or if no upper bound is found.
         """
         below, above = bound_function_by_levels(least.function), bound_function_by_levels(most.function)
         if above.upper is None:
@@ -421,14 +435,14 @@ class RecursionSolver:
             proofs = (InductionProof(">=", low, reason=reason), InductionProof("<=", high, reason=reason))
         if below.leaf is None and above.leaf is None:
             return MetricSolution(amount_in_sizes(whole[1].facts, low, high), proofs=proofs)
-        return replace(solution_by_regimes(*whole, low, high), proofs=proofs)
+        return replace(combine_recursive_and_base_cases(*whole, low, high), proofs=proofs)
 
     def _bound_groups_of_cases(
         self, least: SizeFunction, most: SizeFunction, metric: str, known: tuple[ProvedBound | None, ProvedBound | None]
     ) -> MetricSolution | None:
         """Bound groups of cases separately, if the `known` bounds of all cases do not have the function's growth.
 
-        None if they do, or if no such bounds are found.
+        None if the known bounds have that growth, or if no bounds of groups are found.
         """
         inputs = self._search_inputs(metric, most)
         if inputs.values is None or all(bound is not None and bound.steady for bound in known):
@@ -446,11 +460,11 @@ class RecursionSolver:
                 InductionProof.from_bound("<=", layer.high, where),
             )
         )
-        return replace(solution_by_regimes(components.least, components.most, low, high), proofs=proofs)
+        return replace(combine_recursive_and_base_cases(components.least, components.most, low, high), proofs=proofs)
 
     def _solve_metric_by_indices(self, metric: str, function: SizeFunction) -> MetricSolution | None:
         """Solve a recursion by its index parameters; None if it has none or no form is found."""
-        if len(function.parameters) == len(function.least) or not self.extract_systems(function.algorithm).exact(
+        if len(function.parameters) == len(function.least) or not self.extract_systems(function.algorithm).is_exact(
             metric
         ):
             return None
@@ -471,11 +485,11 @@ class RecursionSolver:
         return MetricSolution(amount_in_sizes(function.facts, low, high), proofs=proofs)
 
     def _limiting_upper_bound(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
-        """Bound a metric by another one: flops and span are at most the work, unless span is declared.
+        """Return the upper bound of the metric that limits this one: work limits flops, and span unless it is declared.
 
-        None if no metric bounds it in this algorithm, or if the amount of that one is unknown.
+        None if no metric limits it in this algorithm, or if the limit is unknown.
         """
-        limit = self._outer.model.metric(metric).at_most
+        limit = self._outer.model.get_metric(metric).at_most
         if limit is None or may_exceed(metric, self._outer.module, algorithm):
             return None
         solution = self.solve_metric(algorithm, limit)

@@ -43,7 +43,7 @@ def relate_costs(costs: Costs, module: Module, algorithm: s.Algorithm, facts: Fa
 
 
 def may_exceed(metric: str, module: Module, algorithm: s.Algorithm) -> bool:
-    """Test whether a metric may exceed the one that limits it, because its costs are declared."""
+    """Test whether a metric may exceed the metric that usually limits it, because its costs are declared."""
     definition = METRICS.get(metric)
     if definition is None or definition.at_most in definition.within:
         return False
@@ -129,9 +129,9 @@ def _bounds_by_case(work: tuple[Piece, ...], span: tuple[Piece, ...], processors
 
 
 def claim_margins(costs: Costs, processors: Poly, claimed: Poly, relation: str) -> Iterator[tuple[Poly, ...]]:
-    """Yield groups of values, multiplied by the processors; the claim on the time holds if all groups have one >= 0.
+    """Yield groups of values; the claim `time relation claimed` holds if in each group a value is at least 0.
 
-    The claim is that the time is `claimed` (==), or at most (<=) or at least (>=) that.
+    The relation is `==`, `<=` or `>=`. The values are margins in time multiplied by the number of processors.
     """
     work, span = _require_bounds(costs["work"]), _require_bounds(costs["span"])
     target = write_quotients_as_fractions(claimed) * processors

@@ -22,8 +22,8 @@ from archline.recurrences.model import Decision, Equation, SizeFunction, list_ca
 class MetricSolution:
     """The solution of a metric: bounds in one expression, and by pieces if that reads better.
 
-    `ends` returns the minimum and the maximum count at given sizes, if both recurrences are functions of the sizes
-    alone. `proofs` prove the closed form, or the bounds, in the recursive cases.
+    `interval_at` returns the minimum and the maximum count at given sizes, if both recurrences are functions of the
+    sizes alone. `proofs` prove the closed form, or the bounds, in the recursive cases.
     """
 
     amount: Amount
@@ -32,10 +32,10 @@ class MetricSolution:
     proofs: tuple[InductionProof, ...] = field(default=(), repr=False)
 
 
-def add_iterations(closed: MetricSolution, part: Amount) -> tuple[tuple[Bound, ...], IntervalAt | None]:
-    """Return the bounds and the values of a solution with a part added: the 1 of the call, iterations of loops.
+def add_amount_to_solution(closed: MetricSolution, part: Amount) -> tuple[tuple[Bound, ...], IntervalAt | None]:
+    """Return the bounds and the values at sizes of a solution plus `part`, such as the cost of iterations of loops.
 
-    Empty and None if the part is unknown.
+    The bounds are empty and the values None if `part` is unknown.
     """
     if isinstance(part, UnknownAmount):
         return (), None
@@ -53,15 +53,15 @@ def add_iterations(closed: MetricSolution, part: Amount) -> tuple[tuple[Bound, .
     )
 
 
-def bound_in_recursion(amount: Amount, function: SizeFunction, changing: Mapping[str, bool]) -> Amount:
-    """Bound an amount of one call of a recursion for all calls that it makes, in the sizes of the first one.
+def bound_over_recursive_calls(amount: Amount, function: SizeFunction, changing: Mapping[str, bool]) -> Amount:
+    """Bound an amount of one call of a recursive function over all calls of a run, in the sizes of the first call.
 
-    `changing` has the sizes that differ in recursive calls, and whether they never grow there.
+    `changing` maps each size that recursive calls change to True if it never grows in a call.
     """
     if isinstance(amount, UnknownAmount):
         return amount
 
-    def find_end(value: Poly, upper: bool) -> Poly | None:
+    def bound_value(value: Poly, upper: bool) -> Poly | None:
         total = ZERO
         for monomial, coefficient in value.terms.items():
             small = (coefficient < 0) == upper
@@ -84,7 +84,7 @@ def bound_in_recursion(amount: Amount, function: SizeFunction, changing: Mapping
         return total
 
     sizes = set(function.parameters)
-    lower, upper = find_end(amount.lower, False), find_end(amount.upper, True)
+    lower, upper = bound_value(amount.lower, False), bound_value(amount.upper, True)
     if upper is None or not upper.names <= sizes:
         names = sorted((amount.upper.names & changing.keys()) | (amount.upper.names - sizes))
         what = " and ".join(f"`{name}`" for name in names)
@@ -97,8 +97,10 @@ def bound_in_recursion(amount: Amount, function: SizeFunction, changing: Mapping
     return KnownAmount(lower if lower == amount.lower else function.facts.positive_part(lower), upper)
 
 
-def solution_by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly) -> MetricSolution:
-    """Combine bounds of the recursive cases with the values of the base cases, of the functions `least` and `most`."""
+def combine_recursive_and_base_cases(
+    least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly
+) -> MetricSolution:
+    """Combine the bounds `lower` and `upper` of recursive cases with the base cases of `least` and `most`."""
     facts = least.facts
     both = tuple(zip(least.equations, most.equations, strict=True))
     ends = [(low, high) for low, high in both if not low.recursive and not high.recursive]
@@ -113,7 +115,7 @@ def solution_by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, up
     recursive = [a for a, b in both if a.recursive or b.recursive]
     skipped = [equation.decisions for equation in recursive]
 
-    def build(
+    def build_case_piece(
         indicator: Poly, cases: tuple[Facts, ...], low: Poly, high: Poly, written: ConditionWriter = tuple
     ) -> Piece:
         # An indicator is 1 in its case, and 0 elsewhere.
@@ -121,10 +123,10 @@ def solution_by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, up
         return build_piece(region, values.lower, values.upper, "recurrence")
 
     pieces = [
-        build(indicator, (a.facts,), a.value, b.value, partial(list_case_conditions, a.decisions, skipped))
+        build_case_piece(indicator, (a.facts,), a.value, b.value, partial(list_case_conditions, a.decisions, skipped))
         for indicator, (a, b) in zip(indicators, ends, strict=True)
     ]
-    pieces.append(build(rest, tuple(equation.facts for equation in recursive), lower, upper))
+    pieces.append(build_case_piece(rest, tuple(equation.facts for equation in recursive), lower, upper))
     amount = map_bounds(KnownAmount(low, high), partial(reduce_in_sizes, facts=facts))
     return MetricSolution(amount, tuple(pieces))
 
@@ -137,7 +139,7 @@ def _equals_closed_form(ends: tuple[Equation, Equation], value: Poly) -> bool:
 
 
 def amount_in_sizes(facts: Facts, lower: Poly, upper: Poly) -> KnownAmount:
-    """Express both bounds in the sizes as the program names them."""
+    """Return the amount between two bounds, expressed in the sizes of the program instead of quotients such as n/2."""
     low = facts.restore(lower)
     return KnownAmount(low, low if upper == lower else facts.restore(upper))
 

@@ -22,7 +22,7 @@ from archline.analysis.metrics.data import (
 from archline.analysis.metrics.operations import (
     STANDARD,
     CostModel,
-    declared_amounts,
+    count_declared_costs,
     evaluation_cost,
     total_evaluation_cost,
     update_cost,
@@ -31,12 +31,12 @@ from archline.analysis.metrics.tally import (
     FREE,
     DerivationStep,
     Tally,
+    bound_early_exit,
+    bound_either_tally,
     choose_tally,
-    either_tally,
-    leave_early,
+    make_unknown_tally,
     repeat_tally,
     repeat_unbounded,
-    unknown_cost,
 )
 from archline.expr.tree import Span
 from archline.ir import max_plus
@@ -60,10 +60,10 @@ from archline.ir.ranges import (
     bound_extent,
     bound_fork_depth,
     bound_integer,
-    bounds_each_row,
     compose_iterations,
     evaluate_extent,
     fork_depth,
+    has_row_length_bound,
     static_range,
 )
 from archline.ir.scope import NotStaticError, Scope, floor_while_bound, static_value
@@ -94,14 +94,14 @@ GUARD_FILTERS: tuple[Callable[[Poly, Scope], bool], ...] = (
 class RecursionCosts(Protocol):
     """Solves recursive algorithms."""
 
-    def tally(self, algorithm: s.Algorithm) -> Tally:
-        """Return the costs of one execution of the body at all sizes, without the 1 of the call."""
+    def derive_tally(self, algorithm: s.Algorithm) -> Tally:
+        """Return the costs of the body of a recursive algorithm, to which the call itself adds 1."""
 
-    def derive_rounds(self, algorithm: s.Algorithm) -> Mapping[str, Tally]:
+    def derive_iteration_costs(self, algorithm: s.Algorithm) -> Mapping[str, Tally]:
         """Return the cost of an iteration of each loop without a bound in any call, in the sizes of the first call."""
 
     def single_expression_tally(self, algorithm: s.Algorithm) -> Tally:
-        """Return these costs with each bound in a single expression, without a split into regimes."""
+        """Return the costs of a recursive algorithm with each bound in a single expression, not split into regimes."""
 
 
 class Statements(StatementVisitor[Scope, Outcome]):
@@ -133,15 +133,15 @@ class Statements(StatementVisitor[Scope, Outcome]):
         raise NotImplementedError
 
     # Algorithms and calls
-    def algorithm(self, algorithm: s.Algorithm) -> Result:
-        """Derive the cost of one execution of the body, in the algorithm's sizes, without the 1 of the call."""
+    def derive_algorithm(self, algorithm: s.Algorithm) -> Result:
+        """Derive the cost of the body of an algorithm in its sizes, to which the call itself adds 1."""
         if algorithm in self._done:
             return self._done[algorithm]
         if algorithm in self._open:
             reason = f"`{algorithm.name}` is part of a mutual recursion that is not analysed"
-            return unknown_cost(reason, algorithm.span), ()
+            return make_unknown_tally(reason, algorithm.span), ()
         if self._solves and find_recursive_component(self.module, algorithm):
-            result: Result = self.recursions.tally(algorithm), ()
+            result: Result = self.recursions.derive_tally(algorithm), ()
         else:
             self._open.add(algorithm)
             try:
@@ -152,54 +152,54 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return result
 
     def derive_total(self, algorithm: s.Algorithm) -> Result:
-        """Derive the cost as `algorithm` does, with the iterations of loops without a bound as sizes."""
-        tally, steps = self.algorithm(algorithm)
-        return tally.count_rounds(self.iteration_symbols(algorithm)), steps
+        """Derive the cost of the body, with the iteration counts of loops without a bound as symbols in it."""
+        tally, steps = self.derive_algorithm(algorithm)
+        return tally.fold_iterations(self.iteration_symbols(algorithm)), steps
 
     @staticmethod
     def iteration_symbols(algorithm: s.Algorithm) -> Callable[[str], Poly]:
-        """Return a function from the qualified name of iterations to their size in the costs of an algorithm."""
+        """Return a function from the qualified name of an iteration count to its symbol in costs of an algorithm."""
         return lambda name: Poly.symbol(relative_name(name, algorithm))
 
     def _derive_body(self, algorithm: s.Algorithm) -> Result:
         try:
             scope = declared_scope(self.module, algorithm)
-            tally, steps = self.block(algorithm.body, scope)
+            tally, steps = self.derive_block(algorithm.body, scope)
         except OutOfBudgetError:
             raise
         except TooComplexError as problem:
-            return unknown_cost(str(problem), algorithm.span), ()
+            return make_unknown_tally(str(problem), algorithm.span), ()
         closed = tally.then(self.model.sync, scope.facts)
         shortest = partial(reduce_in_sizes, facts=scope.facts)
         return closed.map_amounts(
             lambda amount: map_bounds(express_in_sizes(amount, scope.facts, algorithm), shortest)
         ), steps
 
-    def call(self, call: s.Call, scope: Scope) -> Tally:
+    def derive_call(self, call: s.Call, scope: Scope) -> Tally:
         """Return the cost of a call of an algorithm (1 plus its cost at the arguments' sizes) or of an extern."""
         target = self.module.targets[call]
         if isinstance(target, s.Extern):
-            return declared_amounts(
+            return count_declared_costs(
                 target.costs, _bind_extern_symbols(target, scope), f"extern {target.name}", self.model
             )
-        if (known := self.model.call(call)) is not None:
+        if (known := self.model.count_call(call)) is not None:
             return known
-        body, _ = self.algorithm(target)
-        sizes = self.sizes(call, target, scope)
+        body, _ = self.derive_algorithm(target)
+        sizes = self.evaluate_callee_sizes(call, target, scope)
         facts = scope.facts
         varies = any(not value.names <= scope.fixed for value in sizes.values())
         if self._solves and varies and find_recursive_component(self.module, target):
             body = self.recursions.single_expression_tally(target)
 
-        def at_call(amount: Amount) -> Amount:
+        def express_at_call(amount: Amount) -> Amount:
             return amount_at_sizes(amount, sizes, facts, call)
 
-        return self.model.event(CALL).then(body.map_amounts(at_call), facts)
+        return self.model.count_event(CALL).then(body.map_amounts(express_at_call), facts)
 
-    def sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
+    def evaluate_callee_sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
         """Return the sizes and indices of a callee at a call, in the sizes of the caller.
 
-        If one depends on data, it is a `Data` atom, with bounds where known.
+        A size that depends on data is a `Data` atom, with bounds if they are known.
         """
         signature = self.module.signatures[target]
         sizes: dict[str, Poly] = {}
@@ -223,22 +223,22 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return None
 
     # Blocks
-    def block(self, body: tuple[s.Stmt, ...], scope: Scope) -> Result:
+    def derive_block(self, body: tuple[s.Stmt, ...], scope: Scope) -> Result:
         """Derive statements in sequence; a block with a local array waits for its spawned calls before it ends."""
         total = FREE
         steps: list[DerivationStep] = []
         holds_array = False
         for number, statement in enumerate(body, 1):
             tally, rule, children = self.statement(statement, scope)
-            tally = self.model.statement(statement, scope).then(tally, scope.facts)
+            tally = self.model.count_statement(statement, scope).then(tally, scope.facts)
             if scope.settled:
                 tally = bound_settled_integers(tally, scope)
             total = total.then(tally, scope.facts)
             if tally is not FREE or children:
                 span_rule = None
-                if statement.forks is not None:
+                if statement.parallel_variable is not None:
                     depth = f"{'2*' if getattr(statement, 'reduction', None) else ''}ceil(log2(iterations))"
-                    span_rule = f"{depth} + maximum over {statement.forks} of (1 + body)"
+                    span_rule = f"{depth} + maximum over {statement.parallel_variable} of (1 + body)"
                 steps.append(DerivationStep(statement.span, rule, tally, children, span_rule))
             if statement.assumed and self._solves:
                 scope = bind_assumed_integers(statement.assumed, body[: number - 1], body[number - 1 :], scope)
@@ -270,16 +270,16 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     def costs(self, costs: s.Costs, scope: Scope) -> Outcome:
         source = f"costs at line {costs.span.line}"
-        return declared_amounts(costs.amounts, scope, source, self.model), "declared", ()
+        return count_declared_costs(costs.amounts, scope, source, self.model), "declared", ()
 
     def transfer(self, transfer: s.Transfer, scope: Scope) -> Outcome:
         return FREE, "", ()
 
     def communicate(self, statement: s.Communicate, scope: Scope) -> Outcome:
-        return unknown_cost("messages need a grid of processors", statement.span), "", ()
+        return make_unknown_tally("messages need a grid of processors", statement.span), "", ()
 
     def split(self, split: s.Split, scope: Scope) -> Outcome:
-        return unknown_cost("messages need a grid of processors", split.span), "", ()
+        return make_unknown_tally("messages need a grid of processors", split.span), "", ()
 
     def simple(self, statement: s.SimpleStmt, scope: Scope) -> Outcome:
         return total_evaluation_cost(s.list_evaluated(statement), scope, self), "operators", ()
@@ -292,12 +292,12 @@ class Statements(StatementVisitor[Scope, Outcome]):
             return cost, rule, ()
         # Only the call itself runs in parallel with what follows; its arguments are evaluated before the fork.
         arguments = total_evaluation_cost(call.arguments, scope, self)
-        before = {name: path.finish for name, path in self.model.event(CALL).paths.items()}
-        body = self.call(call, scope)
+        before = {name: path.finish for name, path in self.model.count_event(CALL).paths.items()}
+        body = self.derive_call(call, scope)
         forked = {
             name: max_plus.spawn_map(before.get(name, ZERO_AMOUNT), path.finish) for name, path in body.paths.items()
         }
-        run = replace(body.with_parallel_rounds(), paths=forked)
+        run = replace(body.with_parallel_iterations(), paths=forked)
         return arguments.then(run, scope.facts), rule, ()
 
     def _storing_cost(self, statement: s.Local | s.Assign, scope: Scope) -> Tally:
@@ -310,9 +310,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
         for extent in shape:
             amount = bound_extent(extent, scope)
             if amount is None:
-                return unknown_cost("the extent of this assignment is no expression in the sizes", extent.span)
+                return make_unknown_tally("the extent of this assignment is no expression in the sizes", extent.span)
             extents.append(amount)
-        return cost.then(self.model.fill(statement, extents, scope.facts), scope.facts)
+        return cost.then(self.model.count_fill(statement, extents, scope.facts), scope.facts)
 
     # Loops
     def loop(self, loop: s.Loop, scope: Scope) -> Outcome:
@@ -323,7 +323,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         try:
             total, children = self._derive_loop(loop, scope)
             rule = f"sum over {loop.variable} of (1 + body)"
-            if s.may_be_left(loop):
+            if s.may_end_early(loop):
                 rule = f"from the first iteration to the {rule}, as an exit may end it"
         except NotStaticError as problem:
             total, children = self._derive_data_loop(loop, problem, scope)
@@ -331,7 +331,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return bounds.then(total, scope.facts), rule, children
 
     def _derive_loop(self, loop: s.Loop, scope: Scope) -> Result:
-        """Derive the cost of a loop; if its guards are not counted exactly, the tighter of two bounds."""
+        """Derive the cost of a loop; if guards make it inexact, combine it with bounds that count fewer guards."""
         before = len(self._guards)
         total, children = self._count_loop(loop, scope)
         if not total.exact and len(self._guards) > before and self.counts_guards:
@@ -359,49 +359,49 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return self._with_fewer_guards().without_guard_counts if self.counts_guards else self
 
     def _count_loop(self, loop: s.Loop, scope: Scope) -> Result:
-        iterations = self.iterations(loop, scope)
+        iterations = self.find_iteration_range(loop, scope)
         inner = scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
-        body, steps = self.block(loop.body, inner)
-        children = tuple(replace(step, counter=iterations.counter) for step in steps)
+        body, steps = self.derive_block(loop.body, inner)
+        children = tuple(replace(step, counter=iterations.counter_substitution) for step in steps)
         test = self._iteration_cost(loop, inner)
         once = test.then(body, inner.facts)
 
-        def any_iteration(round_: Tally) -> Tally:
+        def bound_any_iteration(round_: Tally) -> Tally:
             return round_.map(
                 iterations.bound_amount, lambda path: max_plus.serial_map(iterations.bound_amount(path.finish))
             )
 
-        if loop.parallel or once.pending:
-            once = once.with_parallel_rounds()
+        if loop.parallel or once.has_pending_calls:
+            once = once.with_parallel_iterations()
         if loop.parallel:
             side_by_side = once.map(
-                iterations.sum, lambda path: max_plus.serial_map(iterations.maximum(path.finish)), any_iteration
+                iterations.sum, lambda path: max_plus.serial_map(iterations.maximum(path.finish)), bound_any_iteration
             )
             return side_by_side.then(self._fork_cost(loop, fork_depth(iterations), scope), scope.facts), children
 
         def sum_over_iterations(tally: Tally) -> Tally:
-            return tally.map(iterations.sum, lambda path: compose_iterations(path, iterations), any_iteration)
+            return tally.map(iterations.sum, lambda path: compose_iterations(path, iterations), bound_any_iteration)
 
         total = sum_over_iterations(once)
-        if s.may_be_left(loop):
-            return leave_early(total, self._bound_first_iteration(once, loop, iterations, scope)), children
+        if s.may_end_early(loop):
+            return bound_early_exit(total, self._bound_first_iteration(once, loop, iterations, scope)), children
         if total.known and not total.exact and all(path.serial for path in body.paths.values()):
             # Summed apart, the tests stay exact even if the body has only bounds.
             total = sum_over_iterations(test).then(sum_over_iterations(body), scope.facts)
-        if total.known and total.length > MIN_INTERCHANGE_TERMS:
+        if total.known and total.max_term_count > MIN_INTERCHANGE_TERMS:
             with suppress(OutOfBudgetError, NotStaticError), limit_effort(MAX_SECOND_BOUND_PRODUCTS):
                 swapped = self._interchanged_cost(loop, scope)
-                if swapped is not None and swapped.length < total.length:
+                if swapped is not None and swapped.max_term_count < total.max_term_count:
                     total = swapped
         return total, children
 
     def _fork_cost(self, loop: s.Loop, depth: Amount, scope: Scope) -> Tally:
-        """Return the cost of the tree that starts parallel iterations, and of the one that combines their values."""
-        start = self.model.fork(depth)
+        """Return the cost of the tree that starts parallel iterations, and of the tree that reduces their values."""
+        start = self.model.count_fork(depth)
         return start if loop.reduction is None else start.then(start, scope.facts)
 
     def _bound_first_iteration(self, once: Tally, loop: s.Loop, iterations: IterationRange, scope: Scope) -> Tally:
-        """Return the cost of the first iteration, given that of one; free where the loop may have none."""
+        """Return the cost of the first iteration, given the cost `once` of any; 0 where the loop may be empty."""
         facts, first = scope.facts, {iterations.variable: iterations.lo}
         if iterations.value.substitute(first) != facts.simplify(static_value(loop.lo, scope)):
             return FREE
@@ -421,7 +421,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         body = loop.body
         while len(body) == 1 and isinstance(nested := body[0], s.Loop) and not nested.parallel:
             ends = nested.lo, nested.hi, nested.step
-            if loop.variable in s.names(ends) or any(
+            if loop.variable in s.find_names(ends) or any(
                 call in self.module.targets for call in s.find_nodes(ends, s.Call)
             ):
                 break
@@ -430,9 +430,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
         if (
             not 0 < len(passed) <= MAX_INTERCHANGED_LOOPS
             or loop.span in self._sunk
-            or any(map(s.may_be_left, passed))
-            or not any(loop.variable in s.names((inner.lo, inner.hi)) for inner in s.find_nodes(body, s.Loop))
-            or any(self.model.iteration(outer).names for outer in (loop, *passed))
+            or any(map(s.may_end_early, passed))
+            or not any(loop.variable in s.find_names((inner.lo, inner.hi)) for inner in s.find_nodes(body, s.Loop))
+            or any(self.model.count_iteration(outer).names for outer in (loop, *passed))
         ):
             return None
         # The moved loop is tested as often as the last loop that it passed was; the tests of the rest stay the same.
@@ -449,32 +449,32 @@ class Statements(StatementVisitor[Scope, Outcome]):
         )
         return total if total.exact else None
 
-    def iterations(self, loop: s.Loop, scope: Scope) -> IterationRange:
+    def find_iteration_range(self, loop: s.Loop, scope: Scope) -> IterationRange:
         """Return the range of a loop between sizes. Raises NotStaticError."""
         return static_range(loop, scope)
 
     def _iteration_cost(self, loop: s.Loop | s.While, scope: Scope) -> Tally:
         if loop.span in self._untested:
             return FREE
-        return self.model.event(ITERATION).then(self.model.iteration(loop), scope.facts)
+        return self.model.count_event(ITERATION).then(self.model.count_iteration(loop), scope.facts)
 
     def _derive_data_loop(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """Derive a loop over a segment of an offsets array, or up to a declared bound of data."""
         range_ = bound_data_range(loop, scope)
         counted = self._counts_iterations and loop.iterations is not None
-        if counted and (range_ is None or not (loop.parallel or bounds_each_row(loop, scope))):
-            body, children = self.block(loop.body, scope.without_value(loop.variable))
+        if counted and (range_ is None or not (loop.parallel or has_row_length_bound(loop, scope))):
+            body, children = self.derive_block(loop.body, scope.without_value(loop.variable))
             once = self._iteration_cost(loop, scope).then(body, scope.facts)
             if loop.reduction is not None:
                 # The tree that combines t values has at most t - 1 levels, as that which starts t iterations has.
-                once = once.then(self.model.fork(exact_amount(ONE)), scope.facts)
+                once = once.then(self.model.count_fork(exact_amount(ONE)), scope.facts)
             if loop.parallel:
                 once = once.map(
                     lambda amount: amount, lambda path: max_plus.serial_map(widen_to_zero(path.finish))
-                ).with_parallel_rounds()
+                ).with_parallel_iterations()
             return repeat_unbounded(once, name_unbounded_loops(self.module)[loop], scope.facts), children
         if range_ is None:
-            return unknown_cost(f"the bounds of this loop: {problem.reason}", loop.span), ()
+            return make_unknown_tally(f"the bounds of this loop: {problem.reason}", loop.span), ()
         trips = range_.trips
         facts = scope.facts.with_symbol(loop.variable, (range_.first,), (range_.last,))
         with_variable = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
@@ -487,12 +487,12 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     def _bound_loop_by_trip_count(self, loop: s.Loop, trips: Amount, scope: Scope) -> Result:
         """Bound the cost of a loop by its trip count and bounds of one iteration that hold for all."""
-        body, children = self.block(loop.body, scope)
+        body, children = self.derive_block(loop.body, scope)
 
         def without_variable(amount: Amount) -> Amount:
             return bound_amount_over_loop(amount, loop, scope.facts)
 
-        def free_path(path: MaxPlusMap) -> MaxPlusMap:
+        def bound_path(path: MaxPlusMap) -> MaxPlusMap:
             finish = without_variable(path.finish)
             return (
                 max_plus.serial_map(finish)
@@ -500,27 +500,27 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 else replace(path, advance=without_variable(path.advance), finish=finish)
             )
 
-        once = self._iteration_cost(loop, scope).then(body, scope.facts).map(without_variable, free_path)
+        once = self._iteration_cost(loop, scope).then(body, scope.facts).map(without_variable, bound_path)
         if loop.parallel:
-            side_by_side = once.with_parallel_rounds().map(
+            side_by_side = once.with_parallel_iterations().map(
                 lambda amount: scale_amount(amount, trips),
                 lambda path: max_plus.serial_map(widen_to_zero(path.finish)),
                 lambda round_: round_,
             )
             return side_by_side.then(self._fork_cost(loop, bound_fork_depth(trips), scope), scope.facts), children
         total = repeat_tally(once, trips)
-        if s.may_be_left(loop):
+        if s.may_end_early(loop):
             some = exact_amount(ZERO) if isinstance(trips, UnknownAmount) else exact_amount(
                 scope.facts.minimum(trips.lower, ONE)
             )  # fmt: skip
-            return leave_early(total, repeat_tally(once, some)), children
+            return bound_early_exit(total, repeat_tally(once, some)), children
         return total, children
 
     def while_loop(self, loop: s.While, scope: Scope) -> Outcome:
         test = self._test_cost(loop.condition, scope)
-        body, children = self.block(loop.body, scope)
+        body, children = self.derive_block(loop.body, scope)
         # No test follows an iteration that an exit ends: there is one less than else.
-        entry = either_tally(test, FREE, scope.facts) if s.may_be_left(loop) else test
+        entry = bound_either_tally(test, FREE, scope.facts) if s.may_end_early(loop) else test
         if loop.limit is None:
             last = entry if loop.tests_last else test
             once = self._iteration_cost(loop, scope).then(body, scope.facts).then(last, scope.facts)
@@ -532,7 +532,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         try:
             limit = floor_while_bound(static_value(loop.limit, scope), scope.facts)
         except NotStaticError as problem:
-            return unknown_cost(f"the bound of this while: {problem.reason}", loop.span), "", children
+            return make_unknown_tally(f"the bound of this while: {problem.reason}", loop.span), "", children
         trips = KnownAmount(ZERO, scope.facts.positive_part(limit))
         once = self._iteration_cost(loop, scope).then(body, scope.facts).then(test, scope.facts)
         return (
@@ -545,12 +545,12 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def branches(self, branches: tuple[s.Branch, ...], scope: Scope) -> Outcome:
         first, *rest = branches
         if first.condition is None:
-            tally, children = self.block(first.body, scope)
+            tally, children = self.derive_block(first.body, scope)
             return tally, "else", children
         facts = scope.facts
         if isinstance(first.condition, s.Reached):
-            tally, children = self.block(first.body, scope)
-            return either_tally(tally, FREE, facts), "none or all, as an exit before it may be taken", children
+            tally, children = self.derive_block(first.body, scope)
+            return bound_either_tally(tally, FREE, facts), "none or all, as an exit before it may be taken", children
         test = self._test_cost(first.condition, scope)
         indicator = self._indicator_bounds(first.condition, scope)
         if not (indicator.lower.is_constant and indicator.upper.is_constant):
@@ -559,8 +559,10 @@ class Statements(StatementVisitor[Scope, Outcome]):
         if indicator.exact:
             inside = assume_facts(scope, first.condition)
             outside = assume_facts(scope, negate_condition(first.condition))
-        body, children = self.block(first.body, inside) if indicator.upper else (FREE, ())
-        otherwise, _, more = self._other_branches(rest, outside) if indicator.lower != ONE else (FREE, "", ())
+        body, children = self.derive_block(first.body, inside) if indicator.upper else (FREE, ())
+        otherwise, _, more = (
+            self._derive_remaining_branches(rest, outside) if indicator.lower != ONE else (FREE, "", ())
+        )
         rule = "test + the branch that the sizes choose" if indicator.exact else "test + one of the branches"
         return test.then(choose_tally(indicator, body, otherwise, facts), facts), rule, (*children, *more)
 
@@ -573,14 +575,14 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return scope
 
     def _test_cost(self, condition: s.Expr, scope: Scope) -> Tally:
-        return self.model.event(TEST).then(evaluation_cost(condition, scope, self), scope.facts)
+        return self.model.count_event(TEST).then(evaluation_cost(condition, scope, self), scope.facts)
 
-    def _other_branches(self, rest: list[s.Branch], scope: Scope) -> Outcome:
+    def _derive_remaining_branches(self, rest: list[s.Branch], scope: Scope) -> Outcome:
         return self.branches(tuple(rest), scope) if rest else (FREE, "", ())
 
 
 def _bind_extern_symbols(extern: s.Extern, scope: Scope) -> Scope:
     """Bind unbound names in the declared cost of an extern to new symbols, whose values `--at` sets."""
-    for name in sorted(s.names(extern.costs) - scope.values.keys()):
+    for name in sorted(s.find_names(extern.costs) - scope.values.keys()):
         scope = scope.with_value(name, Poly.symbol(name))
     return scope

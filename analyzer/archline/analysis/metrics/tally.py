@@ -37,9 +37,9 @@ class Tally:
     gives the reason. A metric with kinds is counted in total (flops) and by kind (flops.add): for two branches, one
     with an addition and one with a multiplication, each kind is 0 or 1, and the total is 1.
 
-    `rounds` has, for each loop without a bound, by the qualified name of its iterations, the cost of one iteration,
-    whichever it is. The code costs all else plus that for each iteration; on the critical path the lower bound is 0
-    where iterations may run in parallel to other code.
+    `rounds` maps the qualified name of the iterations of each loop without a bound to bounds on the cost of any one
+    iteration; `sums` and `paths` do not include it. On the critical path its lower bound is 0 where iterations may run
+    in parallel to other code.
     """
 
     sums: Mapping[str, Amount] = field(default_factory=dict)
@@ -80,10 +80,10 @@ class Tally:
             return self
         if self is FREE:
             return following
-        if self.pending:
-            following = following.with_parallel_rounds()
+        if self.has_pending_calls:
+            following = following.with_parallel_iterations()
         total = self._combine(following, add_amounts, lambda first, second: max_plus.compose_maps(first, second, facts))
-        return total.with_rounds(self.rounds, facts).with_rounds(following.rounds, facts)
+        return total.with_iterations(self.rounds, facts).with_iterations(following.rounds, facts)
 
     def _combine(
         self,
@@ -105,9 +105,9 @@ class Tally:
         of_paths: Callable[[MaxPlusMap], MaxPlusMap],
         of_rounds: Callable[[Tally], Tally] | None = None,
     ) -> Tally:
-        """Apply a function to every additive amount, and another one to every path.
+        """Apply `of_sums` to every additive amount, and `of_paths` to every path.
 
-        `of_rounds` is applied to the cost of an iteration of each loop without a bound; by default both functions are.
+        `of_rounds` maps the cost of an iteration of each loop without a bound; by default the two functions do.
         """
         return replace(
             self,
@@ -121,26 +121,26 @@ class Tally:
 
     # Loops without a bound
     @property
-    def pending(self) -> bool:
+    def has_pending_calls(self) -> bool:
         """True if calls that the code has spawned may still run at its end."""
         return any(path.finish != path.advance for path in self.paths.values())
 
-    def with_rounds(self, rounds: Mapping[str, Tally], facts: Facts) -> Tally:
-        """Add iterations of loops: those of one loop that is reached in several ways cost between their bounds."""
+    def with_iterations(self, rounds: Mapping[str, Tally], facts: Facts) -> Tally:
+        """Add costs of iterations by loop; if a loop has a cost already, it gets bounds that hold for both costs."""
         if not rounds:
             return self
         both = {
-            name: either_tally(self.rounds[name], once, facts) if name in self.rounds else once
+            name: bound_either_tally(self.rounds[name], once, facts) if name in self.rounds else once
             for name, once in rounds.items()
         }
         return replace(self, rounds={**self.rounds, **both})
 
-    def with_parallel_rounds(self) -> Tally:
-        """Return this code where its iterations may run in parallel to other code, and so delay nothing."""
-        return replace(self, rounds={name: _without_least_delay(once) for name, once in self.rounds.items()})
+    def with_parallel_iterations(self) -> Tally:
+        """Return the tally with 0 as lower bound of the delay by an iteration, which may run parallel to other code."""
+        return replace(self, rounds={name: _drop_minimum_delay(once) for name, once in self.rounds.items()})
 
-    def count_rounds(self, symbol: Callable[[str], Poly]) -> Tally:
-        """Return the cost at the end of an algorithm: the iterations of each loop times the cost of one.
+    def fold_iterations(self, symbol: Callable[[str], Poly]) -> Tally:
+        """Return the tally plus, for each loop without a bound, the number of its iterations times the cost of one.
 
         `symbol` returns the number of iterations by their qualified name.
         """
@@ -173,13 +173,13 @@ class Tally:
         return exact and all(once.exact for once in self.rounds.values())
 
     @property
-    def length(self) -> int:
+    def max_term_count(self) -> int:
         """The number of terms of the longest known upper bound."""
         amounts = map(self.amount, self.names)
         return max((len(amount.upper.terms) for amount in amounts if isinstance(amount, KnownAmount)), default=0)
 
     def tighten(self, second: Tally, facts: Facts) -> Tally:
-        """Combine two tallies of the same code to the tighter bounds; if neither is proved tighter, use `second`."""
+        """Combine two tallies of one piece of code to the tighter bounds; if neither is proved so, use `second`."""
         if self.rounds or second.rounds:
             inner = {
                 name: self.rounds[name].tighten(once, facts) if name in self.rounds else once
@@ -208,7 +208,7 @@ def _combine_mappings_by_name(
     return {name: function(left.get(name, nothing), right.get(name, nothing)) for name in {**left, **right}}
 
 
-def unknown_cost(reason: str, span: Span | None) -> Tally:
+def make_unknown_tally(reason: str, span: Span | None) -> Tally:
     """Return the tally of code whose costs are unknown in all metrics, for a reason at `span`."""
     return Tally(gap=UnknownAmount(reason, span))
 
@@ -216,41 +216,41 @@ def unknown_cost(reason: str, span: Span | None) -> Tally:
 def choose_tally(indicator: KnownAmount, first: Tally, second: Tally, facts: Facts) -> Tally:
     """Return `first` where the indicator is 1, `second` where it is 0, and bounds of both where it is undecided."""
     if not indicator.exact:
-        maybe = choose_tally(exact_amount(indicator.lower), first, either_tally(first, second, facts), facts)
+        maybe = choose_tally(exact_amount(indicator.lower), first, bound_either_tally(first, second, facts), facts)
         return choose_tally(exact_amount(indicator.upper), maybe, second, facts)
     chosen = first._combine(
         second,
         lambda one, other: choose_by_indicator(indicator.lower, one, other),
         lambda one, other: max_plus.select_map(indicator.lower, one, other, facts),
     )
-    return chosen.with_rounds(first.rounds, facts).with_rounds(second.rounds, facts)
+    return chosen.with_iterations(first.rounds, facts).with_iterations(second.rounds, facts)
 
 
-def either_tally(first: Tally, second: Tally, facts: Facts) -> Tally:
+def bound_either_tally(first: Tally, second: Tally, facts: Facts) -> Tally:
     """Return bounds that hold for both tallies, as data selects one or the other."""
     either = first._combine(
         second,
         lambda one, other: bound_either_amount(one, other, facts),
         lambda one, other: max_plus.bound_either_map(one, other, facts),
     )
-    return either.with_rounds(first.rounds, facts).with_rounds(second.rounds, facts)
+    return either.with_iterations(first.rounds, facts).with_iterations(second.rounds, facts)
 
 
 def repeat_tally(body: Tally, count: Amount) -> Tally:
     """Return the cost of a serial body that is executed a number of times."""
-    times = body.with_parallel_rounds() if body.pending else body
+    times = body.with_parallel_iterations() if body.has_pending_calls else body
     return times.map(
         lambda amount: scale_amount(amount, count), lambda path: max_plus.repeat_map(path, count), lambda once: once
     )
 
 
-def _without_least_delay(once: Tally) -> Tally:
+def _drop_minimum_delay(once: Tally) -> Tally:
     return once.map(lambda amount: amount, lambda path: max_plus.serial_map(widen_to_zero(path.finish)))
 
 
 def repeat_unbounded(body: Tally, name: str, facts: Facts) -> Tally:
-    """Return the cost of a body that is executed as often as data decides; `name` qualifies its iterations."""
-    inner = body.with_parallel_rounds() if body.pending else body
+    """Return the cost of a body that data repeats without a bound; `name` is the qualified name of its iterations."""
+    inner = body.with_parallel_iterations() if body.has_pending_calls else body
     # Of an iteration that ends with calls in progress, only its own part delays what follows.
     once = replace(inner, rounds={}).map(lambda amount: amount, max_plus.bound_delay)
     # A body with a `sync` may wait for calls that were spawned before the loop, in its first iteration.
@@ -260,13 +260,13 @@ def repeat_unbounded(body: Tally, name: str, facts: Facts) -> Tally:
         if path.joined is not None
     }
     entry = Tally(paths=waiting, declared=body.declared)
-    return entry.with_rounds(inner.rounds, facts).with_rounds({name: once}, facts)
+    return entry.with_iterations(inner.rounds, facts).with_iterations({name: once}, facts)
 
 
-def leave_early(whole: Tally, first: Tally) -> Tally:
-    """Bound the cost of a loop that an exit may end: from below by that of its first iteration.
+def bound_early_exit(whole: Tally, first: Tally) -> Tally:
+    """Bound the cost of a loop that an exit may end from below by `first`, the cost of its first iteration.
 
-    `whole` is the cost of all iterations. A `sync` in them may not be reached.
+    The upper bound is that of `whole`, the cost of all iterations. A `sync` in them may not be reached.
     """
 
     def bound_amount(amount: Amount, least: Amount) -> Amount:

@@ -82,16 +82,16 @@ class BoxSpace:
         fits = np.ones((len(sides), count_points(rows)), bool)
         for index, (left, right) in enumerate(sides):
 
-            def above(part: Boxes, left: s.Expr = left, right: s.Expr = right) -> BoundsOverBoxes:
+            def bound_difference(part: Boxes, left: s.Expr = left, right: s.Expr = right) -> BoundsOverBoxes:
                 names = self.named(part)
                 return _enclose_formula(left, part, names) - _enclose_formula(right, part, names)
 
-            smallest, largest = boxes.bound_formula(above)
+            smallest, largest = boxes.bound_formula(bound_difference)
             fits[index] = smallest <= ROUNDING_TOLERANCE * np.abs(largest)
         return low, fits
 
     def mark_possible(self, rows: Points) -> Any:
-        """Return a mark for each box: False if some fact is false at every point of it."""
+        """Return a boolean for each box: False if some fact is false at every point of the box."""
         marks, boxes = np.ones(count_points(rows), bool), self._make_boxes(rows, ())
         names = {*self.held, *(name.removesuffix(FROM) for name in rows)}
         with np.errstate(all="ignore"):
@@ -108,9 +108,9 @@ class BoxSpace:
 
 
 def enclose_cost(cost: Cost, boxes: Boxes, lower: bool, words: Mapping[str, int]) -> BoundsOverBoxes:
-    """Enclose the `lower` or the upper bound of a cost over boxes; of a count with its rounding to an integer.
+    """Enclose the `lower` or the upper bound of a cost over boxes; for a count, include its rounding to an integer.
 
-    For a level of caches `words` are its Z and L.
+    `words` are the Z and L of a level of caches, for costs of that level.
     """
     end = cost.lower if lower else cost.upper
     assert end is not None
@@ -130,10 +130,10 @@ def _mark_possible_boxes(fact: s.Fact, boxes: Boxes, known: Any) -> Any:
             op = "<="
         case _:
             return True
-    if not s.names(fact) <= known:
+    if not s.find_names(fact) <= known:
         return True
     try:
-        names = {name: boxes.name(name) for name in s.names(fact)}
+        names = {name: boxes.name(name) for name in s.find_names(fact)}
         low_side, high_side = (_enclose_formula(side, boxes, names) for side in (left, right))
     except ArchlineError:
         return True
@@ -203,7 +203,7 @@ class BoxSearch:
     exhausted: bool = False
 
     def run(self, start: Points) -> None:
-        """Search the boxes: then no point is below `least`; if `exhausted`, none is better than those evaluated."""
+        """Search the boxes `start`; `least` then bounds the objective, and the best point is optimal if `exhausted`."""
         names = {variable.name for variable in self.space.variables}
         wide = [variable for variable in self.space.variables if variable.name + FROM in start]
         self._wide = [variable.name for variable in wide]
@@ -245,7 +245,7 @@ class BoxSearch:
     def optimum(self) -> EnergyOptimum:
         candidates = self.at(self.problem, self._select_near_points()[0])
         assert candidates is not None
-        return replace(candidates.best(self.least), points=self.count)
+        return replace(candidates.find_best(self.least), points=self.count)
 
     def _compute_threshold(self, share: float) -> float:
         """Return the value that is a share above the best value, or below it if the share is negative."""

@@ -39,10 +39,10 @@ Boxes = tuple[Vector, Vector, Vector]
 
 @record(eq=False)
 class SignomialProgram:
-    """A sum, at least 0, to minimise over a box of logarithms; the first sum of each pair is at most the second.
+    """A signomial program: minimise a sum of monomials over a box in logarithms, with first <= second in `pairs`.
 
-    `sums` are numbered after the variables; a `constant` is added to the objective; `whole` variables are integers.
-    `origins` are the indices of the constraints that pairs are derived from.
+    `sums` occur as variables too, and are numbered after these; a `constant` is added to the objective; variables in
+    `whole` are integers. `origins` has the index of the constraint from which each pair is derived.
     """
 
     objective: Sum
@@ -55,11 +55,11 @@ class SignomialProgram:
     whole: list[int]
 
     def build_comparisons(self, *first: Pair) -> Comparisons:
-        """Return comparisons of the `first` pairs and the constraints."""
+        """Return the functions that compare the sums of the `first` pairs and of the constraints."""
         return Comparisons(len(self.low), self.sums, (*first, *self.pairs))
 
     def compare_objective(self, value: float) -> Pair:
-        """Compare the objective, without its constant, with a value."""
+        """Return the comparison `objective <= value` as a pair of sums, for the objective without its constant."""
         left, right = split_by_sign(add_sums(self.objective, {(): value}, -1))
         return left or TINY_SUM, right or TINY_SUM
 
@@ -67,15 +67,18 @@ class SignomialProgram:
     def convex(self) -> bool:
         return not self.whole and self.build_comparisons(self.compare_objective(1.0)).convex
 
-    def value(self, y: Vector) -> tuple[float, float]:
-        """Return the objective at a point, without its constant, and its positive part if it subtracts (else 0)."""
+    def evaluate_objective(self, y: Vector) -> tuple[float, float]:
+        """Return the objective without its constant, at logarithms `y`, and the sum of its positive terms.
+
+        The second result is 0 if the objective has no negative term.
+        """
         sides = [(part or TINY_SUM, ONE) for part in split_by_sign(self.objective)]
-        up, down = np.exp(np.minimum(Comparisons(len(y), self.sums, sides).at(y)[0], 690))
+        up, down = np.exp(np.minimum(Comparisons(len(y), self.sums, sides).evaluate_derivatives(y)[0], 690))
         return float(up - down), float(up) if min(self.objective.values()) < 0 else 0.0
 
 
 class BranchAndBound:
-    """A finished search: the `best` point and its `value`, a `bound` on all (infinite if none is feasible), `boxes`."""
+    """A finished search: the `best` point, its `value`, a lower `bound` (infinite if infeasible), number of `boxes`."""
 
     def __init__(self, model: SignomialProgram) -> None:
         self.best: LocalOptimum | None = None
@@ -108,12 +111,12 @@ class BranchAndBound:
             waiting = low[rest], high[rest], order[rest]
             low, high, order = (np.concatenate(pieces) for pieces in zip(waiting, *halves, strict=True))
         if len(low):
-            self._prove_level(low, high)
+            self._prove_lower_bound(low, high)
         elif self.best is None:
             self.bound = inf
 
-    def _prove_level(self, low: Vector, high: Vector) -> None:
-        """Prove a bound for the boxes that are left: lower the level until no box is left."""
+    def _prove_lower_bound(self, low: Vector, high: Vector) -> None:
+        """Prove a lower bound on the objective over the remaining boxes: lower its level until all can be pruned."""
         scale = max(abs(self.value), abs(self._model.constant))
         while len(low) and self.best is not None and self._level + self._model.constant > 0 and not is_out_of_time():
             self._level = self.value - max(4 * (self.value - self._level), GAP_TOLERANCE * scale)
@@ -137,13 +140,16 @@ class BranchAndBound:
                 self._find_local_optimum(np.clip(optimal.y, first, last), first, last)
 
     def _find_local_optimum(self, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
-        """Return a local optimum of comparisons with its value, repeatedly if the objective has negative terms."""
-        model, value, scale = self._model, *self._model.value(y)
+        """Return a local optimum reached from `y` in a box; repeat from it if the objective has negative terms."""
+        model, value, scale = self._model, *self._model.evaluate_objective(y)
         for _ in range(MAX_LEVELS):
             optimal = find_local_optimum(
-                model.build_comparisons(model.compare_objective(value if scale else 1.0)).at, y, low, high
+                model.build_comparisons(model.compare_objective(value if scale else 1.0)).evaluate_derivatives,
+                y,
+                low,
+                high,
             )
-            y, before, (value, scale) = optimal.y, value, model.value(optimal.y)
+            y, before, (value, scale) = optimal.y, value, model.evaluate_objective(optimal.y)
             if not optimal.feasible or not scale or abs(value - before) <= 1e-14 * abs(value):
                 break
         if not any(np.allclose(row, optimal.weights, rtol=1e-9, atol=ZERO_TOLERANCE) for row in self._rows):
@@ -164,7 +170,7 @@ class BranchAndBound:
     def _prune_boxes(self, low: Vector, high: Vector) -> tuple[Boxes, Vector]:
         """Drop boxes in which no point is feasible and better, and shrink the rest.
 
-        Return these, and the amount by which the width of each variable weakens the planes.
+        Return the boxes that remain, and the amount by which the width of each variable weakens the planes.
         """
         self.boxes += len(low)
         at = (low + high) / 2

@@ -19,7 +19,7 @@ MAX_OPERATIONS, MAX_DEGREE = 150, 3
 
 
 class SympyDomain:
-    """A number domain of sympy expressions; a max or a min is the argument that is selected at a point."""
+    """Evaluates formulas to sympy expressions; a max or a min becomes the argument that is selected at a point."""
 
     def __init__(self, names: Mapping[str, Any], point: Mapping[Any, float], rational: Callable[..., Any]) -> None:
         self._names, self._point, self._rational = names, point, rational
@@ -91,7 +91,7 @@ def derive_closed_forms(
 
 
 def _find_root(equation: Any, symbol: Any, point: Mapping[Any, float], most: int) -> Any:
-    """Return the root of an equation that equals the symbol at a point; None if no polynomial up to `most` has it."""
+    """Return the root of an equation, up to degree `most`, that equals the symbol at a point; None if none does."""
     import sympy
 
     powers = [power.exp for power in equation.atoms(sympy.Pow) if power.base == symbol]

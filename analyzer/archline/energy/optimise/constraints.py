@@ -32,17 +32,17 @@ _WITH_UNIT = re.compile(rf"(.*?)({_COMPARED.pattern})\s*(\S+(?=\s)|(?=[\d.])\S*\
 
 @record
 class FormulaReader:
-    """Reads formulas: a name is a size, else an objective, a letter of the model, a metric or a quantity."""
+    """Resolves names in formulas: a size, else an objective, a letter of the model, a metric or a quantity."""
 
     on: ModelOnMachine
     sizes: tuple[str, ...]
 
     def resolve_formula(self, expr: s.Expr) -> s.Expr:
         """Replace the names of a formula by their meanings. Raises ArchlineError (AL458, AL462)."""
-        used, model = s.names(expr), self.on.model
+        used, model = s.find_names(expr), self.on.model
         sizes = {name: s.Name(f"{SIZE_PREFIX}{name}", span=expr.span) for name in self.sizes}
         meanings = {letter: parse_formula(metric) for letter, metric in model.letters.items()}
-        meanings |= {name: model.answer(name) for name in ANSWER_UNITS if name in used - sizes.keys()}
+        meanings |= {name: model.answer_formula(name) for name in ANSWER_UNITS if name in used - sizes.keys()}
         for name in used - {*meanings, *sizes, *FORMULA_NAMES}:
             raise make_name_error(s.Name(name, span=expr.span), [*meanings, *ANSWER_UNITS, *sizes, *FORMULA_NAMES])
         return self.on.require_known(substitute_names(expr, {**meanings, **sizes}))

@@ -20,13 +20,13 @@ Pair = tuple[Sum, Sum]
 
 
 def minimise_planes(planes: Vector, low: Vector, high: Vector) -> Vector:
-    """Return the minimum over each box of planes, each given by slopes and a constant."""
+    """Return the minimum of planes over boxes; the last axis of `planes` has the slopes, then the constant."""
     slopes = planes[..., :-1]
     return np.asarray(np.minimum(slopes * low, slopes * high).sum(axis=-1) + planes[..., -1])
 
 
 class _FactoredSum:
-    """A sum of positive terms: its common factor in powers of columns, the rest of the powers, log coefficients."""
+    """A sum of positive monomials: powers of the first one, the other powers relative to it, and log coefficients."""
 
     def __init__(self, terms: Sum, columns: int) -> None:
         powers = np.zeros((len(terms), columns))
@@ -37,9 +37,9 @@ class _FactoredSum:
 
 
 class Comparisons:
-    """Pairs of sums, the first at most the second: as functions, the logarithms of quotients, that are at most 0.
+    """Constraints first <= second on pairs of sums, as functions log(first/second) that must be at most 0.
 
-    The `count` variables have the first columns; `sums` have those after, and depend on earlier columns. No sum is
+    The `count` variables have the first columns; `sums` have the next ones, and depend on earlier columns. No sum is
     empty.
     """
 
@@ -57,8 +57,8 @@ class Comparisons:
             rows[:, self._count :].min(initial=0) >= 0 for rows in powers
         )
 
-    def at(self, y: Vector) -> Derivatives:
-        """Return values, gradients and second derivatives of all functions at a point."""
+    def evaluate_derivatives(self, y: Vector) -> Derivatives:
+        """Return values, gradients and second derivatives of all functions at logarithms `y` of the variables."""
         values = np.concatenate([y, np.zeros(len(self._sums))])
         gradients, seconds = np.eye(self._columns, self._count), np.zeros((self._columns, self._count, self._count))
 
@@ -79,10 +79,10 @@ class Comparisons:
         return value, gradient, second
 
     def find_planes_below(self, low: Vector, high: Vector, at: Vector) -> tuple[Vector, Vector]:
-        """Return planes below all functions over boxes, which are close to them at one point of each box.
+        """Return linear lower bounds on all functions over boxes, close to the functions at one point `at` of each box.
 
         The axes are functions, boxes, and slopes with the constant. The second result is the amount by which the width
-        of each variable weakens the planes, with axes boxes and variables.
+        of each variable weakens these bounds, with axes boxes and variables.
         """
         length, width = len(low), high - low
         # Index 0 is below, 1 above; the last slope is the constant.
@@ -91,19 +91,19 @@ class Comparisons:
             planes[column, :, :, column], values[column] = 1.0, at[:, column]
         errors = np.zeros(low.shape)
 
-        def product(powers: Vector, log: float = 0.0) -> tuple[Vector, Vector]:
+        def bound_product(powers: Vector, log: float = 0.0) -> tuple[Vector, Vector]:
             bounds = np.tensordot(np.maximum(powers, 0), planes, 1) + np.tensordot(
                 np.minimum(powers, 0), planes[:, ::-1], 1
             )
             bounds[..., -1] += log
             return bounds, powers @ values + log
 
-        def sum_of(terms: _FactoredSum) -> tuple[Vector, Vector]:
+        def bound_sum(terms: _FactoredSum) -> tuple[Vector, Vector]:
             """Bound the rest of a sum, term by term: log(e^z + e^u) = u + softplus(z - u), which rises with both."""
             nonlocal errors
-            total, value = product(terms.rest[0], terms.logs[0])
+            total, value = bound_product(terms.rest[0], terms.logs[0])
             for powers, log in zip(terms.rest[1:], terms.logs[1:], strict=True):
-                term, log_term = product(powers, log)
+                term, log_term = bound_product(powers, log)
                 difference = term[1] - total[0]
                 first, last = minimise_planes(term[0] - total[1], low, high), -minimise_planes(-difference, low, high)
                 wide = np.maximum(last - first, 1e-9)
@@ -122,10 +122,10 @@ class Comparisons:
             return total, value
 
         for column, terms in enumerate(self._sums, self._count):
-            (factor, factor_value), (rest, rest_value) = product(terms.base), sum_of(terms)
+            (factor, factor_value), (rest, rest_value) = bound_product(terms.base), bound_sum(terms)
             planes[column], values[column] = factor + rest, factor_value + rest_value
         differences = [
-            product(left.base - right.base)[0][0] + sum_of(left)[0][0] - sum_of(right)[0][1]
+            bound_product(left.base - right.base)[0][0] + bound_sum(left)[0][0] - bound_sum(right)[0][1]
             for left, right in self._pairs
         ]
         return np.stack(differences), errors

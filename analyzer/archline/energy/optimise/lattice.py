@@ -61,7 +61,7 @@ def enumerate_points(
 ) -> Points:
     """Return all points at which no fact is false, as an array for each name.
 
-    They extend the `start` by each value of the variables in their ranges, which may differ from point to point.
+    The points extend those of `start` by all values of the variables in their ranges, which may differ between points.
     If there are too many and `wide`, variables get ranges instead of values. Raises UnlimitedSizeError, TooManyError.
     """
     facts = [*facts, *_iterate_implied_facts(facts, variables)]
@@ -93,15 +93,15 @@ def enumerate_points(
 
 
 def count_points(points: Points) -> int:
-    """Return the number of points, not of variables."""
+    """Return the number of points, which is the length of each array."""
     return len(next(iter(points.values()))) if points else 1
 
 
 def find_free_variables(variables: Sequence[Variable], facts: Sequence[s.Fact], names: Collection[str]) -> list[str]:
-    """Return the variables that need their whole range: once these and `names` are known, facts give few values."""
+    """Return variables to enumerate over their ranges: given these and `names`, facts leave few values of the rest."""
     chosen_names, fixed, waiting = list[str](), set(names), list(variables)
 
-    def determined(names: Collection[str]) -> list[Variable]:
+    def find_determined(names: Collection[str]) -> list[Variable]:
         return [
             item
             for item in waiting
@@ -109,9 +109,9 @@ def find_free_variables(variables: Sequence[Variable], facts: Sequence[s.Fact], 
         ]
 
     while waiting:
-        chosen = next(iter(determined(fixed)), None)
+        chosen = next(iter(find_determined(fixed)), None)
         if chosen is None:
-            chosen = max(waiting, key=lambda variable: len(determined({*fixed, variable.name})))
+            chosen = max(waiting, key=lambda variable: len(find_determined({*fixed, variable.name})))
             chosen_names.append(chosen.name)
         waiting.remove(chosen)
         fixed.add(chosen.name)
@@ -127,7 +127,7 @@ def _iterate_implied_facts(facts: Sequence[s.Fact], variables: Sequence[Variable
                 s.Binary(op="==", left=s.Name(id=name), right=bounded)
                 | s.Divides(divisor=bounded, value=s.Name(id=name))
             ):
-                if name in maxima and s.names(bounded):
+                if name in maxima and s.find_names(bounded):
                     yield s.Binary("<=", bounded, s.Integer(floor(maxima[name]), span=bounded.span), span=bounded.span)
             case _:
                 # Other facts do not bound a divisor.
@@ -135,6 +135,7 @@ def _iterate_implied_facts(facts: Sequence[s.Fact], variables: Sequence[Variable
 
 
 def _rank_variable(variable: Variable, sources: Sequence[_ValueSource], points: Points) -> tuple[int, float]:
+    """Return a sort key that puts variables with few possible values first."""
     width = np.inf
     if variable.name + TO in points:
         width = float((points[variable.name + TO] - points[variable.name + FROM]).max(initial=0))
@@ -144,10 +145,10 @@ def _rank_variable(variable: Variable, sources: Sequence[_ValueSource], points: 
 
 
 def _filter_points(points: Points, facts: Sequence[s.Fact], before: Sequence[str]) -> Points:
-    """Drop points at which a fact is false that was not decided `before`."""
+    """Drop points at which a fact is false; facts whose names are all in `before` have been checked."""
     length = count_points(points)
     for fact in facts:
-        names = s.names(fact)
+        names = s.find_names(fact)
         if length and names <= points.keys() and not (before and names <= set(before)):
             wrong = mark_false_points(fact, {name: points[name] for name in names}, length)
             if wrong.any():
@@ -247,26 +248,33 @@ def _iterate_value_sources(
     """Yield the facts that restrict a variable if all other names in them are known."""
     name, fixed = variable.name, set(given)
     for fact in facts:
-        if name not in s.names(fact):
+        if name not in s.find_names(fact):
             continue
-        other_names = tuple(sorted(s.names(fact) - {name}))
+        other_names = tuple(sorted(s.find_names(fact) - {name}))
         for divisor, value in _iterate_divisions(fact):
-            value_names = s.names(value)
-            if name not in value_names and name in s.names(divisor) and value_names <= fixed and _is_product(divisor):
+            value_names = s.find_names(value)
+            if (
+                name not in value_names
+                and name in s.find_names(divisor)
+                and value_names <= fixed
+                and _is_product(divisor)
+            ):
                 yield _ValueSource("divisors", s.Divides(divisor, value, span=divisor.span), tuple(sorted(value_names)))
-            if isinstance(value, s.Name) and value.id == name and s.names(divisor) <= fixed:
+            if isinstance(value, s.Name) and value.id == name and s.find_names(divisor) <= fixed:
                 yield _ValueSource(
-                    "multiples", s.Divides(divisor, value, span=divisor.span), tuple(sorted(s.names(divisor)))
+                    "multiples", s.Divides(divisor, value, span=divisor.span), tuple(sorted(s.find_names(divisor)))
                 )
         match fact:
-            case s.Binary(op="==", left=s.Name(id=left), right=right) if left == name and name not in s.names(right):
+            case s.Binary(op="==", left=s.Name(id=left), right=right) if left == name and name not in s.find_names(
+                right
+            ):
                 if set(other_names) <= fixed:
                     yield _ValueSource("equal", fact, other_names)
             case s.Binary(op="<=" | "<", left=low, right=high) | s.Binary(op=">=" | ">", left=high, right=low):
-                if set(other_names) <= fixed and name not in s.names(high) and _is_increasing(low, name):
+                if set(other_names) <= fixed and name not in s.find_names(high) and _is_increasing(low, name):
                     yield _ValueSource("below", fact, other_names)
-            case s.IsPower(value=s.Name(id=power), base=base) if power == name and s.names(base) <= fixed:
-                yield _ValueSource("powers", fact, tuple(sorted(s.names(base))))
+            case s.IsPower(value=s.Name(id=power), base=base) if power == name and s.find_names(base) <= fixed:
+                yield _ValueSource("powers", fact, tuple(sorted(s.find_names(base))))
             case s.IsSquare(value=s.Name(id=square)) if square == name:
                 yield _ValueSource("squares", fact, ())
             case _:
@@ -275,7 +283,7 @@ def _iterate_value_sources(
 
 
 def _iterate_divisions(fact: s.Fact) -> Iterator[tuple[s.Expr, s.Expr]]:
-    """Yield each divisor in a fact with its dividend: of `d divides v`, and of v/d, which is an integer."""
+    """Yield the pairs of divisor and dividend that a fact such as `d divides v` implies, as v/d is an integer."""
     match fact:
         case s.Divides(divisor=divisor, value=value):
             yield divisor, value
@@ -289,7 +297,7 @@ def _iterate_divisions(fact: s.Fact) -> Iterator[tuple[s.Expr, s.Expr]]:
 
 
 def _is_product(expr: s.Expr) -> bool:
-    """Whether an expression is a product of names, numbers and powers: each factor divides its multiples."""
+    """Whether an expression is a product of names, integers and powers, so that its factors divide its multiples."""
     match expr:
         case s.Name() | s.Integer():
             return True
@@ -302,8 +310,8 @@ def _is_product(expr: s.Expr) -> bool:
 
 
 def _is_increasing(expr: s.Expr, name: str) -> bool:
-    """Whether an expression of nonnegative numbers increases with a name, by its form."""
-    if name not in s.names(expr):
+    """Whether the form of an expression shows that it does not decrease in a name, for nonnegative numbers."""
+    if name not in s.find_names(expr):
         return True
     match expr:
         case s.Name():
@@ -311,7 +319,7 @@ def _is_increasing(expr: s.Expr, name: str) -> bool:
         case s.Binary(op="+" | "*" | "^", left=left, right=right):
             return _is_increasing(left, name) and _is_increasing(right, name)
         case s.Binary(op="-" | "/", left=left, right=right):
-            return name not in s.names(right) and _is_increasing(left, name)
+            return name not in s.find_names(right) and _is_increasing(left, name)
         case s.Call(function="min" | "max" | "sqrt" | "log2", arguments=arguments):
             return all(_is_increasing(argument, name) for argument in arguments)
         case _:
@@ -321,9 +329,9 @@ def _is_increasing(expr: s.Expr, name: str) -> bool:
 def _compute_fact_values(
     name: str, source: _ValueSource, point: Mapping[str, int], low: int, high: int | None
 ) -> Ints | None:
-    """Return the values that a fact allows, at least those in a range; None if they cannot be listed.
+    """Return the values that a fact allows, at least all between `low` and `high`; None if they cannot be listed.
 
-    `name` has no effect.
+    `name` is not used.
     """
     fact = source.fact
     try:

@@ -23,9 +23,9 @@ Functions = Callable[[Vector], Derivatives]
 
 @record(eq=False)
 class LocalOptimum:
-    """A point, the weights of all functions there (1 of the objective), and the slopes of their weighted sum.
+    """A candidate optimum: a point, multipliers of all functions (1 for the objective), slopes of the weighted sum.
 
-    At an optimum the slopes are 0, except at ends of the box; `error` is the violation of this.
+    At an optimum the slopes are 0, except at ends of the box; `error` measures the violation of this condition.
     """
 
     y: Vector
@@ -40,14 +40,14 @@ class LocalOptimum:
 def find_local_optimum(functions: Functions, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
     """Return the local optimum reached from a point; not `feasible` if the search finds no feasible point.
 
-    Then it is the point whose largest constraint is smallest, with the weights of that problem.
+    An infeasible result is the point that minimises the largest constraint, with the weights of that problem.
     """
     first = _polish_point(functions, y, low, high)
     if first.feasible and first.error <= FEASIBILITY_TOLERANCE:
         return first
 
-    def lifted(point: Vector) -> Derivatives:
-        """Add a variable that is minimised and that bounds the constraints."""
+    def evaluate_lifted(point: Vector) -> Derivatives:
+        """Evaluate the problem with one more variable, which is minimised and bounds all constraints from above."""
         values, gradients, seconds = functions(point[:-1])
         gradients, seconds = np.pad(gradients, ((0, 0), (0, 1))), np.pad(seconds, ((0, 0), (0, 1), (0, 1)))
         values = np.append(point[-1], values[1:] - point[-1])
@@ -56,7 +56,8 @@ def find_local_optimum(functions: Functions, y: Vector, low: Vector, high: Vecto
 
     violation = float(functions(first.y)[0][1:].max(initial=0.0))
     nearest = _polish_point(
-        lifted, *(np.append(part, end) for part, end in ((first.y, violation), (low, -1), (high, violation + 1)))
+        evaluate_lifted,
+        *(np.append(part, end) for part, end in ((first.y, violation), (low, -1), (high, violation + 1))),
     )
     if nearest.value > FEASIBILITY_TOLERANCE:
         weights = np.append(0.0, nearest.weights[1:])
@@ -78,7 +79,7 @@ def _polish_point(functions: Functions, y: Vector, low: Vector, high: Vector) ->
 
 
 def _run_descent(functions: Functions, y: Vector, low: Vector, high: Vector) -> Vector:
-    """Return the point that sequential quadratic programming reaches, whatever it reports about the point."""
+    """Return the point that sequential quadratic programming reaches, even if it reports a failure."""
     cached = lru_cache(maxsize=1)(lambda point: functions(np.frombuffer(point)))
 
     def all_at(point: Vector) -> Derivatives:
@@ -99,6 +100,7 @@ def _run_descent(functions: Functions, y: Vector, low: Vector, high: Vector) -> 
 
 
 def _assess_optimum(functions: Functions, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
+    """Return a point with its multipliers and optimality error; coordinates near an end of the box are moved to it."""
     y = np.where(y - low <= FEASIBILITY_TOLERANCE, low, np.where(high - y <= FEASIBILITY_TOLERANCE, high, y))
     values, gradients, seconds = functions(y)
     active = [index for index, value in enumerate(values) if index and value >= -ACTIVE_TOLERANCE]
@@ -118,7 +120,7 @@ def _mark_movable(y: Vector, slopes: Vector, low: Vector, high: Vector) -> NDArr
 
 
 def _take_newton_step(point: LocalOptimum, low: Vector, high: Vector) -> Vector:
-    """Return the point after a step to where gradients cancel and the constraints with multipliers are 0."""
+    """Return the point after a Newton step on the optimality conditions, with active constraints as equations."""
     values, gradients, seconds = point.derivatives
     movable = _mark_movable(point.y, point.slopes, low, high)
     weighted = [index for index, weight in enumerate(point.weights) if index and weight > FEASIBILITY_TOLERANCE]

@@ -68,7 +68,7 @@ def bound_at_points_from_below(
 ) -> tuple[Array, Marks]:
     """Return lower bounds of the objective at points, and for each constraint a row that marks where it may hold.
 
-    With `sharp`, which requires exact values of names, the upper ends of costs count if the problem is about these.
+    With `sharp`, for which the values of names must be exact, upper bounds of costs are used if `problem.upper`.
     """
     objective, sides = problem.select_necessary_ends(sharp)
     formulas = {"objective": objective}
@@ -84,9 +84,9 @@ def bound_at_points_from_below(
 
 
 class Candidates:
-    """A problem at `points`: lower bounds of its objective, the `key`, and where its constraints may hold.
+    """The candidate points of a problem: the `key` has lower bounds on the objective, `fit` where constraints may hold.
 
-    Bounds that equal exact values are `sharp`.
+    If `sharp`, the lower bounds are exact values.
     """
 
     def __init__(
@@ -115,13 +115,13 @@ class Candidates:
         return np.asarray((~self._fit).sum(axis=0) <= 1)
 
     def _evaluate_point(self, place: int, indices: tuple[int, ...] | None = None) -> _PointValue | None:
-        """Return the exact value of a point; None if it has none, or one of the selected constraints fails."""
+        """Return the exact objective at a point; None if it has no value, or a constraint among `indices` fails."""
         indices = self._every if indices is None else indices
         if (place, indices) not in self._found:
-            self._found[place, indices] = self._evaluated(place, indices)
+            self._found[place, indices] = self._evaluate_uncached(place, indices)
         return self._found[place, indices]
 
-    def _evaluated(self, place: int, indices: tuple[int, ...]) -> _PointValue | None:
+    def _evaluate_uncached(self, place: int, indices: tuple[int, ...]) -> _PointValue | None:
         problem = self._problem.with_constraints(indices)
         exact = self._exact({name: int(values[place]) for name, values in self.points.items()}, problem)
         if exact is None:
@@ -138,7 +138,7 @@ class Candidates:
             return None
 
     def improve_best(self, best: float) -> float:
-        """Return the lower of `best` and the value of the best point; if bounds are not sharp, only some are tried."""
+        """Return the minimum of `best` and the exact values at the most promising points."""
         for count, place in enumerate(self._order_points(self.feasible & (self.key < best))):
             if self.key[place] >= best or count == MAX_TRIED:
                 break
@@ -156,8 +156,8 @@ class Candidates:
         places = np.flatnonzero(marks & (self.key < np.inf))
         yield from (int(position) for position in places[np.argsort(self.key[places], kind="stable")])
 
-    def best(self, outside: float = np.inf) -> EnergyOptimum:
-        """Return the best point: the first in the order of bounds whose exact value is at most the next bound.
+    def find_best(self, outside: float = np.inf) -> EnergyOptimum:
+        """Evaluate points in increasing order of lower bounds until none can be better; return the optimum.
 
         At points that are not candidates the objective is at least `outside`.
         """
@@ -256,7 +256,7 @@ class Candidates:
     def _list_gapped_values(
         self, name: str, places: NDArray[np.int64], around: NDArray[np.int64] | None
     ) -> tuple[int, ...]:
-        """List a variable's values at `places` if others lie between them: at points `around`, or any integers."""
+        """List a variable's values at `places` if other values, at points `around` or any integers, lie between."""
         values = np.unique(self.points[name][places])
         between = values[-1] - values[0] + 1
         if around is not None:
@@ -265,7 +265,7 @@ class Candidates:
         return () if between == len(values) else tuple(values.tolist())
 
     def _iterate_binding_constraints(self, value: float, best: _PointValue) -> Iterator[str]:
-        """Yield the constraints without which some point is better, and limits of ranges at which the optimum is."""
+        """Yield the constraints without which some point is better, and limits of ranges that the optimum attains."""
         wrong, share = (~self._fit).sum(axis=0), ROUNDING_TOLERANCE if best.known.real is None else SEARCH_TOLERANCE
         for index, constraint in enumerate(self._problem.constraints):
             marks: Any = np.asarray((wrong == 0) | ((wrong == 1) & ~self._fit[index]))

@@ -71,9 +71,10 @@ class EnergyProblem:
     upper: bool = True
 
     def select_necessary_ends(self, sharp: bool) -> tuple[s.Expr, list[tuple[s.Expr, s.Expr]]]:
-        """Return the objective and the sides of each constraint: the upper bounds if `upper` and `sharp`.
+        """Return bounds on the objective and on both sides of each constraint, for tests that exclude points.
 
-        Else the weakest bounds: lower ones of the objective and left sides, upper ones of right sides.
+        If `upper` and `sharp`, these are the bounds to minimise; else the weakest ones: lower bounds on the objective
+        and left sides, upper bounds on right sides.
         """
         upper, places = self.upper and sharp, range(len(self.constraints))
         objective = self.bounds["objective"]
@@ -83,15 +84,15 @@ class EnergyProblem:
         return objective.lower, [(left.lower, right.upper) for left, right in sides]
 
     def with_constraints(self, kept: Sequence[int], objective: FormulaBounds[s.Expr] | None = None) -> EnergyProblem:
-        """Return the problem with some of the constraints, and with another objective."""
+        """Return the problem with only the constraints of indices `kept`, and with a given objective instead."""
         rest = {name: bound for name, bound in self.bounds.items() if not name.startswith(("left ", "right "))}
         bounds = {**rest, "objective": objective or self.bounds["objective"]}
         for place, index in enumerate(kept):
             bounds |= {f"{side} {place}": self.bounds[f"{side} {index}"] for side in ("left", "right")}
         return replace(self, constraints=tuple(self.constraints[index] for index in kept), bounds=bounds)
 
-    def attainment_problem(self, index: int, kept: Sequence[int]) -> EnergyProblem:
-        """Return the problem whose optimum is the minimum of the bounded side of a constraint, or 1/its maximum."""
+    def make_attainment_problem(self, index: int, kept: Sequence[int]) -> EnergyProblem:
+        """Return the problem to minimise the bounded side of a constraint, or the reciprocal of a side to maximise."""
         constraint, is_upper_bound = self.constraints[index], not names_in(self.constraints[index].right)
         if is_upper_bound:
             return replace(self.with_constraints(kept, self.bounds[f"left {index}"]), objective=constraint.left)
@@ -107,7 +108,7 @@ class EnergyProblem:
         return value.upper if self.upper else value.lower
 
     def sides(self, index: int) -> tuple[s.Expr, s.Expr]:
-        """Return both sides of a constraint by bounds with which it certainly holds (for lower bounds: may hold)."""
+        """Return bounds on both sides of a constraint with which it certainly holds, or may hold if not `upper`."""
         left, right = self.bounds[f"left {index}"], self.bounds[f"right {index}"]
         return (left.upper, right.lower) if self.upper else (left.lower, right.upper)
 
@@ -146,7 +147,7 @@ class EnergyOptimum:
 
 @record
 class Optimisation:
-    """A problem of a target on a machine by a model at fixed sizes, with its answer."""
+    """An optimisation problem for a target on a machine by a model, at fixed sizes, with its answer `found`."""
 
     target: str
     machine: str

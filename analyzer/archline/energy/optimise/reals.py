@@ -51,7 +51,7 @@ def solve_over_reals(problem: p.EnergyProblem, values: Mapping[str, float]) -> p
     closed = gap <= SOLVER_TOLERANCE
     answer = _Solution(problem, models[place], best, closed=closed)
     answer.require_bounded()
-    at, variables = answer.variables()
+    at, variables = answer.compute_variables()
     return p.EnergyOptimum(
         p.OPTIMAL if closed else p.BRACKETED,
         method,
@@ -61,7 +61,7 @@ def solve_over_reals(problem: p.EnergyProblem, values: Mapping[str, float]) -> p
         gap=gap,
         variables=variables,
         at=at,
-        ranges=answer.ranges(value, zip(models, searches, strict=True)) if closed else {},
+        ranges=answer.compute_ranges(value, zip(models, searches, strict=True)) if closed else {},
         binding=tuple(answer.iterate_binding_texts()),
         closed_form=answer.closed_forms(values, at) if closed else {},
         points=boxes,
@@ -72,7 +72,7 @@ def solve_over_reals(problem: p.EnergyProblem, values: Mapping[str, float]) -> p
 def _iterate_signomial_programs(
     problem: p.EnergyProblem, values: Mapping[str, float], kept: Sequence[int]
 ) -> Iterator[SignomialProgram]:
-    """Yield a program for each choice of the arguments of max and min; the best of their optima is the answer."""
+    """Yield a program for each choice of the arguments of max and min; the minimum of their optima is the answer."""
     integers = [index for index, item in enumerate(problem.variables) if item.integer]
     low, high = (np.array(ends) for ends in zip(*map(_compute_log_range, problem.variables), strict=True))
     low[integers] = np.log(np.ceil(np.exp(np.maximum(low[integers], 0)) * (1 - FEASIBILITY_TOLERANCE)))
@@ -115,7 +115,7 @@ def _compute_log_range(variable: p.Variable) -> tuple[float, float]:
 
 
 class _Solution:
-    """The optimum of a signomial program in terms of the problem; `free` variables do not affect it."""
+    """The optimum of a signomial program, read back as values of the problem; `free` variables do not affect it."""
 
     def __init__(self, problem: p.EnergyProblem, model: SignomialProgram, best: LocalOptimum, *, closed: bool) -> None:
         self.problem, self.model, self.best = problem, model, best
@@ -133,7 +133,7 @@ class _Solution:
         self.free = [index for index in range(len(best.y)) if closed and index not in used]
 
     def _convert_value(self, index: int, y: float) -> p.Number:
-        """Return the value of a variable, clipped to its range, which rounding may leave."""
+        """Return the value of a variable from its logarithm `y`, clipped to its range because of rounding errors."""
         variable = self.problem.variables[index]
         low, high = _convert_range_to_floats(variable)
         value = min(max(float(f"{exp(min(y, 700)):.14g}"), low or 0.0), inf if high is None else high)
@@ -150,8 +150,8 @@ class _Solution:
                 message = f"{self.problem.minimise} decreases without bound as `{variable.name}` {direction}"
                 raise error(rules.UNBOUNDED, message, hint=f"give it a range: --over {variable.name}=...")
 
-    def variables(self) -> tuple[dict[str, p.Number], dict[str, p.Number | p.Span]]:
-        """Return a value of each variable, and again, with ranges for variables that do not affect the optimum."""
+    def compute_variables(self) -> tuple[dict[str, p.Number], dict[str, p.Number | p.Span]]:
+        """Return a value of each variable, and these with ranges for the variables that do not affect the optimum."""
         y = self.best.y.copy()
         spans: dict[int, p.Span] = {}
         for index in self.free:
@@ -165,7 +165,9 @@ class _Solution:
         }
         return at, {name: spans.get(index, value) for index, (name, value) in enumerate(at.items())}
 
-    def ranges(self, value: float, cases: Iterable[tuple[SignomialProgram, BranchAndBound]]) -> dict[str, p.Span]:
+    def compute_ranges(
+        self, value: float, cases: Iterable[tuple[SignomialProgram, BranchAndBound]]
+    ) -> dict[str, p.Span]:
         """Return the range of each variable among points near the optimum, over all choices of max and min."""
         limit, spans = value * (1 + p.NEAR_OPTIMUM_SHARE), [[y] for y in self.best.y]
         for model, search in cases:
@@ -216,6 +218,8 @@ def _find_reachable_log_range(
     """Return the smallest and largest logarithm of a variable that a search reaches from a feasible point."""
     ends = [y[index]]
     for sign in (1.0, -1.0):
-        reached = find_local_optimum(model.build_comparisons(({((index, sign),): 1.0}, ONE), *more).at, y, low, high)
+        reached = find_local_optimum(
+            model.build_comparisons(({((index, sign),): 1.0}, ONE), *more).evaluate_derivatives, y, low, high
+        )
         ends += [reached.y[index]] if reached.feasible else []
     return min(ends), max(ends)

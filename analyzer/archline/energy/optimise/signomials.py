@@ -52,16 +52,16 @@ def split_by_sign(terms: Sum) -> tuple[Sum, Sum]:
 
 
 def get_constant(terms: Sum) -> float | None:
-    """Return the value of a sum in which nothing varies, else None."""
+    """Return the value of a sum without variables; None for a sum with variables."""
     return terms.get((), 0.0) if terms.keys() <= {()} else None
 
 
 class SignomialDomain:
-    """A number domain of formulas in which some names vary; the rest have values.
+    """Evaluates formulas to sums of monomials in the variables; other names have values.
 
     `sums` are sums that are raised to powers, numbered after the variables. `chosen` selects the argument that a max or
-    a min equals; without an entry, `undecided` is that call and the number of its arguments. `sides` are sums that are
-    at most 0 if the choices are right.
+    a min equals; a call without an entry is stored as `undecided`, with the number of its arguments. `sides` are sums
+    that must be at most 0 for the choices to be right.
     """
 
     def __init__(

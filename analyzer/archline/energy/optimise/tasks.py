@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.algebra.evaluate.boxes import BoundsOverBoxes, Boxes
-from archline.analysis.vectorised import lower_at, upper_at
+from archline.analysis.vectorised import evaluate_lower_at_points, evaluate_upper_at_points
 from archline.costs import rules
 from archline.costs.sizes import Given, convert_python_values, diagnose_wrong_value, require_known_names
 from archline.energy import arrays
 from archline.energy import rules as energy_rules
-from archline.energy.answers import apply_to_subject, derive_numeric, iterate_answer_notes, model_choice_notes
+from archline.energy.answers import apply_to_subject, derive_numeric, explain_model_choice, iterate_answer_notes
 from archline.energy.caches import CACHE_QUANTITIES, Settings, make_levels_error
 from archline.energy.estimates import Estimate, ModelOnMachine, check_amounts, choose_default_model
 from archline.energy.formulas import bound_value, names_in
@@ -74,7 +74,7 @@ NO_RUN_RULES = frozenset((rules.FACT_FAILS, rules.TOO_SMALL, rules.NOT_AN_INTEGE
 
 
 class OptimisationTask:
-    """A target on a machine, with fixed sizes and variables."""
+    """The optimisation of a target on a machine, with fixed sizes and variables."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class OptimisationTask:
         self.machine = replace(machine, quantities={**machine.quantities, **more})
         on, _ = apply_to_subject(chosen, self.machine, self.model, Settings())
         self.on: ModelOnMachine = on
-        self.settings = settings.on(machine, on.model.levels)
+        self.settings = settings.with_machine_caches(machine, on.model.levels)
         if on.model.levels and (named := sorted({*words, *self.moved} & {"Z", "L", "word", *CACHE_QUANTITIES})):
             raise make_levels_error(machine, f"{named[0]} {'is given' if named[0] in at else 'varies'}")
         self._words = {level: {"Z": cache.Z, "L": cache.L} for level, cache in self.settings.levels}
@@ -178,9 +178,9 @@ class OptimisationTask:
         )
 
     def _iterate_estimate_notes(self, estimate: Estimate | None, minimised: str) -> Iterator[str]:
-        """Yield the reason for the model if none is named, and the warnings of `energy`."""
+        """Yield why the model was chosen, if the user names none, and the warnings on the estimate at the optimum."""
         if estimate is not None:
-            yield from () if self._names_model else model_choice_notes(self.chosen, self.model, minimised)
+            yield from () if self._names_model else explain_model_choice(self.chosen, self.model, minimised)
             yield from iterate_answer_notes(self.chosen, estimate, self._cache)
 
     @property
@@ -193,7 +193,7 @@ class OptimisationTask:
         return CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache, settings.of_machine)
 
     def _find_optimum(self, problem: EnergyProblem, more: Sequence[s.Fact]) -> EnergyOptimum:
-        """Return the optimum, over real numbers if no size of an algorithm varies."""
+        """Return the optimum: over points if all variables, or some of an algorithm, are integers; else over reals."""
         integers = [variable for variable in self.variables if variable.integer]
         if len(integers) == len(self.variables) or (integers and isinstance(self.chosen, AlgorithmSubject)):
             return self._optimise_points(problem, more)
@@ -208,7 +208,7 @@ class OptimisationTask:
             constraint = problem.constraints[index]
             if constraint.bounded:
                 kept = [place for place in places if problem.constraints[place].text != constraint.text]
-                optimum = self._find_optimum(problem.attainment_problem(index, kept), more)
+                optimum = self._find_optimum(problem.make_attainment_problem(index, kept), more)
                 value, is_lower = optimum.value if problem.upper else optimum.lower, not names_in(constraint.right)
                 if value and optimum.status == OPTIMAL:
                     best, unit = value if is_lower else 1 / value, constraint.unit.removeprefix("1")
@@ -251,11 +251,11 @@ class OptimisationTask:
             candidates = self._build_candidates(problem, start)
             if candidates is None:
                 raise error(rules.NO_VALUE, "a cost has no value at any point")
-            return candidates.best()
+            return candidates.find_best()
         if allows_reals:
             return self._optimise_reals(problem)
 
-        def searched(kept: Sequence[int]) -> BoxSearch:
+        def search_boxes(kept: Sequence[int]) -> BoxSearch:
             search = BoxSearch(
                 self._build_space(problem.with_constraints(kept), facts, least),
                 problem.with_constraints(kept),
@@ -265,12 +265,14 @@ class OptimisationTask:
             return search
 
         every = range(len(problem.constraints))
-        search = searched(every)
+        search = search_boxes(every)
         if search.best < np.inf:
             return search.optimum()
         if not search.exhausted:
             return EnergyOptimum(BRACKETED, BRANCHING, points=search.count)
-        left = find_minimal_conflict(every, lambda kept: not (tried := searched(kept)).exhausted or tried.best < np.inf)
+        left = find_minimal_conflict(
+            every, lambda kept: not (tried := search_boxes(kept)).exhausted or tried.best < np.inf
+        )
         conflict = tuple(dict.fromkeys(problem.constraints[index].text for index in left))
         return EnergyOptimum(INFEASIBLE, BRANCHING, conflict=conflict, points=search.count)
 
@@ -318,7 +320,7 @@ class OptimisationTask:
         return frozenset().union(*map(names_in, ends))
 
     def _is_sharp(self, problem: EnergyProblem) -> bool:
-        """Whether the derived bounds of all costs in a problem are their values at sizes."""
+        """Whether no cost in a problem has sharper bounds at single sizes than its closed-form bounds."""
         chosen = self.chosen
         if not isinstance(chosen, AlgorithmSubject):
             return True
@@ -327,7 +329,7 @@ class OptimisationTask:
         return all(cost.interval_at is None and not cost.plans for cost in costs)
 
     def _build_candidates(self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]) -> Candidates | None:
-        """Return the problem at points; None if they have no values."""
+        """Return the candidate points of a problem with bounds on their objective; None if no point has values."""
         if self.real:
             space = self._build_space(problem, (), {})
             rows = {name: values for name, values in points.items() if name not in self.at}
@@ -359,7 +361,9 @@ class OptimisationTask:
 
     def _get_minimum_sizes(self) -> dict[str, int]:
         names = self.chosen.names
-        return {item.name: 0 if item.name in self.halved else names.least(item.name) or 0 for item in self.variables}
+        return {
+            item.name: 0 if item.name in self.halved else names.get_minimum(item.name) or 0 for item in self.variables
+        }
 
     def _find_conflict(
         self, fixed: Mapping[str, int], facts: Sequence[s.Fact], least: Mapping[str, int]
@@ -381,7 +385,7 @@ class OptimisationTask:
     def _build_columns(
         self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any], bool]:
-        """Return the points at which all names have numbers, those numbers by name, and whether they are exact."""
+        """Return the points at which all names have values, these values by name, and whether they are exact."""
         names, sharp, length = self._collect_names(problem), self._is_sharp(problem), count_points(points)
         cache = self.settings.cache
         sizes: dict[str, Any] = {"Z": cache.Z, "L": cache.L, **self.at, **points}
@@ -410,7 +414,7 @@ class OptimisationTask:
                 if len(integer_rows) < len(sizes):
                     values[name] = arrays.evaluate_bounds(cost, {**sizes, **words}, length, name != metric)
                 else:
-                    end = upper_at if name == metric else lower_at
+                    end = evaluate_upper_at_points if name == metric else evaluate_lower_at_points
                     rows = {
                         **integer_rows,
                         **{word: np.broadcast_to(count, (length,)) for word, count in words.items()},
@@ -424,13 +428,13 @@ class OptimisationTask:
         return {name: column[~missing] for name, column in points.items()}, kept, sharp
 
     def _evaluate_exactly(self, point: Mapping[str, float], problem: EnergyProblem | None = None) -> ExactValues | None:
-        """Return the exact values at a point, for a problem at its best real variables; None if no run ends there."""
+        """Return the exact values at a point, with optimal real variables for a `problem`; None if no run exists."""
         if problem is not None and self.real:
             exact = self._evaluate_exactly(point)
             if exact is None:
                 return None
             optimum = solve_over_reals(
-                replace(problem, variables=tuple(self.real.values())), arrays.float_values(exact)
+                replace(problem, variables=tuple(self.real.values())), arrays.convert_to_floats(exact)
             )
             best = None if optimum.value is None else self._evaluate_exactly({**point, **optimum.at})
             return None if best is None else replace(best, real=optimum)
@@ -472,7 +476,7 @@ class OptimisationTask:
             start = self._evaluate_exactly({})
             if start is None:
                 raise error(rules.FACT_FAILS, f"`{self.chosen.name}` has no run at these sizes")
-            values = arrays.float_values(start)
+            values = arrays.convert_to_floats(start)
         else:
             cache = self.settings.cache
             fixed = {"Z": cache.Z, "L": cache.L, **self.at}

@@ -154,7 +154,7 @@ def _fill_histogram(
     """Fill the histogram, and return the number of distinct lines; immediate repetitions are skipped.
 
     The top four lines of the LRU stack are variables; each other line has a mark at the time when it left these.
-    `latest` is the time of a line, _ABOVE for the top four, _NONE before the first access; `owners` is the line of a
+    `latest` has the time of each line, _IN_TOP_FOUR or _NONE (before the first access); `owners` has the line of each
     time. When times reach the end of `words`, a few times the number of lines, the marks are renumbered.
     """
     times = len(owners)

@@ -37,7 +37,7 @@ MAX_INT32 = 2**31 - 1
 
 
 def choose_line_operator(line: int) -> str:
-    """Return the operator for the line of an address with K[LINE_DIVISOR]: a shift if `line` is a power of 2."""
+    """Return the operator for the line of an address by K[LINE_DIVISOR]: `>>` if `line` is a power of 2, else `//`."""
     return "//" if line & (line - 1) else ">>"
 
 
@@ -85,7 +85,7 @@ def lru_tidy(K: Any, latest: Buffer, ring: Buffer, now: int) -> int:  # noqa: N8
 
 
 def make_result(memory: Memory) -> CacheResult:
-    """Return the result of the cache; lines that are dirty at the end count as written back."""
+    """Return the counts of the simulated LRU cache; lines that are dirty at the end count as written back."""
     state, ring, latest = memory.state, memory.arrays[MEM_TRACE], memory.arrays[MEM_LATEST]
     oldest, now = int(state[OLDEST_POSITION]), int(state[TRACE])
     entries = latest[ring[oldest:now]]

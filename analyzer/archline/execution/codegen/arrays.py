@@ -32,9 +32,9 @@ def write_view(fn: AlgorithmWriter, expr: s.Expr) -> ArrayValue:
     """Write the code that evaluates a view; its bounds are evaluated from left to right, and checked."""
     match expr:
         case s.Name(id=name):
-            return fn.view(name)
+            return fn.get_view(name)
         case s.Element(array=name):
-            return _write_sliced_view(fn, expr, fn.view(name))
+            return _write_sliced_view(fn, expr, fn.get_view(name))
         case s.Reshape():
             return _write_reshaped_view(fn, expr)
         case s.Integer() | s.Real() | s.Unary() | s.Binary() | s.Call():
@@ -103,7 +103,7 @@ def _scale_stride(fn: AlgorithmWriter, stride: Atom, step: Atom) -> Atom:
 def _write_index(fn: AlgorithmWriter, expr: s.Element, index: s.Expr, extent: Atom, dimension: int) -> Atom:
     value = make_atom(fn, write_integer(fn, index), "i")
     message = f"subscript {dimension + 1} of `{format_expression(expr)}` is {{0}}, and must be in 0..{{1}}"
-    site = fn.site(rules.OUT_OF_BOUNDS, index.span, message)
+    site = fn.add_site(rules.OUT_OF_BOUNDS, index.span, message)
     fn.check(f"{value} < 0 or {value} >= {extent}", site, value, extent)
     return value
 
@@ -121,7 +121,7 @@ def _write_slice(fn: AlgorithmWriter, expr: s.Element, piece: s.Slice, extent: A
         failed = f"{lo} < 0 or {hi} < {lo} or {hi} > {extent}"
         message = f"a slice of `{format_expression(expr)}` is {{0}}..{{1}}, in an extent of {{2}}"
     if piece.hi is not None:
-        fn.check(failed, fn.site(rules.SLICE_OUT_OF_BOUNDS, piece.span, message), lo, hi, extent)
+        fn.check(failed, fn.add_site(rules.SLICE_OUT_OF_BOUNDS, piece.span, message), lo, hi, extent)
     if piece.step is None:
         return lo, length, "1"
     step = write_step(fn, piece.step)
@@ -132,7 +132,7 @@ def write_step(fn: AlgorithmWriter, step: s.Expr) -> Atom:
     """Write a step, checked to be positive."""
     value = make_atom(fn, write_integer(fn, step), "w")
     if not value.isdigit() or value == "0":
-        site = fn.site(rules.BAD_STEP, step.span, f"the step `{format_expression(step)}` is {{0}}")
+        site = fn.add_site(rules.BAD_STEP, step.span, f"the step `{format_expression(step)}` is {{0}}")
         fn.check(f"{value} < 1", site, value)
         if fn.options.compiled:
             fn.leave_compiled_if(f"{value} > {MAX_UNCHECKED_SIZE}")
@@ -143,7 +143,7 @@ def _write_reshaped_view(fn: AlgorithmWriter, expr: s.Reshape) -> ArrayValue:
     base = write_view(fn, expr.base)
     shape = tuple(make_atom(fn, write_integer(fn, entry), "w") for entry in expr.shape)
     message = f"`{format_expression(expr)}` has {{0}} elements, but the vector has {{1}}"
-    site = fn.site(rules.SHAPE, expr.span, message)
+    site = fn.add_site(rules.SHAPE, expr.span, message)
     negative = " or ".join(f"{entry} < 0" for entry in shape)
     count = shape[0]
     for entry in shape[1:]:
@@ -185,7 +185,7 @@ def write_loop_nest(fn: AlgorithmWriter, extents: tuple[Atom, ...], span: Span) 
     indices: list[Atom] = []
     with ExitStack() as stack:
         for extent in extents:
-            indices.append(fn.name("e"))
+            indices.append(fn.make_name("e"))
             stack.enter_context(fn.indented(f"for {indices[-1]} in range({extent}):", span, loop=True))
         yield indices
 
@@ -204,7 +204,7 @@ def write_allocation(fn: AlgorithmWriter, local: s.Local, type_: s.ArrayType) ->
     shape = tuple(make_atom(fn, write_integer(fn, entry), "w") for entry in type_.shape)
     sizes = [extent for extent in shape if not extent.isdigit()]
     if sizes:
-        site = fn.site(rules.SIZE_TOO_SMALL, local.span, f"an extent of `{local.name}` is negative")
+        site = fn.add_site(rules.SIZE_TOO_SMALL, local.span, f"an extent of `{local.name}` is negative")
         fn.check(" or ".join(f"{extent} < 0" for extent in sizes), site)
     element = fn.array_kind(type_.element)
     base, alive = fn.frame.top, fn.frame.alive
@@ -216,7 +216,7 @@ def write_allocation(fn: AlgorithmWriter, local: s.Local, type_: s.ArrayType) ->
         fn.frame, top=fn.assign_name(f"{base} + {words}", "top"), alive=fn.assign_name(f"{alive} + {elements}", "alive")
     )
     fn.emit(f"allocate(mem, {base}, {words}, {fn.frame.alive}, {int(element is Kind.REAL)})")
-    fn.event(TraceEvent.ALLOCATE, f"{words} // K[{LINE}]")
+    fn.write_event(TraceEvent.ALLOCATE, f"{words} // K[{LINE}]")
     return Allocation(ArrayValue(element, base, shape, place), words, elements)
 
 
@@ -249,7 +249,7 @@ def _write_layout(fn: AlgorithmWriter, shape: tuple[Atom, ...], layout: str) -> 
 def write_release(fn: AlgorithmWriter, allocations: list[Allocation]) -> None:
     """Write the events that release the local arrays of a block, the last one first."""
     for allocation in reversed(allocations):
-        fn.event(TraceEvent.RELEASE, f"{allocation.words} // K[{LINE}]")
+        fn.write_event(TraceEvent.RELEASE, f"{allocation.words} // K[{LINE}]")
 
 
 def write_fill(fn: AlgorithmWriter, target: ArrayValue, value: str, at: s.Node, name: str) -> None:
@@ -258,31 +258,31 @@ def write_fill(fn: AlgorithmWriter, target: ArrayValue, value: str, at: s.Node, 
     with write_loop_nest(fn, target.extents, at.span) as indices:
         place = write_element_address(fn, target, indices)
         write_store(fn, target, place, atom_of_value)
-        fn.log(place, "write", at.span, f"`{name}` is filled")
+        fn.log_access(place, "write", at.span, f"`{name}` is filled")
         fn.flush()
     _count_loop_nest(fn, target.extents, (WRITES,))
 
 
-def check_extents(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, at: s.Node) -> None:
+def write_extent_checks(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, at: s.Node) -> None:
     """Write the checks that two views have the same extents."""
     for dimension, (left, right) in enumerate(zip(target.extents, source.extents, strict=True)):
         if left != right:
             text = f"extent {dimension + 1} is {{0}} on the left and {{1}} on the right"
-            fn.check(f"{left} != {right}", fn.site(rules.SHAPE, at.span, text), left, right)
+            fn.check(f"{left} != {right}", fn.add_site(rules.SHAPE, at.span, text), left, right)
 
 
 def write_copy(
     fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, at: s.Node, value: s.Expr, name: str
 ) -> None:
     """Write the loop nest that copies one view to another of the same extents."""
-    check_extents(fn, target, source, at)
+    write_extent_checks(fn, target, source, at)
     with write_loop_nest(fn, target.extents, at.span) as indices:
         origin = write_element_address(fn, source, indices)
-        fn.log(origin, "read", value.span, f"`{format_expression(value)}` is copied")
+        fn.log_access(origin, "read", value.span, f"`{format_expression(value)}` is copied")
         loaded = write_load(fn, value, source, origin)
         place = write_element_address(fn, target, indices)
         write_store(fn, target, place, loaded)
-        fn.log(place, "write", at.span, f"`{name}` is written by a copy")
+        fn.log_access(place, "write", at.span, f"`{name}` is written by a copy")
         fn.flush()
     _count_loop_nest(fn, target.extents, (READS, WRITES))
 

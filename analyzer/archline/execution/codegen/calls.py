@@ -68,11 +68,11 @@ def write_call_on_grid(
     fn.count_block_so_far()
     group = write_group(fn, node, callee, along)
     function = fn.instance(callee, tuple(forms))
-    site = fn.site(rules.WHERE, expr.span, f"the call of `{callee.name}`")
+    site = fn.add_site(rules.WHERE, expr.span, f"the call of `{callee.name}`")
     fn.emit(f"K[{CALL}] = {site}")
     task = [fn.frame.task] if fn.options.races else []
     passed = ", ".join(["mem", fn.frame.top, fn.frame.alive, *task, group, *arguments])
-    handed = [(fn.name("v"), fn.name("v")) for _ in callee.outputs]
+    handed = [(fn.make_name("v"), fn.make_name("v")) for _ in callee.outputs]
     names = ", ".join(name for pair in handed for name in pair)
     fn.emit(f"{names} = yield from {function}({passed})" if names else f"yield from {function}({passed})")
     fn.emit(f"{fn.frame.span} += K[{SPAN}]")
@@ -94,23 +94,23 @@ def _write_algorithm_call(
 ) -> str:
     fn.count_event(CALL_EVENT)
     function = fn.instance(callee, tuple(forms))
-    site = fn.site(rules.WHERE, expr.span, f"the call of `{callee.name}`")
+    site = fn.add_site(rules.WHERE, expr.span, f"the call of `{callee.name}`")
     if spawned:
         _write_spawn(fn, function, site, arguments)
         return ""
     framed = has_spawns(callee.body)
     if framed:
-        fn.event(TraceEvent.CALL)
+        fn.write_event(TraceEvent.CALL)
     fn.save_trace_position()
     text = _write_call_text(fn, function, site, arguments, fn.frame.task)
-    result = "" if callee.result is None else fn.name("v")
-    handed = [(fn.name("v"), fn.name("v")) for _ in callee.outputs]
+    result = "" if callee.result is None else fn.make_name("v")
+    handed = [(fn.make_name("v"), fn.make_name("v")) for _ in callee.outputs]
     names = [result] * bool(result) + [name for pair in handed for name in pair]
     fn.emit(f"{', '.join(names)} = {text}" if names else text)
     fn.load_trace_position()
     fn.emit(f"{fn.frame.span} += K[{SPAN}]")
     if framed:
-        fn.event(TraceEvent.RETURN)
+        fn.write_event(TraceEvent.RETURN)
     for place, (value, flag) in zip(places, handed, strict=True):
         _store_output(fn, place, value, flag)
     return result
@@ -120,13 +120,13 @@ def _store_output(fn: AlgorithmWriter, place: s.Name | s.Element, value: str, fl
     """Write the store of an output, which keeps its value where the callee has set none (`flag` is 0)."""
     text = f"`{format_expression(place)}` is handed back"
     if isinstance(place, s.Element):
-        view = fn.view(place.array)
+        view = fn.get_view(place.array)
         address = write_address(fn, place, view)
         with fn.indented(f"if {flag}:", place.span):
             write_store(fn, view, address, value)
-        fn.access(address, "write", place.span, text)
+        fn.count_access(address, "write", place.span, text)
         return
-    register = fn.register(place.id)
+    register = fn.get_register(place.id)
     if register.shadow is not None:
         fn.check_register_race(register.shadow, "write", place.span, text)
     with fn.indented(f"if {flag}:", place.span):
@@ -149,7 +149,7 @@ def _cast_literal(fn: AlgorithmWriter, argument: str) -> str:
 
 def _write_spawn(fn: AlgorithmWriter, function: str, site: int, arguments: list[str]) -> None:
     fn.update_span()
-    fn.event(TraceEvent.SPAWN)
+    fn.write_event(TraceEvent.SPAWN)
     fn.save_trace_position()
     task = fn.assign_name("new_task(mem)", "task") if fn.options.races else ""
     fn.emit(_write_call_text(fn, function, site, arguments, task))
@@ -158,7 +158,7 @@ def _write_spawn(fn: AlgorithmWriter, function: str, site: int, arguments: list[
     fn.emit(f"{frame.pending} = max({frame.pending}, {frame.span} + K[{SPAN}])")
     if fn.options.races:
         fn.emit(f"{frame.bag} = into_parallel(mem, {frame.bag}, {task})")
-    fn.event(TraceEvent.SPAWN_END)
+    fn.write_event(TraceEvent.SPAWN_END)
 
 
 def write_sync(fn: AlgorithmWriter) -> None:
@@ -171,7 +171,7 @@ def write_sync(fn: AlgorithmWriter) -> None:
     fn.emit(f"{frame.span} = max({frame.span}, {frame.pending})")
     if fn.options.races:
         fn.emit(f"{frame.bag} = into_serial(mem, {frame.bag}, {frame.task})")
-    fn.event(TraceEvent.SYNC)
+    fn.write_event(TraceEvent.SYNC)
 
 
 def _pass_argument(
@@ -188,7 +188,7 @@ def _pass_argument(
             forms.append(_resolve_operator(fn, argument))
         case s.OffsetsType():
             array = write_view(fn, argument)
-            facts = array.facts if len(array.facts) == 2 else _check_offsets(fn, array, argument)
+            facts = array.facts if len(array.facts) == 2 else _write_offsets_facts(fn, array, argument)
             forms.append(array.form)
             arguments += [*_list_atoms_without_facts(array), *facts]
         case s.IndexArrayType():
@@ -220,11 +220,11 @@ OFFSETS_VARIANTS = (
 INDEX_VARIANTS = ("entry {1} of the index array is unset", "entry {1} of the index array is {2}, below 0")
 
 
-def _check_offsets(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> tuple[Atom, Atom]:
+def _write_offsets_facts(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> tuple[Atom, Atom]:
     if not isinstance(array.place, Linear):
         message = f"`{format_expression(argument)}` is in Z-Morton order, and cannot be passed as offsets"
         raise error(rules.OFFSETS, message, span=argument.span, hint="copy it into a one-dimensional array")
-    site = fn.site(rules.OFFSETS, argument.span, "", OFFSETS_VARIANTS)
+    site = fn.add_site(rules.OFFSETS, argument.span, "", OFFSETS_VARIANTS)
     entries, stride = array.extents[0], array.place.strides[0]
     mark = "None" if not fn.options.compiled else str(NO_INT)
     total = fn.assign_name(f"offsets_total(I, K, {site}, {array.base}, {entries}, {stride}, {mark})")
@@ -232,7 +232,7 @@ def _check_offsets(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> 
 
 
 def _write_index_bound(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> Atom:
-    site = fn.site(rules.INDICES, argument.span, "", INDEX_VARIANTS)
+    site = fn.add_site(rules.INDICES, argument.span, "", INDEX_VARIANTS)
     bound = fn.assign_name("0")
     with write_loop_nest(fn, array.extents, argument.span) as indices:
         place = write_element_address(fn, array, indices)

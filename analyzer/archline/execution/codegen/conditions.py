@@ -43,7 +43,7 @@ def _write_short_circuit(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Ex
 
 
 def _write_comparison(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr) -> str:
-    kinds = (fn.kind(left), fn.kind(right))
+    kinds = (fn.get_expression_kind(left), fn.get_expression_kind(right))
     if Kind.REAL in kinds:
         first, second = write_real(fn, left), write_real(fn, right)
         fn.count_operation(COMPARISON_KIND, real=True)
@@ -72,7 +72,7 @@ def write_fact(fn: AlgorithmWriter, expr: s.Fact) -> str:
                 fn.emit(f"{result} = {write_fact(fn, right)}")
             return result
         case s.Binary(op=op, left=left, right=right) if op in COMPARISONS:
-            if Kind.REAL in (fn.kind(left), fn.kind(right)):
+            if Kind.REAL in (fn.get_expression_kind(left), fn.get_expression_kind(right)):
                 return _write_comparison(fn, op, left, right)
             (first, _), (second, _) = write_quantity(fn, left), write_quantity(fn, right)
             return f"({first.text} {op} {second.text})"

@@ -25,7 +25,7 @@ from archline.language.proposals import propose_real_start, suggest_division
 def write_register(fn: AlgorithmWriter, expr: s.Name, register: Register) -> str:
     """Write the read of a register, with a check that it has a value if that is uncertain; return its variable."""
     if register.flag is not None:
-        site = fn.site(rules.UNSET, expr.span, f"`{expr.id}` is read before it is given a value")
+        site = fn.add_site(rules.UNSET, expr.span, f"`{expr.id}` is read before it is given a value")
         fn.check(f"{register.flag} == 0", site)
     if register.shadow is not None and not fn.free:
         fn.check_register_race(register.shadow, "read", expr.span, f"`{expr.id}` is read")
@@ -34,19 +34,19 @@ def write_register(fn: AlgorithmWriter, expr: s.Name, register: Register) -> str
 
 def write_element_read(fn: AlgorithmWriter, expr: s.Element) -> str:
     """Write the read of an element; return the name that holds its value."""
-    view = fn.view(expr.array)
+    view = fn.get_view(expr.array)
     place = write_address(fn, expr, view)
     if view.shared:
         fn.emit(f"grid.note([{place}])")
     else:
-        fn.access(place, "read", expr.span, f"`{format_expression(expr)}` is read")
+        fn.count_access(place, "read", expr.span, f"`{format_expression(expr)}` is read")
     return write_load(fn, expr, view, place)
 
 
 def write_load(fn: AlgorithmWriter, expr: s.Expr, view: ArrayValue, place: str) -> str:
     """Write the load from an address, and a check that it is set; return the name of the value."""
     value = fn.assign_name(f"{_select_pool(view)}[{place}]", "v")
-    site = fn.site(rules.UNSET, expr.span, f"`{format_expression(expr)}` is read before it is assigned")
+    site = fn.add_site(rules.UNSET, expr.span, f"`{format_expression(expr)}` is read before it is assigned")
     fn.check(write_unset_test(fn, view, place, value), site)
     return value
 
@@ -115,7 +115,7 @@ def _write_subscript(fn: AlgorithmWriter, expr: s.Element, subscript: s.Expr, vi
     if limits:
         which = f"subscript {dimension + 1} of" if len(view.extents) > 1 else "the subscript of"
         message = f"{which} `{format_expression(expr)}` is {{0}}, and must be in 0..{{1}}"
-        fn.check(" or ".join(limits), fn.site(rules.OUT_OF_BOUNDS, subscript.span, message), value, extent)
+        fn.check(" or ".join(limits), fn.add_site(rules.OUT_OF_BOUNDS, subscript.span, message), value, extent)
     return value
 
 
@@ -141,7 +141,7 @@ def write_extern_call(fn: AlgorithmWriter, expr: s.Call) -> str:
         text = f"{'int' if whole else 'float'}({text})"
     result = fn.assign_name(text, "v")
     if whole:
-        site = fn.site(rules.OVERFLOW, expr.span, f"the value of `{format_expression(expr)}` does not fit 64 bits")
+        site = fn.add_site(rules.OVERFLOW, expr.span, f"the value of `{format_expression(expr)}` does not fit 64 bits")
         fn.check(f"{result} == {NO_INT}", site)
     return result
 
@@ -215,7 +215,7 @@ def _write_name(fn: AlgorithmWriter, expr: s.Name, name: str) -> Code:
 
 
 def _write_binary(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Code) -> Code:
-    data = fn.kind(expr) is Kind.INT
+    data = fn.get_expression_kind(expr) is Kind.INT
     if data:
         fn.count_operation(op, real=False)
     if op in ("//", "%", "/"):
@@ -259,7 +259,7 @@ def _write_checked(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, rig
         failed = f"not -{INT_LIMIT} <= {result} <= {INT_LIMIT}"
     if data:
         message = f"the value of `{format_expression(expr)}` does not fit 64 bits"
-        fn.check(failed, fn.site(rules.OVERFLOW, expr.span, message))
+        fn.check(failed, fn.add_site(rules.OVERFLOW, expr.span, message))
     else:
         fn.leave_compiled_if(failed)
     return make_atomic(result, INT_LIMIT)
@@ -273,7 +273,7 @@ def write_infinite_sum(fn: AlgorithmWriter, op: str, left: str, right: str) -> s
 def _write_plain_power(fn: AlgorithmWriter, expr: s.Binary, left: Code, right: Code) -> Code:
     base = make_atom(fn, left)
     message = f"the value of `{format_expression(expr)}` is too large to be computed"
-    site = fn.site(rules.OVERFLOW, expr.span, message)
+    site = fn.add_site(rules.OVERFLOW, expr.span, message)
     fn.check(f"({base}).bit_length() * {right.text} > {_MAX_EXPONENT_BITS}", site)
     return put_brackets(fn, f"{base} ** {right.text}")
 
@@ -282,33 +282,33 @@ def _write_exponent(fn: AlgorithmWriter, expr: s.Binary, exponent: Code) -> str:
     if exponent.text.isdigit():
         return exponent.text
     text = make_atom(fn, exponent)
-    site = fn.site(rules.NOT_EXACT, expr.span, f"the exponent of `{format_expression(expr)}` is negative: {{0}}")
+    site = fn.add_site(rules.NOT_EXACT, expr.span, f"the exponent of `{format_expression(expr)}` is negative: {{0}}")
     fn.check(f"{text} < 0", site, text)
     return text
 
 
 def _write_division(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Code, data: bool) -> Code:
     divisor = make_atom(fn, right)
-    _check_divisor(fn, expr.right, divisor)
+    _write_divisor_check(fn, expr.right, divisor)
     if op == "/":
         dividend = make_atom(fn, left)
         message = f"`{format_expression(expr)}` must be an integer, and {{0}}/{{1}} is not"
         hint = propose_real_start(fn.module.algorithms.values(), expr) or suggest_division(expr)
-        site = fn.site(rules.NOT_EXACT, expr.span, message, hint=hint)
+        site = fn.add_site(rules.NOT_EXACT, expr.span, message, hint=hint)
         fn.check(f"{dividend} % {divisor} != 0", site, dividend, divisor)
         return put_brackets(fn, f"{dividend} // {divisor}", bound=left.bound)
     bound = left.bound if op == "//" else right.bound
     return put_brackets(fn, f"{left.text} {op} {divisor}", left, bound=bound)
 
 
-def _check_divisor(fn: AlgorithmWriter, expr: s.Expr, divisor: str) -> None:
+def _write_divisor_check(fn: AlgorithmWriter, expr: s.Expr, divisor: str) -> None:
     if not divisor.isdigit() or divisor == "0":
-        site = fn.site(rules.NOT_EXACT, expr.span, f"division by zero: `{format_expression(expr)}` is 0")
+        site = fn.add_site(rules.NOT_EXACT, expr.span, f"division by zero: `{format_expression(expr)}` is 0")
         fn.check(f"{divisor} == 0", site)
 
 
 def _write_function(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
-    data = fn.kind(expr) is Kind.INT
+    data = fn.get_expression_kind(expr) is Kind.INT
     values = [write_integer(fn, argument) for argument in expr.arguments]
     for _ in range(max(1, len(values) - 1) if data else 0):
         fn.count_operation(function, real=False)
@@ -324,7 +324,7 @@ def _write_function(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
             text = f" {_BIT_OPERATORS[function]} ".join(value.text for value in values)
             result = fn.assign_name(text)
             message = f"the value of `{format_expression(expr)}` does not fit 64 bits"
-            fn.check(f"{result} == {NO_INT}", fn.site(rules.OVERFLOW, expr.span, message))
+            fn.check(f"{result} == {NO_INT}", fn.add_site(rules.OVERFLOW, expr.span, message))
             return make_atomic(result, INT_LIMIT)
         case "abs":
             return put_brackets(fn, f"abs({values[0].text})", values[0], bound=values[0].bound)
@@ -332,7 +332,7 @@ def _write_function(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
             argument = make_atom(fn, values[0])
             result = fn.assign_name(f"exact_{function}({argument})")
             message = f"`{format_expression(expr)}` must be an integer, and {function} of {{0}} is not"
-            fn.check(f"{result} < 0", fn.site(rules.NOT_EXACT, expr.span, message), argument)
+            fn.check(f"{result} < 0", fn.add_site(rules.NOT_EXACT, expr.span, message), argument)
             return make_atomic(result, 64 if function == "log2" else values[0].bound)
         case _:
             raise AssertionError(f"not a function of integers: {function}")
@@ -344,17 +344,19 @@ def _write_rounding(fn: AlgorithmWriter, expr: s.Call, function: str, inner: s.E
     match inner:
         case s.Binary(op="/", left=left, right=right):
             dividend, divisor = write_integer(fn, left), make_atom(fn, write_integer(fn, right))
-            _check_divisor(fn, right, divisor)
+            _write_divisor_check(fn, right, divisor)
             text = f"-(-{dividend.text} // {divisor})" if up else f"{dividend.text} // {divisor}"
             return put_brackets(fn, text, dividend, bound=dividend.bound)
         case s.Call(function="log2" | "sqrt" as inside, arguments=(argument,)):
             value = make_atom(fn, write_integer(fn, argument))
             message = f"`{format_expression(inner)}` is undefined: {inside} of {{0}}"
-            fn.check(f"{value} < {1 if inside == 'log2' else 0}", fn.site(rules.NOT_EXACT, inner.span, message), value)
+            fn.check(
+                f"{value} < {1 if inside == 'log2' else 0}", fn.add_site(rules.NOT_EXACT, inner.span, message), value
+            )
             return put_brackets(fn, _ROUNDED_FORMULAS[inside, up].format(value), bound=INT_LIMIT)
         case _:
             pass
-    if fn.kind(expr) is Kind.INT:
+    if fn.get_expression_kind(expr) is Kind.INT:
         fn.count_operation(function, real=False)
     return write_integer(fn, inner)
 
@@ -397,7 +399,7 @@ def write_real(fn: AlgorithmWriter, expr: s.Expr) -> Code:
             return put_brackets(fn, f"-{inner.text}", inner)
         case _:
             pass
-    if fn.kind(expr) is not Kind.REAL:
+    if fn.get_expression_kind(expr) is not Kind.REAL:
         whole = write_integer(fn, expr)
         return put_brackets(fn, f"float({whole.text})", whole)
     match expr:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from archline.execution import run_rules as rules
-from archline.execution.codegen.arrays import check_extents, write_view
+from archline.execution.codegen.arrays import write_extent_checks, write_view
 from archline.execution.codegen.conditions import write_condition
 from archline.execution.codegen.expressions import make_atom, write_address, write_integer
 from archline.execution.codegen.scope import AlgorithmWriter
@@ -29,7 +29,7 @@ def number_communications(algorithm: s.Algorithm) -> dict[s.Node, int]:
     """
     counts = {"exchange": 0, "send": 0, "receive": 0}
     numbers: dict[s.Node, int] = {}
-    for node in s.nodes(algorithm.body):
+    for node in s.iterate_nodes(algorithm.body):
         if isinstance(node, s.Communicate) and node.is_message:
             counts[node.operation] += 1
             numbers[node] = 2 * counts[node.operation] - (node.operation == "exchange")
@@ -39,13 +39,13 @@ def number_communications(algorithm: s.Algorithm) -> dict[s.Node, int]:
 
 
 def map_calls(algorithm: s.Algorithm) -> dict[int, s.Node]:
-    """Map numbers to the calls and the collective operations of an algorithm."""
+    """Return the calls and collective operations of an algorithm by their numbers from `number_communications`."""
     calls = number_communications(algorithm).items()
     return {number: node for node, number in calls if not (isinstance(node, s.Communicate) and node.is_message)}
 
 
 def define_grid(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
-    """Define P, the coordinates and the extents of the axes from the group that the function is given."""
+    """Write the definitions of P, the coordinates and the extents of the axes by the group passed to the function."""
     fn.emit("n_P = grid.size")
     fn.define("P", IntegerValue("n_P", MAX_UNCHECKED_SIZE, 1))
     for index, axis in enumerate(algorithm.grid):
@@ -55,13 +55,13 @@ def define_grid(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
         fn.define(axis.name, IntegerValue(f"g{index}", MAX_UNCHECKED_SIZE, 0, f"e{index}"))
 
 
-def check_grid(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
+def write_grid_checks(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
     """Write the checks that the axes have their declared extents; sizes must have been defined."""
     for index, axis in enumerate(algorithm.grid):
         extent = make_atom(fn, write_integer(fn, axis.extent))
         text = format_expression(axis.extent)
         message = f"the axis `{axis.name}` of `{algorithm.name}` has {{0}} processors, and `{text}` is {{1}}"
-        site = fn.site(rules.GRID, axis.span, message)
+        site = fn.add_site(rules.GRID, axis.span, message)
         fn.check(f"e{index} != {extent}", site, f"e{index}", extent, "call=call")
 
 
@@ -79,7 +79,7 @@ def write_message(fn: AlgorithmWriter, node: s.Communicate) -> None:
     def place_of(buffer: s.Expr) -> ArrayValue:
         return buffers[buffer][0] if buffer in buffers else write_view(fn, buffer)
 
-    unset = fn.site(rules.UNSET, node.span, f"`{_format_optional(sent)}` is sent, but has words that are not set")
+    unset = fn.add_site(rules.UNSET, node.span, f"`{_format_optional(sent)}` is sent, but has words that are not set")
     to, source = fn.assign_name("None", "to"), fn.assign_name("None", "of")
     payload, words = fn.assign_name("None", "x"), fn.assign_name("None", "w")
     place = ""
@@ -120,7 +120,7 @@ def _write_counter_updates(fn: AlgorithmWriter) -> None:
 
 @contextmanager
 def _write_guard(fn: AlgorithmWriter, clause: s.Clause) -> Iterator[None]:
-    """Indent lines under the `when` of a clause, if it has one; both have no cost."""
+    """Indent lines under the test of a clause's `when`, if it has one; the test and the lines are not counted."""
     with fn.uncounted():
         if clause.when is None:
             yield
@@ -133,7 +133,7 @@ def _write_guard(fn: AlgorithmWriter, clause: s.Clause) -> Iterator[None]:
 def _write_partner(fn: AlgorithmWriter, clause: s.Clause) -> str:
     coordinates = [make_atom(fn, write_integer(fn, value)) for value in clause.values]
     text = "a partner's coordinate is {0}, and the axis has {1} processors"
-    site = fn.site(rules.PARTNER, clause.span, text)
+    site = fn.add_site(rules.PARTNER, clause.span, text)
     axes = ", ".join(str(place) for place in _list_grid_axes(fn))
     return f"{fn.group}.partner(({', '.join(coordinates)},), ({axes},), {site})"
 
@@ -160,10 +160,10 @@ def format_buffer(array: ArrayValue) -> str:
 
 
 # Loops
-def write_followed_loop(fn: AlgorithmWriter, loop: s.Loop | s.While) -> str:
+def write_loop_record(fn: AlgorithmWriter, loop: s.Loop | s.While) -> str:
     """Write the beginning of a loop that all processors of a group must leave in the same iteration.
 
-    Return the name of its record, in which iterations are counted; empty if processors may leave the loop apart.
+    Return the name of its record, in which iterations are counted; empty if processors may leave it at different times.
     """
     progress = fn.progress.get(loop)
     if progress is None or not (progress.speaks or (isinstance(loop, s.While) and loop.limit is None)):
@@ -171,7 +171,7 @@ def write_followed_loop(fn: AlgorithmWriter, loop: s.Loop | s.While) -> str:
     axes = [fn.axes[axis] for axis in fn.algorithm_axes if axis not in progress.differs]
     if not axes:
         return ""
-    site = fn.site(rules.DIFFERENT_TESTS, loop.span, "")
+    site = fn.add_site(rules.DIFFERENT_TESTS, loop.span, "")
     places = format_tuple(map(str, axes))
     return fn.assign_name(f"{fn.group}.record_loop({site}, {format_tuple(fn.iteration)}, {places})", "w")
 
@@ -195,7 +195,7 @@ def write_buffer(fn: AlgorithmWriter, argument: s.Expr, written: bool) -> tuple[
     if len(array.extents) == 1 and isinstance(array.place, Linear):
         return array, after
     place = fn.assign_name(format_buffer(array), "z")
-    base, stride, top = fn.name("b"), fn.name("s"), fn.name("top")
+    base, stride, top = fn.make_name("b"), fn.make_name("s"), fn.make_name("top")
     fn.emit(f"{base}, {stride}, {top} = grid.flat({place}, {fn.frame.top})")
     fn.frame = replace(fn.frame, top=top)
     words = fn.assign_name(" * ".join(array.extents), "w")
@@ -211,7 +211,7 @@ def _write_transfer_buffer(fn: AlgorithmWriter, expr: s.Expr, written: bool) -> 
     if fn.module.is_view(expr):
         return write_view(fn, expr), _do_nothing
     if isinstance(expr, s.Element):
-        whole = fn.view(expr.array)
+        whole = fn.get_view(expr.array)
         unit_stride = Linear(("1",))
         return ArrayValue(
             whole.element, write_address(fn, expr, whole), ("1",), unit_stride, shared=whole.shared
@@ -231,7 +231,7 @@ def _write_register_buffer(
 
     The function does nothing unless the word is `written` to.
     """
-    register = fn.register(argument.id)
+    register = fn.get_register(argument.id)
     real = int(register.kind is Kind.REAL)
     pool = "R" if real else "I"
     base = fn.frame.top
@@ -262,13 +262,13 @@ def copy_buffer(fn: AlgorithmWriter, node: s.Communicate, target: s.Expr, source
     _write_counter_updates(fn)
     before = fn.frame
     source_array, _ = _write_transfer_buffer(fn, source, written=False)
-    unset = fn.site(rules.UNSET, node.span, f"`{_format_optional(source)}` is sent, but has words that are not set")
+    unset = fn.add_site(rules.UNSET, node.span, f"`{_format_optional(source)}` is sent, but has words that are not set")
     words = fn.assign_name(f"grid.processor.read({format_buffer(source_array)}, {unset})", "x")
     with fn.uncounted():
         target_array, after = _write_transfer_buffer(fn, target, written=True)
     count = " * ".join(target_array.extents)
     size = "the buffer has {0} words, and the one for the result has {1}"
-    fn.check(f"len({words}) != {count}", fn.site(rules.MESSAGE_SIZE, node.span, size), f"len({words})", count)
+    fn.check(f"len({words}) != {count}", fn.add_site(rules.MESSAGE_SIZE, node.span, size), f"len({words})", count)
     fn.emit(f"grid.processor.write({format_buffer(target_array)}, {words})")
     after()
     fn.frame = before
@@ -288,7 +288,7 @@ def write_transfer(fn: AlgorithmWriter, node: s.Transfer) -> None:
         else:
             text = f"an element of `{format_expression(node.target)}` is output twice"
             hint = "let only one of the processors that hold it output it, with a guard such as `when k == 0`"
-            twice = fn.site(rules.OUTPUT_TWICE, node.span, text, hint=hint)
+            twice = fn.add_site(rules.OUTPUT_TWICE, node.span, text, hint=hint)
             fn.emit(f"grid.store({_format_transfer(fn, target, source, node, node.value)}, {twice})")
         after()
     fn.frame = before
@@ -300,9 +300,9 @@ def write_shared_load(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValu
 
 
 def _format_transfer(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, node: s.Stmt, value: s.Expr) -> str:
-    check_extents(fn, target, source, node)
+    write_extent_checks(fn, target, source, node)
     text = f"`{format_expression(value)}` is read before it is assigned"
-    return f"{format_buffer(target)}, {format_buffer(source)}, {fn.site(rules.UNSET, value.span, text)}"
+    return f"{format_buffer(target)}, {format_buffer(source)}, {fn.add_site(rules.UNSET, value.span, text)}"
 
 
 def is_only_transfer(statements: tuple[s.Stmt, ...]) -> bool:
@@ -323,7 +323,7 @@ def write_split(
     """
     parts = make_atom(fn, write_integer(fn, node.parts))
     text = f"`{node.axis}` has {{0}} processors, which cannot be split in {{1}} equal groups"
-    site = fn.site(rules.GRID, node.span, text)
+    site = fn.add_site(rules.GRID, node.span, text)
     axis = fn.axes[node.axis]
     group = fn.assign_name(f"{fn.group}.split({axis}, {parts}, {site})", "grid")
     with fn.scope():

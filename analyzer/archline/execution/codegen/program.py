@@ -9,7 +9,7 @@ from archline.execution.codegen.arrays import Allocation, has_spawns, write_rele
 from archline.execution.codegen.calls import write_call, write_sync
 from archline.execution.codegen.conditions import write_fact
 from archline.execution.codegen.expressions import make_atom, write_integer
-from archline.execution.codegen.messages import check_grid, define_grid, number_communications
+from archline.execution.codegen.messages import define_grid, number_communications, write_grid_checks
 from archline.execution.codegen.scope import AlgorithmWriter, Layout, list_names_in_fact, plan_layout
 from archline.execution.codegen.statements import write_block, write_leavable, write_scalar, write_statement
 from archline.execution.codegen.values import ArrayValue, IntegerValue, Operator, Register, make_view_parameter
@@ -55,9 +55,9 @@ def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, form
             fn.progress = find_progress(fn.module, algorithm)
             define_grid(fn, algorithm)
         _bind_sizes(fn, algorithm)
-        check_grid(fn, algorithm)
-        _check_parameters(fn, algorithm)
-        _check_where(fn, algorithm)
+        write_grid_checks(fn, algorithm)
+        _write_parameter_checks(fn, algorithm)
+        _write_where_checks(fn, algorithm)
         measure = _write_entry(fn, algorithm)
     results = _write_body(fn, algorithm)
     fn.finish()
@@ -148,17 +148,19 @@ def _bind_sizes(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
         parameter = algorithm.parameters[binding.parameter]
         minimum = signature.at_least[binding.name]
         if binding.by is BoundBy.VALUE:
-            code = fn.static(binding.name).code
+            code = fn.get_integer(binding.name).code
         else:
-            code = _write_size(fn, fn.view(parameter.name), binding.by, binding.dimension)
+            code = _write_size(fn, fn.get_view(parameter.name), binding.by, binding.dimension)
             if binding.offset:
                 code = fn.assign_name(f"{code} - {binding.offset}", "w")
         fn.define(binding.name, IntegerValue(code, MAX_UNCHECKED_SIZE, max(minimum, 0)))
         message = f"the size `{binding.name}` of `{algorithm.name}` is {{0}}, and must be at least {minimum}"
-        _write_contract_check(fn, f"{code} < {minimum}", fn.site(rules.SIZE_TOO_SMALL, parameter.span, message), code)
+        _write_contract_check(
+            fn, f"{code} < {minimum}", fn.add_site(rules.SIZE_TOO_SMALL, parameter.span, message), code
+        )
     if fn.options.compiled:
         for name in (*signature.size_names, *signature.indices):
-            code = fn.static(name).code
+            code = fn.get_integer(name).code
             fn.leave_compiled_if(f"{code} > {MAX_UNCHECKED_SIZE} or {code} < -{MAX_UNCHECKED_SIZE}")
 
 
@@ -182,25 +184,25 @@ def _write_contract_check(fn: AlgorithmWriter, failed: str, site: int, *values: 
     fn.check(failed, site, *values, "call=call")
 
 
-def _check_parameters(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
+def _write_parameter_checks(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
     for parameter in algorithm.parameters:
         match parameter.type:
             case s.ArrayType(shape=shape):
-                _check_shape(fn, parameter, shape)
+                _write_shape_checks(fn, parameter, shape)
             case s.IndexArrayType(shape=shape, below=below):
-                _check_shape(fn, parameter, shape)
-                bound, limit = fn.view(parameter.name).facts[0], make_atom(fn, write_integer(fn, below))
+                _write_shape_checks(fn, parameter, shape)
+                bound, limit = fn.get_view(parameter.name).facts[0], make_atom(fn, write_integer(fn, below))
                 message = f"an entry of `{parameter.name}` is not below {{1}}: the largest is {{0}}"
-                site = fn.site(rules.INDICES, parameter.span, message)
+                site = fn.add_site(rules.INDICES, parameter.span, message)
                 _write_contract_check(fn, f"{bound} > {limit}", site, f"{bound} - 1", limit)
             case s.OffsetsType() as type_:
-                _check_offsets(fn, parameter, type_)
+                _write_offsets_checks(fn, parameter, type_)
             case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
                 pass
 
 
-def _check_shape(fn: AlgorithmWriter, parameter: s.Parameter, shape: tuple[s.Expr, ...]) -> None:
-    array = fn.view(parameter.name)
+def _write_shape_checks(fn: AlgorithmWriter, parameter: s.Parameter, shape: tuple[s.Expr, ...]) -> None:
+    array = fn.get_view(parameter.name)
     extents = []
     for dimension, entry in enumerate(shape):
         extent, needed = array.extents[dimension], make_atom(fn, write_integer(fn, entry))
@@ -208,15 +210,15 @@ def _check_shape(fn: AlgorithmWriter, parameter: s.Parameter, shape: tuple[s.Exp
             message = (
                 f"extent {dimension + 1} of `{parameter.name}` is {{0}}, and `{format_expression(entry)}` is {{1}}"
             )
-            site = fn.site(rules.SHAPE, parameter.span, message)
+            site = fn.add_site(rules.SHAPE, parameter.span, message)
             _write_contract_check(fn, f"{extent} != {needed}", site, extent, needed)
         # The two are equal from here on; with `needed` as the extent, loops up to it need no bounds checks.
         extents.append(needed)
     fn.define(parameter.name, replace(array, extents=tuple(extents)))
 
 
-def _check_offsets(fn: AlgorithmWriter, parameter: s.Parameter, type_: s.OffsetsType) -> None:
-    array = fn.view(parameter.name)
+def _write_offsets_checks(fn: AlgorithmWriter, parameter: s.Parameter, type_: s.OffsetsType) -> None:
+    array = fn.get_view(parameter.name)
     name = parameter.name
     count, total, longest = fn.assign_name(f"{array.extents[0]} - 1", "w"), *array.facts
     parts = [
@@ -229,17 +231,19 @@ def _check_offsets(fn: AlgorithmWriter, parameter: s.Parameter, type_: s.Offsets
     for expr, actual, relation, text in parts:
         needed = make_atom(fn, write_integer(fn, expr))
         if needed != actual:
-            site = fn.site(rules.OFFSETS, parameter.span, text.replace("{expr}", format_expression(expr)))
+            site = fn.add_site(rules.OFFSETS, parameter.span, text.replace("{expr}", format_expression(expr)))
             _write_contract_check(fn, f"{actual} {relation} {needed}", site, actual, needed)
 
 
-def _check_where(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
+def _write_where_checks(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
     machine = SYMBOLS.keys() - fn.names.keys()
     for fact_node in algorithm.where:
         # Facts about the machine are not checked in a run.
         if machine.isdisjoint(list_names_in_fact(fact_node)):
             message = f"`where {format_fact(fact_node)}` of `{algorithm.name}` is false"
-            _write_contract_check(fn, f"not {write_fact(fn, fact_node)}", fn.site(rules.WHERE, fact_node.span, message))
+            _write_contract_check(
+                fn, f"not {write_fact(fn, fact_node)}", fn.add_site(rules.WHERE, fact_node.span, message)
+            )
 
 
 def _write_entry(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[tuple[str, int]]:
@@ -249,30 +253,31 @@ def _write_entry(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[tuple[str,
         return []
     fn.emit(f"K[{DEPTH}] += 1")
     message = f"`{algorithm.name}` is {MAX_DEPTH} calls deep"
-    site = fn.site(rules.TOO_DEEP_RECURSION, algorithm.name_span, message)
+    site = fn.add_site(rules.TOO_DEEP_RECURSION, algorithm.name_span, message)
     _write_contract_check(fn, f"K[{DEPTH}] > {MAX_DEPTH}", site)
     values = _write_measure(fn, algorithm)
     before = [fn.assign_name(f"K[{slot + index}]", "o") for index in range(len(values) + 1)]
-    _check_decrease(fn, algorithm, values, before)
+    _write_decrease_check(fn, algorithm, values, before)
     for index, value in enumerate(["1", *values]):
         fn.emit(f"K[{slot + index}] = {value}")
     return [(name, slot + index) for index, name in enumerate(before)]
 
 
 def _write_measure(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[str]:
+    """Write the values that must decrease or change in recursive calls; return their names in generated code."""
     if not algorithm.decreases:
-        return [fn.static(name).code for name in list_measured_names(fn.module, algorithm)]
+        return [fn.get_integer(name).code for name in list_measured_names(fn.module, algorithm)]
     values = []
     for expr in algorithm.decreases:
         value = make_atom(fn, write_integer(fn, expr))
         message = f"`decreases {format_expression(expr)}` of `{algorithm.name}` is {{0}}, below 0"
-        _write_contract_check(fn, f"{value} < 0", fn.site(rules.NOT_DECREASING, expr.span, message), value)
+        _write_contract_check(fn, f"{value} < 0", fn.add_site(rules.NOT_DECREASING, expr.span, message), value)
         values.append(value)
     return values
 
 
-def _check_decrease(fn: AlgorithmWriter, algorithm: s.Algorithm, values: list[str], before: list[str]) -> None:
-    if not algorithm.decreases and _is_ended_by_data(algorithm):
+def _write_decrease_check(fn: AlgorithmWriter, algorithm: s.Algorithm, values: list[str], before: list[str]) -> None:
+    if not algorithm.decreases and _has_conditions_on_data(algorithm):
         # Its depth is limited all the same.
         return
     active, *old = before
@@ -291,18 +296,19 @@ def _check_decrease(fn: AlgorithmWriter, algorithm: s.Algorithm, values: list[st
         message = f"no size of `{algorithm.name}` is smaller in a recursive call, and no index is different"
     shown = [values[0], old[0]] if values else []
     _write_contract_check(
-        fn, f"{active} == 1 and not ({smaller})", fn.site(rules.NOT_DECREASING, span, message), *shown
+        fn, f"{active} == 1 and not ({smaller})", fn.add_site(rules.NOT_DECREASING, span, message), *shown
     )
 
 
-def _is_ended_by_data(algorithm: s.Algorithm) -> bool:
-    """Test whether conditions of data decide in an algorithm, which may end a recursion that passes the same sizes."""
+def _has_conditions_on_data(algorithm: s.Algorithm) -> bool:
+    """Test whether an algorithm has conditions on data, which may end a recursion although its sizes stay the same."""
     scalars = {item.name for item in algorithm.parameters if isinstance(item.type, s.ScalarType)}
     scalars |= {local.name for local in s.find_nodes(algorithm.body, s.Local)}
     branches = (branch.condition for branch in s.find_nodes(algorithm.body, s.Branch))
     loops = (loop.condition for loop in s.find_nodes(algorithm.body, s.While))
     return any(
-        s.names(condition) & scalars or any(s.find_nodes(condition, s.Element)) for condition in (*branches, *loops)
+        s.find_names(condition) & scalars or any(s.find_nodes(condition, s.Element))
+        for condition in (*branches, *loops)
     )
 
 
@@ -321,7 +327,7 @@ def _write_body(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[str]:
     if not isinstance(last, s.Return):
         statements.append(last)
     results: list[str] = []
-    if "return" in s.list_exits(tuple(statements)):
+    if "return" in s.list_exit_kinds(tuple(statements)):
         while isinstance(statements[0], s.Local) and statements[0].array is None:
             # An exit leads to the end of the body, which returns the value of such a register.
             write_statement(fn, statements.pop(0), [])
@@ -338,7 +344,7 @@ def _write_body(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[str]:
             results.append(fn.assign_name(write_scalar(fn, last.value, kind).text, "v"))
             fn.flush()
         for output in algorithm.outputs:
-            register = fn.register(output.register)
+            register = fn.get_register(output.register)
             # A literal has a type of its own in compiled code, so that types of recursive calls would differ.
             flag = register.flag or "1"
             results += [register.code, f"int64({flag})" if fn.options.compiled and not fn.grid else flag]
@@ -370,7 +376,7 @@ class GeneratedProgram:
     tables: Tables
     options: Options
 
-    def site(self, number: int) -> CheckSite:
+    def get_site(self, number: int) -> CheckSite:
         return self.tables.sites[number - FIRST_SITE]
 
 

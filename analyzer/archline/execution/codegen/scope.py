@@ -153,17 +153,17 @@ class AlgorithmWriter(FunctionWriter):
     def array_kind(self, element: str) -> Kind:
         return {"real": Kind.REAL, "any": self.element}.get(element, Kind.INT)
 
-    def static(self, name: str) -> IntegerValue:
+    def get_integer(self, name: str) -> IntegerValue:
         meaning = self.names[name]
         assert isinstance(meaning, IntegerValue)
         return meaning
 
-    def register(self, name: str) -> Register:
+    def get_register(self, name: str) -> Register:
         meaning = self.names[name]
         assert isinstance(meaning, Register)
         return meaning
 
-    def view(self, name: str) -> ArrayValue:
+    def get_view(self, name: str) -> ArrayValue:
         meaning = self.names[name]
         assert isinstance(meaning, ArrayValue)
         return meaning
@@ -198,7 +198,7 @@ class AlgorithmWriter(FunctionWriter):
         yield
         self.free = before
 
-    def kind(self, expr: s.Expr) -> Kind:
+    def get_expression_kind(self, expr: s.Expr) -> Kind:
         result = get_kind(self.module, expr)
         assert result is not None
         return result

@@ -39,7 +39,7 @@ from archline.execution.codegen.expressions import (
 from archline.execution.codegen.messages import (
     copy_buffer,
     is_only_transfer,
-    write_followed_loop,
+    write_loop_record,
     write_message,
     write_split,
     write_transfer,
@@ -73,9 +73,9 @@ def write_loop(fn: AlgorithmWriter, node: s.Loop, block: BlockWriter) -> None:
                 fn.leave_compiled_if(f"{value} > {_MAX_LOOP_BOUND} or {value} < -{_MAX_LOOP_BOUND}")
     fn.flush()
     trips = _write_trip_count(fn, node.down, lo, hi, step)
-    if not s.may_be_left(node):
+    if not s.may_end_early(node):
         fn.count_steps(trips)
-    variable = fn.name(f"n_{node.variable}_")
+    variable = fn.make_name(f"n_{node.variable}_")
     if node.down:
         header = f"for {variable} in range({lo}, {hi} - 1, -{step}):"
     else:
@@ -83,7 +83,7 @@ def write_loop(fn: AlgorithmWriter, node: s.Loop, block: BlockWriter) -> None:
     index = IntegerValue(
         variable, _bound_variable_from_above(lo_code, hi_code), _find_lower_limit(fn, node), None if node.down else hi
     )
-    begun = write_followed_loop(fn, node)
+    begun = write_loop_record(fn, node)
     with fn.scope(), fn.loop_body(variable):
         fn.define(node.variable, index)
         if node.parallel:
@@ -111,7 +111,7 @@ def _find_lower_limit(fn: AlgorithmWriter, node: s.Loop) -> int | None:
         case s.Integer(value=value):
             return value
         case s.Name(id=name) if isinstance(fn.names.get(name), IntegerValue):
-            return fn.static(name).least
+            return fn.get_integer(name).least
         case _:
             return None
 
@@ -119,8 +119,8 @@ def _find_lower_limit(fn: AlgorithmWriter, node: s.Loop) -> int | None:
 def _write_serial_loop(
     fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, begun: str, block: BlockWriter
 ) -> None:
-    """Write a serial loop; `begun` is the name of its record of `write_followed_loop`, or empty."""
-    counts_steps = s.may_be_left(node)
+    """Write a serial loop; `begun` is the name of its record of `write_loop_record`, or empty."""
+    counts_steps = s.may_end_early(node)
     with fn.looped(header, node.span) as account, open_leavable(fn, "break", "continue"):
         if begun:
             fn.emit(f"{begun}[0] += 1")
@@ -135,7 +135,7 @@ def _write_serial_loop(
         fn.count_block(account, trips)
     if begun:
         fn.emit(f"{begun}[1] = 1")
-    if "return" in s.find_exits(node):
+    if "return" in s.find_exit_kinds(node):
         _write_passing_exit(fn, "return", node.span)
 
 
@@ -147,13 +147,13 @@ def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: 
     _share_registers(fn, node.body, node.reduction)
     longest = fn.assign_name("0", "m")
     bag = fn.assign_name("-1", "bag") if fn.options.races else ""
-    fn.event(TraceEvent.PARALLEL, trips)
+    fn.write_event(TraceEvent.PARALLEL, trips)
     forks = has_spawns(node.body)
-    variables = {"span": fn.name("s"), "pending": fn.name("q") if forks else ""}
+    variables = {"span": fn.make_name("s"), "pending": fn.make_name("q") if forks else ""}
     if fn.options.races:
-        variables |= {"task": fn.name("task"), "bag": fn.name("bag") if forks else ""}
+        variables |= {"task": fn.make_name("task"), "bag": fn.make_name("bag") if forks else ""}
     with fn.strand(**variables), fn.looped(header, node.span) as account:
-        fn.event(TraceEvent.ITERATION)
+        fn.write_event(TraceEvent.ITERATION)
         _begin_iteration(fn)
         fn.count_event(ITERATION)
         if node.iterations is not None:
@@ -168,7 +168,7 @@ def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: 
         fn.emit(f" {longest} = {fn.frame.span}")
         if fn.options.races:
             fn.emit(f"{bag} = into_parallel(mem, {bag}, {fn.frame.task})")
-    fn.event(TraceEvent.PARALLEL_END)
+    fn.write_event(TraceEvent.PARALLEL_END)
     if fn.options.races:
         fn.emit(f"into_serial(mem, {bag}, {outer.task})")
     if account.straight:
@@ -181,7 +181,7 @@ def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: 
 
 def _begin_reduction(fn: AlgorithmWriter, name: s.Name) -> None:
     """Write the access of a whole reduction to its register, on which its iterations do not race."""
-    register = fn.register(name.id)
+    register = fn.get_register(name.id)
     if register.shadow is not None and fn.detects_races:
         fn.check_register_race(register.shadow, "write", name.span, f"`{name.id}` is updated")
     fn.define(name.id, replace(register, shadow=None))
@@ -219,7 +219,7 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> 
     iterations = fn.assign_name("0", "w")
     site = _make_limit_site(fn, node)
     kinds = ("break",) if node.tests_last else ("break", "continue")
-    begun = write_followed_loop(fn, node)
+    begun = write_loop_record(fn, node)
     with fn.loop_body(iterations), fn.looped("while True:", node.span), open_leavable(fn, *kinds):
         if not node.tests_last:
             _write_loop_test(fn, node)
@@ -238,7 +238,7 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> 
             block(fn, node.body)
     if begun:
         fn.emit(f"{begun}[1] = 1")
-    if "return" in s.find_exits(node):
+    if "return" in s.find_exit_kinds(node):
         _write_passing_exit(fn, "return", node.span)
 
 
@@ -253,14 +253,14 @@ def _write_loop_test(fn: AlgorithmWriter, node: s.While) -> None:
 
 def _make_limit_site(fn: AlgorithmWriter, loop: s.While) -> int:
     if loop.limit is None:
-        return fn.site(
+        return fn.add_site(
             rules.TOO_MANY_ITERATIONS,
             loop.span,
             "the run stops in this loop, which has not ended after {0:,} iterations",
             hint=rules.ENDLESS_HINT,
         )
     message = f"iteration {{0}} begins, but `at most {format_expression(loop.limit)}` allows fewer"
-    return fn.site(rules.TOO_MANY_ITERATIONS, loop.span, message)
+    return fn.add_site(rules.TOO_MANY_ITERATIONS, loop.span, message)
 
 
 @contextmanager
@@ -280,20 +280,20 @@ def open_block(fn: AlgorithmWriter, allocations: list[Allocation]) -> Iterator[N
 
 
 def write_leavable(fn: AlgorithmWriter, body: tuple[s.Stmt, ...], kind: str, block: BlockWriter) -> None:
-    """Write a block that exits of a kind may leave; the code after the block is executed all the same."""
-    if kind not in s.list_exits(body):
+    """Write a block that `continue` or `return`, given as `kind`, may leave; the code after the block is executed."""
+    if kind not in s.list_exit_kinds(body):
         block(fn, body)
         return
     with fn.open_once(body[0].span), open_leavable(fn, kind):
         block(fn, body)
-    for other in sorted(s.list_exits(body) - {kind}):
+    for other in sorted(s.list_exit_kinds(body) - {kind}):
         _write_passing_exit(fn, other, body[0].span)
 
 
 def write_exit(fn: AlgorithmWriter, kind: str) -> None:
     """Write an exit, which first counts the costs so far and releases the local arrays of the blocks that it leaves.
 
-    One that leaves several loops of the generated code goes on behind each (`_write_passing_exit`).
+    After each loop of the generated code that it leaves, `_write_passing_exit` continues an exit from further loops.
     """
     target = fn.exits[-1]
     passes = kind not in target.kinds
@@ -409,7 +409,7 @@ def _write_let(fn: AlgorithmWriter, node: s.Let) -> None:
         return
     value = write_integer(fn, node.value)
     bound = INT_LIMIT if value.bound is None else value.bound
-    name = fn.name(f"n_{node.name}_")
+    name = fn.make_name(f"n_{node.name}_")
     fn.emit(f"{name} = {value.text}")
     fn.define(node.name, IntegerValue(name, bound))
 
@@ -464,11 +464,11 @@ def _write_local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType)
 def write_scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind, places: Places = ()) -> Code:
     """Write a scalar of the given kind; a condition is stored as 1 or 0.
 
-    `places` take the outputs of the call that the value is.
+    If the value is a call, its outputs are stored in `places`.
     """
     if places and isinstance(value, s.Call):
         return make_atomic(write_call(fn, value, places), INT_LIMIT)
-    if fn.kind(value) is Kind.BOOL:
+    if fn.get_expression_kind(value) is Kind.BOOL:
         return make_atomic(fn.assign_name(f"1 if {write_condition(fn, value)} else 0"), 1)
     return write_real(fn, value) if kind is Kind.REAL else write_integer(fn, value)
 
@@ -476,7 +476,7 @@ def write_scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind, places: Places 
 def _write_local_register(fn: AlgorithmWriter, node: s.Local) -> None:
     assert isinstance(node.type, s.ScalarType)
     kind = Kind.REAL if node.type.element == "real" else Kind.INT
-    name = fn.name(f"r_{node.name}_")
+    name = fn.make_name(f"r_{node.name}_")
     if node.value is not None and node.when is None:
         value = write_scalar(fn, node.value, kind)
         fn.emit(f"{name} = {value.text}")
@@ -516,7 +516,7 @@ def _write_view_assignment(fn: AlgorithmWriter, node: s.Assign) -> None:
 
 
 def _write_register_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Name) -> None:
-    register = fn.register(target.id)
+    register = fn.get_register(target.id)
     value = write_scalar(fn, node.value, register.kind, node.outputs)
     if node.op != "=":
         value = _write_update(fn, node, Code(write_register(fn, target, register)), value, register.kind)
@@ -528,18 +528,18 @@ def _write_register_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Na
 
 
 def _write_element_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Element) -> None:
-    place_view = fn.view(target.array)
+    place_view = fn.get_view(target.array)
     value = write_scalar(fn, node.value, place_view.element, node.outputs)
     place = write_address(fn, target, place_view)
     text = format_expression(target)
     if node.op != "=":
         # The read needs no check for races: the write that follows is in all of them.
-        fn.access(place, "update read", target.span, f"`{text}` is read")
+        fn.count_access(place, "update read", target.span, f"`{text}` is read")
         before = make_atomic(write_load(fn, target, place_view, place), INT_LIMIT)
         value = _write_update(fn, node, before, value, place_view.element)
     write_store(fn, place_view, place, value.text)
     kind = "atomic write" if node.atomic else "write"
-    fn.access(place, kind, target.span, f"`{text}` is {'written' if node.op == '=' else 'updated'}")
+    fn.count_access(place, kind, target.span, f"`{text}` is {'written' if node.op == '=' else 'updated'}")
 
 
 def _write_update(fn: AlgorithmWriter, node: s.Assign, before: Code, value: Code, kind: Kind) -> Code:
@@ -549,7 +549,7 @@ def _write_update(fn: AlgorithmWriter, node: s.Assign, before: Code, value: Code
         return write_extreme(fn, op, before, value) if op in ("min", "max") else combine_reals(fn, op, before, value)
     if op in ("min", "max"):
         return Code(f"{op}({before.text}, {value.text})")
-    site = fn.site(
+    site = fn.add_site(
         rules.OVERFLOW, node.span, f"the new value of `{format_expression(node.target)}` does not fit 64 bits"
     )
     if fn.infinite and op in ("+", "-"):
@@ -568,7 +568,7 @@ def _write_update(fn: AlgorithmWriter, node: s.Assign, before: Code, value: Code
 def _write_assumption(fn: AlgorithmWriter, node: s.Fact) -> None:
     with fn.uncounted():
         failed = f"not {write_fact(fn, node)}"
-    fn.check(failed, fn.site(rules.ASSUMPTION, node.span, f"`assume {format_fact(node)}` is false here"))
+    fn.check(failed, fn.add_site(rules.ASSUMPTION, node.span, f"`assume {format_fact(node)}` is false here"))
 
 
 def _write_costs(fn: AlgorithmWriter, node: s.Costs) -> None:
@@ -581,7 +581,7 @@ def _write_costs(fn: AlgorithmWriter, node: s.Costs) -> None:
                 continue
             count = make_atom(fn, write_integer(fn, amount))
         message = f"`{format_expression(amount)}` {metric} are declared, but this is {{0}}"
-        fn.check(f"{count} < 0", fn.site(rules.COST_AMOUNT, amount.span, message), count)
+        fn.check(f"{count} < 0", fn.add_site(rules.COST_AMOUNT, amount.span, message), count)
         definition = METRICS[metric]
         if "span" in (metric, *definition.within):
             fn.emit(f"{fn.frame.span} += {count}")

@@ -66,7 +66,7 @@ class Linear:
 class Morton:
     """Addresses in Z-Morton order: base + the interleaved bits of a row and a column, the row's the higher.
 
-    The row is `row` + the sum of rows[d] * subscript d, the column is alike.
+    The row is `row` + the sum of rows[d] * subscript d, and likewise the column.
     """
 
     row: Atom
@@ -91,7 +91,7 @@ class ArrayValue:
 
     @property
     def form(self) -> str:
-        """The properties of a view on which functions depend: a character for each dimension, 1, s or z."""
+        """The form for which functions are generated: for each dimension 1 (stride 1), s (other) or z (Z-Morton)."""
         if isinstance(self.place, Morton):
             return "z" * len(self.extents)
         return "".join("1" if stride == "1" else "s" for stride in self.place.strides)

@@ -48,10 +48,7 @@ class CheckSite:
 
 @dataclass(eq=False)
 class Tables:
-    """The places in the source where a run may stop (`sites`) and the costs of blocks, each by number.
-
-    They are those of a complete program.
-    """
+    """The places in the source where a generated program may stop (`sites`), and the costs of its blocks, by number."""
 
     sites: list[CheckSite] = field(default_factory=list)
     blocks: list[Counter[str]] = field(default_factory=list)
@@ -172,7 +169,7 @@ class FunctionWriter:
     def emit(self, line: str) -> None:
         self.lines.append(" " * self._indent + line)
 
-    def name(self, stem: str) -> str:
+    def make_name(self, stem: str) -> str:
         """Return a name that begins with `stem` and is not used before in this function."""
         # A part of a record, `Q.head`, or the register of a parameter, `n'`, is no name in Python.
         stem = stem.replace(".", "_").replace("'", "_")
@@ -181,13 +178,13 @@ class FunctionWriter:
 
     def assign_name(self, text: str, stem: str = "t") -> str:
         """Assign an expression to a new name that begins with `stem`, and return that."""
-        name = self.name(stem)
+        name = self.make_name(stem)
         self.emit(f"{name} = {text}")
         return name
 
     @contextmanager
     def indented(self, header: str, span: Span, loop: bool = False) -> Iterator[None]:
-        """Indent the lines below a header, which is that of a `loop` or not, without a block of costs for them."""
+        """Write a header, of a loop if `loop` is set, and indent the lines below; their costs are not separated."""
         self.emit(header)
         self._indent += 1
         self._loops += loop
@@ -203,7 +200,9 @@ class FunctionWriter:
         self._loops -= loop
 
     # Failures
-    def site(self, rule: Rule, span: Span, message: str, variants: Sequence[str] = (), hint: str | None = None) -> int:
+    def add_site(
+        self, rule: Rule, span: Span, message: str, variants: Sequence[str] = (), hint: str | None = None
+    ) -> int:
         """Add a place in the source where the run may stop, and its message; return its number, for diagnostics."""
         return self.tables.add_site(CheckSite(rule, span, message, tuple(variants), hint))
 
@@ -288,9 +287,9 @@ class FunctionWriter:
         return len(self._blocks) - 1
 
     def count_blocks_so_far(self, depth: int) -> None:
-        """Write the counting of what the blocks inside the first `depth` ones have cost, as control leaves them here.
+        """Write the counting of the costs so far of all blocks inside the outermost `depth`, which control leaves here.
 
-        Nothing more is counted in the innermost one.
+        The innermost block is replaced by an empty one.
         """
         self.flush()
         for block in self._blocks[depth:]:
@@ -333,24 +332,24 @@ class FunctionWriter:
         self.check(failed, SITE_RANGE)
 
     # Accesses
-    def access(self, address: str, kind: str, span: Span, what: str) -> None:
+    def count_access(self, address: str, kind: str, span: Span, what: str) -> None:
         """Count and log an access, whose kind is "read", "write", "update read" or "atomic write"."""
         if self.free:
             return
         self.block.cost[WRITES if kind.endswith("write") else READS] += 1
-        self.log(address, kind, span, what)
+        self.log_access(address, kind, span, what)
 
     @property
     def detects_races(self) -> bool:
         return self.options.races and not self.alone
 
-    def log(self, address: str, kind: str, span: Span, what: str) -> None:
+    def log_access(self, address: str, kind: str, span: Span, what: str) -> None:
         """Log an access without counting it."""
         if self.options.trace or self.detects_races:
             self._pending.append(PendingAccess(address, kind, self._add_race_site(span, what)))
 
     def _add_race_site(self, span: Span, what: str) -> int:
-        return self.site(rules.RACE, span, what) if self.detects_races else 0
+        return self.add_site(rules.RACE, span, what) if self.detects_races else 0
 
     def check_register_race(self, shadow: str, kind: str, span: Span, what: str) -> None:
         """Write the check for races of an access to a register that iterations of a parallel loop share."""
@@ -395,7 +394,7 @@ class FunctionWriter:
             dirty = int(any(access.kind.endswith("write") for access in run))
             line = self.assign_name(f"({address}) {self.options.lru} by", "l")
             self.emit(f"if {line} != last:")
-            entry = self.name("l")
+            entry = self.make_name("l")
             self.emit(f" {entry} = Q[{line}]")
             self.emit(f" if {entry} == 0:")
             self.emit("  lru_miss(K, Q, T)")
@@ -454,7 +453,7 @@ class FunctionWriter:
         """The expression for the number of accesses so far, for an event."""
         return "now" if self.options.compiled else "len(T)"
 
-    def event(self, kind: int, value: str = "0") -> None:
+    def write_event(self, kind: int, value: str = "0") -> None:
         if self.options.events:
             self.flush()
             self.emit(f"event(mem, {kind}, {self.trace_position}, {value})")

@@ -6,6 +6,6 @@ are gathered in `CheckedFacts`, diagnostics in `Findings`. Sample points of the 
 differ and where processors of a grid disagree. `archline.language.loader` calls it.
 """
 
-from archline.language.checking.programs import check, check_elaborated, load_if_right
+from archline.language.checking.programs import check, check_elaborated, load_if_valid
 
-__all__ = ["check", "check_elaborated", "load_if_right"]
+__all__ = ["check", "check_elaborated", "load_if_valid"]

@@ -30,7 +30,7 @@ Extents = tuple[s.Expr, ...]
 
 @record(eq=False)
 class _CallMatch:
-    """A call being checked; `extents` has those of each argument that is a view, by parameter number."""
+    """A call whose arguments fit the parameters; `extents` has the extents of each array argument, by its number."""
 
     call: s.Call
     callee: s.Algorithm
@@ -39,7 +39,7 @@ class _CallMatch:
 
 
 def check_invocation(body: BodyContext, statement: s.Invoke) -> None:
-    """Check a call as a statement, or a spawn."""
+    """Check a statement that calls an algorithm or an extern, or spawns the call."""
     call = statement.call
     algorithm = body.library.visible.get(call.function)
     extern = body.library.externs.get(call.function)
@@ -69,7 +69,7 @@ def check_invocation(body: BodyContext, statement: s.Invoke) -> None:
 
 
 def check_outputs(body: BodyContext, callee: s.Algorithm, places: tuple[s.Name | s.Element, ...]) -> None:
-    """Check the places in which a call stores the numbers that an algorithm hands back."""
+    """Check the registers and elements in which a call stores the callee's scalar `out` and `inout` parameters."""
     for output, place in zip(callee.outputs, places, strict=False):
         kind = check_scalar(body, place)
         symbol = find_base_symbol(body, place) or (body.scope.find(place.id) if isinstance(place, s.Name) else None)
@@ -171,7 +171,7 @@ def check_call(body: BodyContext, call: s.Call, callee: s.Algorithm, along: tupl
 def _check_argument(
     body: BodyContext, call: s.Call, callee: s.Algorithm, parameter: s.Parameter, argument: s.Expr
 ) -> bool:
-    """Whether an argument fits its parameter, apart from shapes."""
+    """Whether an argument fits its parameter, apart from shapes; report it if not."""
     match parameter.type:
         case s.SizeType() | s.IndexType():
             return check_static(body, argument, f"`{parameter.name}` of `{callee.name}`")
@@ -203,7 +203,7 @@ def _check_argument(
         message = f"`{parameter.name}` of `{callee.name}` is an array, and `{format_short(argument)}` is a number"
         body.report(rules.ARGUMENT_KIND, message, argument.span, "pass a slice, such as `x[i ..+ 1]`")
         return False
-    return _check_fit(body, callee, parameter, argument, type_, declared)
+    return _check_array_argument(body, callee, parameter, argument, type_, declared)
 
 
 def _multiply_extents(body: BodyContext, factors: Iterable[s.Expr], span: Span) -> s.Expr:
@@ -235,7 +235,7 @@ def _make_parameter_view(parameter: s.Parameter) -> ViewType:
             return ViewType(Kind.INT, 1)
 
 
-def _check_fit(
+def _check_array_argument(
     body: BodyContext,
     callee: s.Algorithm,
     parameter: s.Parameter,
@@ -243,6 +243,7 @@ def _check_fit(
     view: ViewType,
     declared: ViewType,
 ) -> bool:
+    """Whether the element type, rank, layout and mode of an array argument fit its parameter; report it if not."""
     name = f"`{parameter.name}` of `{callee.name}`"
     if declared.element is not Kind.ANY and view.element is not declared.element:
         message = f"{name} is an array of {declared.element.value}, `{format_short(argument)}` of {view.element.value}"
@@ -287,7 +288,7 @@ def check_writable(body: BodyContext, symbol: SymbolEntry, at: s.Expr) -> bool:
 
 
 def _bind_sizes(body: BodyContext, match: _CallMatch) -> dict[str, s.Expr | None]:
-    """Return the callee's sizes and indices as expressions of the caller; None if data decides."""
+    """Return the callee's sizes and indices as expressions of the caller (None if data decides); note the call."""
     bindings: dict[str, s.Expr | None] = {}
     passed: dict[str, s.Expr] = {}
     for binding in match.signature.sizes:
@@ -307,6 +308,7 @@ def _bind_sizes(body: BodyContext, match: _CallMatch) -> dict[str, s.Expr | None
 
 
 def _get_binding_value(body: BodyContext, match: _CallMatch, binding: SizeBinding) -> s.Expr | None:
+    """Return the expression of the caller that a binding gives to a size; None for offsets without declared sizes."""
     argument = match.call.arguments[binding.parameter]
     if binding.by is BoundBy.VALUE:
         return argument

@@ -37,13 +37,13 @@ def check_message(body: BodyContext, statement: s.Communicate) -> None:
         sent = _check_buffer(body, statement.buffer, written=operation == "receive")
     elif operation != "exchange":
         body.report(rules.CLAUSE, f"`{operation}` needs a buffer", statement.span)
-    _check_received(body, statement, clauses.get("into"), sent)
+    _check_receive_buffer(body, statement, clauses.get("into"), sent)
     for keyword in ("to", "from"):
         if keyword in clauses:
             _check_partner(body, clauses[keyword])
 
 
-def _check_received(
+def _check_receive_buffer(
     body: BodyContext, statement: s.Communicate, into: s.Clause | None, sent: ViewType | Kind | None
 ) -> None:
     if statement.operation != "exchange":
@@ -75,7 +75,7 @@ def _check_partner(body: BodyContext, clause: s.Clause) -> None:
 
 
 def check_on_grid(body: BodyContext, at: s.Node, what: str) -> None:
-    """Report a distributed statement, which messages call `what`, in an algorithm that runs on one processor."""
+    """Report a distributed statement in an algorithm that runs on one processor; the report calls it `what`."""
     if not body.distributed:
         hint = f"write `algorithm {body.algorithm.name}(...) on grid(r: P):`"
         body.report(rules.NOT_ON_GRID, f"{what} belongs to algorithms `on grid`", at.span, hint)
@@ -161,7 +161,7 @@ def _check_sides(body: BodyContext, statement: s.Transfer, target: ViewType | Ki
 
 
 def check_split(body: BodyContext, statement: s.Split) -> None:
-    """Check the header of a split; the caller opens its block and defines the group there."""
+    """Check the header of a `split`; its block and its group are left to `define_split_group`."""
     check_on_grid(body, statement, "`split`")
     check_along(body, (s.Name(statement.axis, span=statement.span),))
     check_static(body, statement.parts, "the number of parts")
@@ -169,7 +169,7 @@ def check_split(body: BodyContext, statement: s.Split) -> None:
 
 @contextmanager
 def define_split_group(body: BodyContext, statement: s.Split) -> Iterator[None]:
-    """Define the group of a split for its block, in which P and the axis have other values than outside."""
+    """Define the group of a `split` in its block, where P and the split axis have other values than outside."""
     body.define(SymbolEntry(statement.group, Role.COORDINATE, Kind.STATIC, statement.span))
     before = dict(body.axes)
     if statement.axis in body.axes:
@@ -201,7 +201,7 @@ REDUCTION_OPERATORS = frozenset(("+", "*", "min", "max"))
 
 @record
 class _CollectiveForm:
-    """The clauses of an operation, its default algorithm, and the arguments that it is given.
+    """The clauses of a collective, its default algorithm, and the arguments of that.
 
     An argument is a clause's keyword, or `x` for the buffer. `in_place`: with `into`, the result is made there from a
     copy of the buffer. `unequal` is the algorithm for pieces with `counts`. Without `along` all axes take part.
@@ -238,7 +238,7 @@ def is_collective(node: s.Node) -> bool:
 
 
 def check_collective(body: BodyContext, statement: s.Communicate) -> None:
-    """Check a collective operation, and note the call that it denotes."""
+    """Check a collective operation, and note the call of the algorithm that implements it."""
     operation = statement.operation
     check_on_grid(body, statement, f"`{operation}`")
     form = _FORMS[operation]
@@ -253,12 +253,12 @@ def check_collective(body: BodyContext, statement: s.Communicate) -> None:
     _check_clause_values(body, operation, clauses)
     if not body.distributed or len(body.findings.diagnostics) > before:
         return
-    callee = _find_callee(body, statement, form, clauses)
+    callee = _find_implementation(body, statement, form, clauses)
     if callee is None:
         return
     into = clauses["into"].values[0] if form.in_place and "into" in clauses else None
     if into is not None and statement.buffer is not None:
-        _check_copied(body, statement.buffer, into)
+        _check_same_element_kind(body, statement.buffer, into)
     call = s.Call(callee.name, _collect_arguments(statement, form, clauses, into), span=statement.span)
     invoke = s.Invoke(call, False, names, span=statement.span)
     body.facts.collectives[statement] = Collective(invoke, into)
@@ -266,7 +266,7 @@ def check_collective(body: BodyContext, statement: s.Communicate) -> None:
 
 
 def _check_clause_values(body: BodyContext, operation: str, clauses: dict[str, s.Clause]) -> None:
-    """Check properties of clauses that the check of the denoted call does not: single values, an operator."""
+    """Check that each clause of a collective has one value, that amounts and roots are static, and the operator."""
     for keyword, clause in clauses.items():
         most = 2 if keyword == "into" and "counts" in clauses and operation == "alltoall" else 1
         if keyword != "along" and len(clause.values) > most:
@@ -290,9 +290,10 @@ def _check_operator(body: BodyContext, operator: s.Expr) -> None:
         body.report(type_rules.NOT_AN_OPERATOR, message, operator.span)
 
 
-def _find_callee(
+def _find_implementation(
     body: BodyContext, statement: s.Communicate, form: _CollectiveForm, clauses: dict[str, s.Clause]
 ) -> s.Algorithm | None:
+    """Find the algorithm that implements a collective, by its `using` clause or the default; report a missing one."""
     using = clauses.get("using")
     named = using.values[0] if using is not None else None
     stem, usual = statement.operation, form.using
@@ -315,8 +316,8 @@ def _find_callee(
     return callee
 
 
-def _check_copied(body: BodyContext, source: s.Expr, into: s.Expr) -> None:
-    """Check that the buffer and the array of the result hold one kind of number, so that it can be copied."""
+def _check_same_element_kind(body: BodyContext, source: s.Expr, into: s.Expr) -> None:
+    """Check that the buffer and the array of the result hold the same kind of number, for a copy between them."""
     source_type, result_type = check_buffer(body, source), check_buffer(body, into)
     if (
         source_type is not None

@@ -59,7 +59,7 @@ class CallSite:
 
 @dataclass(eq=False)
 class CheckedFacts:
-    """Facts about expressions that the checker finds, as in `Module`; `depth` is the nesting of extents it builds."""
+    """The checker's facts about expressions, as `Module` has them; `depth` is the nesting of extents that it builds."""
 
     types: dict[s.Expr, ExprType] = field(default_factory=dict)
     targets: dict[s.Call, s.Algorithm | s.Extern] = field(default_factory=dict)
@@ -128,15 +128,15 @@ class BodyContext:
         self.findings.add(rule, message, span, hint)
 
     def is_first_report(self, unknown: str) -> bool:
-        """Whether this unknown name has not been reported yet; from now on it has."""
+        """Whether an unknown name has not been reported before; it counts as reported from now on."""
         if unknown in self._reported:
             return False
         self._reported.add(unknown)
         return True
 
-    def points(self) -> list[dict[str, int]]:
+    def sample_points(self) -> list[dict[str, int]]:
         """Return sample points of the path to the current statement."""
-        return self.sampler.points(self.path)
+        return self.sampler.sample_points(self.path)
 
     def define(self, symbol: SymbolEntry) -> None:
         """Define a name; report it if it hides another."""
@@ -145,7 +145,7 @@ class BodyContext:
 
     @contextmanager
     def block(self, condition: s.Expr | None = None, truth: bool = True) -> Iterator[None]:
-        """Open a nested block that is entered only if `condition`, if any, is true (with `truth` False: false)."""
+        """Open a nested scope, whose path has `condition`, if any, as true, or as false if `truth` is False."""
         depth, data_depth = len(self.path), len(self.on_data)
         self.scope.enter()
         if condition is not None:
@@ -157,6 +157,7 @@ class BodyContext:
             del self.path[depth:], self.on_data[data_depth:]
 
     def assume(self, fact: s.Fact, truth: bool = True) -> None:
+        """Add a fact, or with `truth` false its negation, to the path; one with an unknown name is ignored."""
         static = data = False
         for expr in iterate_leaves(fact):
             if isinstance(expr, s.Name) and self.scope.find(expr.id) is None:
@@ -181,7 +182,7 @@ class BodyContext:
 
     @contextmanager
     def expect_integers(self, integers: bool) -> Iterator[None]:
-        """Expect integers only, or other numbers too."""
+        """Set, for the enclosed code, whether checked expressions must be integers, as bounds and extents must."""
         before, self.integers = self.integers, integers
         try:
             yield
@@ -190,7 +191,7 @@ class BodyContext:
 
     @contextmanager
     def expect_uncounted(self, what: str) -> Iterator[None]:
-        """Expect an expression whose evaluation is not counted, so that it calls no algorithm; `what` contains it."""
+        """Refuse calls of algorithms in the enclosed checks, of an expression that is free; reports call it `what`."""
         before, self.free = self.free, what
         try:
             yield
@@ -198,9 +199,9 @@ class BodyContext:
             self.free = before
 
     def lookup(self, name: str, span: Span, advice: str = "") -> SymbolEntry | None:
-        """Return the symbol of a name; None for an unknown name.
+        """Return the symbol of a name; None for an unknown name, which is reported at its first use.
 
-        This is reported at its first use, with `advice` as hint if no name is close.
+        The report has `advice` as hint if no known name is similar.
         """
         symbol = self.scope.find(name)
         if symbol is not None or not self.is_first_report(name):
@@ -280,16 +281,16 @@ def _explain_need(body: BodyContext, symbol: SymbolEntry) -> str | None:
 
 
 def _collect_contract_names(algorithm: s.Algorithm) -> frozenset[str]:
-    """Return the names in an algorithm's contract and declared costs that are not own sizes."""
-    own_names = s.names(algorithm.parameters) | {parameter.name for parameter in algorithm.parameters}
+    """Return the names in an algorithm's contract and declared costs that its parameters do not define."""
+    own_names = s.find_names(algorithm.parameters) | {parameter.name for parameter in algorithm.parameters}
     costs = tuple(s.find_nodes(algorithm.body, s.Costs))
-    return frozenset(s.names((algorithm.where, algorithm.ensures, costs)) - own_names)
+    return frozenset(s.find_names((algorithm.where, algorithm.ensures, costs)) - own_names)
 
 
 def find_needed_machine_symbols(algorithms: Iterable[s.Algorithm], externs: Iterable[s.Extern]) -> frozenset[str]:
-    """Return the machine symbols in declared costs and contracts: a caller's size of that name would replace them."""
+    """Return the machine symbols (P, Z, L, K) in the contracts and declared costs of algorithms and externs."""
     spoken = [_collect_contract_names(algorithm) for algorithm in algorithms]
-    return frozenset(MACHINE_SYMBOLS) & s.names(tuple(extern.costs for extern in externs)).union(*spoken)
+    return frozenset(MACHINE_SYMBOLS) & s.find_names(tuple(extern.costs for extern in externs)).union(*spoken)
 
 
 def iterate_leaves(fact: s.Fact) -> Iterator[s.Expr]:
@@ -309,7 +310,7 @@ def iterate_leaves(fact: s.Fact) -> Iterator[s.Expr]:
 
 def depends_on_data(facts: CheckedFacts, fact: s.Fact, data: frozenset[str]) -> bool:
     """Whether data decides the value of a fact or expression; `data` are the registers that data decides."""
-    if any(isinstance(node, s.Call) and node in facts.targets for node in s.nodes(fact)):
+    if any(isinstance(node, s.Call) and node in facts.targets for node in s.iterate_nodes(fact)):
         return True
     for leaf in iterate_leaves(fact):
         static = facts.types.get(leaf) is Kind.STATIC or isinstance(leaf, s.Integer)

@@ -17,7 +17,12 @@ from archline.language.checking.expressions import COMPARISONS
 from archline.language.checking.extents import format_short
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
 from archline.language.diagnostics import Edit, Proposal, Rule, find_in_span, format_count, propose_text
-from archline.language.iterations import describe_loop_in_line, find_counted_loops, quote_header, suggest_name
+from archline.language.iterations import (
+    describe_loop_in_line,
+    find_counted_loops,
+    quote_header,
+    suggest_iterations_name,
+)
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE, ON_MACHINE
 from archline.language.mistakes import (
     CodeLine,
@@ -63,7 +68,7 @@ Reason = tuple[Rule, str, str | None]
 
 @record(eq=False)
 class FormulaChecker:
-    """Checks formulas. `known` tests whether a name is defined, `why_not` returns the report of one that is not."""
+    """Checks formulas in sizes. `known` tests if a name is defined, `why_not` returns the report of one that is not."""
 
     findings: Findings
     facts: CheckedFacts
@@ -99,7 +104,7 @@ class FormulaChecker:
 
     def _check_value(self, expr: s.Expr) -> None:
         """Report an operation on numbers that has no value, such as `1/0`."""
-        if isinstance(expr, s.Binary | s.Call) and not s.names(expr):
+        if isinstance(expr, s.Binary | s.Call) and not s.find_names(expr):
             try:
                 evaluate(expr, {})
             except UndefinedError as problem:
@@ -197,12 +202,12 @@ class FormulaChecker:
         return None
 
     def _check_sizes(self, expr: s.Call, algorithm: s.Algorithm, library: Library) -> Kind | None:
-        """Check a cost at sizes that the claim sets, each once."""
+        """Check the sizes that a claim sets in a cost, as in `work(f, n = 2*n)`: they exist and are set once."""
         settable = _list_settable(algorithm, library)
         loops = find_counted_loops(algorithm, library.visible)
         for place, (name, value) in enumerate(expr.sizes):
             if name in loops and loops[name].chosen:
-                rule, message, hint = _report_unnamed_iterations(name, loops[name], expr.span.source)
+                rule, message, hint = _describe_unnamed_iterations(name, loops[name], expr.span.source)
                 self.findings.add(rule, message, expr.span, hint)
             elif name not in settable:
                 hint = self.findings.suggest_closest(name, settable, expr.span) or "they are " + ", ".join(settable)
@@ -215,9 +220,9 @@ class FormulaChecker:
 
 
 def _list_settable(algorithm: s.Algorithm, library: Library) -> list[str]:
-    """Return the names that a claim may set in a cost of an algorithm; P of a grid whose extents depend on it."""
+    """Return the sizes, iterations, indices and machine symbols that a claim may set in a cost, as `work(f, n = 2)`."""
     signature = library.signatures[algorithm]
-    symbols = [name for name in MACHINE_SYMBOLS if name != "P" or "P" in s.names(algorithm.grid)]
+    symbols = [name for name in MACHINE_SYMBOLS if name != "P" or "P" in s.find_names(algorithm.grid)]
     counted = find_counted_loops(algorithm, library.visible)
     return [
         *signature.size_names,
@@ -227,28 +232,28 @@ def _list_settable(algorithm: s.Algorithm, library: Library) -> list[str]:
     ]
 
 
-def _report_unnamed_iterations(name: str, loop: s.While | s.Loop, near: Source) -> Reason:
-    """Report iterations that a formula names, but not the program: their name changes if loops are added."""
+def _describe_unnamed_iterations(name: str, loop: s.While | s.Loop, near: Source) -> Reason:
+    """Return the report of a formula that uses the automatic name, such as T1, of the iterations of a loop."""
     assert loop.iterations is not None
     return (
         name_rules.UNKNOWN_NAME,
         f"`{name}` is a number of iterations that the program does not name",
-        suggest_name(loop, loop.iterations, near),
+        suggest_iterations_name(loop, loop.iterations, near),
     )
 
 
 def _suggest_unnamed_iterations(name: str, loops: Iterable[s.While | s.Loop], near: Source) -> str | None:
-    """Suggest that an unknown name, such as T, is that of a loop whose iterations have no name; None if all have."""
+    """Suggest to give an unknown name of a formula, such as T, to the iterations of an unnamed loop; else None."""
     unnamed = [loop for loop in loops if loop.chosen]
     if not unnamed or not LIKE_ITERATIONS.fullmatch(name):
         return None
     if len(unnamed) == 1:
-        return suggest_name(unnamed[0], name, near, safe=name.startswith("T"))
+        return suggest_iterations_name(unnamed[0], name, near, safe=name.startswith("T"))
     return f"name the iterations of {' or of '.join(map(describe_loop_in_line, unnamed))}: `iterations {name}`"
 
 
-def _report_promised_iterations(name: str, loop: s.While | s.Loop, algorithm: s.Algorithm) -> Reason:
-    """Report a fact about iterations in a `where`, which is about what the caller gives."""
+def _describe_promised_iterations(name: str, loop: s.While | s.Loop, algorithm: s.Algorithm) -> Reason:
+    """Return the report of a `where` about the iterations of a loop, as the caller can promise only its arguments."""
     message = f"`{name}` counts the iterations of {describe_loop_in_line(loop)}, which no caller can promise"
     claimed = f"state claims under the fact, `ensures ... when {name} <= ...`"
     limits = [
@@ -264,7 +269,7 @@ def _report_promised_iterations(name: str, loop: s.While | s.Loop, algorithm: s.
 
 
 def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: Span, *, alone: bool = False) -> None:
-    """Report a metric that is not allowed; one that stands `alone` on its lines may be left out with them."""
+    """Report a metric that is not `allowed`; with `alone`, nothing else is on its line, which the hint may delete."""
     if metric in allowed:
         return
     at, synonym = find_in_span(span, metric), _OTHER_METRICS.get(metric, "")
@@ -298,7 +303,7 @@ def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While | s.Lo
 
     def why_not(expr: s.Name) -> Reason | None:
         if expr.id in loops:
-            return _report_unnamed_iterations(expr.id, loops[expr.id], near)
+            return _describe_unnamed_iterations(expr.id, loops[expr.id], near)
         symbol = body.scope.find(expr.id)
         if symbol is not None:
             message = f"`{expr.id}` is {symbol.role.described}; contracts and costs are in sizes"
@@ -311,7 +316,7 @@ def make_formula_checker(body: BodyContext, counted: Mapping[str, s.While | s.Lo
             return None
         unbounded = find_counted_loops(body.algorithm, body.library.visible)
         if expr.id in unbounded and not unbounded[expr.id].chosen:
-            return _report_promised_iterations(expr.id, unbounded[expr.id], body.algorithm)
+            return _describe_promised_iterations(expr.id, unbounded[expr.id], body.algorithm)
         if expr.id in {loop.iterations for loop in s.find_nodes(body.algorithm.body, s.While)}:
             # That loop has a bound too, which is reported.
             return None
@@ -412,7 +417,7 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
     unnamed: dict[str, s.While | s.Loop] = {}
     for name, cost in zip(named, costs, strict=True):
         sizes = dict(cost.sizes)
-        defined.update(s.names(tuple(sizes.values())))
+        defined.update(s.find_names(tuple(sizes.values())))
         if name in library.visible:
             signature = library.signatures[library.visible[name]]
             defined.update({*signature.size_names, *signature.indices} - sizes.keys())
@@ -425,13 +430,13 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
 
     def why_not(expr: s.Name) -> Reason:
         if expr.id in unnamed:
-            return _report_unnamed_iterations(expr.id, unnamed[expr.id], claim.span.source)
+            return _describe_unnamed_iterations(expr.id, unnamed[expr.id], claim.span.source)
         message = f"`{expr.id}` is not a size of the algorithms in this claim, nor a machine symbol (P, Z, L, K)"
         hint = _suggest_unnamed_iterations(expr.id, unnamed.values(), claim.span.source)
         return name_rules.UNKNOWN_NAME, message, hint or findings.suggest_closest(expr.id, defined, expr.span)
 
     of_algorithms = [
-        call for call in _list_calls_of_one_name(claim) if s.names(call.arguments) <= library.visible.keys()
+        call for call in _list_calls_of_one_name(claim) if s.find_names(call.arguments) <= library.visible.keys()
     ]
     for call in of_algorithms:
         check_metric(findings, call.function, CLAIMABLE, call.span)
@@ -445,7 +450,7 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
         return
     if not all(name in library.visible for name in named):
         # The unknown algorithm is reported; its sizes are unknown, so no name is reported.
-        defined.update(s.names((claim.left, claim.right)))
+        defined.update(s.find_names((claim.left, claim.right)))
         defined.update(name for name, _ in claim.at)
     known_names = (defined - unnamed.keys()).__contains__
     formulas = FormulaChecker(findings, facts, known_names, why_not, library)
@@ -468,12 +473,12 @@ def list_costs(claim: s.Claim) -> list[s.Call]:
 
 def _list_calls_of_one_name(claim: s.Claim) -> list[s.Call]:
     """Return the calls in a claim whose only argument is a name."""
-    calls = (node for node in s.nodes((claim.left, claim.right)) if isinstance(node, s.Call))
+    calls = (node for node in s.iterate_nodes((claim.left, claim.right)) if isinstance(node, s.Call))
     return [call for call in calls if [*map(type, call.arguments)] == [s.Name]]
 
 
 def find_cost_symbols(externs: Iterable[s.Extern]) -> dict[str, Span]:
-    """Return the free symbols in the costs of externs, with the first place of each."""
+    """Return the symbols in the costs of externs that are not machine symbols, with the first place of each."""
     symbols: dict[str, Span] = {}
 
     for extern in externs:

@@ -61,7 +61,7 @@ class WholeFile:
 
 
 def check_agreement(program: WholeFile) -> None:
-    """Report values that differ within groups of processors, and note those on which callers must agree."""
+    """Check that groups of processors agree on guards, roots and sizes of collectives; note what callers must grant."""
     for algorithm in program.algorithms:
         _derive_processor_agreement(program, algorithm)
     if not program.findings.diagnostics:
@@ -72,9 +72,9 @@ def check_agreement(program: WholeFile) -> None:
 def _check_exits(program: WholeFile, algorithm: s.Algorithm) -> None:
     """Report loops, and code behind exits, in which processors communicate although some may have left it."""
     for part, progress in derive_progress(program.facts, algorithm).items():
-        if not progress.apart:
+        if not progress.mismatched_axes:
             continue
-        axes = " and ".join(f"`{axis.name}`" for axis in algorithm.grid if axis.name in progress.apart)
+        axes = " and ".join(f"`{axis.name}`" for axis in algorithm.grid if axis.name in progress.mismatched_axes)
         at: s.Node = part
         inside = ""
         if progress.call is not None:
@@ -91,6 +91,7 @@ _UNEQUAL_TEST_HINT = "let the condition depend on what all of them have, such as
 
 
 def _derive_processor_agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
+    """Derive, once for each algorithm, the values that must be equal on the processors that call it."""
     agreements = program.facts.agreements
     if algorithm not in agreements:
         # A recursive call requires no agreement that the first one does not.
@@ -125,7 +126,7 @@ class _Guard:
 
     @property
     def value(self) -> s.Expr | None:
-        """The value that decides which processors pass the guard: if equal, they pass alike. None if it is unknown."""
+        """The value that decides whether a processor passes the guard; equal values decide alike. None if unknown."""
         reached = self.reached
         if isinstance(reached, tuple):
             return reached[0]
@@ -151,8 +152,9 @@ class _Guard:
 
 @dataclass(eq=False)
 class _AgreementPass(StatementVisitor[None, None]):
-    """The pass over an algorithm on a grid. `names` has the values of visible names, `path` leads to the statement.
+    """Checks the agreement of processors in an algorithm on a grid.
 
+    `names` has the values of visible names, `path` the conditions and variables on the path to the current statement,
     `splits` has the axis of each group of a surrounding split, `along` the axes along which messages go.
     """
 
@@ -172,7 +174,7 @@ class _AgreementPass(StatementVisitor[None, None]):
         self._axes = {axis.name: axis.extent for axis in self.algorithm.grid}
         self._data = find_data_registers(self.program.facts, self.algorithm)
         self._changed = find_changed_registers(self.algorithm)
-        of_axes = s.names(tuple(self._axes.values()))
+        of_axes = s.find_names(tuple(self._axes.values()))
         names = (*signature.size_names, *signature.indices)
         self._free = frozenset(names)
         free = {name: FreeVariable(name, signature.at_least.get(name)) for name in names}
@@ -189,7 +191,7 @@ class _AgreementPass(StatementVisitor[None, None]):
     # Statements
     @contextmanager
     def _enter_block(self) -> Iterator[None]:
-        """Enter a block, with which its names, its guards and its part of the path end."""
+        """Restore the names, the guards and the path at the end of a block of the program."""
         before = dict(self.names), list(self.guards), list(self.path)
         try:
             yield
@@ -197,7 +199,7 @@ class _AgreementPass(StatementVisitor[None, None]):
             self.names, self.guards, self.path = before
 
     def _add_guard(self, guard: _Guard, frame: Frame) -> None:
-        """Put the rest of this block under a guard, whose frame extends the path."""
+        """Add a guard to the rest of the current block of the program, and its frame to the path."""
         self.guards.append(guard)
         self.path.append(frame)
 
@@ -235,7 +237,7 @@ class _AgreementPass(StatementVisitor[None, None]):
     def local(self, local: s.Local, place: None = None) -> None:
         self.simple(local)
         # A register that is set once is equivalent to a `let`.
-        if local.integer and local.name not in self._changed:
+        if local.integer_register and local.name not in self._changed:
             self._define_name(local.name, local.value)
 
     def _define_name(self, name: str, value: s.Expr | None) -> None:
@@ -265,7 +267,7 @@ class _AgreementPass(StatementVisitor[None, None]):
                 self._enter_branch(branch, False, siblings)
 
     def _enter_branch(self, branch: s.Branch, truth: bool, siblings: tuple[s.Stmt, ...]) -> None:
-        """Put the rest of this block under the branch's condition, or with `truth` false under its negation."""
+        """Add the condition of a branch, or with `truth` false its negation, to the guards of the rest of the block."""
         condition = branch.condition
         if condition is None:
             return
@@ -276,7 +278,7 @@ class _AgreementPass(StatementVisitor[None, None]):
             self._add_guard(guard, Requirement(condition, truth))
 
     def split(self, split: s.Split, place: None = None) -> None:
-        """Check a split: in its block the axis and P have other values; their outer ones are not followed.
+        """Check the block of a `split`, where the axis and P have other values than in expressions from outside.
 
         `place` has no effect, as in the other methods: this visitor has no state before a statement.
         """
@@ -308,9 +310,9 @@ class _AgreementPass(StatementVisitor[None, None]):
                     self.along.add(axis)
 
     def _record_data_dependence(self, span: Span, *values: s.Expr, certain: bool = False) -> None:
-        """Note the first span where the data decides which messages exist.
+        """Note the span of the first statement whose messages depend on data.
 
-        It does if it decides one of `values`, or whether the statement is executed; `certain`: it does in any case.
+        They do if data decides one of `values` or whether the statement is executed, and in any case if `certain`.
         """
         if self.data is None and (certain or self._is_decided_by_data(*values)):
             self.data = span
@@ -333,7 +335,7 @@ class _AgreementPass(StatementVisitor[None, None]):
         if not agreement.axes:
             return
         passed = self.program.facts.bindings.get(call, {})
-        needed = s.names(tuple(need.value for need in agreement.needs))
+        needed = s.find_names(tuple(need.value for need in agreement.needs))
         moved = [value for name, value in passed.items() if value is not None and name != "P"]
         self._record_data_dependence(span, *moved, certain=agreement.data is not None or None in passed.values())
         group = tuple(name.id for name in along) or tuple(self._axes)
@@ -380,14 +382,14 @@ class _AgreementPass(StatementVisitor[None, None]):
             )
 
     def _check_equality(self, need: RequiredEquality, span: Span) -> None:
-        """Report a value that differs within a group; if it depends on parameters, require its equality of callers."""
-        depends = [axis for axis in need.axes if axis in s.names(need.value)]
+        """Report a value that differs within a group; if it depends on parameters, note it as a need of callers."""
+        depends = [axis for axis in need.axes if axis in s.find_names(need.value)]
         certain = need.rule in (rules.SHIFT_BY, rules.ROOT)
         if depends:
             where = "" if certain else self._describe_difference(need)
             if where is not None:
                 self.program.findings.add(need.rule, f"{need.what} that depends on `{depends[0]}`{where}", span)
-        elif s.names(need.value) & self._free and not self.splits and (certain or not self.guards):
+        elif s.find_names(need.value) & self._free and not self.splits and (certain or not self.guards):
             loops = {
                 loop.variable
                 for loop in (guard.reached for guard in self.guards)
@@ -397,11 +399,11 @@ class _AgreementPass(StatementVisitor[None, None]):
             self.needs.append(RequiredEquality(substitute_names(need.value, apart), need.axes, need.rule, need.what))
 
     def _check_participation(self, span: Span, group: tuple[str, ...], what: str) -> bool:
-        """Report a call that only a part of a group reaches; return whether there is nothing to report."""
+        """Report a collective that only a part of a group reaches; return False if it is reported."""
         where = " and ".join(f"`{axis}`" for axis in group)
         text = f"{what} along {where} cannot be reached under a condition"
         for number, guard in enumerate(self.guards):
-            depends = [axis for axis in group if axis in s.names(guard.parts)]
+            depends = [axis for axis in group if axis in s.find_names(guard.parts)]
             if depends:
                 difference = self._describe_missing(group, number)
                 if difference is not None:
@@ -409,7 +411,7 @@ class _AgreementPass(StatementVisitor[None, None]):
                     rule = rules.MIXED if mixed else rules.PARTICIPATION
                     self.program.findings.add(rule, f"{text} that depends on `{depends[0]}`{difference}", span)
                     return False
-            elif len(self.guards) == 1 and not self.splits and s.names(guard.parts) & self._free:
+            elif len(self.guards) == 1 and not self.splits and s.find_names(guard.parts) & self._free:
                 value = guard.value
                 if value is not None:
                     self.needs.append(RequiredEquality(value, group, rules.PARTICIPATION, text))
@@ -421,7 +423,7 @@ class _AgreementPass(StatementVisitor[None, None]):
 
     # Samples
     def _sample_groups(self, group: tuple[str, ...], points: Iterable[Point]) -> Iterator[list[Point]]:
-        """Yield the processors of a group at sample points of the path to the current statement."""
+        """Yield for each sample point of the path to the current statement the points of all processors of a group."""
         for point in sorted(points, key=lambda candidate: (candidate["P"], sum(candidate.values()))):
             extents = [range(evaluate_static(self._axes[axis], point)) for axis in group if axis in self._axes]
             members = islice(product(*extents), MAX_GROUP_SIZE)
@@ -430,9 +432,9 @@ class _AgreementPass(StatementVisitor[None, None]):
     def _find_different_values(
         self, group: tuple[str, ...], guards: Sequence[_Guard], value: Callable[[Point], object]
     ) -> dict[object, Point]:
-        """Return the values of a group's processors that pass the guards, with a point for each; empty if equal."""
+        """Return the different values of processors of a group that pass the guards, with points; empty if equal."""
         sampler = self.program.sampler
-        differing = self._compare_members(group, guards, value, sampler.points(self.path))
+        differing = self._compare_members(group, guards, value, sampler.sample_points(self.path))
         # If they differ at some sizes, the smallest are reported.
         return differing and (
             self._compare_members(group, guards, value, sampler.sample_small_points(self.path)) or differing
@@ -484,7 +486,11 @@ class _AgreementPass(StatementVisitor[None, None]):
     # Expressions
     def _inline_names(self, expr: s.Expr) -> s.Expr:
         result = substitute_names(expr, self.names)
-        return result if sum(1 for _ in s.nodes(result)) <= MAX_EXPRESSION_NODES else s.Name("...'", span=expr.span)
+        return (
+            result
+            if sum(1 for _ in s.iterate_nodes(result)) <= MAX_EXPRESSION_NODES
+            else s.Name("...'", span=expr.span)
+        )
 
     def _depends_on_data(self, fact: s.Fact) -> bool:
         return depends_on_data(self.program.facts, fact, self._data)

@@ -82,7 +82,7 @@ def check_condition(body: BodyContext, expr: s.Expr) -> None:
 
 
 def is_logical(body: BodyContext, expr: s.Expr) -> bool:
-    """Whether an integer can be a condition: it is declared as `bool`, or is the literal of a truth value."""
+    """Whether an integer can be a condition: it is declared as `bool`, or is a literal 0 or 1."""
     match expr:
         case s.Integer(value=value):
             return value in (0, 1)
@@ -156,7 +156,7 @@ def _has_division(expr: s.Expr) -> bool:
 
 
 def _list_converted_operands(expr: s.Expr) -> tuple[s.Expr, ...]:
-    """Return the operands that are real if the value is: neither an exponent nor a rounded number."""
+    """Return the operands that become real if the value does: neither exponents nor arguments of roundings."""
     match expr:
         case s.Unary(operand=operand):
             return (operand,)
@@ -171,7 +171,7 @@ def _list_converted_operands(expr: s.Expr) -> tuple[s.Expr, ...]:
 
 
 def is_literal(expr: s.Expr) -> bool:
-    """Whether an expression takes the kind of the other operand: an integer literal or `inf`, perhaps with a sign."""
+    """Whether an expression is an integer literal or `inf`, perhaps with a sign, whose kind its context decides."""
     match expr:
         case s.Integer() | s.Real(text="inf"):
             return True
@@ -182,7 +182,7 @@ def is_literal(expr: s.Expr) -> bool:
 
 
 def record_literal_kind(body: BodyContext, expr: s.Expr, kind: Kind) -> None:
-    """Give a literal the kind of its operation."""
+    """Record the kind of a literal, which is that of the other operands of its operation."""
     body.facts.types[expr] = kind
     if isinstance(expr, s.Unary):
         record_literal_kind(body, expr.operand, kind)
@@ -353,7 +353,7 @@ def report_unknown_function(body: BodyContext, call: s.Call) -> None:
 
 
 def _suggest_operation(body: BodyContext, call: s.Call) -> str | None:
-    """Return the hint for an operation of a list that an array does not have; None for another call."""
+    """Return the hint for an operation on lists, such as `x.append(e)`, that arrays do not have; else None."""
     operation = FOREIGN_METHODS.get(call.function, call.function)
     if operation not in FOREIGN_METHODS.values():
         return None
@@ -415,7 +415,7 @@ def _suggest_definition(body: BodyContext, call: s.Call) -> str:
 
 
 def _is_used_as_integer(body: BodyContext, call: s.Call) -> bool:
-    """Whether the value of a call stands where an integer does: in a subscript, by `%`, in a place of integers."""
+    """Whether the value of a call is used as an integer: in a subscript, by `%`, or stored in an integer."""
 
     def is_integer(place: s.Node) -> bool:
         symbol = find_base_symbol(body, place)  # type: ignore[arg-type]
@@ -424,17 +424,19 @@ def _is_used_as_integer(body: BodyContext, call: s.Call) -> bool:
         )
         return kind is Kind.INT
 
-    for node in s.nodes(body.algorithm.body):
+    for node in s.iterate_nodes(body.algorithm.body):
         match node:
-            case s.Element(subscripts=subscripts) if any(part is call for part in s.nodes(subscripts)):
+            case s.Element(subscripts=subscripts) if any(part is call for part in s.iterate_nodes(subscripts)):
                 return True
             case s.Binary(op="//" | "%", left=left, right=right) if call in (left, right):
                 return True
             case s.Binary(op=op, left=left, right=right) if op in COMPARISONS and call in (left, right):
                 return is_integer(right if left is call else left)
-            case s.Assign(target=target, value=value) if any(part is call for part in s.nodes(value)):
+            case s.Assign(target=target, value=value) if any(part is call for part in s.iterate_nodes(value)):
                 return is_integer(target)
-            case s.Local(type=s.ScalarType(element="int"), value=value) if any(part is call for part in s.nodes(value)):
+            case s.Local(type=s.ScalarType(element="int"), value=value) if any(
+                part is call for part in s.iterate_nodes(value)
+            ):
                 return True
             case _:
                 # Other nodes tell nothing of the call's type.
@@ -545,7 +547,7 @@ def _check_element(body: BodyContext, expr: s.Element) -> ExprType | None:
 
 
 def _suggest_product(body: BodyContext, product: s.Binary) -> str | None:
-    """Propose a parameter for a product of arrays that is returned; None if it is not, or a factor has no name."""
+    """Propose an `out` parameter for a returned product of arrays, or advise one if a factor is unnamed; else None."""
     returned = any(statement.value is product for statement in s.find_nodes(body.algorithm.body, s.Return))
     symbols = [body.scope.find(side.id) for side in (product.left, product.right) if isinstance(side, s.Name)]
     shapes = [symbol.shape for symbol in symbols if symbol is not None and isinstance(symbol.type, ViewType)]
@@ -558,7 +560,7 @@ def _suggest_product(body: BodyContext, product: s.Binary) -> str | None:
 
 
 def _suggest_array(body: BodyContext, expr: s.Element) -> str | None:
-    """Propose to declare the number that has subscripts as an array; None if nothing declares it in its algorithm."""
+    """Propose to declare a scalar that is used with subscripts as an array; None if no declaration is written."""
     declared: list[s.Parameter | s.Local] = list(body.algorithm.parameters)
     declared += s.find_nodes(body.algorithm.body, s.Local)
     place = next((item for item in declared if item.name == expr.array), None)
@@ -570,7 +572,7 @@ def _suggest_array(body: BodyContext, expr: s.Element) -> str | None:
 
 
 def _count_left_out(expr: s.Element) -> int:
-    """Return the number of dimensions that the author left out, which elaboration takes whole."""
+    """Return the number of subscripts `:` that elaboration has added for dimensions that the author left out."""
     return sum(isinstance(part, s.Slice) and part.span == expr.span for part in expr.subscripts)
 
 
@@ -581,7 +583,7 @@ def _report_rank(body: BodyContext, expr: s.Element, given: int, rank: int) -> N
 
 
 def _suggest_extent(body: BodyContext, expr: s.Element) -> str:
-    """Propose the extent that `x.shape[0]` asks for; words alone if the array has no such axis."""
+    """Propose the extent for `x.shape[0]`; a hint without an edit if the array has no such axis."""
     symbol, (axis, *_) = body.scope.find(expr.array.partition(".")[0]), expr.subscripts
     if symbol is None or not isinstance(axis, s.Integer) or axis.value >= len(symbol.shape):
         return FOREIGN_FUNCTIONS["len"]
@@ -597,7 +599,7 @@ def _check_slice(body: BodyContext, piece: s.Slice) -> None:
 
 
 def check_step(body: BodyContext, step: s.Expr, kind: Kind | None = None) -> None:
-    """Check the step of a slice, or of a loop, where data may decide it and `kind` is its type."""
+    """Check that a literal step is positive and that of a slice static; `kind` is given for the step of a loop."""
     if kind is not Kind.STATIC and (kind is not None or not check_static(body, step, "a step")):
         return
     if is_literal(step) and (isinstance(step, s.Unary) or (isinstance(step, s.Integer) and step.value < 1)):

@@ -31,14 +31,14 @@ def build_slice_length(facts: CheckedFacts, piece: s.Slice, extent: s.Expr) -> s
 
 
 def make_integer(facts: CheckedFacts, value: int, span: Span) -> s.Expr:
-    """Return a literal."""
+    """Make an integer literal, and record its kind as static."""
     node = s.Integer(value, span=span)
     facts.types[node] = Kind.STATIC
     return node
 
 
 def combine_extents(facts: CheckedFacts, op: str, left: s.Expr, right: s.Expr, span: Span) -> s.Expr:
-    """Return `left op right`, one of + - * //, without neutral operands: n + 0 -> n, 1*n -> n, 3 - 1 -> 2."""
+    """Return `left op right` for an op of + - * //, simplified: n + 0 -> n, 1*n -> n, 3 - 1 -> 2."""
     match op, left, right:
         case "+" | "-", _, s.Integer(value=0):
             return left
@@ -63,7 +63,7 @@ _MAX_SHOWN = 72
 
 
 def format_short(expr: s.Expr) -> str:
-    """Format an expression for messages, cut if it is very long."""
+    """Format an expression for messages, cut to 72 characters."""
     text = format_expression(expr)
     return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."
 
@@ -72,7 +72,7 @@ Bindings = Mapping[str, s.Expr | None]
 
 
 def require_agreement(body: BodyContext, expected: s.Expr, actual: s.Expr, at: s.Expr, message: str) -> None:
-    """Report two extents, in names of this scope, that differ at every sample point.
+    """Report two extents, both in names in scope, that differ at every sample point of the path.
 
     `message` describes them, with {0} and {1} in the place of their texts.
     """
@@ -105,7 +105,7 @@ def describe_disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, b
             return None
         return None if needed == got else f"{needed} and {got}{_format_point(point, actual, expected, bindings)}"
 
-    differences = [describe_difference(point) for point in body.points()]
+    differences = [describe_difference(point) for point in body.sample_points()]
     if not differences or None in differences:
         return None
     # An example with several processors and small sizes is the clearest.

@@ -20,7 +20,7 @@ _MAX_EFFORT, _MISS_EFFORT, _MAX_MISSES = 200_000, 500, 3
 
 @record
 class FreeVariable:
-    """A size or machine symbol (`least` is its minimum), or an index (`least` None: any sign)."""
+    """A size or machine symbol, whose minimum is `least`, or an index of any sign (`least` None)."""
 
     name: str
     least: int | None
@@ -55,7 +55,7 @@ class Requirement:
 
 @record
 class OpaqueFrame:
-    """A frame that samples cannot follow; no point extends beyond it."""
+    """A part of a path that sample points cannot evaluate, such as a condition on data: a path with it has none."""
 
 
 Frame = FreeVariable | BoundedVariable | LetDefinition | Requirement | OpaqueFrame
@@ -63,7 +63,7 @@ Path = list[Frame]
 
 
 def make_search(path: Path) -> SizeSearch | None:
-    """Return the search for points on a path; None if an `OpaqueFrame` frame is on it.
+    """Return the search for sample points of a path; None if the path has an `OpaqueFrame`.
 
     Loop variables with bounds in data get no value, and no points satisfy conditions on them.
     """
@@ -78,7 +78,7 @@ def make_search(path: Path) -> SizeSearch | None:
                 names.append(name)
                 if frame.least is not None:
                     least[name] = frame.least
-            case BoundedVariable(name=name, lo=lo, hi=hi, step=step, down=down) if s.names((lo, hi, step)) <= set(
+            case BoundedVariable(name=name, lo=lo, hi=hi, step=step, down=down) if s.find_names((lo, hi, step)) <= set(
                 names
             ):
                 names.append(name)
@@ -100,15 +100,15 @@ def make_search(path: Path) -> SizeSearch | None:
 
 
 class Sampler:
-    """Finds sample points on paths, with a bounded effort for each file: once it is spent no points are found."""
+    """Finds sample points of paths, with a bounded effort for each file: once it is spent, no points are found."""
 
     def __init__(self) -> None:
         self._effort = _MAX_EFFORT
         self._path: Path = []
         self._points: Sequence[dict[str, int]] = _EMPTY_POINTS
 
-    def points(self, path: Path) -> list[dict[str, int]]:
-        """Return a few points on a path; empty if it has none or none are found."""
+    def sample_points(self, path: Path) -> list[dict[str, int]]:
+        """Return a few points that satisfy the conditions of a path; empty if none are found."""
         length = len(self._path)
         # Most often the path has grown by a few frames since the last question.
         points = self._find_points(path, self._points, length) if path[:length] == self._path else []
@@ -117,7 +117,7 @@ class Sampler:
         return points
 
     def sample_small_points(self, path: Path) -> list[dict[str, int]]:
-        """Return more points on a path, of small sizes."""
+        """Return further points that satisfy the conditions of a path, at small sizes."""
         return [point for most in _SMALL_LIMITS for point in self._find_points(path, 4 * [*_EMPTY_POINTS], 0, most)]
 
     def _find_points(

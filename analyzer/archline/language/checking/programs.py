@@ -25,7 +25,7 @@ from archline.language.checking.zero_sizes import derive_zero_facts, iterate_sho
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.elaboration import elaborate_program
 from archline.language.model import Kind, Module, Signature
-from archline.language.proposals import share_edits
+from archline.language.proposals import join_safe_edits
 from archline.language.substitution import build_processor_count
 from archline.language.syntax_rules import NO_ALGORITHM
 from archline.language.type_rules import INT_DIVISION
@@ -42,7 +42,7 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     MAX_FINDINGS. For sizes that recursive calls bring down to 0, facts `n >= 0` are added to the `where`.
     """
     resolve = cache(resolve)
-    elaborated = elaborate_program(program, lambda use: load_if_right(use, resolve))
+    elaborated = elaborate_program(program, lambda use: load_if_valid(use, resolve))
     syntax = (*syntax, *elaborated.mistakes)
     module = check_elaborated(elaborated.program, resolve, syntax, bool(elaborated.records or elaborated.abbreviations))
     return replace(module, records=elaborated.records, abbreviations=elaborated.abbreviations)
@@ -51,7 +51,7 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
 def check_elaborated(
     program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] = (), defines: bool = False
 ) -> Module:
-    """Check a program of the core language, as `check` does; it `defines` something else than algorithms or not."""
+    """Check an elaborated program as `check` does; with `defines`, it has records or abbreviations too."""
     resolve = cache(resolve)
     module, facts = _check_as_written(program, resolve, syntax, defines)
     while reached := derive_zero_facts(facts.sites, module.signatures):
@@ -68,7 +68,7 @@ def check_elaborated(
 def _check_as_written(
     program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...], defines: bool
 ) -> tuple[Module, CheckedFacts]:
-    """Check a program of the core language, which has an algorithm or claim unless it `defines` something else."""
+    """Check a program without adding facts to it; unless it `defines` anything else, it needs an algorithm or claim."""
     findings = Findings(syntax)
     used = _load_used(program, resolve, findings)
     complete = used is not None
@@ -106,7 +106,7 @@ def _check_as_written(
     whole = dict.fromkeys(candidate for candidate in program.algorithms if candidate.name not in program.broken)
     check_agreement(WholeFile(whole, signatures, facts, findings, Sampler()))
     if findings.diagnostics:
-        found = share_edits(findings.diagnostics, INT_DIVISION)
+        found = join_safe_edits(findings.diagnostics, INT_DIVISION)
         raise ArchlineError(sorted(found, key=lambda diagnostic: _get_position_key(program, diagnostic)))
     facts.shortfalls.update(iterate_shortfalls(facts.sites, signatures, facts.bindings))
     module = Module(
@@ -126,7 +126,7 @@ def _check_as_written(
     return module, facts
 
 
-def load_if_right(use: s.Use, resolve: Resolve) -> Module | None:
+def load_if_valid(use: s.Use, resolve: Resolve) -> Module | None:
     """Return the module that a `use` names; None if it is missing or has mistakes, which are reported later."""
     with suppress(ArchlineError):
         return resolve(use)
@@ -188,7 +188,7 @@ def _collect_definitions(
 
 def _load_collectives(program: s.Program, resolve: Resolve, modules: Mapping[tuple[str, ...], Module]) -> list[Module]:
     """Return the module whose algorithms are the collective operations, if the file has any."""
-    first = next((node for node in s.nodes(program.items) if is_collective(node)), None)
+    first = next((node for node in s.iterate_nodes(program.items) if is_collective(node)), None)
     if first is None:
         return []
     return [

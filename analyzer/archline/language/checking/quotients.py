@@ -19,7 +19,7 @@ _INTEGER_TYPE = re.compile(r"[^=]*(?::|^)\s*(?:(?:in|out|inout)\s+)?(?:const\s+)
 
 
 def report_quotient(body: BodyContext, expr: s.Binary) -> None:
-    """Report a quotient of integers, which no place is known for yet."""
+    """Report a quotient of integers; `expect_integer` improves the hint once the use of the value is known."""
     if any(earlier.rule is rules.INT_DIVISION and earlier.span == expr.span for earlier in body.findings.diagnostics):
         return
     body.report(rules.INT_DIVISION, "`/` of `int` data may round", expr.span, propose_quotient(expr))
@@ -29,7 +29,7 @@ def report_quotient(body: BodyContext, expr: s.Binary) -> None:
 
 
 def report_divided_place(body: BodyContext, symbol: SymbolEntry, statement: s.Assign) -> None:
-    """Report a place of integers that `/=` divides."""
+    """Report an update `/=` of an integer register or element."""
     words = "write `{}`, which rounds down"
     hint: str = propose_operator(statement.target, "/=", "//=", words)
     if not is_place_of_integers(body, symbol):
@@ -43,7 +43,7 @@ def report_divided_place(body: BodyContext, symbol: SymbolEntry, statement: s.As
 
 
 def expect_integer(body: BodyContext, expr: s.Expr) -> None:
-    """Propose `//` for the quotients that a value is computed from, as its place takes integers only."""
+    """Propose `//` for the reported quotients in an expression whose value has to be an integer."""
     if isinstance(expr, s.Binary) and expr in body.quotients:
         reported = body.quotients.pop(expr)
         hint = propose_operator(expr.left, "/", "//", "write `{}`, which rounds down")
@@ -54,7 +54,7 @@ def expect_integer(body: BodyContext, expr: s.Expr) -> None:
 
 
 def _list_integer_operands(expr: s.Expr) -> tuple[s.Expr, ...]:
-    """Return the operands that are integers if the value is; `ceil` of a quotient does not round down."""
+    """Return the operands that have to be integers if the value has; that of `ceil`, which rounds up, has not."""
     match expr:
         case s.Unary(operand=operand):
             return (operand,)
@@ -69,19 +69,19 @@ def _list_integer_operands(expr: s.Expr) -> tuple[s.Expr, ...]:
 
 
 def is_place_of_integers(body: BodyContext, symbol: SymbolEntry) -> bool:
-    """Whether a register or an array is declared for integers, or the register is used as only an integer can be."""
+    """Whether a register or an array is declared for integers, or is used as an index, a bound or the like."""
     return _INTEGER_TYPE.match(symbol.span.text) is not None or _is_used_as_integer(body, symbol.name)
 
 
-def is_result_written(algorithm: s.Algorithm) -> bool:
+def is_result_type_written(algorithm: s.Algorithm) -> bool:
     """Whether the author wrote the type of an algorithm's result."""
     name = algorithm.name_span
     return re.search(r"->|\breturns\b", name.source.lines[name.line - 1]) is not None
 
 
 def _is_used_as_integer(body: BodyContext, name: str) -> bool:
-    """Whether a name is part of a subscript, a bound, an exponent or an operation on integers, or passed for one."""
-    for node in s.nodes(body.algorithm.body):
+    """Whether a name is part of a subscript, a bound, an exponent or an operation on integers, or passed as one."""
+    for node in s.iterate_nodes(body.algorithm.body):
         match node:
             case s.Element(subscripts=parts):
                 used: tuple[s.Node | None, ...] = parts
@@ -103,6 +103,6 @@ def _is_used_as_integer(body: BodyContext, name: str) -> bool:
             case _:
                 # Other nodes take reals too.
                 continue
-        if name in s.names(tuple(part for part in used if part is not None)):
+        if name in s.find_names(tuple(part for part in used if part is not None)):
             return True
     return False

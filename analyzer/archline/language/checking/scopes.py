@@ -23,7 +23,7 @@ def list_machine_symbols(signature: Signature) -> tuple[str, ...]:
 
 
 def suggest_static_form(expr: s.Expr, algorithm: s.Algorithm, types: Mapping[s.Expr, ExprType]) -> str | None:
-    """Suggest how to make the data integers in an expression known to the analysis; None if some cannot be."""
+    """Suggest declarations, such as `let` or `size`, that make an integer expression static; None if there are none."""
     hints: list[str | None] = [None for _ in s.find_nodes(expr, s.Element)]
     for name in (name for name in s.find_nodes(expr, s.Name) if types.get(name) is not Kind.STATIC):
         setters = [statement for statement in s.find_nodes(algorithm.body, s.Simple) if name.id in statement.sets]
@@ -41,7 +41,7 @@ def suggest_static_form(expr: s.Expr, algorithm: s.Algorithm, types: Mapping[s.E
 
 
 def _suggest_let(setter: s.Simple, name: str, value: s.Expr) -> str:
-    """Propose a `let` in place of a local; words alone if no declaration is written."""
+    """Propose a `let` in place of a local, without an edit if the author wrote no declaration."""
     text = f"let {name} = {format_expression(value)}"
     written = re.match(rf"(?:local\s+)?{name}\s*:", setter.span.text)
     return propose_text(setter.span, text) if written else f"write `{text}`"
@@ -89,7 +89,7 @@ class SymbolEntry:
 
 
 class SymbolTable:
-    """The names in scope. A block's definitions end with it; `ended` remembers them for hints."""
+    """The names in scope, by nested blocks; `ended` has the definitions of blocks that were left, for hints."""
 
     def __init__(self) -> None:
         self._symbols: dict[str, SymbolEntry] = {}

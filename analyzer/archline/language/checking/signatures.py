@@ -75,7 +75,7 @@ def _iterate_names(expr: s.Expr) -> Iterator[tuple[str, Span]]:
 
 
 def _derive_bindings(algorithm: s.Algorithm) -> dict[str, SizeBinding]:
-    """Return the binding of each name, by the order of `BoundBy`, then of appearance."""
+    """Return the preferred binding of each size: `n` before `n + 1`, then in the order of `BoundBy`."""
     candidates: list[SizeBinding] = []
     for number, parameter in enumerate(algorithm.parameters):
         match parameter.type:
@@ -179,7 +179,7 @@ def _make_symbol(body: BodyContext, parameter: s.Parameter) -> SymbolEntry:
 
 
 def parse_element_kind(element: str) -> Kind:
-    """Return the kind of an element type; those of 8 bits, `bool` and `char`, are integers of the data."""
+    """Return the kind of an element type: INT for `int`, `bool` and `char`."""
     return {"real": Kind.REAL, "any": Kind.ANY}.get(element, Kind.INT)
 
 

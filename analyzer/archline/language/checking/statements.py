@@ -35,7 +35,7 @@ from archline.language.checking.points import BoundedVariable, LetDefinition
 from archline.language.checking.quotients import (
     expect_integer,
     is_place_of_integers,
-    is_result_written,
+    is_result_type_written,
     report_divided_place,
 )
 from archline.language.checking.scopes import Role, SymbolEntry
@@ -129,12 +129,12 @@ def check_body(body: BodyContext) -> None:
         body.report(call_rules.RETURN, message, last.span, hint)
     else:
         _check_stored_value(body, last.value, result, f"the result of `{body.algorithm.name}`", _suggest_result(body))
-        if result == "int" and is_result_written(body.algorithm):
+        if result == "int" and is_result_type_written(body.algorithm):
             expect_integer(body, last.value)
 
 
 def _suggest_result(body: BodyContext) -> Proposal | None:
-    """Propose a result of type `real` in place of `int`, on the line of the name."""
+    """Propose the result type `-> real` in place of `-> int`; None if the header has no such text."""
     name = body.algorithm.name_span
     match = re.search(r"(?<=->)\s*int\b", name.source.lines[name.line - 1])
     if match is None:
@@ -165,7 +165,7 @@ def _check_store(
 
 
 def _suggest_local(statement: s.Let, declared: str) -> str:
-    """Propose a declaration in place of `let name`; words alone if that is not written."""
+    """Propose a declaration in place of `let name`, without an edit if that is not in the source."""
     match, span = re.match(r"let\s+\w+(?=\s*=)", statement.span.text), statement.span
     words = f"write `{declared} = ...`"
     if match is None:
@@ -199,7 +199,7 @@ def _check_let(body: BodyContext, statement: s.Let) -> None:
 
 
 def _limit_extent_depth(body: BodyContext, value: s.Expr, shape: tuple[s.Expr, ...]) -> tuple[s.Expr, ...]:
-    """Return the extents of a view that a `let` names; report and replace them if views of views nest them too deep."""
+    """Return the extents of a view that a `let` names; report and replace them if nested too deep."""
     if max((body.facts.depth.get(extent, 0) for extent in shape), default=0) <= MAX_DEPTH:
         return shape
     message = f"the extents of this view, in the names of the views it is taken from, nest over {MAX_DEPTH} levels"
@@ -256,7 +256,7 @@ def _check_copy(
     value: s.Expr,
     value_type: ExprType | None,
 ) -> None:
-    """Check a fill with a number or a copy of a view."""
+    """Check an assignment to a whole array or view: a fill with a number, or a copy of another view."""
     if value_type is None:
         return
     if isinstance(value_type, Kind):
@@ -279,7 +279,7 @@ def _check_copy(
 
 
 def _check_stored_condition(body: BodyContext, symbol: SymbolEntry, value: s.Expr) -> None:
-    """Check that only a name declared as `bool` stores a condition."""
+    """Report a condition that is stored in a name which is not declared as `bool`."""
     if not symbol.logical:
         hint = f"declare `{symbol.name}` as `bool`, or write 1 and 0 in the branches of an `if`"
         body.report(type_rules.CONDITION, f"`{format_short(value)}` is a condition, not a value", value.span, hint)
@@ -320,7 +320,7 @@ def _check_assign(body: BodyContext, statement: s.Assign) -> None:
 
 
 def _advise_integer(body: BodyContext, statement: s.Assign, kind: ExprType | None) -> str:
-    """Advise how to define an unknown name that is given an integer; empty if it may be a real."""
+    """Advise how to define an unknown name that is assigned an integer; empty if the value may be a real."""
     value, kinds = statement.value, {kind}
     if isinstance(value, s.Binary) and value.op == "/" and kind is not Kind.REAL:
         kinds = {body.facts.types.get(value.left), body.facts.types.get(value.right)}
@@ -331,7 +331,7 @@ def _advise_integer(body: BodyContext, statement: s.Assign, kind: ExprType | Non
 
 
 def _check_operator(body: BodyContext, statement: s.Assign) -> None:
-    """Check that a name in the place of an operator is a parameter that holds one."""
+    """Check that the `f` of an update `x f= y` is a parameter of type `operator`."""
     name = statement.op[:-1]
     if not name.isidentifier() or name in ("min", "max"):
         return
@@ -407,7 +407,7 @@ def _check_loop(body: BodyContext, loop: s.Loop) -> None:
 
 
 def _check_reduction(body: BodyContext, loop: s.Loop, reduction: s.Reduction) -> None:
-    """Check that the body only updates the register in which a loop combines values, by the operator of the loop."""
+    """Check that the body of a loop `with op on register` uses the register only in updates by `op`."""
     name, op = reduction.register.id, reduction.op
     symbol = body.lookup(name, reduction.register.span)
     if symbol is None:

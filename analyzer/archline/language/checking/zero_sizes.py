@@ -45,7 +45,7 @@ def derive_zero_facts(
         component = find_components(lambda algorithm: callees.get(algorithm, ()), site.callee)[-1]
         # A recursive call that every run makes never ends.
         always = tuple(part for part in site.caller.body if isinstance(part, s.Simple) and site.caller is site.callee)
-        if site.caller not in component or site.callee.grid or site.call in s.nodes(always):
+        if site.caller not in component or site.callee.grid or site.call in s.iterate_nodes(always):
             continue
         decided = {*find_stated_minima(site.callee.where), *facts.get(site.callee, ())}
         for name, value in site.sizes.items():
@@ -62,7 +62,7 @@ def iterate_shortfalls(
     signatures: Mapping[s.Algorithm, Signature],
     bindings: Mapping[s.Call, Mapping[str, s.Expr | None]],
 ) -> Iterator[tuple[s.Call, tuple[str, ...]]]:
-    """Yield calls with the sizes for which data may pass less than their lower limit."""
+    """Yield each call and the callee's sizes whose values, decided by data, may be below their lower limits."""
     for site in sites:
         least = signatures[site.callee].at_least
         less = {name: b.binary("<", value, b.number(least[name])) for name, value in site.sizes.items()}
@@ -72,10 +72,10 @@ def iterate_shortfalls(
 
 def can_pass(site: CallSite, asked: s.Expr, where: tuple[s.Fact, ...] = ()) -> bool:
     """Whether a call may pass sizes that satisfy `asked` and `where`, given the conditions on the path to the call."""
-    asked_names = s.names(asked)
+    asked_names = s.find_names(asked)
     path = [*_select_frames(site, asked_names), Requirement(asked)]
     parts = tuple(part for frame in path for part in _list_parts(frame))
-    data = sorted(s.names(parts) & site.integers - {getattr(frame, "name", "") for frame in path})
+    data = sorted(s.find_names(parts) & site.integers - {getattr(frame, "name", "") for frame in path})
     waiting: list[Frame] = [*(FreeVariable(name, None) for name in data), *path]
     waiting.sort(key=lambda frame: not isinstance(frame, FreeVariable) or frame.name not in asked_names)
     frames: list[Frame] = []
@@ -83,7 +83,9 @@ def can_pass(site: CallSite, asked: s.Expr, where: tuple[s.Fact, ...] = ()) -> b
         # Frames that need no further names come first.
         bound = {getattr(frame, "name", "") for frame in frames}
         ready = (
-            frame for frame in waiting if not isinstance(frame, FreeVariable) and s.names(_list_parts(frame)) <= bound
+            frame
+            for frame in waiting
+            if not isinstance(frame, FreeVariable) and s.find_names(_list_parts(frame)) <= bound
         )
         frames.append(next(ready, waiting[0]))
         waiting.remove(frames[-1])
@@ -103,7 +105,7 @@ def can_pass(site: CallSite, asked: s.Expr, where: tuple[s.Fact, ...] = ()) -> b
 
 
 def _iterate_extended_points(point: Point, frame: Frame, numbers: Iterable[int]) -> Iterator[Point]:
-    """Extend a point by the values that a frame allows for its name; empty if the frame does not fit."""
+    """Yield a point extended by each value that a frame allows for its name; none if its condition is false."""
     values: Iterable[int] = ()
     with suppress(EvaluationError):
         match frame:
@@ -128,7 +130,7 @@ def _iterate_extended_points(point: Point, frame: Frame, numbers: Iterable[int])
 
 
 def _may_satisfy_where(site: CallSite, where: tuple[s.Fact, ...], point: Point) -> bool:
-    """Whether facts of the callee may hold in a call at a point."""
+    """Whether the callee's facts `where` may be true for the sizes that a call passes at a point."""
     sizes: Point = {}
     for name, value in site.sizes.items():
         with suppress(EvaluationError):
@@ -137,11 +139,11 @@ def _may_satisfy_where(site: CallSite, where: tuple[s.Fact, ...], point: Point) 
 
 
 def _select_frames(site: CallSite, names: frozenset[str]) -> list[Frame]:
-    """Return the frames on which names depend, in order, without conditions on registers that are changed later."""
+    """Return the frames of a call's path on which names depend, without conditions on registers changed after them."""
     changes = [(name, change.span.line) for change in s.find_nodes(site.caller.body, s.Assign) for name in change.sets]
     frames: list[tuple[Frame, frozenset[str], frozenset[str]]] = []
     for frame in site.path:
-        parts = s.names(_list_parts(frame))
+        parts = s.find_names(_list_parts(frame))
         line = frame.fact.span.line if isinstance(frame, Requirement) else 0
         if not line or not any(name in parts and line < later for name, later in changes):
             frames.append((frame, parts if line else frozenset((getattr(frame, "name", ""),)), parts))

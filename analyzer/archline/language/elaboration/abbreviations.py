@@ -35,7 +35,7 @@ def expand_abbreviations(
 
 
 def _leave_out_declared(item: Node, known: dict[str, surface.Abbreviation]) -> dict[str, surface.Abbreviation]:
-    """Return the abbreviations whose names an item does not give to anything else."""
+    """Return the abbreviations whose names an algorithm does not use for parameters or variables."""
     if not isinstance(item, s.Algorithm):
         return known
     own = {parameter.name for parameter in item.parameters} | s.find_assigned_names(item.body)
@@ -43,6 +43,8 @@ def _leave_out_declared(item: Node, known: dict[str, surface.Abbreviation]) -> d
 
 
 def _expand(value: Any, abbreviations: dict[str, surface.Abbreviation]) -> Any:
+    """Replace the uses of abbreviations in a part of a program by their values."""
+
     def change_node(node: Node) -> Node | None:
         match node:
             case s.Name(id=name) if name in abbreviations and not abbreviations[name].parameters:
@@ -65,14 +67,14 @@ def _expand(value: Any, abbreviations: dict[str, surface.Abbreviation]) -> Any:
 
 
 def _rename_part(name: str, values: Mapping[str, Any]) -> str | None:
-    """Return the name that stands for a parameter, or for a part of it; None if no name does."""
+    """Return `p` or `p.field` with the parameter p replaced by its argument; None for another argument than a name."""
     base, dot, part = name.partition(".")
     value = values.get(base)
     return f"{value.id}{dot}{part}" if isinstance(value, s.Name) else None
 
 
 def _substitute(value: Any, values: dict[str, Any]) -> Any:
-    """Replace parameters in the value of an abbreviation, also in the place of arrays."""
+    """Replace the parameters in the value of an abbreviation by the arguments `values`, also as names of arrays."""
 
     def change_node(node: Node) -> Node | None:
         match node:

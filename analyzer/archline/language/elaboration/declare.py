@@ -17,9 +17,9 @@ from archline.language.elaboration.environment import (
     SIZE,
     Environment,
     NameType,
+    collect_header_types,
     group_parts,
     join_types,
-    read_header,
 )
 from archline.records import replace
 
@@ -40,7 +40,7 @@ class _Undeclared:
         self.settled: NameType | None = None
 
     def settle_type(self) -> bool:
-        """Settle the type from the values, and forget them; return whether it has changed."""
+        """Infer the type of the name from the types stored in it; return whether it has changed."""
         before = self.settled
         joined = join_types(self.stored)
         if joined is not None and (
@@ -49,10 +49,10 @@ class _Undeclared:
             # Several values of a name are data, even if each is a size, and so is one that may be set.
             joined = NameType("int", joined.shape)
         self.settled = joined
-        return _describe_type(before) != _describe_type(joined)
+        return _get_element_and_rank(before) != _get_element_and_rank(joined)
 
 
-def _describe_type(type_: NameType | None) -> tuple[str, int] | None:
+def _get_element_and_rank(type_: NameType | None) -> tuple[str, int] | None:
     return None if type_ is None else (type_.element, len(type_.shape or ()))
 
 
@@ -61,7 +61,7 @@ def declare_names(algorithm: s.Algorithm, environment: Environment) -> tuple[s.A
 
     `environment` has the algorithms in scope.
     """
-    environment = environment.with_names(read_header(algorithm, environment.records))
+    environment = environment.with_names(collect_header_types(algorithm, environment.records))
     declarer = _Declarer(algorithm, environment)
     return replace(algorithm, body=declarer.run()), environment
 
@@ -79,7 +79,7 @@ class _Declarer:
 
     def run(self) -> Block:
         """Return the body with its declarations."""
-        self._place_names(self._body, frozenset(self._environment.names))
+        self._choose_declaring_blocks(self._body, frozenset(self._environment.names))
         undeclared = [name for names in self._declared.values() for name in names.values()]
         self._names = {name.name for name in undeclared}
         if not undeclared and not self._sizes and not any(s.find_nodes(self._body, s.Let)):
@@ -87,7 +87,7 @@ class _Declarer:
         for _ in range(MAX_ROUNDS):
             for name in undeclared:
                 name.stored.clear()
-            self._read_block(self._body, self._environment, {})
+            self._collect_stored_types(self._body, self._environment, {})
             changed = [name for name in undeclared if name.settle_type()]
             if not changed:
                 break
@@ -96,9 +96,9 @@ class _Declarer:
         return self._declare_in_block(self._body, self._environment)
 
     def _guess_type(self, name: str) -> NameType | None:
-        """Return the likely type of a name that is set to what a function returns that nobody defines, else None.
+        """Guess the type of a name that is set to the result of an undefined function; None for other names.
 
-        The program is refused for that function, and for nothing that follows from it.
+        Then only the function is reported, and no consequences of its unknown type.
         """
         known = {*self._environment.algorithms, *self._environment.abbreviations, *self._environment.externs}
         values = [item.value for item in s.find_nodes(self._body, s.Assign) if _find_set_name(item) == name]
@@ -107,21 +107,23 @@ class _Declarer:
             return None
         whole = any(operation.op in ("//", "%") for operation in s.find_nodes(tuple(values), s.Binary))
         places = tuple(element.subscripts for element in s.find_nodes(self._body, s.Element))
-        return NameType("int" if whole or name in s.names(places) else "real")
+        return NameType("int" if whole or name in s.find_names(places) else "real")
 
-    def _place_names(self, block: Block, visible: frozenset[str]) -> None:
-        """Choose the block of each undeclared name; `visible` are the names that are declared around a block."""
+    def _choose_declaring_blocks(self, block: Block, visible: frozenset[str]) -> None:
+        """Choose the block that declares each undeclared name; `visible` are the names declared around `block`."""
         own = frozenset(name for statement in block for name in _list_declarations(statement))
         for name in dict.fromkeys(_iterate_free_names(block, self._environment)):
-            if name not in visible and not _splits_by_blocks(block, name):
+            if name not in visible and not _can_be_declared_inside(block, name):
                 self._declared.setdefault(id(block), {})[name] = _Undeclared(name)
         visible |= own | self._declared.get(id(block), {}).keys()
         for statement in block:
             for inner in list_surface_blocks(statement):
-                self._place_names(inner, visible | _list_bound_names(statement))
+                self._choose_declaring_blocks(inner, visible | _list_bound_names(statement))
 
-    def _read_block(self, block: Block, environment: Environment, undeclared: Mapping[str, _Undeclared]) -> None:
-        """Collect the types of the values that a block stores."""
+    def _collect_stored_types(
+        self, block: Block, environment: Environment, undeclared: Mapping[str, _Undeclared]
+    ) -> None:
+        """Collect the types of the values that a block stores in undeclared names."""
         here = self._declared.get(id(block), {})
         environment = environment.with_names({name: item.settled for name, item in here.items()})
         undeclared = {**undeclared, **here}
@@ -133,7 +135,7 @@ class _Declarer:
             hidden = _list_bound_names(statement)
             inside = {name: item for name, item in undeclared.items() if name not in hidden}
             for inner in list_surface_blocks(statement):
-                self._read_block(inner, environment.enter_body(statement), inside)
+                self._collect_stored_types(inner, environment.enter_body(statement), inside)
             environment = environment.add_declared(statement)
 
     def _declare_in_block(self, block: Block, environment: Environment) -> Block:
@@ -194,11 +196,11 @@ def _find_names_of_sizes(body: Block, environment: Environment) -> frozenset[str
         parameters = () if called is None else called.parameters
         pairs = zip(parameters, call.arguments, strict=False)
         sized += [argument for parameter, argument in pairs if isinstance(parameter.type, s.SizeType)]
-    return s.names(tuple(sized))
+    return s.find_names(tuple(sized))
 
 
 def _make_empty_local(item: _Undeclared, statement: s.Statement) -> s.Local:
-    """Return the declaration of a register, or a local array, without a value."""
+    """Return the declaration of an undeclared register or array, without a value, at the position of a statement."""
     assert item.settled is not None
     span = statement.span
     if item.settled.record is not None:
@@ -260,7 +262,7 @@ def replace_blocks(statement: Any, change: Any) -> Any:
 def rewrite_block(
     block: Block, environment: Environment, rewrite: Callable[[Any, Environment], tuple[Any, ...]]
 ) -> Block:
-    """Return a block with the statements that `rewrite` returns for each; its inner blocks are rewritten before.
+    """Return a block in which `rewrite` replaces each statement, after the inner blocks of the statement.
 
     The environment has the names that are declared before the statement, which its inner blocks know too.
     """
@@ -274,8 +276,8 @@ def rewrite_block(
 
 
 def find_mentioned_names(value: object) -> frozenset[str]:
-    """Return the names that a part of a program mentions, arrays of elements among them."""
-    arrays = (node.array for node in s.nodes(value) if isinstance(node, s.Element))
+    """Return the names, also of arrays in `x[i]`, that a part of a program uses."""
+    arrays = (node.array for node in s.iterate_nodes(value) if isinstance(node, s.Element))
     bound = {
         name
         for over in s.find_nodes(value, Comprehension)
@@ -290,7 +292,7 @@ def _list_declarations(statement: Node) -> tuple[str, ...]:
 
 
 def _list_bound_names(statement: Node) -> frozenset[str]:
-    """Return the variable of a loop, or the group of a split, which its body knows."""
+    """Return the names that a statement binds in its body: the variable of a loop, or the group of a split."""
     match statement:
         case s.Loop(variable=name) | surface.LoopOver(variable=name) | s.Split(group=name):
             return frozenset((name,))
@@ -299,7 +301,7 @@ def _list_bound_names(statement: Node) -> frozenset[str]:
 
 
 def _iterate_free_names(block: Block, environment: Environment) -> Iterator[str]:
-    """Yield the names that a block, or one inside, sets and does not declare."""
+    """Yield the names that a block and its inner blocks set without a declaration."""
     declared = frozenset(name for statement in block for name in _list_declarations(statement))
     for statement in block:
         inner = list_surface_blocks(statement)
@@ -313,7 +315,7 @@ def _iterate_free_names(block: Block, environment: Environment) -> Iterator[str]
 
 def iterate_written_names(block: Block, environment: Environment, elements: bool = False) -> Iterator[str]:
     """Yield the names that statements set; with `elements`, also the arrays that they write to."""
-    for statement in s.nodes(block):
+    for statement in s.iterate_nodes(block):
         if isinstance(statement, s.Statement):
             yield from _iterate_own_written_names(statement, environment, elements)
 
@@ -340,7 +342,7 @@ def _find_own_calls(statement: Node) -> Iterable[s.Call]:
 
 
 def _list_written_places(statement: Node, environment: Environment) -> tuple[Node, ...]:
-    """Return the places that a statement writes to, with the arguments that it passes to be written."""
+    """Return the registers and elements that a statement writes to, also as `out` or `inout` arguments of calls."""
     places: list[Node] = list(statement.writes) if isinstance(statement, s.Simple) else []
     for call in _find_own_calls(statement):
         if call.function == "swap" and "swap" not in environment.algorithms:
@@ -353,7 +355,7 @@ def _list_written_places(statement: Node, environment: Environment) -> tuple[Nod
 
 
 def _iterate_stores(statement: Node, environment: Environment) -> Iterator[tuple[str, NameType | None]]:
-    """Yield each name that a statement sets, and the type of the value; a name of two types for an update."""
+    """Yield each name that a statement sets and the type of its value; an update adds the type None to the name."""
     match statement:
         case s.Assign(target=s.Name(id=name), op="=", value=value):
             yield name, environment.infer(value)
@@ -376,6 +378,7 @@ def _iterate_stores(statement: Node, environment: Environment) -> Iterator[tuple
 
 
 def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator[tuple[str, NameType | None]]:
+    """Yield the names that a call sets through its arguments, and their types as `_iterate_stores` does."""
     called = environment.algorithms.get(environment.find_called_name(call))
     header = [] if called is None else group_parts(called.header)
     for number, argument in enumerate(call.arguments):
@@ -392,14 +395,14 @@ def _iterate_argument_stores(call: s.Call, environment: Environment) -> Iterator
 
 
 def _mentions_name(statement: Node, name: str) -> bool:
-    """Whether a statement uses a name; the variable of a loop is another name in its body."""
+    """Whether a statement uses a name; in the body of a loop over the name, it is another one."""
     if name in _list_bound_names(statement):
         return name in find_mentioned_names(_list_headers(statement))
     return name in find_mentioned_names(statement)
 
 
-def _splits_by_blocks(block: Block, name: str) -> bool:
-    """Whether each statement of a block that uses a name sets it before, in a block inside: then each has its own."""
+def _can_be_declared_inside(block: Block, name: str) -> bool:
+    """Whether each statement of a block that uses a name sets it first in inner blocks, which can declare it."""
     uses = [statement for statement in block if _mentions_name(statement, name)]
     return bool(uses) and all(_sets_inside(statement, name) for statement in uses)
 
@@ -411,7 +414,7 @@ def _sets_inside(statement: Node, name: str) -> bool:
         return False
     if name in _list_bound_names(statement):
         return True
-    return all(_sets_first(block, name) for block in blocks)
+    return all(_sets_before_reading(block, name) for block in blocks)
 
 
 def _sets_in_each_branch(statement: s.If, name: str) -> bool:
@@ -444,7 +447,7 @@ def _list_headers(statement: Node) -> Iterable[Node]:
     return s.list_evaluated(statement)  # type: ignore[arg-type]
 
 
-def _sets_first(block: Block, name: str) -> bool:
+def _sets_before_reading(block: Block, name: str) -> bool:
     for statement in block:
         if not _mentions_name(statement, name):
             continue
@@ -454,9 +457,9 @@ def _sets_first(block: Block, name: str) -> bool:
             case s.If(branches=(*_, s.Branch(condition=None))) if _sets_in_each_branch(statement, name):
                 return True
             case surface.Multiple(targets=targets, values=values):
-                return name in s.names(targets) and name not in find_mentioned_names(values)
+                return name in s.find_names(targets) and name not in find_mentioned_names(values)
             case s.Let() | s.Local():
                 return name in statement.defines
             case _:
-                return _splits_by_blocks(block, name)
+                return _can_be_declared_inside(block, name)
     return True

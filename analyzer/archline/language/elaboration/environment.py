@@ -33,10 +33,10 @@ _CONSTANTS = {
 
 @record
 class NameType:
-    """The type of a value: `size`, `real`, `int`, `bool` or `char`, or `inf`; with a shape, of an array's elements.
+    """The type of a value: `element` is `size`, `real`, `int`, `bool`, `char` or `inf`; an array has a `shape`.
 
-    Of a record the element is the name of its type, and `record` the type itself. The elements of arrays of offsets and
-    indices are `bounded` by their declarations.
+    For a record, `element` is the name of its type and `record` the type itself. `bounded` is true for arrays of
+    offsets and indices, whose declarations bound their elements.
     """
 
     element: str
@@ -88,11 +88,11 @@ class Environment:
     externs: Mapping[str, s.Extern] = field(default_factory=dict)
 
     def with_names(self, names: Mapping[str, NameType | None]) -> Environment:
-        """Return the environment with more names, and with the parts of records among them."""
+        """Return the environment with more names, and with the fields of records among these."""
         parts: dict[str, NameType | None] = {}
         for name, type_ in names.items():
             if type_ is not None and type_.record is not None:
-                parts |= read_names(name, type_.record, self.records)
+                parts |= collect_name_types(name, type_.record, self.records)
         return replace(self, names={**self.names, **names, **parts})
 
     def find_record(self, expr: Node) -> surface.RecordType | None:
@@ -101,7 +101,7 @@ class Environment:
         return None if type_ is None else type_.record
 
     def find_called_name(self, call: s.Call) -> str:
-        """Return the name of the called algorithm, which may be an operation of the type of the first argument."""
+        """Return the name of the called algorithm, `queue.push` for an operation on the type of the first argument."""
         record = self.find_record(call.arguments[0]) if call.arguments else None
         operation = "" if record is None else f"{record.name}.{call.function}"
         return operation if operation in self.algorithms else call.function
@@ -168,7 +168,7 @@ class Environment:
                 extent = base.shape[number] if number < len(base.shape) else subscript.hi
                 if extent is None:
                     return None
-                shape.append(measure_slice(count_from_start(subscript, extent), extent))
+                shape.append(measure_slice(resolve_negative_subscripts(subscript, extent), extent))
         # Subscripts that are left out stand for whole dimensions.
         shape.extend(base.shape[len(subscripts) :])
         return NameType(base.element, tuple(shape) or None)
@@ -221,7 +221,7 @@ class Environment:
         return None
 
     def maps_elements(self, call: s.Call) -> bool:
-        """Whether an algorithm of numbers, with a result, is called with arrays: once for each of their elements."""
+        """Whether a call passes arrays to an algorithm of numbers, which it applies to each of their elements."""
         called = self.algorithms.get(call.function)
         if called is None or len(called.parameters) != len(call.arguments):
             return False
@@ -237,9 +237,9 @@ class Environment:
         return NameType("real", (*arguments, *arguments) if name == "eye" else arguments)
 
     def infer_output(self, call: s.Call) -> NameType | None:
-        """Return the type of the array that a call sets whose last argument, the only `out` array, is left out.
+        """Return the type of the array that a call gives which omits its last argument, the only `out` array.
 
-        None for other calls, and if the arguments do not give its shape.
+        None for other calls, and if the arguments do not determine the shape.
         """
         called = self.algorithms.get(call.function)
         if called is None or called.result is not None or len(called.parameters) != len(call.arguments) + 1:
@@ -257,13 +257,13 @@ class Environment:
             elif type_ is not None and type_.shape is not None and declared is not None and declared.shape is not None:
                 pairs = zip(declared.shape, type_.shape, strict=False)
                 sizes |= {entry.id: extent for entry, extent in pairs if isinstance(entry, s.Name)}
-        if not s.names(last.type.shape) <= sizes.keys():
+        if not s.find_names(last.type.shape) <= sizes.keys():
             return None
         return NameType(last.type.element, tuple(substitute_names(extent, sizes) for extent in last.type.shape))
 
     # Statements
     def add_declared(self, statement: Node) -> Environment:
-        """Return the environment behind a declaration."""
+        """Return the environment after a statement, with the name that it declares."""
         match statement:
             case s.Let(name=name, value=value):
                 return self.with_names({name: self.infer(value)})
@@ -274,7 +274,7 @@ class Environment:
                 return self
 
     def enter_body(self, statement: Node) -> Environment:
-        """Return the environment in the body of a statement."""
+        """Return the environment in the body of a statement, with the variable of a loop."""
         match statement:
             case s.Loop(variable=variable):
                 return self.with_names({variable: NameType(SIZE)})
@@ -308,7 +308,7 @@ def make_transposed(name: s.Name) -> s.Call:
 
 
 def measure_slice(part: s.Slice, extent: s.Expr) -> s.Expr:
-    """Return the number of elements that a slice takes of a dimension of some extent."""
+    """Return the number of elements in a slice of a dimension of the given extent."""
     if part.by_length and part.hi is not None:
         return part.hi
     hi = extent if part.hi is None else part.hi
@@ -320,12 +320,12 @@ def measure_slice(part: s.Slice, extent: s.Expr) -> s.Expr:
     return s.Call("ceil", (quotient,), span=part.span)
 
 
-def count_from_start(part: Any, extent: s.Expr) -> Any:
-    """Return a subscript, or a slice, whose negative literals are counted from the start."""
+def resolve_negative_subscripts(part: Any, extent: s.Expr) -> Any:
+    """Return a subscript or a slice in which a negative literal -k is replaced by `extent - k`."""
     if isinstance(part, s.Slice):
-        lo = None if part.lo is None else count_from_start(part.lo, extent)
+        lo = None if part.lo is None else resolve_negative_subscripts(part.lo, extent)
         # A length does not count from the end.
-        hi = part.hi if part.hi is None or part.by_length else count_from_start(part.hi, extent)
+        hi = part.hi if part.hi is None or part.by_length else resolve_negative_subscripts(part.hi, extent)
         return part if lo is part.lo and hi is part.hi else replace(part, lo=lo, hi=hi)
     match part:
         case s.Unary(op="-", operand=s.Integer(value=value)) if value > 0:
@@ -335,7 +335,7 @@ def count_from_start(part: Any, extent: s.Expr) -> Any:
 
 
 def _subtract(expr: Any, number: int, at: Node) -> Any:
-    """Return an expression less a number, which is subtracted from the number that the expression ends with."""
+    """Return `expr - number`, combined with a number that the expression ends with: n + 2 - 1 -> n + 1."""
     match expr:
         case s.Integer(value=value) if value >= number:
             return s.Integer(value - number, span=at.span)
@@ -349,7 +349,7 @@ def _subtract(expr: Any, number: int, at: Node) -> Any:
 
 
 def read_type(type_: Node) -> NameType | None:
-    """Return what a declared type says."""
+    """Convert a declared type to a `NameType`; None for other types, such as operators."""
     match type_:
         case surface.RecordType(name=name):
             return NameType(name, None, type_)
@@ -374,28 +374,34 @@ def find_measured_array(name: str) -> str | None:
     return array if array and word in ("length", "size", "len") else None
 
 
-def read_names(name: str, type_: Node, records: Mapping[str, surface.RecordDefinition]) -> dict[str, NameType | None]:
-    """Return the type of a name, and of the parts of a record."""
+def collect_name_types(
+    name: str, type_: Node, records: Mapping[str, surface.RecordDefinition]
+) -> dict[str, NameType | None]:
+    """Return the type of a declared name and, if it is a record, those of its fields, such as `Q.head`."""
     names = {name: read_type(type_)}
     if isinstance(type_, surface.RecordType) and type_.name in records:
         for part in records[type_.name].fields:
-            names |= read_names(f"{name}.{part.name}", part.type, records)
+            names |= collect_name_types(f"{name}.{part.name}", part.type, records)
     return names
 
 
 def group_parts(header: Iterable[s.Parameter]) -> list[tuple[s.Parameter, ...]]:
-    """Return the parameters of an algorithm as its callers see them: the parts of a record are one."""
+    """Group the parameters of an algorithm by the arguments of its calls: the parts of a record are one argument."""
     return [tuple(parts) for _, parts in groupby(header, key=lambda parameter: parameter.name.partition(".")[0])]
 
 
-def read_header(algorithm: s.Algorithm, records: Mapping[str, surface.RecordDefinition]) -> dict[str, NameType | None]:
+def collect_header_types(
+    algorithm: s.Algorithm, records: Mapping[str, surface.RecordDefinition]
+) -> dict[str, NameType | None]:
     """Return the types of the names that a header declares or binds, and of the sizes of its records."""
-    names: dict[str, NameType | None] = {name: NameType(SIZE) for name in s.names(algorithm.parameters)}
+    names: dict[str, NameType | None] = {name: NameType(SIZE) for name in s.find_names(algorithm.parameters)}
     names |= {axis.name: NameType(SIZE) for axis in algorithm.grid}
     if algorithm.grid:
-        names |= {"P": NameType(SIZE)} | {name: NameType(SIZE) for axis in algorithm.grid for name in s.names(axis)}
+        names |= {"P": NameType(SIZE)} | {
+            name: NameType(SIZE) for axis in algorithm.grid for name in s.find_names(axis)
+        }
     for parameter in algorithm.parameters:
-        names |= read_names(parameter.name, parameter.type, records)
+        names |= collect_name_types(parameter.name, parameter.type, records)
         type_: Node = parameter.type
         if isinstance(type_, surface.RecordType) and type_.name in records and not type_.sizes:
             # A bare `graph` has the names of its sizes.

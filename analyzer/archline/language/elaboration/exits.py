@@ -18,7 +18,7 @@ from archline.records import replace
 Block = tuple[s.Stmt, ...]
 
 
-def place_exits(algorithm: s.Algorithm) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
+def normalize_exits(algorithm: s.Algorithm) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
     """Return an algorithm whose only `return` is its last statement, and whose exits end their blocks.
 
     The result has no exit if none was written but that `return`. An algorithm with mistakes does not change.
@@ -33,8 +33,8 @@ def place_exits(algorithm: s.Algorithm) -> tuple[s.Algorithm, tuple[Diagnostic, 
         return algorithm, ()
     try:
         _check_exits(algorithm.body, returns)
-        body = _tidy_block(_store_results(algorithm.body, (name := make_name_maker(algorithm)("result"))), {"return"})
-        body = _mark_unsure_code(body)
+        body = _remove_exits(_store_results(algorithm.body, (name := make_name_maker(algorithm)("result"))), {"return"})
+        body = _guard_code_after_exits(body)
     except ArchlineError as problem:
         return algorithm, problem.diagnostics
     if returns and algorithm.result is not None:
@@ -59,7 +59,7 @@ def _raise_mistake(message: str, at: s.Node, hint: str | None = None) -> NoRetur
 
 
 def _check_exits(body: Block, returns: list[s.Return]) -> None:
-    """Check where exits stand. Raises ArchlineError."""
+    """Raise ArchlineError for misplaced exits, unreachable code, and paths that lack the `return` of others."""
     _check_block(body, (), returns)
     if returns and (end := _find_open_end(body)) is not None:
         message = f"line {returns[0].span.line} returns a value, and the path that ends here returns none"
@@ -90,13 +90,13 @@ def _check_block(body: Block, loops: tuple[s.Stmt, ...], returns: list[s.Return]
                 inside = isinstance(statement, s.Loop | s.While | s.Split)
                 for block in s.list_blocks(statement):
                     _check_block(block, (*loops, statement) if inside else loops, returns)
-        if following is not None and not _may_end((statement,)):
+        if following is not None and not _may_reach_end((statement,)):
             _raise_mistake(
                 "no run comes to this statement", following, f"it is behind the exit of line {statement.span.line}"
             )
 
 
-def _may_end(block: Block) -> bool:
+def _may_reach_end(block: Block) -> bool:
     """Test whether control may reach the end of a block."""
     if not block:
         return True
@@ -104,17 +104,17 @@ def _may_end(block: Block) -> bool:
         case s.Exit() | s.Return():
             return False
         case s.If(branches=branches):
-            return branches[-1].condition is not None or any(_may_end(branch.body) for branch in branches)
+            return branches[-1].condition is not None or any(_may_reach_end(branch.body) for branch in branches)
         case s.While(condition=s.Integer(value=1), tests_last=False) as loop:
-            return "break" in s.list_exits(loop.body)
+            return "break" in s.list_exit_kinds(loop.body)
         case _:
             # Other statements come to their ends.
             return True
 
 
 def _find_open_end(block: Block) -> s.Stmt | None:
-    """Return a last statement after which control is at the end of a block; None if it never gets there."""
-    if not _may_end(block):
+    """Return the last statement of a path that reaches the end of a block; None if no path does."""
+    if not _may_reach_end(block):
         return None
     last = block[-1]
     if isinstance(last, s.If) and last.branches[-1].condition is None:
@@ -124,6 +124,8 @@ def _find_open_end(block: Block) -> s.Stmt | None:
 
 # Rewriting
 def _store_results(body: Block, name: str) -> Block:
+    """Replace each `return value` by an assignment of the value to the register `name` and a `return`."""
+
     def change_node(node: s.Node) -> tuple[s.Node, ...] | None:
         if not isinstance(node, s.Return):
             return None
@@ -133,29 +135,29 @@ def _store_results(body: Block, name: str) -> Block:
     return rewrite_tree(body, change_node)  # type: ignore[no-any-return]
 
 
-def _tidy_block(block: Block, ends: set[str]) -> Block:
-    """Return a block without the exits of the kinds `ends`, which lead to the end of the block, where possible."""
+def _remove_exits(block: Block, ends: set[str]) -> Block:
+    """Remove exits of the kinds `ends`, which lead to the end of the block, where code can move into branches."""
     for number, statement in enumerate(block):
         before, rest = block[:number], block[number + 1 :]
         match statement:
             case s.Exit(kind=kind) if kind in ends:
                 return before
             case s.If(branches=branches) if any(s.find_nodes(statement, s.Exit)):
-                return (*before, *_tidy_branches(statement, branches, rest, ends))
+                return (*before, *_remove_exits_in_branches(statement, branches, rest, ends))
             case s.Loop() | s.While() if any(s.find_nodes(statement.body, s.Exit)):
-                tidied = replace(statement, body=_fill_block(_tidy_block(statement.body, {"continue"}), statement))
-                return (*before, tidied, *_tidy_block(rest, ends))
+                tidied = replace(statement, body=_fill_block(_remove_exits(statement.body, {"continue"}), statement))
+                return (*before, tidied, *_remove_exits(rest, ends))
             case _:
                 # Other statements stay as they are.
                 pass
     return block
 
 
-def _tidy_branches(statement: s.If, branches: tuple[s.Branch, ...], rest: Block, ends: set[str]) -> Block:
-    """Return an `if` and the code after it, which moves into the branch that alone leads there."""
+def _remove_exits_in_branches(statement: s.If, branches: tuple[s.Branch, ...], rest: Block, ends: set[str]) -> Block:
+    """Return an `if` and the code `rest` after it, which moves into a branch if only that one leads there."""
     if branches[-1].condition is not None and rest:
         branches = (*branches, s.Branch(None, (), span=rest[0].span))
-    leading = [number for number, branch in enumerate(branches) if _may_end(branch.body)]
+    leading = [number for number, branch in enumerate(branches) if _may_reach_end(branch.body)]
     inner, behind = ends, Block()
     is_block = branches[0].condition is None
     if (
@@ -168,8 +170,8 @@ def _tidy_branches(statement: s.If, branches: tuple[s.Branch, ...], rest: Block,
             replace(branch, body=joined) if number == leading[0] else branch for number, branch in enumerate(branches)
         )
     elif rest:
-        inner, behind = set(), _tidy_block(rest, ends)
-    tidied = [replace(branch, body=_tidy_block(branch.body, inner)) for branch in branches]
+        inner, behind = set(), _remove_exits(rest, ends)
+    tidied = [replace(branch, body=_remove_exits(branch.body, inner)) for branch in branches]
     if tidied[-1].condition is None and not tidied[-1].body:
         tidied.pop()
     filled = tuple(replace(branch, body=_fill_block(branch.body, branch)) for branch in tidied)
@@ -177,10 +179,10 @@ def _tidy_branches(statement: s.If, branches: tuple[s.Branch, ...], rest: Block,
 
 
 def _join_blocks(first: Block, rest: Block) -> Block | None:
-    """Return a block and the code after it as one block; None if the names of the first would be visible longer."""
+    """Join a block and the code after it; None if the block has exits and declares names, which would stay visible."""
     if not any(isinstance(statement, s.Simple) and statement.defines for statement in first):
         return (*first, *rest)
-    if s.list_exits(first):
+    if s.list_exit_kinds(first):
         return None
     # An `if` of an `else` alone is a block of its own.
     alone = s.If((s.Branch(None, first, span=first[0].span),), span=first[0].span)
@@ -191,27 +193,27 @@ def _fill_block(body: Block, node: s.Node) -> Block:
     return body or (s.Pass(span=node.span),)
 
 
-def _mark_unsure_code(block: Block) -> Block:
+def _guard_code_after_exits(block: Block) -> Block:
     """Put the code behind each statement that may leave the block under the condition `Reached`."""
     result: list[s.Stmt] = []
     for number, statement in enumerate(block):
-        result.append(_mark_inside(statement))
+        result.append(_guard_in_inner_blocks(statement))
         rest = block[number + 1 :]
-        if rest and s.find_exits(statement):
-            branch = s.Branch(s.Reached(span=rest[0].span), _mark_unsure_code(rest), span=rest[0].span)
+        if rest and s.find_exit_kinds(statement):
+            branch = s.Branch(s.Reached(span=rest[0].span), _guard_code_after_exits(rest), span=rest[0].span)
             return (*result, s.If((branch,), span=rest[0].span))
     return tuple(result)
 
 
-def _mark_inside(statement: s.Stmt) -> s.Stmt:
+def _guard_in_inner_blocks(statement: s.Stmt) -> s.Stmt:
     if not any(s.find_nodes(statement, s.Exit)):
         return statement
     match statement:
         case s.If(branches=branches):
-            marked = tuple(replace(branch, body=_mark_unsure_code(branch.body)) for branch in branches)
+            marked = tuple(replace(branch, body=_guard_code_after_exits(branch.body)) for branch in branches)
             return replace(statement, branches=marked)
         case s.Loop(body=body) | s.While(body=body) | s.Split(body=body):
-            return replace(statement, body=_mark_unsure_code(body))
+            return replace(statement, body=_guard_code_after_exits(body))
         case _:
             # Other statements contain no exit.
             return statement

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from archline.expr.tree import Comprehension, Node
 from archline.language import surface
 from archline.language import syntax as s
-from archline.language.elaboration.environment import read_header
+from archline.language.elaboration.environment import collect_header_types
 from archline.language.elaboration.rewriting import rewrite_fields, rewrite_tree
 from archline.records import replace
 
@@ -38,7 +38,7 @@ _OPERATORS = {
 }
 
 
-def rename_words(
+def rename_foreign_words(
     algorithm: s.Algorithm, records: Mapping[str, surface.RecordDefinition], defined: Collection[str]
 ) -> s.Algorithm:
     """Return an algorithm with the constants and functions of this language; what the author defines keeps its name.
@@ -50,7 +50,7 @@ def rename_words(
     called = {call.function for call in s.find_nodes(algorithm, s.Call)} & foreign_functions - {*defined}
     if not foreign and not called:
         return algorithm
-    own_names = {*read_header(algorithm, records), *defined, *s.find_assigned_names(algorithm.body)}
+    own_names = {*collect_header_types(algorithm, records), *defined, *s.find_assigned_names(algorithm.body)}
     own_names |= {loop.variable for loop in s.find_nodes(algorithm.body, surface.LoopOver)}
     own_names |= {comprehension.variable for comprehension in s.find_nodes(algorithm.body, Comprehension)}
     renamed, called = foreign - own_names, called - own_names

@@ -17,12 +17,12 @@ _GROWTHS = {"==": ("O", "Theta", "Omega"), "<=": ("O",), ">=": ("Omega",)}
 """The growths that may stand behind a relation, as mathematics writes them."""
 
 
-def read_growths(algorithm: s.Algorithm) -> s.Algorithm:
-    """Return an algorithm whose bounds by a growth are claims of that growth."""
-    return replace(algorithm, ensures=tuple(map(_read_growth, algorithm.ensures)))
+def rewrite_growth_bounds(algorithm: s.Algorithm) -> s.Algorithm:
+    """Return an algorithm whose bounds such as `ensures work <= O(n)` are claims of growth, `work is O(n)`."""
+    return replace(algorithm, ensures=tuple(map(_rewrite_growth_bound, algorithm.ensures)))
 
 
-def _read_growth(ensures: s.Ensures) -> s.Ensures:
+def _rewrite_growth_bound(ensures: s.Ensures) -> s.Ensures:
     match ensures.bound:
         case s.Call(function=growth, arguments=(bound,), sizes=()) if growth in _GROWTHS.get(ensures.relation, ()):
             return replace(ensures, relation=growth, bound=bound)
@@ -30,13 +30,13 @@ def _read_growth(ensures: s.Ensures) -> s.Ensures:
             return ensures
 
 
-def read_sizes(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
-    """Return an algorithm whose `int` parameters are sizes where the header, or an extent, uses them as such.
+def convert_parameters_to_sizes(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
+    """Return an algorithm whose `int` parameters are of type `size` if the header or an extent uses them.
 
     A parameter that the body sets stays data.
     """
     extents = tuple(type_.shape for type_ in s.find_nodes(algorithm.body, s.ArrayType))
-    algorithm = _read_vertices(algorithm, environment)
+    algorithm = _replace_vertex_types(algorithm, environment)
     types = tuple(parameter.type for parameter in algorithm.parameters)
     contract = (algorithm.where, algorithm.ensures, algorithm.decreases, algorithm.grid)
     used = find_mentioned_names((types, extents, contract)) - set(iterate_written_names(algorithm.body, environment))
@@ -49,8 +49,8 @@ def read_sizes(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
     return _assume_facts_about_data(replace(algorithm, parameters=parameters))
 
 
-def _read_vertices(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
-    """Return an algorithm whose parameters of type `vertex` are integers, assumed to be vertices of its graph."""
+def _replace_vertex_types(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
+    """Return an algorithm whose parameters of type `vertex` are integers, with the assumption 0 <= v < vertices."""
     facts: list[s.Fact] = []
     parameters: list[s.Parameter] = []
     count = _find_vertex_count(algorithm, environment)
@@ -93,7 +93,7 @@ def _assume_facts_about_data(algorithm: s.Algorithm) -> s.Algorithm:
         for parameter in algorithm.parameters
         if isinstance(parameter.type, s.ScalarType) and parameter.mode == "in"
     }
-    moved = tuple(fact for fact in algorithm.where if s.names(fact) & data)
+    moved = tuple(fact for fact in algorithm.where if s.find_names(fact) & data)
     if not moved:
         return algorithm
     where = tuple(fact for fact in algorithm.where if fact not in moved)

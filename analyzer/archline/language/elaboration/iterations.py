@@ -14,11 +14,13 @@ from archline.records import replace
 
 
 def name_iterations(algorithm: s.Algorithm, cost_symbols: frozenset[str]) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
-    """Name the iterations of the loops without a bound T1, T2, ...; report names that mean something else already."""
+    """Name the iterations of unbounded loops T1, T2, ...; report names of the author's that are in use already."""
     unknown = {*iterate_unbounded_loops(algorithm), *_iterate_loops_over_data(algorithm)}
-    loops = [loop for loop in s.nodes(algorithm.body) if isinstance(loop, s.While | s.Loop) and loop in unknown]
+    loops = [loop for loop in s.iterate_nodes(algorithm.body) if isinstance(loop, s.While | s.Loop) and loop in unknown]
     named = [
-        loop for loop in s.nodes(algorithm.body) if isinstance(loop, s.While | s.Loop) and loop.iterations is not None
+        loop
+        for loop in s.iterate_nodes(algorithm.body)
+        if isinstance(loop, s.While | s.Loop) and loop.iterations is not None
     ]
     if not loops and not named:
         return algorithm, ()
@@ -39,11 +41,13 @@ def name_iterations(algorithm: s.Algorithm, cost_symbols: frozenset[str]) -> tup
         used.add(loop.iterations)
     free = (name for number in count(1) if (name := f"T{number}") not in used)
     names = {loop: next(free) for loop in loops if loop.iterations is None}
-    return replace(algorithm, body=_with_names(algorithm.body, names)) if names else algorithm, tuple(diagnostics)
+    return replace(algorithm, body=_set_iteration_names(algorithm.body, names)) if names else algorithm, tuple(
+        diagnostics
+    )
 
 
 def _iterate_loops_over_data(algorithm: s.Algorithm) -> Iterator[s.Loop]:
-    """Yield the loops whose bounds contain data that the analysis may know nothing about."""
+    """Yield the loops of an algorithm, not on a grid, whose bounds depend on data."""
     if algorithm.grid:
         return
     data = {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.ScalarType)}
@@ -61,26 +65,28 @@ def _iterate_loops_with(block: tuple[s.Stmt, ...], data: frozenset[str], arrays:
         if isinstance(statement, s.Loop):
             bounds = (statement.lo, statement.hi, statement.step)
             read = {element.array for element in s.find_nodes(bounds, s.Element)}
-            if s.names(bounds) & data or read & arrays:
+            if s.find_names(bounds) & data or read & arrays:
                 yield statement
             inside -= {statement.variable}
         for inner in s.list_blocks(statement):
             yield from _iterate_loops_with(inner, inside, arrays)
 
 
-def _with_names(body: tuple[s.Stmt, ...], names: dict[s.While | s.Loop, str]) -> tuple[s.Stmt, ...]:
+def _set_iteration_names(body: tuple[s.Stmt, ...], names: dict[s.While | s.Loop, str]) -> tuple[s.Stmt, ...]:
     def name_loop(statement: s.Stmt) -> s.Stmt:
         match statement:
             case s.While(body=inner) | s.Loop(body=inner):
                 name = names.get(statement)
                 chosen = statement if name is None else replace(statement, iterations=name, chosen=True)
-                return replace(chosen, body=_with_names(inner, names))
+                return replace(chosen, body=_set_iteration_names(inner, names))
             case s.Split(body=inner):
-                return replace(statement, body=_with_names(inner, names))
+                return replace(statement, body=_set_iteration_names(inner, names))
             case s.If(branches=branches):
                 return replace(
                     statement,
-                    branches=tuple(replace(branch, body=_with_names(branch.body, names)) for branch in branches),
+                    branches=tuple(
+                        replace(branch, body=_set_iteration_names(branch.body, names)) for branch in branches
+                    ),
                 )
             case s.Simple():
                 return statement
@@ -94,14 +100,14 @@ def _find_defined_names(algorithm: s.Algorithm) -> set[str]:
     return {
         *(parameter.name for parameter in algorithm.parameters),
         *(axis.name for axis in algorithm.grid),
-        *s.names((algorithm.parameters, algorithm.grid, algorithm.body)),
+        *s.find_names((algorithm.parameters, algorithm.grid, algorithm.body)),
         *s.find_assigned_names(algorithm.body),
         *_iterate_declarations(algorithm),
     }
 
 
 def _iterate_declarations(algorithm: s.Algorithm) -> Iterator[str]:
-    for node in s.nodes(algorithm.body):
+    for node in s.iterate_nodes(algorithm.body):
         match node:
             case s.Let(name=name) | s.Local(name=name) | s.Element(array=name):
                 yield name

@@ -14,7 +14,7 @@ from archline.language import surface
 from archline.language import syntax as s
 from archline.language.elaboration.declare import find_mentioned_names, replace_blocks
 from archline.language.elaboration.rewriting import rewrite_tree
-from archline.language.elaboration.scalars import name_changed
+from archline.language.elaboration.scalars import make_register_name
 from archline.records import replace
 
 Block = tuple[Any, ...]
@@ -34,34 +34,35 @@ class _Separator:
 
     body: Block
     outputs: frozenset[str]
-    lives: dict[str, _Life] = field(default_factory=dict)
+    lives: dict[str, _Liveness] = field(default_factory=dict)
 
     def separate_block(self, block: Block, visible: frozenset[str]) -> Block:
-        """Return a block whose loops have variables of their own; `visible` are the registers around it."""
+        """Return a block whose loop variables have names of their own; `visible` are registers declared before it."""
         statements = []
         for statement in block:
             inside = visible
             changed = replace_blocks(statement, lambda inner, inside=inside: self.separate_block(inner, inside))
-            if isinstance(statement, s.Loop | surface.LoopOver) and self._needs_name(statement, visible):
-                changed = _rename_variable(changed, name_changed(statement.variable))
+            if isinstance(statement, s.Loop | surface.LoopOver) and self._needs_renaming(statement, visible):
+                changed = _rename_variable(changed, make_register_name(statement.variable))
             statements.append(changed)
             if isinstance(statement, s.Local | s.Let):
                 visible |= {statement.name}
         return tuple(statements)
 
-    def _needs_name(self, loop: s.Loop | surface.LoopOver, visible: frozenset[str]) -> bool:
+    def _needs_renaming(self, loop: s.Loop | surface.LoopOver, visible: frozenset[str]) -> bool:
+        """Whether the variable of a loop has the name of a register that is not read after the loop."""
         name = loop.variable
         if name not in visible or _is_set_inside(loop.body, name):
             return False
         if name not in self.lives:
-            self.lives[name] = _Life(name, name in self.outputs)
-            self.lives[name].enter_block(self.body, _Flow(name in self.outputs))
+            self.lives[name] = _Liveness(name, name in self.outputs)
+            self.lives[name].is_live_before_block(self.body, _Flow(name in self.outputs))
         return not self.lives[name].read_after[id(loop)]
 
 
 def _is_set_inside(body: Block, name: str) -> bool:
-    """Whether a body sets or declares a name: that is a mistake, or another variable."""
-    for node in s.nodes(body):
+    """Whether the body of a loop sets the name of a variable, or has a loop over it."""
+    for node in s.iterate_nodes(body):
         if isinstance(node, s.Simple) and name in node.sets:
             return True
         if isinstance(node, s.Loop | surface.LoopOver) and name == node.variable:
@@ -70,7 +71,7 @@ def _is_set_inside(body: Block, name: str) -> bool:
 
 
 def _rename_variable(loop: Any, name: str) -> Any:
-    """Return a loop with another variable."""
+    """Return a loop with its variable renamed."""
     old = loop.variable
 
     def change_node(node: Node) -> Node | None:
@@ -96,36 +97,36 @@ class _Flow:
 
 
 @dataclass
-class _Life:
-    """The uses of a name's value: `read_after` tells, for each loop with a variable of that name, if one follows it."""
+class _Liveness:
+    """Liveness of a name: `read_after` has, by id of each loop over that name, whether it is read after the loop."""
 
     name: str
     at_end: bool
     read_after: dict[int, bool] = field(default_factory=dict)
 
-    def enter_block(self, block: Block, flow: _Flow) -> bool:
+    def is_live_before_block(self, block: Block, flow: _Flow) -> bool:
         """Return whether a block, or what follows it, reads the name before it is set."""
         for statement in reversed(block):
-            flow = _with_after(flow, self._enter_statement(statement, flow))
+            flow = _with_after(flow, self._is_live_before_statement(statement, flow))
         return flow.after
 
-    def _enter_statement(self, statement: Any, flow: _Flow) -> bool:
+    def _is_live_before_statement(self, statement: Any, flow: _Flow) -> bool:
         match statement:
             case s.Exit(kind=kind):
                 return {"break": flow.leaving, "continue": flow.again}.get(kind, self.at_end)
             case s.Return():
                 return self.at_end or self._is_read(statement)
             case s.If(branches=branches):
-                ends = [self.enter_block(branch.body, flow) for branch in branches]
+                ends = [self.is_live_before_block(branch.body, flow) for branch in branches]
                 return (
                     self._is_read(tuple(branch.condition for branch in branches))
                     or any(ends)
                     or (branches[-1].condition is not None and flow.after)
                 )
             case s.Loop() | surface.LoopOver() | s.While():
-                return self._enter_loop(statement, flow.after)
+                return self._is_live_before_loop(statement, flow.after)
             case s.Split(body=body, parts=parts):
-                return self._is_read(parts) or self.enter_block(body, flow)
+                return self._is_read(parts) or self.is_live_before_block(body, flow)
             case s.Local(name=name, value=value) | s.Let(name=name, value=value) if name == self.name:
                 return value is not None and self._is_read(value)
             case s.Assign(target=s.Name(id=name), op="=", value=value) if name == self.name:
@@ -139,7 +140,7 @@ class _Life:
                 # Other statements set no register for certain.
                 return self._is_read(statement) or flow.after
 
-    def _enter_loop(self, loop: Any, after: bool) -> bool:
+    def _is_live_before_loop(self, loop: Any, after: bool) -> bool:
         match loop:
             case s.While(condition=condition, limit=limit):
                 before, test = self._is_read(limit), self._is_read(condition)
@@ -154,7 +155,7 @@ class _Life:
         start = test or after
         # The second round knows what the next iteration reads.
         for _ in range(2):
-            start |= self.enter_block(loop.body, _Flow(start, after, start))
+            start |= self.is_live_before_block(loop.body, _Flow(start, after, start))
         return before or start
 
     def _is_read(self, part: Any) -> bool:
@@ -162,5 +163,5 @@ class _Life:
 
 
 def _with_after(flow: _Flow, after: bool) -> _Flow:
-    """Return a flow that reads the name after a block, or not."""
+    """Return a flow with another `after`: whether the name is read after the block."""
     return _Flow(after, flow.leaving, flow.again)

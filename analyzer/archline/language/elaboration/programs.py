@@ -14,9 +14,9 @@ from archline.language.diagnostics import Diagnostic
 from archline.language.elaboration.abbreviations import expand_abbreviations
 from archline.language.elaboration.declare import declare_names
 from archline.language.elaboration.environment import Environment
-from archline.language.elaboration.exits import place_exits
-from archline.language.elaboration.foreign_words import rename_words
-from archline.language.elaboration.headers import read_growths, read_sizes
+from archline.language.elaboration.exits import normalize_exits
+from archline.language.elaboration.foreign_words import rename_foreign_words
+from archline.language.elaboration.headers import convert_parameters_to_sizes, rewrite_growth_bounds
 from archline.language.elaboration.iterations import name_iterations
 from archline.language.elaboration.loop_names import separate_loop_variables
 from archline.language.elaboration.record_rules import (
@@ -30,10 +30,10 @@ from archline.language.elaboration.reductions import expand_reductions
 from archline.language.elaboration.results import ResultTypes
 from archline.language.elaboration.scalars import (
     Headers,
+    lower_output_parameters,
     mark_constant_registers,
-    place_scalars,
-    restore_assigned,
-    store_assigned,
+    restore_assigned_parameters,
+    store_assigned_parameters,
 )
 from archline.language.elaboration.short_circuits import split_conditions
 from archline.language.elaboration.statements import simplify_statements
@@ -54,7 +54,7 @@ _SURFACE = (surface.Comprehension, surface.LoopOver, surface.Multiple, surface.R
 
 @record(eq=False)
 class Elaborated:
-    """A program in the core language; the mistakes found on the way; what other files may use of it."""
+    """An elaborated program, the mistakes found in it, and the records and abbreviations that it defines."""
 
     program: s.Program
     mistakes: tuple[Diagnostic, ...]
@@ -64,7 +64,7 @@ class Elaborated:
 
 @record(eq=False)
 class _Names:
-    """The meaning of a file's names: types of results and of the records that it defines, and all that is `defined`."""
+    """The definitions that a file can use: types of results, records, abbreviations; `defined` has all names."""
 
     results: ResultTypes
     own_records: Mapping[str, surface.RecordDefinition]
@@ -79,14 +79,14 @@ class _Names:
 def elaborate_program(program: s.Program, load: Load) -> Elaborated:
     """Return the program in the core language; `load` loads the files that it uses."""
     program = replace(program, items=(*program.items, *_list_implied_uses(program, load)))
-    names = _read_program(program, load)
+    names = _collect_definitions(program, load)
     program = _declare_items(program, names)
     expanded, abbreviations = expand_abbreviations(program.items, names.visible_abbreviations)
-    mistakes = list(diagnose_definitions(_iterate_items(program, surface.RecordDefinition)))
+    mistakes = list(diagnose_definitions(_select_items(program, surface.RecordDefinition)))
     # What the checker finds in an algorithm that misuses records may be a consequence of that.
     broken = set(program.broken)
     items: list[s.Item] = []
-    symbols = s.names(tuple(item.costs for item in expanded if isinstance(item, s.Extern)))
+    symbols = s.find_names(tuple(item.costs for item in expanded if isinstance(item, s.Extern)))
     spread: list[Any] = []
     for item in expanded:
         records = names.environment.records
@@ -118,7 +118,7 @@ def elaborate_program(program: s.Program, load: Load) -> Elaborated:
 
 
 def _diagnose_left_over(item: s.Item, left: Node) -> Diagnostic:
-    """Report a form that no pass has replaced."""
+    """Return the finding about a surface form in an item that no pass has replaced."""
     call = next((call for call in s.find_nodes(item, s.Call) if left in call.arguments), None)
     if not isinstance(left, surface.Comprehension) or call is None:
         return Diagnostic(UNEXPECTED, "this form is not supported", left.span)
@@ -143,18 +143,19 @@ def _elaborate_algorithm(
     reduced = expand_reductions(simple, names.environment)
     # The loops of statements on slices by data have a number of iterations too.
     named, doubled = name_iterations(reduced, symbols)
-    stored, wrong = place_scalars(named, headers, names.environment.result_of)
-    core, misplaced = place_exits(mark_constant_registers(stored))
+    stored, wrong = lower_output_parameters(named, headers, names.environment.result_of)
+    core, misplaced = normalize_exits(mark_constant_registers(stored))
     return core, (*doubled, *mixed, *wrong, *misplaced)
 
 
 def declare_program(program: s.Program, load: Load) -> s.Program:
     """Return a program in which each name has a declaration and each algorithm its result, as `fmt` prints it."""
     implied = _list_implied_uses(program, load)
-    names = _read_program(replace(program, items=(*implied, *program.items)), load)
+    names = _collect_definitions(replace(program, items=(*implied, *program.items)), load)
     items = _declare_items(program, names).items
     return replace(
-        program, items=tuple(restore_assigned(item) if isinstance(item, s.Algorithm) else item for item in items)
+        program,
+        items=tuple(restore_assigned_parameters(item) if isinstance(item, s.Algorithm) else item for item in items),
     )
 
 
@@ -163,10 +164,10 @@ def _declare_items(program: s.Program, names: _Names) -> s.Program:
 
 
 def _list_implied_uses(program: s.Program, load: Load) -> list[s.Use]:
-    """Return a `use` for each type of records that the file neither defines nor uses, and the library has."""
-    defined = {item.name for item in _iterate_items(program, surface.RecordDefinition)}
+    """Return a `use` of the library for each of its record types that a file mentions without a definition."""
+    defined = {item.name for item in _select_items(program, surface.RecordDefinition)}
     mentioned: dict[str, Node] = {type_.name: type_ for type_ in list_record_types(program.items)}
-    for use in _iterate_items(program, s.Use):
+    for use in _select_items(program, s.Use):
         module = load(use)
         if module is not None:
             defined |= module.records.keys()
@@ -188,26 +189,26 @@ def _list_library_types() -> frozenset[str]:
     return frozenset(file.stem for file in folder.glob("*.algo"))
 
 
-def _iterate_items(program: s.Program, kind: Any) -> list[Any]:
+def _select_items(program: s.Program, kind: Any) -> list[Any]:
     return [item for item in program.items if isinstance(item, kind)]
 
 
-def _read_program(program: s.Program, load: Load) -> _Names:
-    """Return what the names of a file stand for."""
-    modules = [module for use in _iterate_items(program, s.Use) if (module := load(use)) is not None]
-    definitions = read_definitions(_iterate_items(program, surface.RecordDefinition))
+def _collect_definitions(program: s.Program, load: Load) -> _Names:
+    """Collect the records, abbreviations, externs and algorithms that a file defines or uses."""
+    modules = [module for use in _select_items(program, s.Use) if (module := load(use)) is not None]
+    definitions = read_definitions(_select_items(program, surface.RecordDefinition))
     records = {name: item for module in modules for name, item in module.records.items()} | definitions
     visible = dict(chain.from_iterable(module.abbreviations.items() for module in modules))
-    abbreviations = visible | {item.name: item for item in _iterate_items(program, surface.Abbreviation)}
+    abbreviations = visible | {item.name: item for item in _select_items(program, surface.Abbreviation)}
     algorithms = {name: algorithm for module in modules for name, algorithm in module.algorithms.items()}
     externs = {name: extern for module in modules for name, extern in module.externs.items()}
-    externs |= {item.name: item for item in _iterate_items(program, s.Extern)}
+    externs |= {item.name: item for item in _select_items(program, s.Extern)}
     own = {algorithm.name for algorithm in program.algorithms}
     defined = frozenset({*abbreviations, *algorithms, *externs, *own})
     for algorithm in program.algorithms:
         kind = find_operation_type(algorithm, definitions)
         name = algorithm.name if kind is None else name_operation(kind, algorithm.name)
-        algorithms[name] = rename_words(algorithm, records, defined)
+        algorithms[name] = rename_foreign_words(algorithm, records, defined)
     return _Names(ResultTypes(algorithms, abbreviations, records, externs), definitions, visible, defined)
 
 
@@ -215,8 +216,8 @@ def _declare_item(item: Any, names: _Names) -> Any:
     if not isinstance(item, s.Algorithm):
         return item
     environment = names.environment
-    renamed = rename_words(read_growths(item), environment.records, names.defined)
-    stored = store_assigned(read_sizes(renamed, environment), environment)
+    renamed = rename_foreign_words(rewrite_growth_bounds(item), environment.records, names.defined)
+    stored = store_assigned_parameters(convert_parameters_to_sizes(renamed, environment), environment)
     declared, _ = declare_names(stored, environment)
     declared = complete_subscripts(declared, environment)
     if item.result is not None:

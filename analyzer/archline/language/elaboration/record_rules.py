@@ -20,9 +20,9 @@ from archline.language.diagnostics import (
     suggest_closest,
 )
 from archline.language.elaboration.declare import iterate_written_names, replace_blocks
-from archline.language.elaboration.environment import Environment, group_parts, read_header
+from archline.language.elaboration.environment import Environment, collect_header_types, group_parts
 from archline.language.elaboration.rewriting import rewrite_tree
-from archline.language.foreign_headers import SEQUENCES, read_element
+from archline.language.foreign_headers import SEQUENCES, translate_scalar_type
 from archline.language.mistakes import SAME_OPERATIONS
 from archline.records import record, replace
 
@@ -32,12 +32,12 @@ _TEXTS = ("str", "string", "String")
 
 
 def list_record_types(items: Iterable[Any]) -> list[surface.RecordType]:
-    """Return the types of records that a file mentions, the calls that make new records among them."""
-    return [node for item in items for node in s.nodes(item) if isinstance(node, surface.RecordType)]
+    """Return all mentions of types of records in items, in order."""
+    return [node for item in items for node in s.iterate_nodes(item) if isinstance(node, surface.RecordType)]
 
 
 def iterate_parts(name: str, type_: Any, records: Records) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a record and their types, or a name and its type if that is not a record."""
+    """Yield the parts of a record, such as `Q.head`, and their types; for a name of another type, only that."""
     if not isinstance(type_, surface.RecordType) or type_.name not in records:
         yield name, type_
         return
@@ -53,7 +53,7 @@ def iterate_parts(name: str, type_: Any, records: Records) -> Iterator[tuple[str
 
 # Definitions
 def read_definitions(definitions: Iterable[surface.RecordDefinition]) -> dict[str, surface.RecordDefinition]:
-    """Return the types that a file defines, without fields whose types lead back to the type; the first of a name."""
+    """Return the first definition of each type of records, without fields by which a type would contain itself."""
     first: dict[str, surface.RecordDefinition] = {}
     for definition in definitions:
         first.setdefault(definition.name, definition)
@@ -114,9 +114,9 @@ def diagnose_definitions(definitions: Iterable[surface.RecordDefinition]) -> Ite
 def diagnose_types(
     items: Iterable[Any], records: Records, own: Iterable[str] = (), more: Iterable[str] = ()
 ) -> Iterator[Diagnostic]:
-    """Yield a finding for each type that is none, and for each record with another number of sizes than its type has.
+    """Yield a finding for each unknown type, and for each record with a wrong number of sizes.
 
-    Types that may be meant are `records`, among them the file's `own`, and `more` of the library.
+    Hints propose the types `records`, among them the file's `own`, and `more` of the library.
     """
     items = tuple(items)
     for algorithm in s.find_nodes(items, s.Algorithm):
@@ -143,13 +143,15 @@ def _suggest_array_type(type_: surface.RecordType) -> Proposal | None:
     """Propose an array for a type of another language such as `list[float]` and `vector[n]`; None for other types."""
     if type_.name in _TEXTS:
         return propose_text(type_.span, "char[n]", "a text is an array of characters: write `{}`", safe=False)
-    if (foreign := read_element(type_.name)) is not None:
+    if (foreign := translate_scalar_type(type_.name)) is not None:
         return propose_text(type_.span, foreign, "numbers are `real` or `int`: write `{}`", safe=False)
     if type_.name not in SEQUENCES:
         return None
-    elements = [read_element(size.id) for size in type_.sizes if isinstance(size, s.Name)]
+    elements = [translate_scalar_type(size.id) for size in type_.sizes if isinstance(size, s.Name)]
     element = next(filter(None, elements), "real")
-    extents = [format_expression(size) for size in type_.sizes if read_element(getattr(size, "id", "")) is None]
+    extents = [
+        format_expression(size) for size in type_.sizes if translate_scalar_type(getattr(size, "id", "")) is None
+    ]
     text = f"{element}[{', '.join(extents) or ('n, m' if 'atrix' in type_.name else 'n')}]"
     return propose_text(
         type_.span, text, "an array is declared with its elements and its extents: write `{}`", safe=False
@@ -164,7 +166,7 @@ def _diagnose_local(algorithm: s.Algorithm, local: s.Local, records: Records) ->
     if len(type_.sizes) >= len(sizes):
         yield from _diagnose_sizes(type_, records)
         return
-    near = next((name for name in read_header(algorithm, records) if "." not in name), "n")
+    near = next((name for name in collect_header_types(algorithm, records) if "." not in name), "n")
     text = f"{local.name} = {type_.name}({near})"
     advice = propose_text(local.span, text, safe=False) if [size.id for size in sizes] == ["cap"] else None
     listed = ", ".join(size.id for size in sizes)
@@ -172,7 +174,7 @@ def _diagnose_local(algorithm: s.Algorithm, local: s.Local, records: Records) ->
 
 
 def _diagnose_sizes(type_: Node, records: Records, bare: bool = False) -> Iterator[Diagnostic]:
-    """Yield a finding if a type has another number of sizes; none at all may be right."""
+    """Yield a finding if a record has a wrong number of sizes; with `bare` it may omit all sizes."""
     if not isinstance(type_, surface.RecordType) or type_.name not in records:
         return
     expected, sizes = records[type_.name].sizes, type_.sizes
@@ -210,7 +212,7 @@ def diagnose_written_parameters(algorithm: s.Algorithm, environment: Environment
 
 
 def diagnose_uses(statement: Any, environment: Environment) -> Iterator[Diagnostic]:
-    """Yield the mistakes in what a statement, without the blocks inside, does with records."""
+    """Yield the misuses of records in a statement without its inner blocks, such as assignments and returns."""
     match statement:
         case s.Local(name=name, type=surface.RecordType(name=kind), value=value) if value is not None:
             if environment.find_record(value) is not None:
@@ -235,7 +237,7 @@ def diagnose_uses(statement: Any, environment: Environment) -> Iterator[Diagnost
             # No other statement can store a record; a call may pass one.
             pass
     passed = set[int]()
-    for node in s.nodes(replace_blocks(statement, lambda _: ())):
+    for node in s.iterate_nodes(replace_blocks(statement, lambda _: ())):
         match node:
             case s.Call():
                 passed |= {id(argument) for argument in node.arguments if environment.find_record(argument)}
@@ -258,7 +260,7 @@ def diagnose_uses(statement: Any, environment: Environment) -> Iterator[Diagnost
 
 
 def _suggest_test(node: s.Name, statement: Node, environment: Environment) -> str | None:
-    """Propose `not Q.empty()` for a record that stands as a condition; None if it does not, or cannot be tested so."""
+    """Propose `not Q.empty()` for a record used as a condition; None for other uses, or a type without `empty`."""
     type_ = _find_record(node.id, environment)
     if type_ is None or f"{type_.name}.empty" not in environment.algorithms:
         return None
@@ -363,7 +365,7 @@ def _list_part_names(type_: Node | None, records: Records) -> tuple[str, ...]:
 
 
 def _list_slots(called: s.Algorithm, environment: Environment) -> list[_Slot]:
-    """Return the parameters of an algorithm; those of other files have records as their parts already."""
+    """Return the parameters of an algorithm as callers see them: the parts of a record are one parameter."""
     slots: list[_Slot] = []
     for parameters in group_parts(called.header):
         first = parameters[0]
@@ -382,7 +384,7 @@ def _list_slots(called: s.Algorithm, environment: Environment) -> list[_Slot]:
 
 
 def _diagnose_repeated(call: s.Call, slots: Iterable[_Slot]) -> Iterator[Diagnostic]:
-    """Yield a finding if a record is passed twice, or with its own field, and the call sets either."""
+    """Yield a finding if a call sets a record that is also passed, or with a field passed, as another argument."""
     named = [
         (slot, argument)
         for slot, argument in zip(slots, call.arguments, strict=True)

@@ -14,7 +14,7 @@ from archline.language import surface
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic
 from archline.language.elaboration.declare import list_surface_blocks, rewrite_block
-from archline.language.elaboration.environment import Environment, read_header
+from archline.language.elaboration.environment import Environment, collect_header_types
 from archline.language.elaboration.record_rules import diagnose_uses, diagnose_written_parameters, iterate_parts
 from archline.language.elaboration.rewriting import rewrite_fields, rewrite_tree
 from archline.records import replace
@@ -24,7 +24,7 @@ _START = "start"
 
 
 def name_operation(record: str, function: str) -> str:
-    """Return the name of an operation of a type of records."""
+    """Return the name of an operation on records of a type, such as `queue.push`."""
     return f"{record}.{function}"
 
 
@@ -37,13 +37,13 @@ def find_operation_type(algorithm: s.Algorithm, records: Iterable[str]) -> str |
 def spread_records(
     algorithm: s.Algorithm, environment: Environment, own: Iterable[str]
 ) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
-    """Return an algorithm with the parts of records in their places, and its mistakes with records.
+    """Return an algorithm with records replaced by their parts, and its mistakes with records.
 
     `own` are the types that its file defines.
     """
     records = environment.records
     parameters = tuple(part for parameter in algorithm.parameters for part in _spread_parameter(parameter, records))
-    inner = environment.with_names(read_header(algorithm, records))
+    inner = environment.with_names(collect_header_types(algorithm, records))
     mistakes = (*diagnose_written_parameters(algorithm, inner), *_diagnose_block(algorithm.body, inner))
     body = algorithm.body if mistakes else rewrite_block(algorithm.body, inner, _spread_statement)
     kind = find_operation_type(algorithm, own)
@@ -67,14 +67,14 @@ def _spread_parameter(parameter: s.Parameter, records: Mapping[str, surface.Reco
 def _spread_statement(statement: Any, environment: Environment) -> tuple[Any, ...]:
     match statement:
         case s.Local(type=surface.RecordType()):
-            return tuple(_make_record(statement, environment))
+            return tuple(_declare_record_parts(statement, environment))
         case _:
             # Other statements may pass records in calls.
             return (_spread_calls(statement, environment),)
 
 
-def _make_record(statement: s.Local, environment: Environment) -> list[Any]:
-    """Return the declarations of a record's parts, whose numbers are 0, and the call that starts it."""
+def _declare_record_parts(statement: s.Local, environment: Environment) -> list[Any]:
+    """Return the declarations of a record's parts, with numbers set to 0, and the call of its `start` operation."""
     span, records = statement.span, environment.records
     type_: Any = statement.type
     statements: list[Any] = []
@@ -92,7 +92,7 @@ def _make_record(statement: s.Local, environment: Environment) -> list[Any]:
 
 
 def _spread_calls(statement: Any, environment: Environment) -> Any:
-    """Return a statement whose calls pass the parts of records, to the operations of their types."""
+    """Return a statement whose calls pass the parts of records, and name operations such as `queue.push` in full."""
 
     def change_node(node: Node) -> Node | None:
         if isinstance(node, s.Branch):

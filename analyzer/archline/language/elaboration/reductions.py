@@ -17,9 +17,9 @@ from archline.expr.tree import Comprehension, Node
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.elaboration.declare import rewrite_block
-from archline.language.elaboration.environment import SIZE, Environment, NameType, combine_element, read_header
+from archline.language.elaboration.environment import SIZE, Environment, NameType, collect_header_types, combine_element
 from archline.language.elaboration.rewriting import (
-    decide_right,
+    build_short_circuit,
     make_name_maker,
     place_before_tests,
     rewrite_fields,
@@ -37,7 +37,7 @@ _OPERATORS = {
 
 def expand_reductions(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
     """Return an algorithm in which loops compute its reductions, and registers hold the conditions that it compares."""
-    environment = environment.with_names(read_header(algorithm, environment.records))
+    environment = environment.with_names(collect_header_types(algorithm, environment.records))
     expander = _ReductionExpander(make_name_maker(algorithm))
     return replace(algorithm, body=rewrite_block(algorithm.body, environment, expander.expand))
 
@@ -49,7 +49,7 @@ class _ReductionExpander:
         self._make_name = make_name
 
     def expand(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
-        """Return a statement, whose blocks are expanded already, with the loops before it."""
+        """Return the loops of a statement's reductions and the statement, whose inner blocks are expanded already."""
         match statement:
             case s.If(branches=branches):
                 return self._expand_branches(statement, branches, environment)
@@ -64,7 +64,7 @@ class _ReductionExpander:
     def _expand_branches(
         self, statement: s.If, branches: tuple[s.Branch, ...], environment: Environment
     ) -> tuple[Any, ...]:
-        """Return an `if`; the loops of a later condition stand in an `else`, where its test is reached."""
+        """Expand the conditions of an `if`; an `elif` that needs loops becomes an `if` after them in an `else`."""
         first, *rest = branches
         before, condition = self._expand_value(first.condition, environment)
         for number, branch in enumerate(rest, 1):
@@ -77,12 +77,12 @@ class _ReductionExpander:
         return (*before, replace(statement, branches=(replace(first, condition=condition), *rest)))
 
     def _expand_while(self, loop: s.While, environment: Environment) -> tuple[Any, ...]:
-        """Return a `while`; the loops of its condition stand before each test: before it, and where iterations end."""
+        """Expand the condition of a `while`: its loops stand before the `while` and at the end of each iteration."""
         before, condition = self._expand_value(loop.condition, environment)
         return place_before_tests(loop, condition, before)
 
     def _expand_parts(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
-        before, change_node = self._make_change(environment)
+        before, change_node = self._make_rewriter(environment)
 
         def change_outside(node: Node) -> Any:
             # Blocks inside the statement have been expanded.
@@ -92,10 +92,11 @@ class _ReductionExpander:
         return (*before, changed)
 
     def _expand_value(self, value: Any, environment: Environment) -> tuple[list[Any], Any]:
-        before, change_node = self._make_change(environment)
+        before, change_node = self._make_rewriter(environment)
         return before, rewrite_tree(value, change_node)
 
-    def _make_change(self, environment: Environment) -> tuple[list[Any], Callable[[Node], Any]]:
+    def _make_rewriter(self, environment: Environment) -> tuple[list[Any], Callable[[Node], Any]]:
+        """Return an empty list, and a function that rewrites nodes and adds statements which they need to the list."""
         before: list[Any] = []
 
         def change_node(node: Node) -> Any:
@@ -103,7 +104,9 @@ class _ReductionExpander:
                 case s.Binary(op="and" | "or") if needs_statements(node.right, environment):
                     register = s.Name(self._make_name("holds"), span=node.span)
                     left = rewrite_tree(node.left, change_node)
-                    before.extend(decide_right(node, register, left, *self._expand_value(node.right, environment)))
+                    before.extend(
+                        build_short_circuit(node, register, left, *self._expand_value(node.right, environment))
+                    )
                     return register
                 case s.Binary() if compares_conditions(node, environment):
                     return self._store_conditions(node, before, change_node)
@@ -117,7 +120,7 @@ class _ReductionExpander:
         return before, change_node
 
     def _store_conditions(self, node: s.Binary, before: list[Any], change_node: Callable[[Node], Any]) -> s.Binary:
-        """Return the comparison of two conditions, which registers hold; the first is stored before the second."""
+        """Return the comparison of two conditions as one of two registers, which statements added to `before` set."""
         sides = [rewrite_tree(side, change_node) for side in (node.left, node.right)]
         stored = [not isinstance(side, s.Name | s.Element | s.Integer) for side in sides]
         left, right = (
@@ -165,7 +168,7 @@ class _ReductionExpander:
             start = s.Real("inf", span=span)
             start = s.Unary("-", start, span=span) if op == "max" else start
         if call.function != op and op in ("min", "max"):
-            return self._find_position(call, replace(over, value=value), element, start, environment)
+            return self._build_position_loop(call, replace(over, value=value), element, start, environment)
         body = self.expand(s.Assign(name, f"{op}=", value, False, span=span), inside)
         if condition is not None:
             body = self.expand(s.If((s.Branch(condition, body, span=span),), span=span), inside)
@@ -175,10 +178,10 @@ class _ReductionExpander:
         loop = s.Loop(over.variable, lo, hi, step, False, True, body, reduction, span=span)
         return (*before, register, loop), _read_result(call, name)
 
-    def _find_position(
+    def _build_position_loop(
         self, call: s.Call, over: Comprehension, element: str, start: s.Expr, environment: Environment
     ) -> tuple[tuple[Any, ...], s.Expr]:
-        """Return the loop that keeps the first position of the least, or greatest, value; and its register."""
+        """Return the statements of an `argmin` or `argmax`, the first position of the extreme value, and its name."""
         span = call.span
         names = [self._make_name(_OPERATORS[call.function]), self._make_name("place"), self._make_name("value")]
         best, place, value = (s.Name(name, span=span) for name in names)
@@ -203,7 +206,7 @@ class _ReductionExpander:
         return (*before, *registers, *rewrite_block((loop,), inside, self.expand)), replace(place)
 
     def _rename_variable(self, over: Comprehension, environment: Environment) -> Comprehension:
-        """Return a range whose variable hides no name."""
+        """Return a comprehension whose variable is renamed if its name is already in scope."""
         if over.variable not in environment.names:
             return over
         name = self._make_name(over.variable)
@@ -222,7 +225,7 @@ def format_reduction(call: s.Call) -> str:
 
 
 def _read_result(call: s.Call, register: s.Name) -> s.Expr:
-    """Return the value of a reduction, whose loop has combined its values in a register."""
+    """Return the value of a reduction from the register in which its loop has combined values: for `norm`, its root."""
     zero = s.Integer(0, span=call.span)
     match call.function:
         case "norm":
@@ -237,7 +240,7 @@ def _read_result(call: s.Call, register: s.Name) -> s.Expr:
 
 def needs_statements(expr: Any, environment: Environment) -> bool:
     """Whether an expression has a part that statements compute: a sum, an operation on arrays, compared conditions."""
-    for node in s.nodes(expr):
+    for node in s.iterate_nodes(expr):
         if isinstance(node, Comprehension) or (isinstance(node, s.Call) and read_reduction(node, environment)):
             return True
         if isinstance(node, s.Binary) and (node.op == "@" or compares_conditions(node, environment)):
@@ -250,7 +253,7 @@ def needs_statements(expr: Any, environment: Environment) -> bool:
 
 
 def compares_conditions(node: s.Binary, environment: Environment) -> bool:
-    """Whether an expression asks if two conditions are equal, and one is more than a register, element or literal."""
+    """Whether `==` or `!=` compares two conditions, at least one more complex than a register, element or literal."""
     if node.op not in ("==", "!="):
         return False
     sides = (node.left, node.right)
@@ -291,7 +294,7 @@ def read_reduction(call: s.Call, environment: Environment) -> Comprehension | No
 
 
 def _range_over_elements(call: s.Call, values: s.Expr, environment: Environment) -> Comprehension | None:
-    """Return the range over the positions of views in an expression, by dimensions; None if it has no views."""
+    """Return nested comprehensions over the elements of an array expression, one a dimension; None for a number."""
     type_ = environment.infer(values)
     if type_ is None or type_.shape is None:
         return None

@@ -26,7 +26,7 @@ class ResultTypes:
         self._found: dict[str, NameType | None] = {}
 
     def find(self, name: str) -> NameType | None:
-        """Return the type of an algorithm's result; None if it returns nothing, or while that is being inferred."""
+        """Return the type of an algorithm's result; None if it has none, or for a call during the inference itself."""
         if name not in self._found:
             self._found[name] = None
             self._found[name] = self._infer(self._algorithms[name])

@@ -47,7 +47,7 @@ def rewrite_tree(value: Any, change: Change) -> Any:
 
 
 def rewrite_fields(node: Node, change: Change) -> Any:
-    """Replace the nodes inside a node, not the node itself."""
+    """Replace the nodes inside a node, not the node itself, as `rewrite_tree` does."""
     parts = {}
     for name in _list_fields(type(node)):  # type: ignore[arg-type]
         old = getattr(node, name)
@@ -68,8 +68,8 @@ def renew_nodes(value: Any) -> Any:
 
 
 def place_before_tests(loop: s.While, condition: s.Expr, before: Sequence[Any]) -> tuple[Any, ...]:
-    """Return a loop with another condition, and the statements that its tests need: before it, and after iterations."""
-    again = tuple(_set_again(statement) for statement in before if not _is_unset(statement))
+    """Return a loop with another condition; `before` computes values for it, before the loop and after iterations."""
+    again = tuple(_copy_for_repetition(statement) for statement in before if not _is_unset(statement))
 
     def change_node(node: Node) -> Any:
         match node:
@@ -86,10 +86,10 @@ def place_before_tests(loop: s.While, condition: s.Expr, before: Sequence[Any]) 
     return (*(declared if loop.tests_last else before), replace(loop, condition=condition, body=body))
 
 
-def decide_right(
+def build_short_circuit(
     node: s.Binary, register: s.Name, left: s.Expr, before_right: Sequence[Any], right: s.Expr
 ) -> tuple[s.Local, s.If]:
-    """Return the statements that set a register to an `and` or `or`; its right side may need others before it."""
+    """Return statements that set a register to an `and` or `or`, with `before_right` before its right side."""
     reached = register if node.op == "and" else s.Unary("not", register, span=node.span)
     stored = s.Assign(replace(register), "=", right, False, span=right.span)
     branch = s.Branch(renew_nodes(reached), (*before_right, stored), span=right.span)
@@ -101,8 +101,8 @@ def _is_unset(statement: Any) -> bool:
     return isinstance(statement, s.Local) and statement.value is None
 
 
-def _set_again(statement: Any) -> Any:
-    """Return a statement that is executed again in a loop: names are set, not declared."""
+def _copy_for_repetition(statement: Any) -> Any:
+    """Copy a statement for a second execution inside a loop: a declaration becomes an assignment."""
     if isinstance(statement, s.Local):
         target = s.Name(statement.name, span=statement.span)
         return s.Assign(target, "=", renew_nodes(statement.value), False, span=statement.span)
@@ -110,7 +110,7 @@ def _set_again(statement: Any) -> Any:
 
 
 class NameMaker(Protocol):
-    """Makes names: `value1`, `value2`, and so on, or first `value` if they are not `numbered`."""
+    """Makes unused names `value1`, `value2`, ... from a start `value`, which comes first if not `numbered`."""
 
     def __call__(self, start: str, *, numbered: bool = True) -> str: ...
 
@@ -129,10 +129,10 @@ def make_name_maker(algorithm: s.Algorithm) -> NameMaker:
 
 
 def collect_words(value: object) -> set[str]:
-    """Collect every text in a part of a program, all names among them."""
+    """Collect all strings in the nodes of a part of a program, which include all names."""
     return {
         text
-        for node in s.nodes(value)
+        for node in s.iterate_nodes(value)
         for name in _list_fields(type(node))  # type: ignore[arg-type]
         for text in _list_texts(getattr(node, name))
     }

@@ -15,7 +15,7 @@ from archline.language import call_rules, surface, type_rules
 from archline.language import syntax as s
 from archline.language.diagnostics import Diagnostic, Rule, format_count
 from archline.language.elaboration.declare import iterate_written_names
-from archline.language.elaboration.environment import SIZE, Environment, NameType, read_header
+from archline.language.elaboration.environment import SIZE, Environment, NameType, collect_header_types
 from archline.language.elaboration.rewriting import list_parts, make_name_maker, rewrite_fields, rewrite_tree
 from archline.records import replace
 
@@ -24,19 +24,19 @@ Headers = Mapping[str, tuple[s.Parameter, ...]]
 
 
 def is_output(parameter: s.Parameter) -> bool:
-    """Test whether a parameter hands a number back."""
+    """Test whether a parameter is a scalar of mode `out` or `inout`."""
     return parameter.mode != "in" and isinstance(parameter.type, s.ScalarType)
 
 
-def name_changed(name: str) -> str:
-    """Return the name of the register for a parameter that is assigned; no program can write it, messages show it."""
+def make_register_name(name: str) -> str:
+    """Return the name of the register that replaces an assigned parameter n: `n'`, which no program can write."""
     return f"{name}'"
 
 
-def place_scalars(
+def lower_output_parameters(
     algorithm: s.Algorithm, headers: Headers, result_of: Callable[[str], NameType | None]
 ) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
-    """Return an algorithm whose scalar parameters keep their values, and the mistakes in calls with outputs.
+    """Return an algorithm with registers for its scalar `out` and `inout` parameters, and mistakes in such calls.
 
     `headers` and `result_of` describe the algorithms in scope.
     """
@@ -46,7 +46,7 @@ def place_scalars(
     outputs: list[s.Output] = []
     for position, parameter in enumerate(algorithm.parameters):
         if is_output(parameter):
-            register = parameter.name if parameter.mode == "out" else name_changed(parameter.name)
+            register = parameter.name if parameter.mode == "out" else make_register_name(parameter.name)
             outputs.append(s.Output(parameter, position, register, span=parameter.span))
             value = None if parameter.mode == "out" else s.Name(parameter.name, span=parameter.span)
             assert isinstance(parameter.type, s.ScalarType)
@@ -64,7 +64,7 @@ def place_scalars(
 
 
 def mark_constant_registers(algorithm: s.Algorithm) -> s.Algorithm:
-    """Return an algorithm that tells which integer registers keep the values that they start with."""
+    """Return an algorithm in which integer registers that are set once, where they are declared, are `constant`."""
     set_again = {
         name
         for statement in s.find_nodes(algorithm.body, s.Simple)
@@ -83,12 +83,12 @@ def mark_constant_registers(algorithm: s.Algorithm) -> s.Algorithm:
     return replace(algorithm, body=rewrite_tree(algorithm.body, change_node))
 
 
-def store_assigned(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
-    """Return an algorithm in which parameters of mode `in`, and sizes, that are assigned are registers from there on.
+def store_assigned_parameters(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
+    """Return an algorithm in which `in` parameters and sizes become registers where the body first assigns them.
 
-    This comes before all that infers types, or writes the extents of arrays into the text, which stay the sizes.
+    This pass comes before types are inferred and extents of arrays are written, which keep naming the sizes.
     """
-    environment = environment.with_names(read_header(algorithm, environment.records))
+    environment = environment.with_names(collect_header_types(algorithm, environment.records))
     outputs = {parameter.name for parameter in algorithm.parameters if is_output(parameter)}
     body = algorithm.body
     for name, type_ in _list_scalar_names(algorithm).items():
@@ -97,14 +97,16 @@ def store_assigned(algorithm: s.Algorithm, environment: Environment) -> s.Algori
     return algorithm if body is algorithm.body else replace(algorithm, body=body)
 
 
-def restore_assigned(algorithm: s.Algorithm) -> s.Algorithm:
-    """Return an algorithm as its author wrote it, without the registers of assigned parameters.
+def restore_assigned_parameters(algorithm: s.Algorithm) -> s.Algorithm:
+    """Return an algorithm as its author wrote it, without the registers of assigned parameters, for printing.
 
-    A local array whose extent is such a size stays undeclared behind the assignment: written there, its name would be
-    that of the register.
+    A local array with such a size as extent loses its declaration after the assignment: printed there, the name of the
+    size would mean the assigned value.
     """
     body = algorithm.body
-    stored = [statement for statement in body if isinstance(statement, s.Local) and _is_changed(statement.name)]
+    stored = [
+        statement for statement in body if isinstance(statement, s.Local) and _is_parameter_register(statement.name)
+    ]
     for start in stored:
         place = body.index(start)
         assert isinstance(start.value, s.Name)
@@ -120,7 +122,9 @@ def _undeclare_arrays(body: tuple[s.Stmt, ...], size: str) -> tuple[s.Stmt, ...]
 
     def change_node(node: s.Node) -> s.Node | tuple[s.Node, ...] | None:
         match node:
-            case s.Local(name=name, type=s.ArrayType(shape=shape), value=value, span=span) if size in s.names(shape):
+            case s.Local(name=name, type=s.ArrayType(shape=shape), value=value, span=span) if size in s.find_names(
+                shape
+            ):
                 return () if value is None else s.Assign(s.Name(name, span=span), "=", value, False, span=span)
             case _:
                 # Only declarations have extents.
@@ -129,14 +133,16 @@ def _undeclare_arrays(body: tuple[s.Stmt, ...], size: str) -> tuple[s.Stmt, ...]
     return rewrite_tree(body, change_node)  # type: ignore[no-any-return]
 
 
-def _is_changed(name: str) -> bool:
-    return name.endswith(name_changed(""))
+def _is_parameter_register(name: str) -> bool:
+    return name.endswith(make_register_name(""))
 
 
 def _list_scalar_names(algorithm: s.Algorithm) -> dict[str, s.ScalarType]:
-    """Return the scalars and sizes of a header, and the types of registers for them."""
+    """Map the scalars and sizes of a header to the types of registers for them."""
     integer = s.ScalarType("int", span=algorithm.name_span)
-    names = {name: integer for name, type_ in read_header(algorithm, {}).items() if type_ and type_.element == SIZE}
+    names = {
+        name: integer for name, type_ in collect_header_types(algorithm, {}).items() if type_ and type_.element == SIZE
+    }
     return names | {
         parameter.name: parameter.type for parameter in algorithm.parameters if isinstance(parameter.type, s.ScalarType)
     }
@@ -162,14 +168,14 @@ def _rename_scalar(body: tuple[s.Stmt, ...], name: str, register: str) -> tuple[
 def _store_assigned(
     body: tuple[s.Stmt, ...], name: str, type_: s.ScalarType, environment: Environment
 ) -> tuple[s.Stmt, ...]:
-    """Put a parameter in a register where the first statement that assigns it begins."""
+    """Replace a parameter by a register from the first statement that assigns the parameter on."""
     if name in _list_declared_names(body):
         return body
     sets = (name in iterate_written_names((statement,), environment) for statement in body)
     first = next((place for place, assigned in enumerate(sets) if assigned), None)
     if first is None:
         return body
-    register, span = name_changed(name), body[first].span
+    register, span = make_register_name(name), body[first].span
     start = s.Local(register, type_, s.Name(name, span=span), None, span=span)
     return (*body[:first], start, *_rename_scalar(body[first:], name, register))
 
@@ -198,7 +204,7 @@ def _list_children(part: object) -> tuple[object, ...]:
 
 def _list_declared_names(body: tuple[s.Stmt, ...]) -> frozenset[str]:
     declared = (name for statement in s.find_nodes(body, s.Simple) for name in statement.defines)
-    variables = (node.variable for node in s.nodes(body) if isinstance(node, s.Loop | surface.LoopOver))
+    variables = (node.variable for node in s.iterate_nodes(body) if isinstance(node, s.Loop | surface.LoopOver))
     return frozenset((*declared, *variables))
 
 
@@ -212,7 +218,7 @@ class _ScalarPass:
         self._registers = {scalar.name for scalar in scalars if isinstance(scalar.type, s.ScalarType)}
 
     def rewrite_calls(self, body: tuple[s.Stmt, ...]) -> tuple[s.Stmt, ...]:
-        """Return a block whose calls have their outputs in the statement."""
+        """Return a block in which the scalar output arguments of calls are `outputs` of the statements that call."""
         if self._find_call(body) is None:
             return body
         return rewrite_tree(body, self._rewrite_statement)  # type: ignore[no-any-return]
@@ -279,7 +285,7 @@ class _ScalarPass:
                 return None
 
     def _check_order(self, part: object, earlier: tuple[object, ...]) -> None:
-        """Report calls that would be moved before `earlier` expressions, if one of the two changes a name in both."""
+        """Report a call that moves before an expression evaluated `earlier`, if either changes a name in the other."""
         if self._find_call(part) is None:
             return
         # Calls that are moved keep their order.
@@ -288,9 +294,9 @@ class _ScalarPass:
         for number, child in enumerate(children):
             self._check_order(child, (*earlier, *children[:number]))
         if self._is_moved(part):
-            changed, read = self._find_changed(part), s.names(part)
+            changed, read = self._find_changed(part), s.find_names(part)
             for expression in earlier:
-                common = (changed & s.names(expression)) | (read & self._find_changed(expression))
+                common = (changed & s.find_names(expression)) | (read & self._find_changed(expression))
                 if common:
                     first = next(s.find_nodes(expression, s.Node)).span.text
                     message = f"`{part.span.text}` is made before `{first}`, and one changes `{min(common)}`"
@@ -302,7 +308,7 @@ class _ScalarPass:
         return isinstance(part, s.Call) and self._find_call(replace(part, arguments=())) is not None
 
     def _list_unmoved(self, part: object) -> Iterator[object]:
-        """Yield the largest parts of an expression that have no call that is moved."""
+        """Yield the largest parts of an expression that contain no call with outputs."""
         if self._find_call(part) is None:
             yield part
         elif not self._is_moved(part):
@@ -315,7 +321,7 @@ class _ScalarPass:
         for call in s.find_nodes(part, s.Call):
             for parameter, argument in zip(self._headers.get(call.function, ()), call.arguments, strict=False):
                 if parameter.mode != "in":
-                    changed |= {argument.array} if isinstance(argument, s.Element) else s.names(argument)
+                    changed |= {argument.array} if isinstance(argument, s.Element) else s.find_names(argument)
         return frozenset(changed)
 
     def _refuse_calls(self, part: object, reason: str) -> None:
@@ -325,7 +331,7 @@ class _ScalarPass:
             self.report(call_rules.RESULT_PLACE, message, call, "store its result in a register before")
 
     def _split_arguments(self, call: s.Call, before: list[s.Stmt]) -> tuple[s.Call, tuple[s.Name | s.Element, ...]]:
-        """Return a call with the arguments that are read alone, and the places of its outputs."""
+        """Return a call without the arguments that it only sets, and the places of all its scalar outputs."""
         header = self._headers[call.function]
         arguments: list[s.Expr] = []
         outputs: list[s.Name | s.Element] = []
@@ -336,7 +342,7 @@ class _ScalarPass:
             return call, ()
         for parameter, argument in zip(header, call.arguments, strict=True):
             if is_output(parameter) and isinstance(argument, s.Element):
-                argument = self._fix_place(argument, before)
+                argument = self._evaluate_subscripts(argument, before)
             if not is_output(parameter) or parameter.mode == "inout":
                 arguments.append(argument)
             if is_output(parameter):
@@ -347,16 +353,16 @@ class _ScalarPass:
                     self.report(call_rules.ARGUMENT_KIND, message, argument, "pass a register or an element")
         set_names = {place.id for place in outputs if isinstance(place, s.Name)}
         for place in outputs:
-            if isinstance(place, s.Element) and set_names & s.names(place):
-                message = f"the call sets `{min(set_names & s.names(place))}`, on which this place depends"
+            if isinstance(place, s.Element) and set_names & s.find_names(place):
+                message = f"the call sets `{min(set_names & s.find_names(place))}`, on which this place depends"
                 self.report(type_rules.NOT_ASSIGNABLE, message, place, "pass a register, and store it then")
         return replace(call, arguments=tuple(arguments)), tuple(outputs)
 
-    def _fix_place(self, place: s.Element, before: list[s.Stmt]) -> s.Element:
+    def _evaluate_subscripts(self, place: s.Element, before: list[s.Stmt]) -> s.Element:
         """Return an element whose subscripts are evaluated once, before the call, which may change them."""
 
         def fix_part(part: Any) -> Any:
-            data = any(s.find_nodes(part, s.Element)) or bool(self._registers & s.names(part))
+            data = any(s.find_nodes(part, s.Element)) or bool(self._registers & s.find_names(part))
             if isinstance(part, s.Name | s.Slice) or not data:
                 return part
             register = self._make_name("place")

@@ -12,10 +12,10 @@ from typing import Any
 from archline.expr.tree import Comprehension, Node
 from archline.language import syntax as s
 from archline.language.elaboration.declare import rewrite_block
-from archline.language.elaboration.environment import Environment, read_header
+from archline.language.elaboration.environment import Environment, collect_header_types
 from archline.language.elaboration.reductions import needs_statements
 from archline.language.elaboration.rewriting import (
-    decide_right,
+    build_short_circuit,
     make_name_maker,
     place_before_tests,
     rewrite_fields,
@@ -26,7 +26,7 @@ from archline.records import replace
 
 def split_conditions(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
     """Return an algorithm in which no right side of `and` or `or` needs statements of its own."""
-    environment = environment.with_names(read_header(algorithm, environment.records))
+    environment = environment.with_names(collect_header_types(algorithm, environment.records))
     return replace(algorithm, body=rewrite_block(algorithm.body, environment, _Splitter(algorithm).split_statement))
 
 
@@ -35,7 +35,7 @@ class _Splitter:
         self._make_name = make_name_maker(algorithm)
 
     def split_statement(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
-        """Return a statement, and before it what its conditions need."""
+        """Return a statement with split conditions, and before it the statements that evaluate their sides."""
         before: list[Any] = []
         match statement:
             case s.If(branches=(first, *rest)):
@@ -68,7 +68,7 @@ class _Splitter:
                 register = s.Name(self._make_name("holds"), span=node.span)
                 left, inner = self._split(left, environment, before), list[Any]()
                 right = self._split(right, environment, inner)
-                before += decide_right(node, register, left, inner, right)
+                before += build_short_circuit(node, register, left, inner, right)
                 return register
             case _:
                 return None

@@ -12,8 +12,8 @@ from archline.language.elaboration.environment import (
     SIZE,
     Environment,
     NameType,
+    collect_header_types,
     find_measured_array,
-    read_header,
 )
 from archline.language.elaboration.reductions import locate_element
 from archline.language.elaboration.rewriting import make_name_maker, rewrite_tree
@@ -22,7 +22,7 @@ from archline.records import replace
 
 def simplify_statements(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
     """Return an algorithm whose statements are of the core language."""
-    environment = environment.with_names(read_header(algorithm, environment.records))
+    environment = environment.with_names(collect_header_types(algorithm, environment.records))
     simplifier = _Simplifier(algorithm, environment)
     return replace(algorithm, body=rewrite_block(algorithm.body, environment, simplifier.simplify_statement))
 
@@ -32,7 +32,7 @@ class _Simplifier:
         self._make_name = make_name_maker(algorithm)
 
     def simplify_statement(self, statement: Any, environment: Environment) -> tuple[Any, ...]:
-        """Return the statements of the core language for a statement whose blocks are simplified already."""
+        """Return statements of the core language for one statement, whose inner blocks are simplified already."""
         statement = _replace_words(statement, environment)
         match statement:
             case s.Invoke(call=s.Call(function="swap", arguments=(left, right)), spawned=False) if (
@@ -70,12 +70,12 @@ class _Simplifier:
         return (*before, *stores)
 
     def _name_copy(self, value: Any) -> str:
-        """Return a name for the copy of an array that a later store changes; pages of costs show it."""
+        """Return a name, such as `old_x`, for a copy of an array that a later store changes."""
         base = value.id if isinstance(value, s.Name) else getattr(value, "array", "array")
         return self._make_name(f"old_{base}", numbered=False)
 
     def _loop_over_elements(self, loop: surface.LoopOver, environment: Environment) -> tuple[Any, ...]:
-        """Return the loop over the subscripts of a view, in whose body a register holds the element."""
+        """Return a loop over the subscripts of a view, whose body begins with a register for the element."""
         type_ = environment.infer(loop.over)
         if type_ is None or type_.shape is None or len(type_.shape) != 1:
             return (loop,)
@@ -99,7 +99,7 @@ class _Simplifier:
 
 
 def _replace_words(statement: Any, environment: Environment) -> Any:
-    """Replace `true`, `false` and `inf`, `mean(x)`, and `len(x)` and `x.length` by the extent of an array."""
+    """Replace `true`, `false`, `inf` and `mean(x)` by their values, and `len(x)` and `x.length` by an extent."""
 
     def find_length(array: Node) -> s.Expr | None:
         type_ = environment.infer(array)
@@ -117,7 +117,7 @@ def _replace_words(statement: Any, environment: Environment) -> Any:
                     return changed[0]  # type: ignore[no-any-return]
                 return replace(node, arguments=changed)
             case s.Call(function="mean", arguments=(values,)) if "mean" not in environment.algorithms:
-                return _divide_sum(values, environment, node)
+                return _expand_mean(values, environment, node)
             case s.Name(id="true" | "false" as name) if name not in environment.names:
                 return s.Integer(int(name == "true"), span=node.span)
             case s.Name(id="inf" | "infinity" as name) if name not in environment.names:
@@ -132,7 +132,7 @@ def _replace_words(statement: Any, environment: Environment) -> Any:
     return rewrite_tree(statement, change_node)
 
 
-def _divide_sum(values: s.Expr, environment: Environment, call: Node) -> s.Expr | None:
+def _expand_mean(values: s.Expr, environment: Environment, call: Node) -> s.Expr | None:
     """Return the sum of the elements of an array, divided by their number; None if it is not an array."""
     type_ = environment.infer(values)
     if type_ is None or not type_.shape:

@@ -11,14 +11,14 @@ from typing import Any
 from archline.expr.tree import Node
 from archline.language import syntax as s
 from archline.language.elaboration.declare import replace_blocks
-from archline.language.elaboration.environment import Environment, count_from_start, read_header
+from archline.language.elaboration.environment import Environment, collect_header_types, resolve_negative_subscripts
 from archline.language.elaboration.rewriting import list_parts, rewrite_fields, rewrite_tree
 from archline.records import replace
 
 
 def complete_subscripts(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:
     """Return an algorithm in which each element and view has a subscript for each dimension, counted from 0."""
-    environment = environment.with_names(read_header(algorithm, environment.records))
+    environment = environment.with_names(collect_header_types(algorithm, environment.records))
     body = _complete_block(algorithm.body, environment)
     return algorithm if body is algorithm.body else replace(algorithm, body=body)
 
@@ -36,7 +36,7 @@ def _complete_block(block: tuple[Any, ...], environment: Environment) -> tuple[A
 
 
 def _list_parts(statement: Any) -> tuple[Any, ...]:
-    """Return what a statement consists of, with the branches of an `if` taken apart."""
+    """Return the fields of a statement; for an `if`, the conditions and bodies of its branches."""
     if isinstance(statement, s.If):
         return tuple(part for branch in statement.branches for part in (branch.condition, branch.body))
     return list_parts(statement)
@@ -55,7 +55,8 @@ def _complete_header(statement: Any, environment: Environment) -> Any:
             return None
         inner: s.Element = rewrite_fields(node, change_node)
         counted = tuple(
-            count_from_start(part, extent) for part, extent in zip(inner.subscripts, type_.shape, strict=False)
+            resolve_negative_subscripts(part, extent)
+            for part, extent in zip(inner.subscripts, type_.shape, strict=False)
         )
         left_out = len(type_.shape) - len(counted)
         whole = tuple(s.Slice(None, None, None, False, span=node.span) for _ in range(left_out))

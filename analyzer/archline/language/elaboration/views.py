@@ -17,7 +17,7 @@ Names = Mapping[str, s.Expr]
 
 
 def is_view(expr: Node) -> bool:
-    """Whether an expression of the type of an array is a view, which needs no operation."""
+    """Whether an array expression is a view, whose elements need no computation."""
     return isinstance(expr, s.Name | s.Element | s.Reshape) or is_rearranged(expr)
 
 
@@ -27,7 +27,7 @@ def is_rearranged(expr: Node) -> bool:
 
 
 def complete_slices(value: Any, environment: Environment) -> Any:
-    """Write the bound that slices leave out next to another one, and `A.T` in full."""
+    """Complete the slices in a part of a program that have one bound, and write `transpose(A)` for `A.T`."""
 
     def change_node(node: Node) -> Node | None:
         if isinstance(node, s.Name) and node.id.endswith(".T") and node.id not in environment.names:
@@ -50,8 +50,8 @@ def complete_slices(value: Any, environment: Environment) -> Any:
 
 
 def mentions_arrays(value: Any, environment: Environment) -> bool:
-    """Whether a part of a program may have an array, or a view, as a whole."""
-    for node in s.nodes(value):
+    """Whether a part of a program may use an array or a view as a whole."""
+    for node in s.iterate_nodes(value):
         if isinstance(node, s.Slice | s.Reshape) or (isinstance(node, s.Binary) and node.op == "@"):
             return True
         if isinstance(node, s.Name | s.Call):
@@ -101,7 +101,7 @@ def select_element(view: Any, indices: tuple[s.Expr, ...]) -> s.Expr:
 
 
 def locate_entry(part: s.Slice, index: s.Expr) -> s.Expr:
-    """Return the subscript of the entry of a slice with some index."""
+    """Return the subscript in the array of the entry number `index` of a slice."""
     place = index if part.step is None else s.Binary("*", part.step, index, span=part.span)
     if part.lo is None or (isinstance(part.lo, s.Integer) and part.lo.value == 0):
         return place
@@ -122,8 +122,8 @@ def find_base(view: Any, names: Names) -> str | None:
             return None
 
 
-def may_mix(target: Any, view: Any, names: Names) -> bool:
-    """Whether an element of a view may be another element of the target than the one that is set from it.
+def may_conflict(target: Any, view: Any, names: Names) -> bool:
+    """Whether setting a target from a view, by elements, may overwrite an element of the view before it is read.
 
     Views with equal slices in the same places have equal elements at equal indices only, whatever other subscripts are.
     """
@@ -138,7 +138,7 @@ def may_mix(target: Any, view: Any, names: Names) -> bool:
 
 
 def find_falling_dimensions(target: Any, view: Any, names: Names) -> tuple[bool, ...] | None:
-    """Find the dimensions in which a nest must fall so that each element of a view is read before it is set.
+    """Find the dimensions in which a nest of loops must count down so that it reads elements before it sets them.
 
     None if the views are of several arrays, or their distance is unknown.
     """
@@ -169,7 +169,7 @@ def _pair_subscripts(target: Any, view: Any, names: Names) -> list[tuple[s.Expr 
 
 
 def _resolve(view: Any, names: Names) -> s.Element | None:
-    """Return a view as subscripts of an array, or of the view that a `let` names."""
+    """Return a view as an array with subscripts, where names that `let` gives to views are followed."""
     match view:
         case s.Name(id=name) if name in names:
             return _resolve(names[name], names)
@@ -194,7 +194,7 @@ def _are_aligned(left: s.Expr | s.Slice, right: s.Expr | s.Slice, names: Names) 
 
 
 def _are_disjoint(left: s.Expr | s.Slice, right: s.Expr | s.Slice, names: Names) -> bool:
-    """Whether two subscripts have no entry in common."""
+    """Whether two subscripts provably cover no common index."""
     (first, first_end), (second, second_end) = _find_range(left), _find_range(right)
     gaps = (
         None if end is None else find_difference(begin, end, names)
@@ -204,7 +204,7 @@ def _are_disjoint(left: s.Expr | s.Slice, right: s.Expr | s.Slice, names: Names)
 
 
 def _find_range(part: s.Expr | s.Slice) -> tuple[s.Expr, s.Expr | None]:
-    """Return the first entry of a subscript, and one past the last; None if that is the extent of the array."""
+    """Return the first index that a subscript covers and the one after its last; None for the extent of the array."""
     if not isinstance(part, s.Slice):
         return part, s.Binary("+", part, s.Integer(1, span=part.span), span=part.span)
     lo = s.Integer(0, span=part.span) if part.lo is None else part.lo
@@ -214,7 +214,7 @@ def _find_range(part: s.Expr | s.Slice) -> tuple[s.Expr, s.Expr | None]:
 
 
 def find_difference(left: s.Expr, right: s.Expr, names: Names) -> int | None:
-    """Return the difference of two sizes if it is a number that is obvious from sums of equal terms, else None."""
+    """Return the difference of two sizes if it is a number after equal terms of sums cancel, else None."""
     terms = Counter[object]()
     _collect_terms(left, 1, terms, names)
     _collect_terms(right, -1, terms, names)

@@ -17,7 +17,7 @@ from archline.language import type_rules as rules
 from archline.language.call_rules import ARGUMENT_KIND
 from archline.language.diagnostics import Diagnostic, propose_text
 from archline.language.elaboration.declare import list_surface_blocks, replace_blocks
-from archline.language.elaboration.environment import SIZE, Environment, NameType, measure_slice, read_header
+from archline.language.elaboration.environment import SIZE, Environment, NameType, collect_header_types, measure_slice
 from archline.language.elaboration.rewriting import (
     NameMaker,
     make_name_maker,
@@ -35,7 +35,7 @@ from archline.language.elaboration.views import (
     is_rearranged,
     is_view,
     locate_entry,
-    may_mix,
+    may_conflict,
     mentions_arrays,
     select_element,
 )
@@ -53,7 +53,7 @@ Indices = tuple[s.Expr, ...]
 def expand_whole_arrays(algorithm: s.Algorithm, environment: Environment) -> tuple[s.Algorithm, list[Diagnostic]]:
     """Return an algorithm without operations on whole arrays, and the mistakes found on the way."""
     expansion = _Expansion(algorithm)
-    environment = environment.with_names(read_header(algorithm, environment.records))
+    environment = environment.with_names(collect_header_types(algorithm, environment.records))
     body = expansion.expand_block(algorithm.body, environment, {})
     return replace(algorithm, body=body), expansion.diagnostics
 
@@ -101,7 +101,7 @@ class _Expansion:
             environment = environment.add_declared(changed)
             if isinstance(changed, s.Let) and changed.name not in mentioned:
                 names = {**names, changed.name: changed.value}
-                mentioned |= s.names(changed.value)
+                mentioned |= s.find_names(changed.value)
         return tuple(statements)
 
     def _expand_statement(self, statement: Any, environment: Environment, names: Names) -> tuple[Any, ...]:
@@ -110,14 +110,14 @@ class _Expansion:
             try:
                 return writer.expand(statement)
             except _UnknownTypeError:
-                return writer.name_unknown(statement)
+                return writer.isolate_unknown_name(statement)
         except _MistakeError as mistake:
             self.diagnostics.append(mistake.diagnostic)
             return (replace(statement, value=None) if isinstance(statement, s.Local) else s.Pass(span=statement.span),)
 
 
 class _NestWriter:
-    """Writes the statements that a statement on whole arrays stands for."""
+    """Writes the loops and other core statements for one statement on whole arrays."""
 
     def __init__(self, make_name: NameMaker, environment: Environment, names: Names, span: Span) -> None:
         self._make_name = make_name
@@ -127,7 +127,7 @@ class _NestWriter:
         self._statements: list[Any] = []
 
     def expand(self, statement: Any) -> tuple[Any, ...]:
-        """Return the statements that a statement stands for; blocks inside it are expanded already."""
+        """Return core statements for a statement, whose inner blocks are expanded already."""
         match statement:
             case s.Assign(target=target, op=op, value=value, atomic=False) if self._is_array(target):
                 self._store_elements(target, op, value, statement)
@@ -166,13 +166,13 @@ class _NestWriter:
         return [s.Branch(None, statements, span=statement.branches[0].span)]
 
     def _emit_while(self, loop: s.While, condition: Any) -> None:
-        """Write a loop whose test uses what was written so far: that is done before each test."""
+        """Write a `while`; the statements written so far compute values in its condition, and run before each test."""
         if any(isinstance(statement, s.Let) for statement in self._statements):
             self._refuse_shape("slices by data cannot stand in the condition of a `while`", loop.condition, None)
         self._statements = list(place_before_tests(loop, condition, self._statements))
 
-    def name_unknown(self, statement: Any) -> tuple[Any, ...]:
-        """Return a statement with the unknown name that leaves its type open, for the checker to report that alone."""
+    def isolate_unknown_name(self, statement: Any) -> tuple[Any, ...]:
+        """Return a statement that only uses the unknown name in another one, so that the checker reports just that."""
         known = self._environment.names.keys() | self._environment.abbreviations.keys()
         unknown = next((node for node in s.find_nodes(statement, s.Name) if node.id not in known), None)
         if unknown is None or any(s.list_blocks(statement)):
@@ -204,15 +204,15 @@ class _NestWriter:
         return shape
 
     def _is_plain_view(self, expr: Any) -> bool:
-        """Whether an array is a view that the core language has, not a transposed one or a diagonal."""
+        """Whether an array expression is a view other than `transpose(A)` and `diag(A)`."""
         return is_view(expr) and not is_rearranged(expr)
 
-    def _equal(self, left: Shape, right: Shape) -> bool:
+    def _have_equal_extents(self, left: Shape, right: Shape) -> bool:
         return all(find_difference(one, two, self._names) == 0 for one, two in zip(left, right, strict=True))
 
     def _has_shape(self, view: Any, shape: Shape) -> bool:
         extents = self._get_shape(view)
-        return len(extents) == len(shape) and self._equal(extents, shape)
+        return len(extents) == len(shape) and self._have_equal_extents(extents, shape)
 
     # Statements
     def _emit(self, statement: Any) -> None:
@@ -242,7 +242,7 @@ class _NestWriter:
         parallel: bool = True,
         falling: tuple[bool, ...] = (),
     ) -> None:
-        """Write a nest of loops over all indices of a shape, which fall in the dimensions where `falling` is true."""
+        """Write a nest of loops over all indices of a shape, which count down in the dimensions that are `falling`."""
         indices = tuple(s.Name(self._make_name("at"), span=self._span) for _ in shape)
         body = make_body(indices)
         falling = falling or (False,) * len(shape)
@@ -258,12 +258,12 @@ class _NestWriter:
         return s.Loop(index.id, lo, hi, None, down, parallel, body, span=self._span)
 
     def _store_elements(self, target: s.Name | s.Element, op: str, value: Any, statement: Any) -> None:
-        """Write what sets, or updates, each element of a view."""
+        """Write the statements that set each element of a view, or update it by `op`."""
         shape = self._get_shape(target)
         if self._environment.infer(value) is None:
             self._lift_arrays(value)
             raise _UnknownTypeError
-        if op == "=" and self._store_by_data(target, value):
+        if op == "=" and self._store_data_slice(target, value):
             return
         if op == "=" and not self._is_array(value):
             self._emit(replace(statement, value=self._lift_arrays(value)))
@@ -271,7 +271,9 @@ class _NestWriter:
         if op == "=" and self._store_whole(target, value):
             return
         if op == "=" and self._is_plain_view(value):
-            if not may_mix(target, value, self._names) or not self._equal(shape, self._require_rank(value, shape)):
+            if not may_conflict(target, value, self._names) or not self._have_equal_extents(
+                shape, self._require_rank(value, shape)
+            ):
                 self._emit(statement)
                 return
             falling = find_falling_dimensions(target, value, self._names)
@@ -288,10 +290,10 @@ class _NestWriter:
             return
         self._emit_updates(target, op, self._conform_views(expr, shape, target))
 
-    def _store_by_data(self, target: s.Name | s.Element, value: Any) -> bool:
-        """Write a fill or a copy of a slice whose ends are data as a loop between them, whose iterations a run counts.
+    def _store_data_slice(self, target: s.Name | s.Element, value: Any) -> bool:
+        """Write a fill or copy of a slice whose ends are data as a loop with counted iterations, else return False.
 
-        It costs what the statement does. A copy between slices that end at different places is left unchanged.
+        The loop costs as much as the statement. A copy between slices with different ends is not written as a loop.
         """
         if not isinstance(target, s.Element) or not any(map(self._ends_at_data, target.subscripts)):
             return False
@@ -301,7 +303,7 @@ class _NestWriter:
             # Other ends are evaluated for each view of a copy.
             if not all(isinstance(end, s.Name | s.Integer) for end in ends):
                 return False
-            if not self._is_copied_in_place(target, value):
+            if not self._has_matching_ends(target, value):
                 return False
         target = replace(target, subscripts=tuple(map(self._hoist_ends, target.subscripts)))
         if not self._is_array(value):
@@ -337,7 +339,7 @@ class _NestWriter:
         return True
 
     def _hoist_ends(self, part: Any) -> Any:
-        """Return a subscript whose data are evaluated."""
+        """Return a subscript whose data-dependent index or ends are stored in registers before the statement."""
         if not isinstance(part, s.Slice):
             return self._hoist_number(part, "int")
         if not self._ends_at_data(part):
@@ -362,11 +364,11 @@ class _NestWriter:
             or not all(array is not None and array.bounded for array in arrays)
         )
 
-    def _is_copied_in_place(self, target: s.Element, value: Any) -> bool:
-        """Whether a copy is from another array, between the same ends where these are data."""
+    def _has_matching_ends(self, target: s.Element, value: Any) -> bool:
+        """Whether a copy is from another array, and its slices on both sides have equal ends where these are data."""
         if not isinstance(value, s.Element) or len(value.subscripts) != len(target.subscripts):
             return False
-        if may_mix(target, value, self._names) or find_base(target, self._names) == find_base(value, self._names):
+        if may_conflict(target, value, self._names) or find_base(target, self._names) == find_base(value, self._names):
             return False
         return all(
             isinstance(source, s.Slice) == isinstance(part, s.Slice)
@@ -378,7 +380,7 @@ class _NestWriter:
     def _emit_updates(
         self, target: Any, op: str, expr: Any, parallel: bool = True, falling: tuple[bool, ...] = ()
     ) -> None:
-        """Write the nest that sets, or updates, each element of a view."""
+        """Write the nest of loops that sets each element of a view, or updates it by `op`."""
         if isinstance(target, s.Element):
             target = self._name_view_with_data(target)
 
@@ -389,20 +391,20 @@ class _NestWriter:
         self._emit_nest(self._get_shape(target), make_body, parallel, falling)
 
     def _store_whole(self, target: s.Name | s.Element, value: Any) -> bool:
-        """Write what makes an array straight into the target, if its operands are parts of other arrays."""
+        """Write a product, fill or call into the target itself if no operand overlaps it; False for other values."""
         operands = self._find_operands(value)
         if operands is None:
             return False
         base = find_base(target, self._names)
         separate = all(find_base(part, self._names) != base for part in operands if self._is_array(part))
-        result = self._make_whole(value, operands, target if separate else None)
+        result = self._emit_whole_array(value, operands, target if separate else None)
         if result is not target:
             self._require_rank(result, self._get_shape(target))
             self._emit(s.Assign(target, "=", result, False, span=self._span))
         return True
 
     def _find_operands(self, expr: Any) -> list[Any] | None:
-        """Return the views and numbers that a product, or a call that makes an array, uses; None for others."""
+        """Return the operands, as views and numbers, of a product or of a call that makes an array; else None."""
         match expr:
             case s.Binary(op="@", left=left, right=right):
                 return [self._prepare_operand(part) for part in (left, right)]
@@ -413,12 +415,12 @@ class _NestWriter:
             case _:
                 return None
 
-    def _make_whole(self, expr: Any, operands: list[Any], target: Any) -> Any:
-        """Write what makes an array, into the target or a local array where that is None; return the array."""
+    def _emit_whole_array(self, expr: Any, operands: list[Any], target: Any) -> Any:
+        """Write a product, fill or call into the target, or a local array if that is None; return the array."""
         if isinstance(expr, s.Binary):
-            return self._multiply(operands[0], operands[1], expr, target)
+            return self._emit_product(operands[0], operands[1], expr, target)
         if self._environment.infer_output(expr) is not None:
-            return self._call(replace(expr, arguments=tuple(operands)), target)
+            return self._emit_call(replace(expr, arguments=tuple(operands)), target)
         return self._fill_array(expr, target)
 
     def _fill_array(self, call: s.Call, target: Any) -> Any:
@@ -437,7 +439,7 @@ class _NestWriter:
             self._emit_nest(shape[:1], make_body)
         return target
 
-    def _call(self, call: s.Call, target: Any) -> Any:
+    def _emit_call(self, call: s.Call, target: Any) -> Any:
         """Write the call of an algorithm whose last parameter is the array that it sets; return that array."""
         type_ = self._environment.infer_output(call)
         if type_ is None or type_.shape is None:
@@ -458,13 +460,13 @@ class _NestWriter:
             self._refuse_shape(f"`@` multiplies arrays, and `{format_expression(expr)}` is a number", expr, "write `*`")
         return shape
 
-    def _multiply(self, left: Any, right: Any, product: s.Binary, target: Any) -> Any:
+    def _emit_product(self, left: Any, right: Any, product: s.Binary, target: Any) -> Any:
         """Write the product of two views into the target, or a local array where that is None; return the array."""
         first, second = self._get_shape(left), self._get_shape(right)
         if not (len(first) <= 2 and len(second) <= 2 and len(first) + len(second) > 2):
             ranks = f"arrays of {len(first)} and {len(second)} dimensions"
             self._refuse_shape(f"`@` multiplies matrices and vectors, not {ranks}", product, None)
-        if not self._equal(first[-1:], second[:1]):
+        if not self._have_equal_extents(first[-1:], second[:1]):
             # The copy makes the checker and the run compare the extents.
             right = self._copy(right, (*first[-1:], *second[1:]))
         shape = (*first[:-1], *second[1:])
@@ -492,13 +494,13 @@ class _NestWriter:
 
     # Operations element by element
     def _prepare_value(self, expr: Any, element: str = "real") -> Any:
-        """Return an expression of views and of numbers that are evaluated, to be stored as `element`."""
+        """Return an array expression whose operands are views and evaluated numbers; sizes are stored as `element`."""
         type_ = self._infer(expr)
         if not type_.is_array:
             return self._hoist_number(expr, element)
         operands = self._find_operands(expr)
         if operands is not None:
-            return self._make_whole(expr, operands, None)
+            return self._emit_whole_array(expr, operands, None)
         match expr:
             case s.Element():
                 return self._name_view_with_data(expr)
@@ -526,7 +528,7 @@ class _NestWriter:
         return is_rearranged(call) and self._environment.infer_output(call) is None
 
     def _works_by_elements(self, call: s.Call) -> bool:
-        """Whether a function of numbers is called with arrays."""
+        """Whether a call applies a function of numbers to the elements of arrays."""
         called = self._environment.algorithms.get(call.function)
         if called is None:
             return call.function in _FUNCTIONS or (call.function in ("min", "max") and len(call.arguments) > 1)
@@ -550,13 +552,13 @@ class _NestWriter:
             self._refuse_shape(f"`{first}` has {dimensions[0]}, and `{second}` has {dimensions[1]}", expr, None)
 
     def _hoist_number(self, expr: Any, element: str, name: str | None = None) -> Any:
-        """Return a number that is evaluated: a name, or a register that is set before the nest."""
+        """Return a number whose use is free, such as a name, or else a register that holds it, set before the nest."""
         expr = self._lift_arrays(expr)
         type_ = self._infer(expr)
         free = all(
             isinstance(node, s.Name | s.Integer | s.Real | s.Unary)
             or (isinstance(node, s.Binary) and type_.element == SIZE and node.op != "/")
-            for node in s.nodes(expr)
+            for node in s.iterate_nodes(expr)
         )
         if free:
             return expr
@@ -576,7 +578,7 @@ class _NestWriter:
         return s.Name(name, span=view.span)
 
     def _materialise_view(self, expr: Any, rearranged: bool = True) -> Any:
-        """Return a view of a prepared expression, which is put into a local array if it has operations.
+        """Return a prepared expression as a view: one with operations is stored in a local array.
 
         With `rearranged` it may be a transposed view or a diagonal.
         """
@@ -587,17 +589,17 @@ class _NestWriter:
         return place
 
     def _conform_views(self, expr: Any, shape: Shape, target: Any) -> Any:
-        """Return a prepared expression whose views have the shape of the target, and whose elements stay as they were.
+        """Return a prepared expression whose views have a shape, and do not change while the target is set.
 
-        Others are copied first, to an array of that shape: the checker and the run compare the extents of the copy.
+        Other views are copied first, to an array of that shape: the checker and the run compare the extents.
         """
         if is_view(expr) and self._is_array(expr):
-            equal = self._equal(shape, self._require_rank(expr, shape))
-            return expr if equal and not may_mix(target, expr, self._names) else self._copy(expr, shape)
+            equal = self._have_equal_extents(shape, self._require_rank(expr, shape))
+            return expr if equal and not may_conflict(target, expr, self._names) else self._copy(expr, shape)
         return self._change_operands(expr, lambda part: self._conform_views(part, shape, target))
 
     def _change_operands(self, expr: Any, change: Callable[[Any], Any]) -> Any:
-        """Return an operation on arrays with other operands; a number does not change."""
+        """Return an operation on arrays with `change` applied to its operands; a number stays unchanged."""
         match expr:
             case _ if not self._is_array(expr):
                 return expr
@@ -643,9 +645,9 @@ class _NestWriter:
                     ranks = [len(self._require_array(part)) for part in (left, right)]
                     return self._lift_arrays(s.Call("dot", (left, right), span=node.span)) if ranks == [1, 1] else None
                 case s.Call(arguments=arguments):
-                    if _REDUCTIONS.get(node.function) == len(arguments) and self._is_fused(node):
+                    if _REDUCTIONS.get(node.function) == len(arguments) and self._can_fuse(node):
                         return self._fuse_reduction(node)
-                    self._require_places(node)
+                    self._require_writable_arguments(node)
                     lifted = rewrite_fields(replace(node, arguments=()), change_node)
                     return replace(lifted, arguments=tuple(self._lift_argument(part) for part in arguments))
                 case _:
@@ -653,8 +655,8 @@ class _NestWriter:
 
         return rewrite_tree(value, change_node)
 
-    def _require_places(self, call: s.Call) -> None:
-        """Refuse an operation on arrays where an algorithm writes to its argument."""
+    def _require_writable_arguments(self, call: s.Call) -> None:
+        """Refuse a computed array as an argument that the called algorithm writes to."""
         called = self._environment.algorithms.get(call.function)
         for parameter, argument in zip(() if called is None else called.parameters, call.arguments, strict=False):
             if parameter.mode != "in" and self._is_array(argument) and not self._is_plain_view(argument):
@@ -664,15 +666,15 @@ class _NestWriter:
                 raise _MistakeError(Diagnostic(ARGUMENT_KIND, message, argument.span, hint=hint))
 
     def _lift_argument(self, argument: Any) -> Any:
-        """Return an argument of a call: a view, or a number."""
+        """Return an argument of a call as a number or a view; a computed array is stored in a local one before."""
         if not self._is_array(argument):
             return self._lift_arrays(argument)
         if self._is_plain_view(argument):
             return argument
         return self._materialise_view(self._prepare_value(argument), rearranged=False)
 
-    def _is_fused(self, call: s.Call) -> bool:
-        """Whether a sum or the like is taken of elements that are computed on the way, or of arrays to compare."""
+    def _can_fuse(self, call: s.Call) -> bool:
+        """Whether a reduction over vectors has computed elements, or vectors whose extents have to be compared."""
         types = [self._environment.infer(part) for part in call.arguments]
         shapes = [type_.shape for type_ in types if type_ is not None and type_.shape is not None]
         if call.function in self._environment.algorithms or len(shapes) < len(types):
@@ -680,7 +682,7 @@ class _NestWriter:
         if len({len(shape) for shape in shapes}) > 1:
             self._refuse_shape("`dot` takes two arrays of one shape", call, None)
         computed = not all(map(self._is_plain_view, call.arguments))
-        return len(shapes[0]) == 1 and (computed or not self._equal(shapes[0], shapes[-1]))
+        return len(shapes[0]) == 1 and (computed or not self._have_equal_extents(shapes[0], shapes[-1]))
 
     def _fuse_reduction(self, call: s.Call) -> s.Call:
         """Return `sum(x - y)` as the sum of the differences of elements, without an array for these."""

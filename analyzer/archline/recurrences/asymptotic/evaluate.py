@@ -53,7 +53,7 @@ def evaluate(
     """
     for arithmetic in (EXACT_ARITHMETIC, BALL_ARITHMETIC):
         try:
-            value = Evaluator(problem, point, arithmetic, exact_logs=True, limit=limit).at(point)
+            value = Evaluator(problem, point, arithmetic, exact_logs=True, limit=limit).evaluate_at(point)
             return arithmetic.to_python_number(value)
         except NoValueError as error:
             reason = str(error)
@@ -118,7 +118,7 @@ class Evaluator:
         self._functions = {d.name: self._build_function(d, bases, cases) for d, bases, cases in self._compiled}
         self._known: dict[CallKey, Number] = {}
 
-    def at(self, point: Mapping[str, int | Fraction | float]) -> Number:
+    def evaluate_at(self, point: Mapping[str, int | Fraction | float]) -> Number:
         """Return the value of the function to solve at `point`. Raises EvaluationRefusedError and NoValueError."""
         missing = [name for name in self._asked.parameters if name not in point]
         if missing:
@@ -196,7 +196,7 @@ def choose_default_base(definition: RealDefinition, functions: frozenset[str]) -
     arguments = [
         argument
         for case in definition.cases
-        for node in s.nodes(case.value)
+        for node in s.iterate_nodes(case.value)
         if isinstance(node, s.Call) and node.function in functions
         for argument in node.arguments
     ]

@@ -19,8 +19,8 @@ from archline.recurrences.asymptotic.terms import (
     GrowthTerm,
     collect_terms,
     compare_growth,
+    find_leading_terms,
     is_nonnegative_from,
-    leading_terms,
     make_powers,
     multiply_terms,
 )
@@ -63,9 +63,9 @@ class TermReader:
                 raise OutOfReachError(f"`{format_expression(base)}` is not a term of logarithms and powers")
         if not exponent.is_rational:
             raise OutOfReachError(f"an irrational power of an expression other than {self._size}")
-        return self.power(terms, exponent.rational)
+        return self.raise_to_power(terms, exponent.rational)
 
-    def power(self, terms: Terms, exponent: fmpq) -> Terms:
+    def raise_to_power(self, terms: Terms, exponent: fmpq) -> Terms:
         """Return a power of a sum, expanded for small natural exponents, else terms of the same growth."""
         if len(terms) == 1:
             return (terms[0].raise_to(exponent),)
@@ -100,7 +100,7 @@ class TermReader:
             case "ceil", [terms]:
                 # The value is at least 1 if its argument is positive.
                 return _make_representative_terms(
-                    leading_terms((*_find_positive_leading_terms(terms), GrowthTerm(fmpq(1))))
+                    find_leading_terms((*_find_positive_leading_terms(terms), GrowthTerm(fmpq(1))))
                 )
             case _:
                 raise OutOfReachError(f"`{format_expression(expr)}`: the function {function} is not supported")
@@ -151,7 +151,7 @@ def _reject_difference(terms: Terms) -> None:
 
 def _find_positive_leading_terms(terms: Terms) -> Terms:
     """Return the leading terms of a sum with their coefficients. Raises OutOfReachError unless they are positive."""
-    lead = leading_terms(terms)
+    lead = find_leading_terms(terms)
     if any(term.coefficient < 0 for term in terms):
         kinds = {term.kind for term in lead}
         if len(lead) != 1 or any(term.coefficient < 0 for term in terms if term.kind in kinds) or lead[0].symbols:
@@ -164,7 +164,7 @@ def _find_positive_leading_terms(terms: Terms) -> Terms:
 
 def _make_representative_terms(terms: Terms) -> Terms:
     """Return the leading terms, which stand for a function of the same growth, and so are not exact."""
-    return tuple(replace(term, exact=False) for term in leading_terms(terms))
+    return tuple(replace(term, exact=False) for term in find_leading_terms(terms))
 
 
 MAX_BRANCHES = 32
@@ -249,7 +249,7 @@ def read_alternatives(expr: s.Expr, functions: frozenset[str], *, amounts: bool 
     """
 
     def is_recursive(part: s.Expr) -> bool:
-        return any(isinstance(node, s.Call) and node.function in functions for node in s.nodes(part))
+        return any(isinstance(node, s.Call) and node.function in functions for node in s.iterate_nodes(part))
 
     def read(part: s.Expr) -> tuple[Alternative, ...]:
         match part:
@@ -302,7 +302,7 @@ def read_argument(expr: s.Expr, size: str) -> CallArgument:
     rounded = any(
         (isinstance(node, s.Call) and node.function in ("floor", "ceil"))
         or (isinstance(node, s.Binary) and node.op in ("//", "%"))
-        for node in s.nodes(expr)
+        for node in s.iterate_nodes(expr)
     )
     if rounded:
         raise OutOfReachError(f"sizes are real numbers here: write {format_expression(expr)} without rounding")

@@ -114,7 +114,7 @@ class OneSidedRecurrence:
         """Return the recurrence over real sizes."""
         size, other_sizes = self.size, [name for name in self._function.least if name != self.size]
         steps = self._steps
-        beyond = [step for step in steps if step.facts.bounds[size].most is None]
+        beyond = [step for step in steps if step.facts.bounds[size].maximum is None]
         branches = list(dict.fromkeys(map(self._build_branch, beyond)))
         value = self._build_maximum(branches) if self.upper else self._select_smallest(branches).build_expression(size)
         base = BaseValue((build.ONE,), self._build_base_value(steps) if other_sizes else build.ONE)
@@ -157,9 +157,7 @@ class OneSidedRecurrence:
         )
 
     def _read_argument(self, call: a.AppliedFunction) -> CallArgument:
-        """Read the size of a call as r*n with its bounded offset dropped, or as n - c. Raises OutOfReachError for
-        others.
-        """
+        """Read the size of a call as r*n, its bounded offset dropped, or as n - c. Raises OutOfReachError."""
         (size_of_call,) = (
             value for name, value in zip(self._function.parameters, call.arguments, strict=True) if name == self.size
         )
@@ -200,7 +198,7 @@ class OneSidedRecurrence:
 
     def _build_base_value(self, steps: Iterable[Transition]) -> s.Expr:
         """Return the growth in the other sizes of the function where `size` is at most a constant."""
-        bounded = [step for step in steps if step.facts.bounds[self.size].most is not None]
+        bounded = [step for step in steps if step.facts.bounds[self.size].maximum is not None]
         if not self.upper:
             bounded = [step for step in bounded if not step.calls]
         growths = [self._bound_forcing(step) for step in bounded]
@@ -218,7 +216,7 @@ class OneSidedRecurrence:
         """
         size = self.size
         unproved_steps = [step for step in self._steps if not step.facts.nonnegative(step.forcing - 1)]
-        leaves = [step.facts.bounds[size].most for step in unproved_steps if not step.calls]
+        leaves = [step.facts.bounds[size].maximum for step in unproved_steps if not step.calls]
         if None in leaves:
             return None
         start = max([self._function.least[size], 1, *(limit + 1 for limit in leaves if limit is not None)])
@@ -268,11 +266,11 @@ def build_real_recurrence(
     """Return the recurrence of a bound if calls multiply sizes by constants. Raises OutOfReachError."""
     cases = tuple(_build_case(function, equation, upper, added) for equation in function.equations)
     names = frozenset(function.parameters)
-    domain = tuple(fact for fact in (*facts, *_iterate_defined_sizes(function)) if s.names((fact,)) <= names)
+    domain = tuple(fact for fact in (*facts, *_iterate_defined_size_minima(function)) if s.find_names((fact,)) <= names)
     return RealRecurrence((RealDefinition(FUNCTION_NAME, function.parameters, cases),), domain)
 
 
-def _iterate_defined_sizes(function: SizeFunction) -> Iterator[s.Fact]:
+def _iterate_defined_size_minima(function: SizeFunction) -> Iterator[s.Fact]:
     """Iterate over the facts that sizes defined by an expression in other sizes are at least 1."""
     for name, expr in iterate_defined_sizes(function.where):
         if name not in function.parameters:
@@ -287,11 +285,9 @@ def _build_case(function: SizeFunction, equation: Equation, upper: bool, added: 
 
 
 def _read_condition(decision: Decision, function: SizeFunction) -> s.Expr:
-    """Return the condition of a branch that is taken, `n == c` as `n <= c`. Raises OutOfReachError if it depends on
-    data.
-    """
+    """Return the condition of a branch that is taken, `n == c` as `n <= c`. Raises OutOfReachError if it has data."""
     condition = decision.condition
-    if not s.names(condition) <= frozenset(function.parameters):
+    if not s.find_names(condition) <= frozenset(function.parameters):
         raise OutOfReachError("one of its conditions depends on data, not only on sizes")
     match condition:
         case s.Binary(op="==", left=s.Name(), right=s.Integer()):

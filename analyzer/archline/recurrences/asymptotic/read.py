@@ -276,7 +276,7 @@ class _RecurrenceReader:
                 raise self._make_error(NOT_A_VALUE, f"a base value must not depend on `{parameter.id}`", parameter)
 
     def _check_expression(self, expr: s.Expr) -> None:
-        for node in s.nodes(expr):
+        for node in s.iterate_nodes(expr):
             match node:
                 case s.Call(function=function, arguments=arguments) if function in self._drafts:
                     if len(arguments) != len(self._drafts[function].parameters):
@@ -302,7 +302,7 @@ class _RecurrenceReader:
             raise self._make_error(NO_SUCH_FUNCTION, f"`{function}` takes {text}", node)
 
     def _check_no_calls(self, part: s.Fact, what: str) -> None:
-        for node in s.nodes(part):
+        for node in s.iterate_nodes(part):
             if isinstance(node, s.Call) and node.function in self._drafts:
                 raise self._make_error(NOT_A_VALUE, f"{what} must not contain a recursive call", node)
 
@@ -341,7 +341,7 @@ class _RecurrenceReader:
 
 
 def _move_to_end(diagnostic: Diagnostic, end: int) -> Diagnostic:
-    """Say the end of the expression for the end of the line in a diagnostic, and move it to `end` at least."""
+    """Return a diagnostic that names the end of the expression, not of the line, at position `end` or after it."""
     span = diagnostic.span
     if span is None:
         return diagnostic
@@ -354,7 +354,7 @@ def _move_to_end(diagnostic: Diagnostic, end: int) -> Diagnostic:
 
 
 def _find_names(expr: s.Expr) -> list[s.Name]:
-    return [node for node in s.nodes(expr) if isinstance(node, s.Name) and node.id != "pi"]
+    return [node for node in s.iterate_nodes(expr) if isinstance(node, s.Name) and node.id != "pi"]
 
 
 def _describe_arity(draft: _DefinitionDraft) -> str:

@@ -150,7 +150,7 @@ def _select_sizes(problem: RealRecurrence, answer: SolvedFunction, bits: int) ->
 def _find_log_shares(problem: RealRecurrence) -> list[float]:
     """Return the distinct values of log2(1/r) of calls at r*n whose argument has a value at a large n, sorted."""
     logs = set()
-    for node in s.nodes(tuple(case.value for definition in problem.definitions for case in definition.cases)):
+    for node in s.iterate_nodes(tuple(case.value for definition in problem.definitions for case in definition.cases)):
         if isinstance(node, s.Call) and node.function in {definition.name for definition in problem.definitions}:
             try:
                 ratio = float(value_at(node.arguments[0], {problem.asked.parameters[0]: 1 << 40}, BALL_ARITHMETIC)) / (
@@ -188,7 +188,7 @@ def choose_symbol_values(problem: RealRecurrence) -> dict[str, int]:
     sizes = {name for definition in problem.definitions for name in definition.parameters}
     parts = [case.value for definition in problem.definitions for case in definition.cases]
     parts += [base.value for definition in problem.definitions for base in definition.bases]
-    names = s.names(tuple(parts)) - sizes - {"pi"}
+    names = s.find_names(tuple(parts)) - sizes - {"pi"}
     return {name: SYMBOL_VALUES[at % len(SYMBOL_VALUES)] for at, name in enumerate(sorted(names))}
 
 
@@ -256,7 +256,7 @@ def _build_answer(solved: SolvedFunction, asked: RealDefinition) -> Answer:
 
 
 class _SystemSolver:
-    """The functions of a problem, and the solutions found so far."""
+    """Solves the functions of a problem that call each other, and holds the solutions found so far."""
 
     def __init__(self, problem: RealRecurrence) -> None:
         self._definitions = {definition.name: definition for definition in problem.definitions}
@@ -290,7 +290,7 @@ class _SystemSolver:
             return SolvedFunction("growth beyond polynomials", (*stated, beyond), beyond=beyond)
         system = {f: tuple(self._replace_foreign_calls(branch, group) for branch in self._branches[f]) for f in group}
         if len(group) == 1:
-            return self._solution_with_notes(name, solve_function(name, size, system[name], self._bases[name]))
+            return self._prepend_callee_solutions(name, solve_function(name, size, system[name], self._bases[name]))
         for function in group:
             check_nonnegative_terms(self._branches[function], max(self._bases[function].threshold, fmpq(1)))
         remaining = inline_functions(system, group, name)
@@ -315,7 +315,7 @@ class _SystemSolver:
         size = self._definitions[name].parameters[0]
         return format_statement(name, size, self._branches[name], self._bases[name])
 
-    def _solution_with_notes(self, name: str, solved: SolvedFunction) -> SolvedFunction:
+    def _prepend_callee_solutions(self, name: str, solved: SolvedFunction) -> SolvedFunction:
         """Prepend the solutions of the called functions to the lines of the solution."""
         notes = []
         for callee in sorted(find_callees(self._branches[name]) - {name}):

@@ -15,7 +15,7 @@ _ZERO = fmpq(0)
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
 
 
-def log_ratio(value: fmpq, base: fmpq) -> Constant:
+def compute_exact_logarithm(value: fmpq, base: fmpq) -> Constant:
     """Return the logarithm of a positive rational to a positive rational base other than 1."""
     (value, up), (base, down) = split_perfect_power(value), split_perfect_power(base)
     if value == base:
@@ -70,9 +70,9 @@ class GrowthTerm:
     @property
     def power(self) -> Constant:
         """The power of the size."""
-        return self.at(0)
+        return self.get_power(0)
 
-    def at(self, log_depth: int) -> Constant:
+    def get_power(self, log_depth: int) -> Constant:
         """Return the power of the size (`log_depth` 0), of its logarithm (1), of log2(log2(n)) (2), and so on."""
         return self.powers[log_depth] if log_depth < len(self.powers) else ZERO_CONSTANT
 
@@ -182,7 +182,7 @@ def dominates(great: GrowthTerm, small: GrowthTerm) -> bool:
     return all(powers.get(name, _ZERO) >= small_powers.get(name, _ZERO) for name in {*powers, *small_powers})
 
 
-def leading_terms(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
+def find_leading_terms(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
     """Return the terms that no other term dominates, with coefficient 1, the fastest in the size first."""
     leading: list[GrowthTerm] = []
     for term in terms:

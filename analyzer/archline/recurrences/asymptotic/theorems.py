@@ -20,8 +20,8 @@ from archline.algebra.reals import (
     ZERO_CONSTANT,
     Constant,
     OutOfReachError,
+    determine_sign,
     enclosed_constant,
-    sign_of,
 )
 from archline.expr import build
 from archline.expr import tree as s
@@ -30,10 +30,10 @@ from archline.records import record, replace
 from archline.recurrences.asymptotic.normal_form import WeightedCall
 from archline.recurrences.asymptotic.terms import (
     GrowthTerm,
+    compute_exact_logarithm,
     compute_rational_power,
     dominates,
-    leading_terms,
-    log_ratio,
+    find_leading_terms,
     make_powers,
     split_perfect_power,
 )
@@ -58,7 +58,7 @@ class GrowthResult:
 
 
 def merge_shares(parts: Iterable[tuple[fmpq, fmpq]]) -> Parts:
-    """Add up the weights of parts of equal share."""
+    """Add up the weights of calls at equal shares of the size; `parts` are pairs of a weight and a share."""
     weights: dict[fmpq, fmpq] = {}
     for weight, share in parts:
         weights[share] = weights.get(share, fmpq(0)) + weight
@@ -66,10 +66,10 @@ def merge_shares(parts: Iterable[tuple[fmpq, fmpq]]) -> Parts:
 
 
 def find_exponent(parts: Parts) -> Constant:
-    """Return the characteristic exponent: the p with sum a*r^p = 1."""
+    """Return the characteristic exponent: the p with sum a*r^p = 1 over the pairs (a, r) in `parts`."""
     if len(parts) == 1:
         ((weight, share),) = parts
-        return log_ratio(weight, 1 / share)
+        return compute_exact_logarithm(weight, 1 / share)
     near = find_exponent_by_newton([(_log_of_rational(weight), -_log_of_rational(share)) for weight, share in parts])
     for bottom in range(1, _MAX_DENOMINATOR + 1):
         top = round(near * bottom)
@@ -124,7 +124,7 @@ def compute_log_of_greatest_root(polynomial: fmpq_poly, base: fmpq) -> Constant:
     near = compute_greatest_root(polynomial)
     rational = next((root for root in iterate_rational_roots(polynomial) if near.contains(arb(root))), None)
     if rational is not None:
-        return log_ratio(rational, base)
+        return compute_exact_logarithm(rational, base)
 
     def enclose_logarithm() -> arb:
         return compute_greatest_root(polynomial).log() / arb(base).log()
@@ -205,7 +205,7 @@ def _sum_weighted_powers(parts: Parts, p: arb) -> arb:
 
 def compare_exponent(parts: Parts, at: Constant) -> int:
     """Return the sign of p - `at`, which is that of sum a*r^at - 1. Raises OutOfReachError if it is undecided."""
-    balls = sign_of(lambda: _sum_weighted_powers(parts, at.enclosure()) - 1, quick=True)
+    balls = determine_sign(lambda: _sum_weighted_powers(parts, at.enclosure()) - 1, quick=True)
     if balls is not None:
         return balls
     powers = [(weight, compute_rational_power(share, at)) for weight, share in parts]
@@ -214,7 +214,7 @@ def compare_exponent(parts: Parts, at: Constant) -> int:
         return (total > 1) - (total < 1)
     # Positive radicals whose ratios are irrational are independent over the rationals (Besicovitch): a sum that
     # contains one is not 1, and enclosures decide on which side of 1 it is.
-    sign = sign_of(lambda: _sum_weighted_powers(parts, at.enclosure()) - 1)
+    sign = determine_sign(lambda: _sum_weighted_powers(parts, at.enclosure()) - 1)
     if sign is None:
         raise OutOfReachError(f"it is not decided whether the exponent of the recurrence is {at}")
     return sign
@@ -245,7 +245,7 @@ def derive_growth_of_maximum(
             if exponent is None
             else collect_contributions(terms, (*growing, *all_terms), shares, exponent, log_depth)
         )
-    above = leading_terms(collect_contributions(all_terms, growing, top, p, log_depth))
+    above = find_leading_terms(collect_contributions(all_terms, growing, top, p, log_depth))
     if not all(any(dominates(low, high) for low in below) for high in above):
         raise OutOfReachError("a maximum whose branches differ both in their recursive calls and in their costs")
     if not above:
@@ -268,7 +268,7 @@ def compute_contribution(term: GrowthTerm, p: Constant, excess: ExponentComparis
     the recursion tree dominates, or its leaves if the power is negative.
     """
     above = next((sign for exponent in term.powers[:log_depth] if (sign := exponent.sign())), 0)
-    side = -above or excess(term.at(log_depth))
+    side = -above or excess(term.get_power(log_depth))
     if side < 0:
         return term
     if side > 0:
@@ -283,7 +283,7 @@ def integrate_term(term: GrowthTerm, log_depth: int = 0) -> GrowthTerm:
     """
     logs = [*term.powers[log_depth + 1 :], ZERO_CONSTANT]
     first = next(index for index, exponent in enumerate(logs) if (exponent + ONE_CONSTANT).sign())
-    flat = (*map(term.at, range(log_depth + 1)), *[ZERO_CONSTANT] * first)
+    flat = (*map(term.get_power, range(log_depth + 1)), *[ZERO_CONSTANT] * first)
     more = logs[first] + ONE_CONSTANT
     return term.with_powers((*flat, more, *logs[first + 1 :]) if more.sign() > 0 else flat)
 

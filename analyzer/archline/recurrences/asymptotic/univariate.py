@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from archline.algebra.reals import ZERO_CONSTANT, Constant, OutOfReachError, sign_of
+from archline.algebra.reals import ZERO_CONSTANT, Constant, OutOfReachError, determine_sign
 from archline.expr import build as b
 from archline.expr import tree as s
 from archline.expr.text import format_expression
@@ -22,7 +22,7 @@ from archline.recurrences.asymptotic.terms import (
     GrowthTerm,
     compare_growth,
     compute_rational_power,
-    leading_terms,
+    find_leading_terms,
     make_powers,
     split_perfect_power,
 )
@@ -68,11 +68,11 @@ class SpectralExponent:
         """Return the sign of the exponent minus `at`. Raises OutOfReachError if it is undecided."""
         value = compute_rational_power(self._factor, at)
         if value is None:
-            sign = sign_of((self.exponent - at).enclosure)
+            sign = determine_sign((self.exponent - at).enclosure)
         elif not self._polynomial(value) and compute_greatest_root(self._polynomial).contains(arb(value)):
             sign = 0
         else:
-            sign = sign_of(lambda: compute_greatest_root(self._polynomial) - value)
+            sign = determine_sign(lambda: compute_greatest_root(self._polynomial) - value)
         if sign is None:
             raise OutOfReachError(f"it is not decided whether the exponent of the recurrence is {at}")
         return sign
@@ -91,7 +91,7 @@ def _check_split(call: WeightedCall, threshold: fmpq) -> None:
 def solve_recurrences_by_matrix(
     system: Mapping[str, Branches], bases: InitialValues, stated: Sequence[str]
 ) -> SolvedFunction:
-    """Solve functions that call each other at one share of the size as one whose weight is the spectral radius.
+    """Solve functions that call each other at one share of the size, by the spectral radius of their numbers of calls.
 
     Each calls all others, directly or not, so that all have the same growth, and the costs of each contribute to it.
     Raises OutOfReachError.
@@ -110,7 +110,7 @@ def solve_recurrences_by_matrix(
     return SolvedFunction(
         "spectral radius",
         (*stated, f"the spectral radius of the numbers of calls gives p = {p}"),
-        leading_terms(contributions),
+        find_leading_terms(contributions),
         exponent=p,
         factor=find_common_factor(call.argument.ratio for branch in branches for call in branch.calls),
         gap=compute_exponent_gap((term.power for term in terms), p),
@@ -127,7 +127,7 @@ def _compute_call_scale(call: WeightedCall) -> Constant:
     return call.weight.power.scaled(1 / (1 - root))
 
 
-def _scale_term(term: GrowthTerm, by: Constant) -> GrowthTerm:
+def _multiply_by_size_power(term: GrowthTerm, by: Constant) -> GrowthTerm:
     return term.with_powers((term.power + by, *term.powers[1:]))
 
 
@@ -167,7 +167,7 @@ def solve_function(name: str, size: str, branches: Branches, bases: InitialValue
     calls = [call for branch in branches for call in branch.calls]
     if not calls:
         check_nonnegative_terms(branches, bases.threshold)
-        terms = leading_terms(term for branch in branches for term in branch.terms)
+        terms = find_leading_terms(term for branch in branches for term in branch.terms)
         if not terms:
             raise OutOfReachError(ZERO_FUNCTION_REASON)
         return SolvedFunction("no recursion", stated, terms)
@@ -269,18 +269,18 @@ def _solve_root_recurrence(
     if rest:
         raise OutOfReachError("calls at roots of the size with factors that do not match")
     parts = [merge_shares((call.weight.coefficient, call.argument.root) for call in b.calls) for b in branches]
-    divided = [tuple(_scale_term(term, -scale) for term in branch.terms) for branch in branches]
+    divided = [tuple(_multiply_by_size_power(term, -scale) for term in branch.terms) for branch in branches]
     result = derive_growth_of_maximum(divided, parts, bases.growing, 1)
     return SolvedFunction(
         "change of variable to log2(n)".replace("(n)", f"({size})"),
         (*stated, *explain_root_recurrence(name, branches, result, scale, size)),
-        leading_terms(_scale_term(term, scale) for term in result.terms),
+        find_leading_terms(_multiply_by_size_power(term, scale) for term in result.terms),
         closed=find_closed_form_by_roots(branches[0], bases, size, scale) if len(branches) == 1 else None,
         shrinking=ROOTS,
         exponent=result.exponent,
         factor=find_common_factor(call.argument.root for branch in branches for call in branch.calls),
         gap=compute_exponent_gap(
-            (term.at(1) for x in branches for term in x.terms if term.power == scale), result.exponent
+            (term.get_power(1) for x in branches for term in x.terms if term.power == scale), result.exponent
         ),
     )
 

@@ -27,8 +27,8 @@ from archline.recurrences.asymptotic.normal_form import CallSum, InitialValues
 from archline.recurrences.asymptotic.terms import (
     GrowthTerm,
     Symbols,
+    compute_exact_logarithm,
     compute_rational_power,
-    log_ratio,
     split_perfect_power,
 )
 from archline.recurrences.asymptotic.text import Factors, build_sum_tree, make_symbol_factor
@@ -172,7 +172,7 @@ class SizeSequence:
     relative: bool = False
     stride: fmpq | None = None
 
-    def at(self, k: int) -> fmpq:
+    def compute_size(self, k: int) -> fmpq:
         """Return the k-th size."""
         return self.start * self.factor**k if self.stride is None else self.start + self.stride * k
 
@@ -182,7 +182,7 @@ class SizeSequence:
         more -= self.shift
         return b.binary("+" if more > 0 else "-", counted, b.number(abs(more))) if more else counted
 
-    def power(self, ratio: fmpq) -> tuple[fmpq, Factors] | None:
+    def express_power(self, ratio: fmpq) -> tuple[fmpq, Factors] | None:
         """Return ratio^k as a number times powers in the size; None if an irrational base would have exponent n."""
         if self.stride is not None:
             root = exact_root(abs(ratio), int(self.stride.p))
@@ -191,7 +191,7 @@ class SizeSequence:
             base = root if ratio > 0 else -root
             power = b.binary("^", b.number(base), self.size)
             return base ** -int(self.start.p), [] if base == 1 else [(make_factor(power), ONE_CONSTANT)]
-        exponent = log_ratio(abs(ratio), self.factor)
+        exponent = compute_exact_logarithm(abs(ratio), self.factor)
         sign: Factors = (
             [(make_factor(b.binary("^", b.number(-1), self.build_counter(self.shift))), ONE_CONSTANT)]
             if ratio < 0
@@ -213,7 +213,7 @@ class SizeSequence:
                 (piece.coefficient, [*named, factor, (make_factor(self.bits), Constant.of(logs))])
             ]
             return whole if self.stride in (None, 1) else None
-        power = self.power(piece.ratio)
+        power = self.express_power(piece.ratio)
         if power is None:
             return None
         number, factors = power
@@ -287,7 +287,7 @@ def find_closed_form_by_splits(branch: CallSum, bases: InitialValues, size: str)
     sequence = _build_size_sequence(
         b.name(size), bases.threshold, [(call.weight.coefficient, call.argument.ratio) for call in branch.calls]
     )
-    starts = None if sequence is None else _build_start_values(bases, sequence.at)
+    starts = None if sequence is None else _build_start_values(bases, sequence.compute_size)
     solution = (
         None if sequence is None or starts is None else _solve_recurrence_by_linearity(sequence, branch.terms, starts)
     )
@@ -296,7 +296,7 @@ def find_closed_form_by_splits(branch: CallSum, bases: InitialValues, size: str)
     expr = build_sum_tree(merge_products(solution, sequence.size, sequence.log))
     factor = str(sequence.factor) if sequence.factor.q == 1 else f"({sequence.factor})"
     powers = f"{factor}^k" if sequence.start == 1 else f"{sequence.start}*{factor}^k"
-    return ClosedExpression(expr, f"{size} = {powers}", _convert_to_fractions(map(sequence.at, range(6))))
+    return ClosedExpression(expr, f"{size} = {powers}", _convert_to_fractions(map(sequence.compute_size, range(6))))
 
 
 def find_closed_form_by_roots(
@@ -308,7 +308,7 @@ def find_closed_form_by_roots(
     """
     if any(term.power != scale for term in branch.terms) or len(bases.values) > 1:
         return None
-    start, divisor = log_ratio(bases.threshold, _TWO), compute_rational_power(bases.threshold, scale)
+    start, divisor = compute_exact_logarithm(bases.threshold, _TWO), compute_rational_power(bases.threshold, scale)
     if divisor is None or not scale.is_rational or not start.is_rational:
         return None
     n = b.name(size)
@@ -346,7 +346,7 @@ def find_closed_form_by_steps(
         return None
     n = b.name(size)
     sequence = SizeSequence(n, start, fmpq(1), calls, n, b.number(stride), start / stride, stride=stride)
-    starts = _build_start_values(bases, sequence.at)
+    starts = _build_start_values(bases, sequence.compute_size)
     terms = [term.with_powers((ZERO_CONSTANT, *term.powers)) for term in branch.terms if term not in harmonic]
     solution = (
         None
@@ -364,7 +364,7 @@ def find_closed_form_by_steps(
         has_only_size = all(base == size_factor(size) for base in powers)
         return has_only_size, -float(powers[size_factor(size)].enclosure()) if size_factor(size) in powers else 0.0
 
-    places = _convert_to_fractions(map(sequence.at, (0, 1, 2, 5, 12, 31)))
+    places = _convert_to_fractions(map(sequence.compute_size, (0, 1, 2, 5, 12, 31)))
     return ClosedExpression(
         build_sum_tree(_sum_like_products(solution, rank_powers)), _describe_domain(size, start, stride), places
     )
@@ -394,7 +394,7 @@ def _build_size_sequence(size: s.Expr, start: fmpq, parts: Sequence[tuple[fmpq, 
     shared = math.gcd(*(power for _, power in bases))
     calls = tuple((weight, power // shared) for (weight, _), (_, power) in zip(parts, bases, strict=True))
     factor = root**shared
-    shift, bits = log_ratio(start, factor), log_ratio(factor, _TWO)
+    shift, bits = compute_exact_logarithm(start, factor), compute_exact_logarithm(factor, _TWO)
     bits_tree = bits.tree if bits.is_rational else b.call("log2", b.number(factor))
     if shift.is_rational and shift.rational.q == 1:
         return SizeSequence(size, start, factor, calls, b.call("log2", size), bits_tree, shift.rational)
@@ -434,9 +434,9 @@ def _add_forcing(sequence: SizeSequence, term: GrowthTerm, forcings: ForcingsByS
         compute_rational_power(sequence.factor, term.power),
         compute_rational_power(sequence.start, term.power) if term.power else fmpq(1),
     )
-    if ratio is None or at_start is None or not term.exact or not term.at(1).is_rational:
+    if ratio is None or at_start is None or not term.exact or not term.get_power(1).is_rational:
         return False
-    degree = term.at(1).rational
+    degree = term.get_power(1).rational
     if degree.q != 1 or not 0 <= degree < MAX_SEQUENCE_UNKNOWNS or (degree > 0 and sequence.relative):
         return False
     power = int(degree.p)

@@ -71,7 +71,7 @@ class DividedSize:
     base: int
 
     @property
-    def power(self) -> Poly:
+    def size_in_levels(self) -> Poly:
         """The size in terms of the number of levels: end*base^k."""
         return self.end * self._power_of_base
 
@@ -85,11 +85,11 @@ class DividedSize:
             for monomial, coefficient in poly.terms.items():
                 term = Poly.constant(coefficient)
                 for atom, power in monomial:
-                    term = term * factor(atom, power)
+                    term = term * rewrite_power(atom, power)
                 total = total + term
             return total
 
-        def factor(atom: Atom, power: int) -> Poly:
+        def rewrite_power(atom: Atom, power: int) -> Poly:
             match atom:
                 case Symbol(name=name) if name == LEVEL:
                     return depth**power
@@ -366,7 +366,9 @@ class _FormSearch:
     # Proofs
     def _express_in_levels(self, value: Poly, levels: Poly) -> Poly:
         """Replace the size that calls divide by its value in terms of the number of levels."""
-        return expand_logarithms(value.substitute({self._depth.size: self._depth.power.substitute({LEVEL: levels})}))
+        return expand_logarithms(
+            value.substitute({self._depth.size: self._depth.size_in_levels.substitute({LEVEL: levels})})
+        )
 
     def _substitute_call(self, value: Poly, step: LevelStep) -> Poly:
         arguments = {name: Poly.symbol(name).scaled(factor) for name, factor in step.factors.items()}
@@ -412,7 +414,7 @@ class _FormSearch:
         facts = Facts()
         for name in self._function.parameters:
             bounds = equation.facts.bounds.get(name)
-            case_minimum = None if bounds is None else bounds.least
+            case_minimum = None if bounds is None else bounds.minimum
             minima = [minimum for minimum in (case_minimum, self._function.least.get(name)) if minimum is not None]
             facts = facts.with_symbol(name, (Poly.constant(max(minima)),) if minima else ())
         return facts.with_symbol(LEVEL, (Poly.constant(levels),))

@@ -140,14 +140,14 @@ LOGARITHM_SHARES = tuple(
 )
 
 
-def log2_lower_fraction(number: fmpq) -> fmpq:
+def bound_log2_below(number: fmpq) -> fmpq:
     """Return the largest fraction with a small denominator that is at most log2(number), for a number >= 1."""
     # 2^p <= x^q if and only if 2^p is at most the integer part of x^q.
     candidates = (fmpq(int((number**q).floor()).bit_length() - 1, q) for q in range(1, MAX_DENOMINATOR + 1))
     return max(candidates)
 
 
-def log2_upper_fraction(number: fmpq) -> fmpq:
+def bound_log2_above(number: fmpq) -> fmpq:
     """Return the smallest fraction with a small denominator that is at least log2(number), for a number >= 1."""
     candidates = (fmpq((int((number**q).ceil()) - 1).bit_length(), q) for q in range(1, MAX_DENOMINATOR + 1))
     return min(candidates)
@@ -156,7 +156,7 @@ def log2_upper_fraction(number: fmpq) -> fmpq:
 def bound_log_decrease_below(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
     """Return a proved lower bound of log2(whole) - log2(part), of two values above 0; None if it may be below 0."""
     share = next((share for share in LOGARITHM_SHARES if prove_never_negative(whole.scaled(share) - part, facts)), None)
-    return None if share is None else log2_lower_fraction(1 / share)
+    return None if share is None else bound_log2_below(1 / share)
 
 
 def bound_log_decrease_above(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
@@ -164,11 +164,11 @@ def bound_log_decrease_above(whole: Poly, part: Poly, facts: Facts) -> fmpq | No
     share = next(
         (share for share in reversed(LOGARITHM_SHARES) if prove_never_negative(part - whole.scaled(share), facts)), None
     )
-    return None if share is None else log2_upper_fraction(1 / share)
+    return None if share is None else bound_log2_above(1 / share)
 
 
 class NotComparableError(Exception):
-    """An expression cannot be written at the sizes of a call in terms of the caller's sizes."""
+    """Raised if an expression at the sizes of a call cannot be written in terms of the caller's sizes."""
 
 
 def compute_symbol_values_in_call(function: SizeFunction, arguments: tuple[Poly, ...]) -> Mapping[str, Poly]:
@@ -201,7 +201,7 @@ class CallContext(LogarithmOrder):
         self._bounded, self._known, self._signs = set[str](), dict[str, Poly](), dict[Poly, Poly]()
         self._place = cache(self._replace_atom)
 
-    def at(self, value: Poly, sizes: Mapping[str, Poly]) -> Poly:
+    def express_at_call(self, value: Poly, sizes: Mapping[str, Poly]) -> Poly:
         """Return the value at the sizes of a call; numbers of halvings are replaced by lower or upper bounds.
 
         Only lower bounds have minimum numbers of halvings, and only upper bounds maximum ones; their factors are never
@@ -349,9 +349,9 @@ class CallContext(LogarithmOrder):
         return 0 if facts.nonnegative(reference.scaled(2) - whole) else None, 1
 
     def _compare_halvings(self, value: Poly, reference: Poly) -> tuple[int | None, int | None]:
-        """Return the largest j proved to have value <= ceil(reference/2^j), and the smallest proved to have >=.
+        """Return the largest j with value <= ceil(reference/2^j) proved, and the smallest j with value >= it proved.
 
-        None if nothing is proved.
+        Each is None if nothing is proved.
         """
         facts = self.facts
         above = below = None

@@ -160,7 +160,7 @@ def remove_caps(value: Poly, facts: Facts, upper: bool) -> Poly:
 
 
 def remove_divisors(value: Poly, facts: Facts, upper: bool) -> Poly:
-    """Return an upper (or a lower) bound of `value`: 1 or an argument replaces each gcd in which it is monotonic."""
+    """Return an upper (or a lower) bound of `value`: 1 or y replaces each gcd(x, y) in which the value is monotonic."""
     for atom in dict.fromkeys(value.atoms_within()):
         if not isinstance(atom, a.CommonDivisor) or not facts.positive(atom.right):
             continue
@@ -200,7 +200,7 @@ def _bound_argument_below(argument: Poly, facts: Facts) -> int | None:
     match atoms[0]:
         case Symbol(name=name):
             bounds = facts.bounds.get(name)
-            low = None if bounds is None else bounds.least
+            low = None if bounds is None else bounds.minimum
         case a.CeilLog2():
             low = 0
         case _:
@@ -211,7 +211,7 @@ def _bound_argument_below(argument: Poly, facts: Facts) -> int | None:
 def resolve_maxima_at_call(bound: Poly, arguments: Mapping[str, Poly], facts: Facts) -> Poly | None:
     """Return a bound at the arguments of a call if the facts decide all maxima in it; else None."""
     try:
-        value = CallContext(facts, ()).at(bound, arguments)
+        value = CallContext(facts, ()).express_at_call(bound, arguments)
     except NotComparableError:
         return None
     return None if any(isinstance(atom, a.PositivePart) for atom in value.atoms()) else value

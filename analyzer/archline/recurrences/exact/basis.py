@@ -17,16 +17,16 @@ from archline.records import record
 from archline.recurrences.exact.at_call import (
     CallContext,
     NotComparableError,
+    bound_log2_above,
+    bound_log2_below,
     compute_symbol_values_in_call,
-    log2_lower_fraction,
-    log2_upper_fraction,
 )
 from archline.recurrences.model import SizeFunction, find_calls
 
 
 @record
 class ProofTerm:
-    """A product that is never negative: of sizes (`plain`), real or rounded logarithms of values >= 1, an indicator."""
+    """A basis term in proofs, never negative: sizes (`plain`) times logarithms of values >= 1 and an indicator."""
 
     plain: Poly = ONE
     logs: tuple[Logarithm, ...] = ()
@@ -40,14 +40,16 @@ class ProofTerm:
     def __mul__(self, other: ProofTerm) -> ProofTerm:
         return ProofTerm(self.plain * other.plain, (*self.logs, *other.logs), self.indicator * other.indicator)
 
-    def at_caller(self, caller: CallContext) -> Poly:
+    def express_at_caller(self, caller: CallContext) -> Poly:
         """Return the product at the sizes of the caller, in symbols of the caller."""
         return self.plain * caller.write_indicator(self.indicator) * product(map(caller.write_logarithm, self.logs))
 
-    def at_call(self, caller: CallContext, sizes: Mapping[str, Poly]) -> Poly:
+    def express_at_call(self, caller: CallContext, sizes: Mapping[str, Poly]) -> Poly:
         """Return the product at the sizes of a call, in symbols of the caller. Raises NotComparableError."""
         logs = product(caller.write_logarithm_at_call(log, sizes) for log in self.logs)
-        return caller.at(self.plain, sizes) * caller.write_indicator(self.indicator.substitute(sizes)) * logs
+        return (
+            caller.express_at_call(self.plain, sizes) * caller.write_indicator(self.indicator.substitute(sizes)) * logs
+        )
 
     def bound_value(self, point: Point, most: bool) -> fmpq:
         """Return an upper bound (`most`) or a lower bound of the value of the product at a point."""
@@ -55,9 +57,9 @@ class ProofTerm:
         for log in self.logs:
             argument = to_rational(evaluate(log.argument, point))
             if isinstance(log, a.CeilLog2):
-                value *= log2_upper_fraction(argument).ceil()
+                value *= bound_log2_above(argument).ceil()
             else:
-                value *= log2_upper_fraction(argument) if most else log2_lower_fraction(argument)
+                value *= bound_log2_above(argument) if most else bound_log2_below(argument)
         return value
 
 
@@ -98,13 +100,13 @@ class BasisTerm:
         """The product that stands for the term in proofs: `inner` if there is one, else the term itself."""
         return ProofTerm(self.value) if self.inner is None else self.inner
 
-    def at_call(self, function: SizeFunction, call: a.AppliedFunction, caller: CallContext) -> Poly:
+    def express_at_call(self, function: SizeFunction, call: a.AppliedFunction, caller: CallContext) -> Poly:
         """Return the term at the sizes of a call. Raises NotComparableError."""
         sizes = compute_symbol_values_in_call(function, call.arguments)
         if self.inner is not None:
-            return self.inner.at_call(caller, sizes)
+            return self.inner.express_at_call(caller, sizes)
         if self.smooth is None:
-            return caller.at(self.value, sizes)
+            return caller.express_at_call(self.value, sizes)
         size, argument = Poly.symbol(self.smooth), sizes[self.smooth]
         half = a.floor_div(size, Poly.constant(2))
         facts = caller.facts
@@ -254,7 +256,7 @@ def _multiply_sizes(function: SizeFunction) -> Poly:
 
 
 def select_distinct_terms(elements: list[BasisTerm]) -> tuple[BasisTerm, ...]:
-    """Select at most MAX_ELEMENTS terms, the first ones of distinct values."""
+    """Return the first term of each value, at most MAX_BASIS_TERMS terms."""
     terms: dict[Poly, BasisTerm] = {}
     for element in elements:
         terms.setdefault(element.value, element)
@@ -389,7 +391,7 @@ def build_preserved_products(function: SizeFunction) -> tuple[Poly, ...]:
     powers = [
         _write_as_power_of_two(power) for power in function.facts.powers if _is_preserved_by_calls(function, power)
     ]
-    return tuple(size * power for power in powers for size in _data_independent_sizes(function))
+    return tuple(size * power for power in powers for size in _find_data_independent_sizes(function))
 
 
 def iterate_shared_size_terms(function: SizeFunction) -> Iterator[Poly]:
@@ -420,7 +422,7 @@ def iterate_path_cost_sets(function: SizeFunction) -> Iterator[tuple[Poly, ...]]
     size = _write_as_power_of_two(power)
     if not _is_preserved_by_calls(function, power):
         yield ONE, Poly.symbol(power.exponent), size
-    elif independent := _data_independent_sizes(function):
+    elif independent := _find_data_independent_sizes(function):
         dependent = (size for size in map(Poly.symbol, function.sizes) if size not in independent)
         logs = tuple(map(a.ceil_log2, independent))
         yield ONE, size, *dependent, *logs, *(log * size for log in logs)
@@ -436,7 +438,7 @@ def _is_preserved_by_calls(function: SizeFunction, power: PowerOfTwoSize) -> boo
     return all(arguments[power.name] == size for _, arguments in function.own_calls)
 
 
-def _data_independent_sizes(function: SizeFunction) -> list[Poly]:
+def _find_data_independent_sizes(function: SizeFunction) -> list[Poly]:
     """Return the sizes whose values in calls do not depend on the data."""
     data = {name for equation in function.equations for name in equation.data}
     return [

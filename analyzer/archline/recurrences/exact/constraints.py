@@ -19,15 +19,15 @@ from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact import samples
 from archline.recurrences.exact.at_call import CallContext, NotComparableError, build_reference_arguments
 from archline.recurrences.exact.basis import BasisTerm, iterate_signed_logarithms, multiply_terms, select_distinct_terms
-from archline.recurrences.exact.halved_sizes import log_product_terms, master_terms
+from archline.recurrences.exact.halved_sizes import iterate_log_product_sets, iterate_master_terms
 from archline.recurrences.exact.transitions import (
     CallRegion,
     ForeignBounds,
     Transition,
+    add_call_facts,
     build_call_regions,
     build_steps,
     restrict_to_regions,
-    with_call_facts,
 )
 from archline.recurrences.model import Equation, Relation, SizeFunction, find_calls, split_value_by_call
 
@@ -51,7 +51,7 @@ def unroll_small_exponents(
     it returns None (unknown), the steps are those of the whole equation.
     """
     exponent = _find_split_exponent(equation, function, foreign)
-    low = None if exponent is None else equation.facts.bounds[exponent].least
+    low = None if exponent is None else equation.facts.bounds[exponent].minimum
     if exponent is None or low is None or low >= MIN_INDUCTION_EXPONENT:
         return list(steps(equation))
     symbol = Poly.symbol(exponent)
@@ -87,14 +87,14 @@ def _find_split_exponent(equation: Equation, function: SizeFunction, foreign: Fo
 def iterate_hinge_sets(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
     """Iterate over sets of terms with max(0, k - c), for functions of a single exponent k that calls split.
 
-    It is 0 at small k; if k >= 2*c, both parts of k are at least c, and their terms add up to c less than that of k.
+    max(0, k - c) is 0 at small k; if k >= 2*c, both parts of k are at least c, and their terms add up to k - 2*c.
     """
     exponents = function.shared_exponents
     inductive = [step for step in steps if step.calls]
     if len(exponents) != 1 or not inductive:
         return
     (exponent,) = exponents
-    if any(step.facts.bounds[exponent].least != MIN_INDUCTION_EXPONENT for step in inductive):
+    if any(step.facts.bounds[exponent].minimum != MIN_INDUCTION_EXPONENT for step in inductive):
         return
     size = BasisTerm(Poly.symbol(exponent))
     logs = list(iterate_signed_logarithms(function))
@@ -133,7 +133,7 @@ Ratio = tuple[int, int]
 
 
 class StepWriter:
-    """Writes the gain of each basis term in each step as an expression in symbols, cached for all linear programs.
+    """Writes the gain of each basis term in each step, its value less those at the calls, in symbols; caches gains.
 
     `tangents`: whether a logarithm is also bounded by its tangent at the minimum size, not only at 1.
     """
@@ -165,9 +165,9 @@ class StepWriter:
         if element.leaf is not None:
             return ZERO if step.calls else element.leaf
         caller = self._get_context(step)
-        gain = element.value if element.inner is None else element.inner.at_caller(caller)
+        gain = element.value if element.inner is None else element.inner.express_at_caller(caller)
         for factor, call in step.calls:
-            gain = gain - factor * element.at_call(self._function, call, caller)
+            gain = gain - factor * element.express_at_call(self._function, call, caller)
         return gain
 
     def _compute_share_gain(self, step: Transition, element: BasisTerm) -> Poly | None:
@@ -185,7 +185,7 @@ class StepWriter:
     def express_forcing(self, step: Transition) -> Poly:
         """Return the cost that the step adds to its calls, in the step's symbols."""
         if step not in self._forcing:
-            self._forcing[step] = self._get_context(step).at(step.forcing, {})
+            self._forcing[step] = self._get_context(step).express_at_call(step.forcing, {})
         return self._forcing[step]
 
     def order_logarithms(self, step: Transition, value: Poly) -> Poly:
@@ -194,7 +194,7 @@ class StepWriter:
         ordered = caller.replace_logarithms(value)
         return caller.facts.simplify(ordered)
 
-    def facts(self, step: Transition) -> Facts:
+    def get_facts(self, step: Transition) -> Facts:
         """Return the facts about the step's symbols, including the symbols introduced for logarithms so far."""
         return self._get_context(step).facts
 
@@ -216,7 +216,7 @@ class StepWriter:
 
 @record(eq=False)
 class ProvedBound:
-    """A proved bound of a function in its recursive cases, and the largest measured ratios of the two.
+    """A proved bound of a function in its recursive cases, with the largest factors between the two that were measured.
 
     `near` is the largest factor at samples, `far` at far points; `steady`: it is not larger at more distant points.
     `steps` are the steps of the proof; those in `equal` hold with equality. `proved`: the expression that the steps
@@ -284,7 +284,7 @@ class InductionProblem:
                 self._evaluate_at_exponent,
             )
         ]
-        steps = [with_call_facts(step, function) for step in steps]
+        steps = [add_call_facts(step, function) for step in steps]
         self.regions = build_call_regions(function, steps)
         if everywhere:
             self.regions = (CallRegion({}),)
@@ -302,7 +302,7 @@ class InductionProblem:
         def estimate_size(value: Poly) -> tuple[Fraction, str]:
             if point is None:
                 return Fraction(0), value.key
-            full_point = samples.with_minimum_data(equation.data, equation.facts, point)
+            full_point = samples.add_minimum_data(equation.data, equation.facts, point)
             try:
                 return evaluate(value, full_point, lambda _, arguments: sum(arguments, fmpq(0))), value.key
             except EvaluationError:
@@ -310,7 +310,7 @@ class InductionProblem:
 
         return estimate_size
 
-    def forcings(self) -> tuple[list[Poly], list[Poly]]:
+    def list_forcings(self) -> tuple[list[Poly], list[Poly]]:
         """Return the forcings of recursive steps, and those of base cases."""
         inner = [step.forcing for step in self.steps if step.calls]
         return inner, [step.forcing for step in self.steps if not step.calls]
@@ -334,9 +334,9 @@ class InductionProblem:
                 self.near.append(((place, value), Fraction(1)))
 
     def _allowed_factor(self, equation: Equation) -> Fraction:
-        """Return the factor that a bound may have where the equation applies, relative to other points."""
+        """Return the ratio by which a bound's factor may be larger than elsewhere where the equation applies."""
         bounds = equation.facts.bounds
-        fixed = all(name in bounds and bounds[name].most is not None for name in self.function.parameters)
+        fixed = all(name in bounds and bounds[name].maximum is not None for name in self.function.parameters)
         # The error of the bound of one group of cases recurs in the bounds of cases that call it.
         is_leaf = fixed and not (self._everywhere or equation.recursive or self.target < ACCEPTED_FACTOR)
         return LEAF_FACTOR_ALLOWANCE if is_leaf else Fraction(1)
@@ -351,8 +351,8 @@ class InductionProblem:
         # log2(n)*log2(min(n, m)), points with the smallest m determine what halving n adds.
         is_uneven = len(self.function.sizes) > 1 and (
             self.target < ACCEPTED_FACTOR
-            or any(master_terms(self.function, self.steps, self.upper))
-            or any(log_product_terms(self.function, self.steps))
+            or any(iterate_master_terms(self.function, self.steps, self.upper))
+            or any(iterate_log_product_sets(self.function, self.steps))
         )
         for exponents in (FAR_EXPONENTS, SHARED_FAR_EXPONENTS) if self.function.shared_exponents else (FAR_EXPONENTS,):
             far_points = (
@@ -388,7 +388,7 @@ class InductionProblem:
             return Fraction(1)
         sizes = {name: int(point[name]) for name in self.function.parameters}
         try:
-            value = self.values.at(self.function.name, sizes, most)
+            value = self.values.evaluate_at(self.function.name, sizes, most)
         except EvaluationError:
             return None
         return value if value.numerator.bit_length() <= MAX_VALUE_BITS else None
@@ -397,9 +397,9 @@ class InductionProblem:
         """Evaluate the function where its exponent is `number`; None if the value is unknown."""
         if self.values is None:
             return None
-        return self._evaluate_function(self.point_with_sizes(dict.fromkeys(self.function.shared_exponents, number)))
+        return self._evaluate_function(self.add_sizes_to_point(dict.fromkeys(self.function.shared_exponents, number)))
 
-    def point_with_sizes(self, point: dict[str, int]) -> Point:
+    def add_sizes_to_point(self, point: dict[str, int]) -> Point:
         """Add the values of the sizes to a point that has those of the symbols in which they are expressed."""
         facts = self.function.facts
         sizes = {name: evaluate(facts.rewrite_symbol(name), point) for name in self.function.parameters}
@@ -410,13 +410,13 @@ class InductionProblem:
         """The points at which bounds are measured, near ones first, each with the factor allowed there."""
         return [*self.near, *((value_at_point, Fraction(1)) for value_at_point in self.far_values)]
 
-    def bound(self, value: Poly, values: Sequence[Ratio] | None = None) -> ProvedBound:
+    def measure_bound(self, value: Poly, values: Sequence[Ratio] | None = None) -> ProvedBound:
         """Return a proved bound with its measured factors; if the function's values are unknown, it is not steady.
 
         `values` are those of the bound at the points of measurement, computed if not given.
         """
         if self.values is None:
-            return ProvedBound(value, Fraction(0), self._magnitude_at_very_far(value), False, tuple(self.steps))
+            return ProvedBound(value, Fraction(0), self._measure_very_far_magnitude(value), False, tuple(self.steps))
         if values is None:
             numbers = (self.writer.places.evaluate(value, point) for (point, _), _ in self.evaluation_points)
             values = [(number.numerator, number.denominator) for number in numbers]
@@ -436,14 +436,14 @@ class InductionProblem:
 
     @cached_property
     def very_far_points(self) -> list[Point]:
-        """The points where bounds of a function without known values are compared; without any, no bound is better."""
+        """The points with very large sizes at which bounds are compared if values of the function are unknown."""
         return [
             point
             for point in samples.iterate_points_of_magnitude(self.function, BOUND_COMPARISON_EXPONENT, (0,))
             if point is not None
         ]
 
-    def _magnitude_at_very_far(self, value: Poly) -> Fraction:
+    def _measure_very_far_magnitude(self, value: Poly) -> Fraction:
         """Return the largest value of an upper bound at very large sizes, or the largest 1/value of a lower bound."""
         sizes = [
             max(evaluate(value, point), Fraction(1, 1 << BOUND_COMPARISON_EXPONENT)) for point in self.very_far_points
@@ -500,6 +500,6 @@ class InductionProof:
 
     @staticmethod
     def from_bound(relation: Relation, bound: ProvedBound, where: str = "") -> InductionProof:
-        """Convert the bound that a search found to a proof. `where` tells as text where it holds."""
+        """Convert the bound that a search found to a proof. `where` is the condition under which it holds, as text."""
         value = bound.value if bound.proved is None else bound.proved
         return InductionProof(relation, value, bound.steps, bound.equal, where=where)

@@ -76,7 +76,7 @@ class _RecurrenceWriter:
         )
 
     def _write_cost(self, value: Poly, functions: set[str], facts: Facts) -> Poly:
-        """Convert the cost of a body in terms of bodies to the cost of a call in terms of calls."""
+        """Rewrite an equation of the costs C of bodies as one of the costs C + `more` of calls."""
         called = replace_calls(value, lambda call: Poly.of_atom(self._write_call(call, functions)) - self.more)
         return self._write_value(called + self.more, facts)
 
@@ -136,7 +136,7 @@ class _RecurrenceWriter:
             )
 
     def _find_call_sizes(self, steps: Sequence[Transition]) -> tuple[tuple[ValueRange, ...], ...]:
-        """Return the alternative ranges of the sizes that calls have in a case; none if they may have all."""
+        """Return the alternative ranges of the sizes that calls have in a case; empty if calls may have all sizes."""
         boxes = [_find_restricted_sizes(step, self.function) for step in steps]
         if not all(boxes):
             return ()
@@ -162,7 +162,7 @@ class _RecurrenceWriter:
         result = added
         try:
             for factor, call in step.calls:
-                claimed = caller.at(value, compute_symbol_values_in_call(self.function, call.arguments))
+                claimed = caller.express_at_call(value, compute_symbol_values_in_call(self.function, call.arguments))
                 result = result + factor * (claimed + self.more)
         except (NotComparableError, TooComplexError):
             return None
@@ -175,11 +175,14 @@ Limits = tuple[int | None, int | None]
 
 
 def _find_restricted_sizes(step: Transition, function: SizeFunction) -> dict[str, Limits]:
-    """Return the limits of sizes that are tighter in calls than in the case (others are None unless both are equal)."""
+    """Return the sizes' limits that are tighter in calls than in the case; None for a limit that is not.
+
+    If both limits of such a size are equal, both are returned.
+    """
     restricted: dict[str, Limits] = {}
     for name in (*function.parameters, *function.facts.quotients):
         pair = (facts.bounds[name] for facts in (step.equation.facts, step.facts))
-        before, (low, high) = ((bounds.least, bounds.most) for bounds in pair)
+        before, (low, high) = ((bounds.minimum, bounds.maximum) for bounds in pair)
         if (low, high) != before:
             are_equal = low == high
             restricted[name] = (

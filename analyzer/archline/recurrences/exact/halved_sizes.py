@@ -1,24 +1,24 @@
 """Build basis terms for calls that halve their sizes, or keep an uneven part of them.
 
-`master_terms`: for c calls of half the sizes u, v, ..., i in number, the terms are u*v*... * (c/2^i)^log2(w) with w one
-of the sizes. Let s and t be the smallest numbers with v' - s <= (v - s)/2 and v' + t >= (v + t)/2 for the sizes v' of
-calls. In upper bounds the product of all v - s falls to at most a 2^i-th of it; as c/2^i is below 1, the power needs a
-logarithm that falls by at most 1: that of w + t, rounded down. Then the term falls to at most a c-th. Lower bounds have
-the product of all v + t and a logarithm that is rounded up, which falls by at least 1 only for sizes of at least 2.
-For two sizes, as in LCS by quadrants, m*n*(3/4)^log2(n) is m*n^(log2(3) - 1).
+`iterate_master_terms`: for c calls of half the sizes u, v, ..., i in number, the terms are u*v*... * (c/2^i)^log2(w)
+with w one of the sizes. Let s and t be the smallest numbers with v' - s <= (v - s)/2 and v' + t >= (v + t)/2 for the
+sizes v' of calls. In upper bounds the product of all v - s falls to at most a 2^i-th of it; as c/2^i is below 1, the
+power needs a logarithm that falls by at most 1: that of w + t, rounded down. Then the term falls to at most a c-th.
+Lower bounds have the product of all v + t and a logarithm that is rounded up, which falls by at least 1 only for sizes
+of at least 2. For two sizes, as in LCS by quadrants, m*n*(3/4)^log2(n) is m*n^(log2(3) - 1).
 
-`depth_terms`: if the sizes n' of all calls are from floor(n/2) to ceil(n/2), so is the smallest size v. Its minimum
-number of halvings, ceil(log2(ceil((v + 1)/(T + 1)))), falls by at most 1, and the maximum one, ceil(log2(ceil(v/T))),
-by at least 1 if v > T. At leaves both are 0. For two sizes, 3 calls of half of both reproduce n*m*(3/4)^k, n*(3/2)^k,
-m*(3/2)^k and 3^k; one of these is near for any cost of leaves.
+`build_depth_terms`: if the sizes n' of all calls are from floor(n/2) to ceil(n/2), so is the smallest size v. Its
+minimum number of halvings, ceil(log2(ceil((v + 1)/(T + 1)))), falls by at most 1, and the maximum one,
+ceil(log2(ceil(v/T))), by at least 1 if v > T. At leaves both are 0. For two sizes, 3 calls of half of both reproduce
+n*m*(3/4)^k, n*(3/2)^k, m*(3/2)^k and 3^k; one of these is near for any cost of leaves.
 
-`log_product_terms`: the largest size v is halved until it is as small as another one, w; then both are halved in turn.
-If each halving of v adds log2(w), the sum is about log2(v)*log2(min(v, w)) less half of the square of the latter.
+`iterate_log_product_sets`: the largest size v is halved until it is as small as another one, w; then both are halved in
+turn. If each halving of v adds log2(w), the sum is about log2(v)*log2(min(v, w)) less half of the square of the latter.
 
-`uneven_split_terms`: a call keeps an uneven part, such as 3/4 of a sum that the data splits. A rounded logarithm falls
-there by 1 or not at all, which proves nothing; the real one falls by log2(4/3). Proofs have real logarithms, which are
-bounded at every call, and indicators of conditions, which pay for calls that keep the sizes, such as one that swaps
-them. In the reported bound each term is rounded to the safe side.
+`iterate_uneven_split_sets`: a call keeps an uneven part, such as 3/4 of a sum that the data splits. A rounded logarithm
+falls there by 1 or not at all, which proves nothing; the real one falls by log2(4/3). Proofs have real logarithms,
+which are bounded at every call, and indicators of conditions, which pay for calls that keep the sizes, such as one that
+swaps them. In the reported bound each term is rounded to the safe side.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class HalvedSize:
         return a.ceil_log2(self.size + self.below + 1) - 1 if upper else a.ceil_log2(self.whole)
 
     def is_provable_in(self, step: Transition, upper: bool) -> bool:
-        """Test whether `base` >= 0 is proved at all calls of a step, or for a lower bound `whole` >= 2 in its caller.
+        """Test whether size - above >= 0 is proved at all calls of a step; for a lower bound, `whole` >= 2 before them.
 
-        The terms require it.
+        Basis terms with powers of the size require it.
         """
         if not upper:
             return _is_proved_nonnegative(self.whole - 2, step.facts)
@@ -81,7 +81,7 @@ class HalvedSize:
         )
 
 
-def master_terms(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[BasisTerm]:
+def iterate_master_terms(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[BasisTerm]:
     """Iterate over terms for c calls that about halve all sizes: a product of i sizes times (c/2^i)^log2(w).
 
     i is log2(c) rounded up, and w one of the sizes, which is repeated if there are fewer than i. None are yielded for
@@ -150,7 +150,7 @@ class HalvingDepth:
     most: Poly
 
     def build_term(self, count: int, sizes: Sequence[HalvedSize], whole: bool) -> BasisTerm:
-        """Return a product whose value at each of `count` calls is at most (`whole`) or at least 1/count of it."""
+        """Return a product that is at each of `count` calls at most (`whole`), or at least, 1/count of the caller's."""
         # A power that shrinks needs a level that falls by at most 1 at a call; one that grows, by at least 1.
         shrinks = count < 1 << len(sizes)
         level = self.least if shrinks == whole else self.most
@@ -158,7 +158,7 @@ class HalvingDepth:
         return BasisTerm(value * build_ratio_power(count, len(sizes), level), sign=1 if whole else -1, parts=count)
 
 
-def depth_terms(function: SizeFunction, steps: Sequence[Transition]) -> tuple[BasisTerm, ...]:
+def build_depth_terms(function: SizeFunction, steps: Sequence[Transition]) -> tuple[BasisTerm, ...]:
     """Return the terms for halving depths, for upper and for lower bounds; none unless calls halve several sizes."""
     sizes = find_halved_sizes(function, steps)
     levels = None if len(sizes) < 2 else find_halving_depth(sizes, [step for step in steps if step.calls])
@@ -188,8 +188,8 @@ def find_halving_depth(sizes: Sequence[HalvedSize], calling: Sequence[Transition
 ALLOWED_SIZE_COUNTS = 2, 3
 
 
-def log_product_terms(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
-    """Yield a set of products of logarithms and the logarithms of all sizes, if steps that halve a size cost these."""
+def iterate_log_product_sets(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
+    """Yield one set of terms, the sizes' logarithms and their products, if steps that halve a size cost logarithms."""
     if len(function.sizes) not in ALLOWED_SIZE_COUNTS or len(function.sizes) != len(function.parameters):
         return
     # Steps that cost logarithms of sizes, not only numbers of halvings down to leaves.
@@ -210,7 +210,7 @@ def log_product_terms(function: SizeFunction, steps: Sequence[Transition]) -> It
 
 
 def _iterate_minimum_log_products(function: SizeFunction, name: str) -> Iterator[BasisTerm]:
-    """Iterate over products of the logarithms of n and of min(n, m), which is min(log(n), log(m)) in proofs."""
+    """Iterate over products of log(n) and log(min(n, m)), n the named size; proofs have min(log(n), log(m)) instead."""
     size = Poly.symbol(name)
     log = a.ceil_log2(size)
     for other_size in (Poly.symbol(other_name) for other_name in function.sizes if other_name != name):
@@ -226,7 +226,7 @@ MAX_HALF_EXCESS = 2
 """A size of a call counts as half of the caller's if it exceeds that by at most this number."""
 
 
-def uneven_split_terms(
+def iterate_uneven_split_sets(
     function: SizeFunction, steps: Sequence[Transition], upper: bool
 ) -> Iterator[tuple[BasisTerm, ...]]:
     """Iterate over sets of logarithms for single calls that pass on uneven parts of the sizes; none for other calls."""
@@ -266,7 +266,7 @@ def has_single_calls(calling: Sequence[Transition]) -> bool:
 
 
 def _iterate_indicator_terms(steps: Sequence[Transition]) -> Iterator[BasisTerm]:
-    """Iterate over terms 1 that are in proofs the indicators of the conditions under which calls are made."""
+    """Iterate over basis terms of value 1, for which proofs have the indicator of a condition before a call."""
     indicators = {
         decision.indicator if decision.taken else ONE - decision.indicator: None
         for step in steps

@@ -32,7 +32,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.index_range import IndexRange, find_index_range
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, linear_combination, product, sum_polynomials
 from archline.algebra.prove.farkas import Situation
-from archline.algebra.prove.handelman import cone_constraints, iterate_proposals
+from archline.algebra.prove.handelman import iterate_cone_constraints, iterate_proposals
 from archline.expr.intervals import EvaluationError, Point
 from archline.expr.solutions import SizeSearch
 from archline.ir.declarations import IndexProperties
@@ -66,13 +66,13 @@ class CaseCalls:
 
 @record(eq=False)
 class IndexCase(CaseCalls):
-    """A case of a function, with its equation."""
+    """A case of a function of indices, with its equation."""
 
     equation: Equation
 
 
 class NotIndexedError(Exception):
-    """The recursion does not depend on indices alone."""
+    """Raised if a recursion does not depend on indices alone."""
 
 
 def build_index_cases(function: SizeFunction) -> tuple[IndexCase, ...]:
@@ -179,7 +179,7 @@ class Sample:
 
 
 class InductiveSearch:
-    """The search for bounds of one function by indices."""
+    """Searches for bounds of one function of indices, each with a proof by induction."""
 
     def __init__(
         self, function: SizeFunction, all_cases: Sequence[IndexCase], declaration: IndexProperties, values: ValueTable
@@ -198,9 +198,11 @@ class InductiveSearch:
             if (sizes := self._declaration.draw(search, function.least, random)) is None:
                 continue
             try:
-                equation, point = cases.at(tuple(sizes[name] for name in function.parameters))
+                equation, point = cases.find_equation_at(tuple(sizes[name] for name in function.parameters))
                 number = function.equations.index(equation)
-                yield self._build_sample(number, point, self._values.at(function.name, sizes, MAX_EVALUATION_STEPS))
+                yield self._build_sample(
+                    number, point, self._values.evaluate_at(function.name, sizes, MAX_EVALUATION_STEPS)
+                )
             except EvaluationError:
                 continue
 
@@ -247,11 +249,11 @@ class InductiveSearch:
         return negative
 
     def _is_proved_in_calls(self, value: Poly, number: int, more: tuple[Poly, ...]) -> bool:
-        """Test whether the value is proved to be at least 0 in every call of a case, if the values `more` are there."""
+        """Test whether a value >= 0 is proved in every call of a case, if the values `more` are >= 0 in the caller."""
         situation = self._situations[number].with_facts(more)
         return all(situation.proves(value.substitute(arguments)) for _, arguments in self._cases[number].calls)
 
-    def bound(self, forms: Sequence[Poly], upper: bool, invariant: Invariant | None) -> Poly | None:
+    def search_bound(self, forms: Sequence[Poly], upper: bool, invariant: Invariant | None) -> Poly | None:
         """Return a bound made of forms, proved together with a second one where the invariant holds; else None."""
         sign, width = (1 if upper else -1), len(forms) * (1 if invariant is None else 2)
         margins = list(self._iterate_margins(forms, sign, invariant))
@@ -259,7 +261,7 @@ class InductiveSearch:
         for sample in chain(*self._samples):
             weight = sign / float(1 + sample.value)
             mean[: len(forms)] += [float(evaluate(form, sample.point)) * weight for form in forms]
-        parts = [part for margin in margins for part in cone_constraints(*margin)]
+        parts = [part for margin in margins for part in iterate_cone_constraints(*margin)]
         for numbers in iterate_proposals(parts, mean, sign):
             if all(situation.proves(linear_combination(gains, numbers, rest)) for situation, gains, rest in margins):
                 return linear_combination(forms, numbers[: len(forms)])
@@ -332,10 +334,10 @@ def _search_tightest_bound(
     None if all fail.
     """
     sets = [(*preserved, *chosen, ONE) for k in range(len(quantities) + 1) for chosen in combinations(quantities, k)]
-    bounds = [bound for forms in sets if (bound := search.bound(forms, upper, None)) is not None]
+    bounds = [bound for forms in sets if (bound := search.search_bound(forms, upper, None)) is not None]
     if bounds:
         return (min if upper else max)(bounds, key=search.sum_ratios)
-    inside = (search.bound(forms, upper, invariant) for invariant in search.invariants for forms in sets)
+    inside = (search.search_bound(forms, upper, invariant) for invariant in search.invariants for forms in sets)
     return next((bound for bound in inside if bound is not None), None)
 
 
@@ -367,16 +369,18 @@ def reduce_to_length(function: SizeFunction) -> LengthRecurrence:
 
 
 class _IndexMattersError(Exception):
-    """The position of the range matters, not only its length."""
+    """Raised if a function depends on the position of its range of indices, not only on the length."""
 
 
 class _LengthReduction:
+    """Rewrites a function of the two indices of a range as a function of its length."""
+
     def __init__(self, function: SizeFunction, indices: IndexRange) -> None:
         self._function, self._indices = function, indices
         self._sizes = self._find_used_sizes()
 
     def _find_used_sizes(self) -> tuple[str, ...]:
-        """Return the sizes that are not merely passed on, as is the size of an array that contains the range."""
+        """Return the sizes in costs, decisions or changed arguments of calls, not those only passed on unchanged."""
         function = self._function
 
         def sum_changed(call: a.AppliedFunction) -> Poly:
@@ -395,9 +399,9 @@ class _LengthReduction:
             function,
             parameters=(*self._sizes, indices.size),
             least={**{name: function.least[name] for name in self._sizes}, indices.size: indices.least},
-            facts=indices.facts(function.facts),
+            facts=indices.substitute_high_in_facts(function.facts),
             equations=tuple(map(self._reduce_equation, function.equations)),
-            where=tuple(fact for fact in function.where if s.names(fact) <= set(self._sizes)),
+            where=tuple(fact for fact in function.where if s.find_names(fact) <= set(self._sizes)),
         )
 
     def _reduce_equation(self, equation: Equation) -> Equation:
@@ -407,7 +411,7 @@ class _LengthReduction:
             decisions=tuple(
                 replace(test, indicator=self._remove_indices(test.indicator)) for test in equation.decisions
             ),
-            facts=self._indices.facts(equation.facts),
+            facts=self._indices.substitute_high_in_facts(equation.facts),
             value=self._remove_indices(self._map_own_calls(equation.value, self._reduce_call)),
             known=tuple(fact for fact in moved if self._indices.low not in fact.names),
         )

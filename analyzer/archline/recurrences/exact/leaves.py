@@ -175,7 +175,7 @@ def _count_divided_sizes(step: Transition, function: SizeFunction) -> int:
 
 def _find_largest_leaf_size(name: str, steps: Iterable[Transition]) -> int | None:
     """Return the largest value of a size in base cases; None if it is unknown or above MAX_LEAF_SIZE."""
-    limits = [step.facts.bounds[name].most for step in steps if not step.equation.recursive]
+    limits = [step.facts.bounds[name].maximum for step in steps if not step.equation.recursive]
     if not limits or None in limits:
         return None
     largest = max(limit for limit in limits if limit is not None)

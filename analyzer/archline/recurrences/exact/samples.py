@@ -66,7 +66,7 @@ def _cache_by_shape(
 
 @lru_cache(maxsize=MAX_CACHED_SETS)
 def _compile_cases(shape: _FunctionShape) -> FunctionCases:
-    """Return the compiled equations of a function; other functions of the same shape have theirs in the same order."""
+    """Return the compiled equations of a shape; an equation has the same index in all functions of this shape."""
     return FunctionCases(shape.function)
 
 
@@ -83,9 +83,9 @@ def _iterate_points(function: SizeFunction, each: int, seed: int) -> Iterator[_I
     cases, search = _compile_cases(_FunctionShape.from_function(function)), _build_size_search(function)
     places = {equation: place for place, equation in enumerate(cases.function.equations)}
     counts = [0] * len(places)
-    for sizes in search.points(_draw_sizes(function, seed)):
+    for sizes in search.iterate_solutions(_draw_sizes(function, seed)):
         try:
-            equation, point = cases.at(tuple(sizes.values()))
+            equation, point = cases.find_equation_at(tuple(sizes.values()))
         except EvaluationError:
             continue
         place = places[equation]
@@ -118,12 +118,12 @@ def iterate_points_near_leaves(function: SizeFunction) -> Iterator[Point]:
             if any(choice) and search.is_allowed(sizes):
                 # A function restricted to some cases may have no equation there.
                 with suppress(EvaluationError):
-                    yield cases.at(tuple(sizes.values()))[1]
+                    yield cases.find_equation_at(tuple(sizes.values()))[1]
 
 
 def _find_largest_leaf_size(function: SizeFunction, name: str) -> int:
     """Return the largest value of a size in base cases; 0 if a base case does not bound it."""
-    limits = [equation.facts.bounds[name].most for equation in function.equations if not equation.recursive]
+    limits = [equation.facts.bounds[name].maximum for equation in function.equations if not equation.recursive]
     return 0 if None in limits else max((limit for limit in limits if limit is not None), default=0)
 
 
@@ -147,7 +147,11 @@ def iterate_points_of_magnitude(
         sizes = search.find_nearest(requested)
         is_near = sizes is not None and all(value <= 4 * sizes[name] <= 16 * value for name, value in requested.items())
         try:
-            yield cases.at(tuple(sizes[name] for name in names))[1] if sizes is not None and is_near else None
+            yield (
+                cases.find_equation_at(tuple(sizes[name] for name in names))[1]
+                if sizes is not None and is_near
+                else None
+            )
         except EvaluationError:
             yield None
 
@@ -202,7 +206,7 @@ def _find_small_values(function: SizeFunction, name: str, every: int | None) -> 
     return tuple(sorted(value for value in values if value >= minimum))
 
 
-def with_minimum_data(names: Sequence[str], facts: Facts, point: Point) -> Point:
+def add_minimum_data(names: Sequence[str], facts: Facts, point: Point) -> Point:
     """Add the minimum values of data symbols (`names`) to a point; if one is unknown, return the point unchanged."""
     full = dict(point)
     for name in names:

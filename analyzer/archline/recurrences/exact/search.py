@@ -9,7 +9,7 @@ in every case, which is linear in the coefficients: they are found together with
 
 Groups of cases whose calls stay in the group are bounded one after the other. LCS by quadrants, for example, cuts a
 narrow matrix across, and the parts are narrow too, so that it costs about n*m. The bound of the cases for narrow
-matrices then replaces their equations, as if they were base cases of those that call them.
+matrices then replaces their equations, as if they were base cases of the cases that call them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def fit_exact_form(context: InductionProblem) -> ProvedBound | None:
 
     It is fitted to values, and proved if it satisfies the equation of every case identically; None if no form does.
     """
-    for elements in iterate_basis_sets(context.function, *context.forcings()):
+    for elements in iterate_basis_sets(context.function, *context.list_forcings()):
         coefficients = _fit_coefficients(context, elements)
         equal = None if coefficients is None else _find_equal_steps(context, elements, coefficients)
         if coefficients is not None and equal is not None:
@@ -113,7 +113,7 @@ def _compute_margin(
 
 @record
 class SearchInputs:
-    """The inputs of a search: bounds of other functions (`foreign`), and the values of all, if sizes determine these.
+    """The inputs of a search: bounds of other functions (`foreign`), and all functions' values if sizes determine them.
 
     `capped`: whether bounds may have terms that cut sizes off at numbers. `places`: cached values of terms at points.
     """

@@ -56,11 +56,11 @@ from archline.recurrences.exact.constraints import (
     iterate_hinge_sets,
 )
 from archline.recurrences.exact.halved_sizes import (
-    depth_terms,
+    build_depth_terms,
     has_single_calls,
-    log_product_terms,
-    master_terms,
-    uneven_split_terms,
+    iterate_log_product_sets,
+    iterate_master_terms,
+    iterate_uneven_split_sets,
 )
 from archline.recurrences.exact.transitions import Transition
 
@@ -134,7 +134,7 @@ MAX_DENOMINATOR = 1_000_000
 
 
 ElementValues = Sequence[Sequence[Number]]
-"""The values of the elements: a row for each point of measurement."""
+"""The values of the basis terms: a row for each point of measurement."""
 
 
 class Synthesis:
@@ -168,7 +168,7 @@ class Synthesis:
         depths = iterate_path_cost_sets(context.function) if context.upper and context.values is None else ()
         sets = chain(
             (tuple(map(BasisTerm, values)) for values in depths),
-            iterate_basis_sets(context.function, *context.forcings()),
+            iterate_basis_sets(context.function, *context.list_forcings()),
         )
         return self._search_best(map(context.select_expressible, sets))
 
@@ -202,7 +202,7 @@ class Synthesis:
         context = self._context
         yield from ((elements, SIMILAR_GROWTH_RATIO) for elements in self._iterate_special_sets())
         yield from ((elements, ROUGH_GROWTH_RATIO) for elements in iterate_hinge_sets(context.function, context.steps))
-        product_sets = [] if context.values is None else list(log_product_terms(context.function, context.steps))
+        product_sets = [] if context.values is None else list(iterate_log_product_sets(context.function, context.steps))
         # Products of logarithms dominate other terms only at large sizes, and terms of levels above leaves grow faster.
         for elements in product_sets:
             yield elements, ROUGH_GROWTH_RATIO
@@ -262,7 +262,7 @@ class Synthesis:
     def _iterate_special_sets(self) -> Iterator[tuple[BasisTerm, ...]]:
         """Iterate over sets for calls that do not halve all sizes, and for single calls."""
         context = self._context
-        yield from uneven_split_terms(context.function, context.steps, context.upper)
+        yield from iterate_uneven_split_sets(context.function, context.steps, context.upper)
         if (
             context.upper
             and context.values is None
@@ -278,7 +278,7 @@ class Synthesis:
             yield from leaves.iterate_leaf_term_sets(context.function, context.steps, context.upper)
 
     def _extend_with_leaf_terms(self, elements: tuple[BasisTerm, ...]) -> Iterator[tuple[BasisTerm, ...]]:
-        """Yield the set with the first terms for leaves of fixed size, if any; from above also numbers of halvings."""
+        """Yield the set with the first terms for leaves of fixed size, if any; in upper bounds also halving counts."""
         context = self._context
         # In a lower bound, halvings of the opposite sign would hide the growth of logarithms.
         counts = leaves.build_halving_terms(context.function, context.steps) if context.upper else []
@@ -288,9 +288,9 @@ class Synthesis:
     def _iterate_general_sets(self) -> Iterator[tuple[BasisTerm, ...]]:
         """Iterate over sets of basis terms for any recursion, simple ones first."""
         context = self._context
-        powers = tuple(master_terms(context.function, context.steps, context.upper))
-        depths = depth_terms(context.function, context.steps)
-        for index, elements in enumerate(iterate_signed_sets(context.function, *context.forcings())):
+        powers = tuple(iterate_master_terms(context.function, context.steps, context.upper))
+        depths = build_depth_terms(context.function, context.steps)
+        for index, elements in enumerate(iterate_signed_sets(context.function, *context.list_forcings())):
             if depths and not index:
                 yield (*elements, *depths)
             yield elements
@@ -298,7 +298,7 @@ class Synthesis:
                 yield (*elements, *powers)
 
     def _try_size_products(self) -> ProvedBound | None:
-        """Return a lower bound of products of sizes if it is near, which takes far less time than terms for leaves.
+        """Return a lower bound of products of sizes if it is near the function; it takes less time than leaf terms.
 
         None for upper bounds: these count more and larger leaves than there are, so that they are seldom near.
         """
@@ -420,7 +420,9 @@ class Synthesis:
         whole = [int((coefficient * scale).p) for coefficient in coefficients]
         numbers = (sum(map(mul, whole, row)) for row in element_values)
         ratios = [(number.numerator, number.denominator * scale) for number in numbers]
-        return self._context.bound(linear_combination([element.value for element in elements], coefficients), ratios)
+        return self._context.measure_bound(
+            linear_combination([element.value for element in elements], coefficients), ratios
+        )
 
     def _build_bound(
         self, elements: Sequence[BasisTerm], element_values: ElementValues, coefficients: Coefficients
@@ -448,7 +450,7 @@ class Synthesis:
         element_gains = [writer.compute_gain(step, element) for element in elements]
         gains = tuple(writer.order_logarithms(step, gain.scaled(sign)) for gain in element_gains if gain is not None)
         rest = writer.order_logarithms(step, writer.express_forcing(step).scaled(-sign))
-        yield ConeConstraint(build_cone(writer.facts(step), (*gains, rest)), gains, rest)
+        yield ConeConstraint(build_cone(writer.get_facts(step), (*gains, rest)), gains, rest)
 
     def _evaluate_for_proof(self, element: BasisTerm, point: Point) -> fmpq:
         """Return the value of a basis term's proof term at a point, rounded to the safe side."""

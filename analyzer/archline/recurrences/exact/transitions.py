@@ -111,7 +111,7 @@ def _build_step(equation: Equation, value: Poly, foreign: ForeignBounds) -> Tran
     return Transition(equation, equation.facts, forcing, tuple(own_calls))
 
 
-def with_call_facts(step: Transition, function: SizeFunction) -> Transition:
+def add_call_facts(step: Transition, function: SizeFunction) -> Transition:
     """Add facts that the step's calls imply: their sizes are at least the declared minima, or the run stops."""
     values = [
         argument - function.least[name]
@@ -121,7 +121,7 @@ def with_call_facts(step: Transition, function: SizeFunction) -> Transition:
         for name, argument in zip(function.parameters, call.arguments, strict=True)
         if name in function.least and not step.facts.nonnegative(argument - function.least[name])
     ]
-    knowledge = Knowledge(step.facts).learn([tuple(values)]) if values else None
+    knowledge = Knowledge(step.facts).assume_disjunction([tuple(values)]) if values else None
     return step if knowledge is None else replace(step, facts=knowledge.facts)
 
 
@@ -171,6 +171,6 @@ def restrict_to_regions(step: Transition, regions: Sequence[CallRegion]) -> Iter
         return
     for region in regions:
         values = [Poly.symbol(name) - low for name, low in region.least.items() if name in step.facts.bounds]
-        knowledge = Knowledge(step.facts).learn([tuple(values)])
+        knowledge = Knowledge(step.facts).assume_disjunction([tuple(values)])
         if knowledge is not None:
             yield replace(step, facts=knowledge.facts)

@@ -11,7 +11,7 @@ COMMANDS = {ERROR: "error", WARNING: "warning", NOTE: "notice"}
 
 
 def render(report: CheckReport, width: int) -> str:
-    """Return a command for each finding, empty if there are none; `width` has no effect."""
+    """Return a workflow command for each finding, empty if there are none; `width` has no effect."""
     return "".join(f"{format_command(finding, report.root)}\n" for finding in report.findings)
 
 

@@ -10,12 +10,12 @@ from archline.report.view import Contract, PlacedEdit, StoppedRun
 
 
 def render(report: CheckReport, width: int) -> str:
-    """Return the document: every `ensures` of every algorithm, and every claim. `width` has no effect."""
+    """Return the JSON document of the verdicts on each `ensures` and claim. `width` has no effect."""
     if report.problems and not report.targets and not any(problem.edits for problem in report.problems):
         return ""
 
-    def shown(contract: Contract) -> dict[str, Any]:
-        code, ignored = report.of(contract)
+    def make_claim_document(contract: Contract) -> dict[str, Any]:
+        code, ignored = report.find_code(contract)
         more: dict[str, Any] = {"code": code, "ignored": ignored} if code else {}
         if report.certificates:
             more["certificates"] = list(contract.certificates)
@@ -27,7 +27,7 @@ def render(report: CheckReport, width: int) -> str:
             "algorithms": [
                 {
                     "algorithm": group.name,
-                    "ensures": list(map(shown, group.contracts)),
+                    "ensures": list(map(make_claim_document, group.contracts)),
                     "assumptions": group.assumptions,
                     **({} if group.stop is None else {"stops": _make_stop_document(group.stop)}),
                     **({"messages": group.messages} if group.messages else {}),
@@ -35,7 +35,7 @@ def render(report: CheckReport, width: int) -> str:
                 }
                 for group in view.algorithms
             ],
-            "claims": list(map(shown, view.claims)),
+            "claims": list(map(make_claim_document, view.claims)),
         }
         for view in report.targets
     ]

@@ -15,7 +15,7 @@ COUNTED_TAGS = {"tests": "testcase", "failures": "failure", "errors": "error", "
 
 
 def render(report: CheckReport, width: int) -> str:
-    """Return a suite for each target, one for the baseline and comments, one for programs that cannot be checked.
+    """Return XML with a suite for each target, for the baseline and comments, and for programs that are not checked.
 
     `width` has no effect.
     """
@@ -56,7 +56,7 @@ def _make_suite(report: CheckReport, view: CheckView) -> ElementTree.Element:
 
 
 def _list_outcome_elements(report: CheckReport, contract: Contract) -> list[ElementTree.Element]:
-    code, ignored = report.of(contract)
+    code, ignored = report.find_code(contract)
     if contract.outcome == "holds":
         return []
     if ignored or (contract.outcome != "fails" and not report.strict):

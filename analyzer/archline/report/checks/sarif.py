@@ -17,7 +17,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 
 def render(report: CheckReport, width: int) -> str:
-    """Return one run, with the rules of its findings; equal findings are numbered. `width` has no effect."""
+    """Return a SARIF log of one run, with the rules and results of all findings. `width` has no effect."""
     titles = dict(sorted({finding.code: finding.title for finding in report.findings}.items()))
     rules = [{"id": code, "shortDescription": {"text": title}} for code, title in titles.items()]
     driver = {"name": "archline", "version": version("archline"), "rules": rules}
@@ -60,7 +60,7 @@ def _make_artifact_location(path: str) -> dict[str, str]:
 
 
 def _make_fix(finding: CheckFinding, root: Path) -> dict[str, Any]:
-    """Describe the edits of a finding; of alternatives the first."""
+    """Describe the edits of a finding as a fix of SARIF; of alternative edits of a region, the first."""
     changes: dict[str, list[dict[str, Any]]] = {}
     for edit in finding.edits:
         region = {
@@ -84,7 +84,7 @@ def _hash_parts(parts: tuple[str, ...]) -> str:
 
 
 def _make_region(place: SourcePlace) -> dict[str, int]:
-    """Return the region of a place: its whole line without columns, up to the end of the line without an end."""
+    """Return the SARIF region of a place: the whole line if columns are unknown, or up to the line's end."""
     start = {"startColumn": place.column} if place.column else {}
     end = {"endColumn": place.end_column} if start and place.end_line == place.line else {}
     return {"startLine": place.line, **start, **end}

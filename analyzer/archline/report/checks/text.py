@@ -15,7 +15,7 @@ MAX_LISTED_CLAIMS = 20
 
 
 def render(report: CheckReport, width: int) -> str:
-    """Return the contracts of every algorithm, and the number of contracts of each outcome."""
+    """Return the verdicts on the claims of each algorithm, further findings, and the number of each outcome."""
     if report.problems and not report.targets:
         return ""
     many = not report.verbose and sum(contract.outcome == "holds" for contract in report.all) > MAX_LISTED_CLAIMS
@@ -62,12 +62,12 @@ def _summarise_held_claims(view: CheckView) -> Iterator[str]:
 
 
 def _iterate_group_lines(report: CheckReport, contracts: Sequence[Contract], width: int) -> Iterator[str]:
-    """Yield places and outcomes in columns, with the reasons and proofs indented."""
+    """Yield claims with places and outcomes in columns, and below each its reasons and proofs, indented."""
     room = max((len(f"{contract.place}:") for contract in contracts), default=0)
     outcomes = max((len(contract.outcome) for contract in contracts), default=0)
     for contract in contracts:
         head = f"{f'{contract.place}:'.ljust(room)} {contract.outcome.ljust(outcomes)}  "
-        code, ignored = report.of(contract)
+        code, ignored = report.find_code(contract)
         mark = f"  [{code}{', ignored' if ignored else ''}]" if code else ""
         # With a long path the line is longer than the terminal, so that the claim is not broken into short pieces.
         first, *rest = wrap(contract.text + mark, max(MIN_WIDTH, width - len(head)))

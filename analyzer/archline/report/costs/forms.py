@@ -27,7 +27,7 @@ from archline.language.metrics import OF_CACHE
 from archline.numbers import format_readable
 from archline.records import record
 from archline.report.cost_view import CostRow, CostView
-from archline.report.derivation import any_schedule_bound_text, compulsory_label, iterate_gap_sentences
+from archline.report.derivation import format_any_schedule_bound, iterate_gap_sentences, label_compulsory_misses
 
 IO_LABEL = "io (cache misses)"
 LEADING_TERMS_NOTE = "~: leading terms as all sizes grow"
@@ -97,10 +97,10 @@ def _format_line_count(bound: Bound) -> str:
 def _iterate_resident_lines(bound: Bound, point: Mapping[str, int]) -> Iterator[tuple[float, Residency]]:
     """Yield, in descending order, the lines of each array that a regime keeps resident, with its largest residency.
 
-    They are those of all its residencies if these fit in the cache together, else those of the largest one.
+    The lines are those of all residencies of an array if these fit in the cache together, else of the largest one.
     """
     held: dict[str, list[tuple[float, Residency]]] = {}
-    for residency in bound.kept:
+    for residency in bound.residencies:
         if not residency.held.names <= CACHE_PARAMETERS:
             held.setdefault(residency.array, []).append((evaluate_or_infinity(residency.held, point), residency))
     left = most = evaluate_needed_words(bound, point) / SAMPLE_LINE_WORDS
@@ -209,7 +209,7 @@ def iterate_metric_rows(view: CostView, row: CostRow, growth: str, why: str | No
     if row.metric in OF_CACHE and row.by_cache:
         yield PageRow(label, "upper bound by cache size", status, growth)
     elif row.by_case and (not row.exact or _is_shorter_by_cases(view, row)):
-        yield from _make_case_rows(view, row, label, growth)
+        yield from _iterate_case_rows(view, row, label, growth)
     elif row.exact:
         yield PageRow(label, shorten_form(row.upper, view.text), status, growth)
         if why is not None:
@@ -227,15 +227,15 @@ def _choose_status(row: CostRow) -> str:
 
 
 def _is_shorter_by_cases(view: CostView, row: CostRow) -> bool:
-    """Test whether the forms of its cases are shorter together than the one form for all sizes."""
+    """Test whether the forms of a cost by cases are shorter together than its one form for all sizes."""
     assert row.upper is not None
     lengths = (len(view.restrict_to(piece.where).text(piece.upper)) for piece in row.pieces)
     return sum(lengths) < len(view.text(row.upper))
 
 
-def _make_case_rows(view: CostView, row: CostRow, label: str, growth: str) -> Iterator[PageRow]:
+def _iterate_case_rows(view: CostView, row: CostRow, label: str, growth: str) -> Iterator[PageRow]:
     """Yield all cases of the sizes, each with its growth; of many cases that come from a recursion only the last."""
-    many = len(row.pieces) > MAX_SHOWN_CASES and not all(piece.by_sizes for piece in row.pieces)
+    many = len(row.pieces) > MAX_SHOWN_CASES and not all(piece.is_split_by_sizes for piece in row.pieces)
     shown = row.pieces[-1:] if many else row.pieces
     growths = row.growths_by_case if growth and not many else ()
     of_all = join_phrases(growth, IN_ALL_CASES) if growth and len(shown) > 1 and " where " not in growth else growth
@@ -266,14 +266,14 @@ def iterate_bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
         return
     optimality = row.attained
     last = row.pieces[-1]
-    least, kind = shorten_form(last.lower, view.restrict_to(last.where).text), compulsory_label(row, last.lower)
+    least, kind = shorten_form(last.lower, view.restrict_to(last.where).text), label_compulsory_misses(row, last.lower)
     if len(row.pieces) > 1:
         kind = f"{kind}, in the last case"
     if optimality is None or not optimality.hbl_terms:
         yield join_phrases("lower bound: ", least, f", {kind}")
     else:
         yield join_phrases(
-            "lower bound for any schedule: ", any_schedule_bound_text(optimality), f", and {kind}, ", least
+            "lower bound for any schedule: ", format_any_schedule_bound(optimality), f", and {kind}, ", least
         )
     if optimality is not None:
         yield from _describe_nearness(view, row, optimality)

@@ -33,7 +33,7 @@ from archline.report.view import ValueRange
 
 
 def make_page(view: CostView) -> Document:
-    """Return the table of derived costs, their values at the point, the assumptions and the contracts."""
+    """Return the page of all costs in full, with values at the point, lower bounds, assumptions and contracts."""
     lower_bounds, trusted = view.communication, sorted({name for row in view.rows for name in row.declared})
     assumed = ", the default cache" if view.cache_assumed else ""
     near = [factor for row in view.rows for factor in derivation.iterate_gap_sentences(row)]
@@ -144,7 +144,7 @@ def _make_cost_document(view: CostView, row: CostRow) -> dict[str, Any]:
     if view.at is not None:
         cost["value"] = row.values
     if row.attained is not None:
-        cost["any_order"] = _compare_with_any_schedule(row, row.attained)
+        cost["any_order"] = _make_any_schedule_document(row, row.attained)
     if row.published is not None:
         cost["published"] = _make_published_document(row.published)
     reached = () if row.reached is None else row.reached()
@@ -174,7 +174,7 @@ def _make_published_document(published: PublishedComparison) -> dict[str, Any]:
     return {"kernel": published.kernel, "bounds": bounds, "because": published.because}
 
 
-def _compare_with_any_schedule(row: CostRow, attained: OptimalityResult) -> dict[str, Any]:
+def _make_any_schedule_document(row: CostRow, attained: OptimalityResult) -> dict[str, Any]:
     """Compare the bounds with the lower bound over all schedules, and with each other."""
     regimes = [pick(regime, "when", "factor", "reason") for regime in attained.regimes]
     result = {**pick(attained, "omega=hbl_terms", "under"), "regimes": regimes}

@@ -51,7 +51,7 @@ PARALLELISM = Formula(b.binary("/", b.name("work"), b.name("span")))
 
 
 def make_page(view: CostView, metrics: Sequence[str] | None = None) -> Document:
-    """Return the page: a table of all or some metrics, a table of the regimes of io, and the lower bounds."""
+    """Return the first page of costs: tables of all or some metrics and of the regimes of io, and lower bounds."""
     case = view.case()
     grown = (case or view).list_growths(metrics, without=("span", "io") if view.on_grid and metrics is None else ())
     rows = [row for row, *_ in grown]

@@ -60,7 +60,7 @@ def _make_numeric_answers(result: EnergyResult) -> dict[str, Any]:
     estimate = result.estimate
     assert estimate is not None
     answers = shown.collect_answers(estimate)
-    amounts = {name: with_unit(answers[name], unit) for name, unit in shown.ANSWERS}
+    amounts = {name: make_amount_document(answers[name], unit) for name, unit in shown.ANSWERS}
     if amounts["energy"] is not None:
         formulas = result.model.energy
         amounts["energy"]["terms"] = {
@@ -81,7 +81,7 @@ def _make_numeric_answers(result: EnergyResult) -> dict[str, Any]:
             if estimate.model.levels
             else {}
         ),
-        **({} if result.floor is None else {"lower_bound": floor_document(result.floor)}),
+        **({} if result.floor is None else {"lower_bound": make_floor_document(result.floor)}),
     }
 
 
@@ -99,7 +99,7 @@ def _make_level_document(level: Level) -> dict[str, Any]:
     }
 
 
-def floor_document(floor: EnergyFloor) -> dict[str, Any]:
+def make_floor_document(floor: EnergyFloor) -> dict[str, Any]:
     """Return the JSON document of the lower bounds for any algorithm of the same problem, in base units."""
     costs = {name: floor.estimate.by(name) for name in ("energy", "time")}
     return {
@@ -110,7 +110,7 @@ def floor_document(floor: EnergyFloor) -> dict[str, Any]:
     }
 
 
-def with_unit(amount: Interval | None, unit: str) -> dict[str, Any] | None:
+def make_amount_document(amount: Interval | None, unit: str) -> dict[str, Any] | None:
     """Return the JSON document of an amount: both bounds, and the unit; None for None."""
     return None if amount is None else {**json.pick(amount, "lower", "upper"), "unit": unit}
 
@@ -147,7 +147,7 @@ def as_markdown(results: Sequence[EnergyResult], width: int) -> str:
 
 
 def as_csv(results: Sequence[EnergyResult], width: int) -> str:
-    """Return the table as CSV; unknown values are empty cells, and each term has a column.
+    """Return a row for each result as CSV; unknown values are empty cells, and each term has a column.
 
     `width` has no effect.
     """
@@ -156,7 +156,7 @@ def as_csv(results: Sequence[EnergyResult], width: int) -> str:
     answers = [f"{name}_{end}" for name, _ in shown.ANSWERS for end in ("lower", "upper")]
     parts = [f"{name}_{end}" for name in terms for end in ("lower", "upper")]
     head = ["algorithm", "machine", "model", *sizes, "Z", "L", *answers, *parts, "binds"]
-    return json.csv_text([head, *(_csv_row(result, sizes, terms) for result in results)])
+    return json.format_csv([head, *(_csv_row(result, sizes, terms) for result in results)])
 
 
 def _csv_row(result: EnergyResult, sizes: Sequence[str], terms: Sequence[str]) -> list[str]:
@@ -193,7 +193,7 @@ def as_latex(results: Sequence[EnergyResult], width: int) -> str:
 
 def _align_equations(result: EnergyResult) -> str:
     relation = r"\le" if result.model.at_most else "="
-    rows = [rf"  E &{relation} {render_expression(shown.energy_formula(result.model).tree)}"]
+    rows = [rf"  E &{relation} {render_expression(shown.build_energy_formula(result.model).tree)}"]
     if result.symbolic is not None:
         if result.symbolic.when:
             where = join_phrases("where ", join_with_mark(result.symbolic.when, " and "))

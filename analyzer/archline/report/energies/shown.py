@@ -29,12 +29,12 @@ def format_approximate(value: Number, digits: int) -> str:
         return format_si(Fraction(value), "", digits)
 
 
-def energy_formula(model: Model) -> Formula:
-    """Return the formula `E = eps_op*work + ...`."""
+def build_energy_formula(model: Model) -> Formula:
+    """Return the formula of a model's energy: `E = eps_op*work + ...`."""
     return Formula(parse_formula(model.expression), "E <=" if model.at_most else "E =")
 
 
-def ratio_text(value: Interval | None, digits: int = 4) -> str:
+def format_ratio(value: Interval | None, digits: int = 4) -> str:
     """Return a dimensionless number with its bounds, each with as many digits as distinguish it from 1."""
     if value is None:
         return "-"
@@ -52,41 +52,41 @@ def collect_answers(estimate: Estimate) -> dict[str, Interval | None]:
     return {name: costs.get(name, estimate.flops_per_joule) for name, _ in ANSWERS}
 
 
-def sizes_text(at: Mapping[str, Number]) -> str:
-    """Return `n = m = p = 64, b = 8`, with the names of equal sizes together."""
+def format_sizes(at: Mapping[str, Number]) -> str:
+    """Return sizes as text, with the names of equal sizes together: `n = m = p = 64, b = 8`."""
     groups: dict[Number, list[str]] = {}
     for name, value in at.items():
         groups.setdefault(value, []).append(name)
     return ", ".join(" = ".join((*names, format_readable(value))) for value, names in groups.items())
 
 
-def machine_text(machine: Machine) -> str:
+def format_machine(machine: Machine) -> str:
     """Return the machine's title, with its variant."""
     _, _, variant = machine.name.partition("@")
     return f"{machine.title} ({variant})" if variant else machine.title
 
 
-def cache_text(cache: CacheUsed | None) -> str:
-    """Return `Z = 32768, L = 8 (assumed)`."""
+def format_cache(cache: CacheUsed | None) -> str:
+    """Return a cache as text: `Z = 32768, L = 8 (assumed)`; empty for None."""
     if cache is None:
         return ""
     policy = ", LRU replacement" if cache.policy == "lru" else ""
     return f"Z = {cache.words}, L = {cache.line}{policy}{cache.origin and f' ({cache.origin})'}"
 
 
-def caches_text(caches: Mapping[str, CacheUsed]) -> str:
+def format_caches(caches: Mapping[str, CacheUsed]) -> str:
     """Return the text of the caches: once if all machines have the same one, else for each machine."""
-    texts = {machine: cache_text(cache) for machine, cache in caches.items()}
+    texts = {machine: format_cache(cache) for machine, cache in caches.items()}
     same = len(set(texts.values())) < 2
     return "; ".join(dict.fromkeys(text if same else f"{machine}: {text}" for machine, text in texts.items()))
 
 
 def format_heading(result: EnergyResult) -> str:
     """Return the algorithm, machine, model, sizes and cache."""
-    on = f"{result.algorithm} on {machine_text(result.machine)}, model {result.model.name}"
+    on = f"{result.algorithm} on {format_machine(result.machine)}, model {result.model.name}"
     procs = "" if result.processors is None or "P" in (result.at or {}) else f"P = {result.processors}"
-    at = "" if not result.at else sizes_text(result.at)
-    return "; ".join(filter(None, (on, ", ".join(filter(None, (at, procs))), cache_text(result.cache))))
+    at = "" if not result.at else format_sizes(result.at)
+    return "; ".join(filter(None, (on, ", ".join(filter(None, (at, procs))), format_cache(result.cache))))
 
 
 def warn_beyond_peak(estimates: Iterable[Estimate]) -> list[str]:
@@ -127,19 +127,19 @@ def list_notes(result: EnergyResult) -> list[str]:
     return [*result.notes, *warn_beyond_peak([result.estimate] if result.estimate is not None else [])]
 
 
-def amount_text(amount: Interval | None, unit: str) -> str:
-    """Return `4.213 mJ`, or a dash if unknown."""
+def format_amount_or_dash(amount: Interval | None, unit: str) -> str:
+    """Return an amount with its unit, `4.213 mJ`; a dash if it is unknown."""
     return "-" if amount is None else format_amount(amount, unit)
 
 
-def count_text(amount: Interval) -> str:
+def format_count(amount: Interval) -> str:
     """Return a count with all digits, `71794688 .. 202899456`."""
     ends = [format_readable(end if end.denominator == 1 else round(end, 3)) for end in (amount.lower, amount.upper)]
     return ends[0] if amount.exact else " .. ".join(ends)
 
 
 def describe_origins(inputs: Mapping[str, Input]) -> str:
-    """Describe the origins of the inputs in a line: `all inputs derived`."""
+    """State in a line whether inputs were derived, executed or declared: `all inputs derived`."""
     used = sorted({value.origin for value in inputs.values() if value.origin != "given"})
     names = {origin: [name for name, value in inputs.items() if value.origin == origin] for origin in used}
     if len(used) == 1:

@@ -39,7 +39,7 @@ def as_text(results: Sequence[EnergyResult], width: int) -> str:
 
 
 def make_page(result: EnergyResult) -> Document:
-    """Return the page of an energy."""
+    """Return the page of an estimated energy, at sizes or in symbols."""
     blocks = (
         _iterate_numeric_blocks(result)
         if result.symbolic is None
@@ -71,16 +71,16 @@ def _iterate_numeric_blocks(result: EnergyResult) -> Iterator[Sequence[Item]]:
 
 
 def _select_formula(result: EnergyResult, name: str) -> str:
-    formulas = {"energy": shown.energy_formula, "time": _time_formula}
+    formulas = {"energy": shown.build_energy_formula, "time": _build_time_formula}
     return formulas[name](result.model) if name in formulas else ""
 
 
-def _time_formula(model: Model) -> Formula:
-    """Return the time, with definitions substituted for their names, and without factors that only convert units."""
-    return Formula(_without_constants(model.formula("time")), "T =")
+def _build_time_formula(model: Model) -> Formula:
+    """Return the model's formula of time, with its definitions expanded and without factors that convert units."""
+    return Formula(_remove_constants(model.formula("time")), "T =")
 
 
-def _without_constants(formula: s.Expr) -> s.Expr:
+def _remove_constants(formula: s.Expr) -> s.Expr:
     return simplify_with_unit_constants(substitute_names(formula, dict.fromkeys(CONSTANTS, ONE)))
 
 
@@ -98,9 +98,9 @@ def _make_level_rows(estimate: Estimate) -> list[list[str]]:
         share = "" if level.share is None else f"{float(100 * level.share):.1f} %"
         few = level.misses is not None and level.misses.upper < 10**6
         misses = (
-            "" if level.misses is None else shown.count_text(level.misses) if few else format_amount(level.misses, "")
+            "" if level.misses is None else shown.format_count(level.misses) if few else format_amount(level.misses, "")
         )
-        times = (shown.amount_text(level.time, "s"), share, shown.amount_text(level.energy, "J"))
+        times = (shown.format_amount_or_dash(level.time, "s"), share, shown.format_amount_or_dash(level.energy, "J"))
         rows.append([level.name, size, line, format_amount(level.served, "B"), misses, *times])
     return _drop_unknown_columns(rows)
 
@@ -115,18 +115,18 @@ def _iterate_facts(result: EnergyResult, estimate: Estimate) -> Iterator[list[st
     """Yield labels and facts: the binding side, the inputs, definitions, figures, bounds and elasticities."""
     if estimate.binds:
         following = " or ".join(estimate.next_sides)
-        margin = "" if estimate.margin is None else f", {shown.ratio_text(estimate.margin, 3)} times {following}"
+        margin = "" if estimate.margin is None else f", {shown.format_ratio(estimate.margin, 3)} times {following}"
         yield ["bound by", f"{estimate.binds}{margin}"]
     for name, value in result.inputs.items():
         if value.origin != "given" and name not in PER_LEVEL:
             provenance = ", ".join(filter(None, (value.origin, value.status)))
-            yield ["inputs", f"{name} = {shown.count_text(value.amount)} ({provenance})"]
+            yield ["inputs", f"{name} = {shown.format_count(value.amount)} ({provenance})"]
     if result.converted:
         yield ["where", _format_definitions(result)]
     for name, amount in estimate.figures.items():
         figure = estimate.model.figures[name]
         unit = "" if figure.unit == "1" else f" {figure.unit}"
-        yield [name, f"{shown.ratio_text(amount, 3)}{unit}{f'   {figure.source}' if figure.source else ''}"]
+        yield [name, f"{shown.format_ratio(amount, 3)}{unit}{f'   {figure.source}' if figure.source else ''}"]
     yield from (["lower bound", line] for line in shown.list_lower_bounds(result))
     for name in ("time", "energy"):
         if name in estimate.reasons:
@@ -137,7 +137,7 @@ def _iterate_facts(result: EnergyResult, estimate: Estimate) -> Iterator[list[st
 
 
 def _format_definitions(result: EnergyResult) -> str:
-    values = {name: _without_constants(parse_formula(text)) for name, text in result.converted.items()}
+    values = {name: _remove_constants(parse_formula(text)) for name, text in result.converted.items()}
     return join_with_mark((Formula(value, f"{name} =") for name, value in values.items()), ", ")
 
 
@@ -168,12 +168,12 @@ def _render_results_table(results: Sequence[EnergyResult], width: int) -> str:
         estimate = result.estimate
         assert estimate is not None
         amounts = shown.collect_answers(estimate)
-        numbers = [shown.amount_text(amounts[name], unit) for name, unit in shown.ANSWERS[:3]]
+        numbers = [shown.format_amount_or_dash(amounts[name], unit) for name, unit in shown.ANSWERS[:3]]
         rows.append(
             [*(named[name] for name in columns), *numbers, _format_giga(amounts["flops_per_joule"]), estimate.binds]
         )
     heading = [f"model {value}" if name == "model" else value for name, value in shared.items()]
-    caches = {result.machine.name: shown.cache_text(result.cache) for result in results if result.cache is not None}
+    caches = {result.machine.name: shown.format_cache(result.cache) for result in results if result.cache is not None}
     common = dict.fromkeys(caches.values())
     by_machine = [f"{name}: {text}" for name, text in caches.items()] if len(common) > 1 else []
     notes = dict.fromkeys([*(result.data for result in results), *by_machine, *_iterate_notes(results)])
@@ -199,21 +199,26 @@ def _iterate_reasons(result: EnergyResult) -> Iterable[str]:
 
 
 def _make_result_cells(result: EnergyResult) -> dict[str, str]:
-    at = shown.sizes_text(result.at or {})
+    at = shown.format_sizes(result.at or {})
     return {"algorithm": result.algorithm, "machine": result.machine.name, "model": result.model.name, "at": at}
 
 
 def _format_giga(amount: Interval | None) -> str:
     if amount is None:
         return "-"
-    return shown.ratio_text(Interval(amount.lower / 10**9, amount.upper / 10**9), 3)
+    return shown.format_ratio(Interval(amount.lower / 10**9, amount.upper / 10**9), 3)
 
 
 # In symbols
 def _iterate_symbolic_blocks(result: EnergyResult, symbolic: SymbolicEnergy) -> Iterator[Sequence[Item]]:
     model = result.model
     where = (join_phrases("where ", _format_definitions(result)),) if result.converted else ()
-    yield (shown.energy_formula(model), CodeText(f"= {symbolic.coefficients}"), _time_formula(model), *where)
+    yield (
+        shown.build_energy_formula(model),
+        CodeText(f"= {symbolic.coefficients}"),
+        _build_time_formula(model),
+        *where,
+    )
     metrics = tuple(row for metric in symbolic.metrics for row in _make_metric_rows(metric))
     yield (Table(("metric", "status", "bounds", "growth"), metrics, headed=False),)
     yield tuple(shown.iterate_form_notes(symbolic))

@@ -15,7 +15,7 @@ import numpy as np
 
 from archline.numbers import format_exact, format_readable
 from archline.records import record
-from archline.report.json import VERSION, csv_text, render
+from archline.report.json import VERSION, format_csv, render
 from archline.report.layout import Columns, render_page
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ class PictureView:
         return np.array([point[name] for point in self.points], dtype=float)
 
     @property
-    def more(self) -> tuple[Columns, ...]:
-        """Tables below that of the points."""
+    def further_tables(self) -> tuple[Columns, ...]:
+        """Further tables, below the table of the points."""
         return ()
 
     @property
@@ -58,7 +58,7 @@ class PictureView:
         return self.title
 
     @property
-    def below(self) -> Sequence[str]:
+    def notes_below(self) -> Sequence[str]:
         """The notes below the drawn picture."""
         return self.notes
 
@@ -70,20 +70,22 @@ class PictureView:
 
     def text(self, width: int) -> str:
         """Return the points as a table for people."""
-        rows = [self.columns, *([short_text(cell) for cell in row] for row in self.rows)]
+        rows = [self.columns, *([format_cell(cell) for cell in row] for row in self.rows)]
         points = Columns(rows, range(len(self.columns)))
-        return render_page(width, self.title, [points], *([columns_below] for columns_below in self.more), self.notes)
+        return render_page(
+            width, self.title, [points], *([columns_below] for columns_below in self.further_tables), self.notes
+        )
 
     def csv(self) -> str:
         """Return the points, a line each; unknown values are empty cells."""
         rows = ([format_exact(cell) if isinstance(cell, int | Fraction) else cell for cell in row] for row in self.rows)
-        return csv_text([self.columns, *rows])
+        return format_csv([self.columns, *rows])
 
     def json(self) -> str:
         return render(self.document)
 
 
-def short_text(cell: Cell, digits: int = 5) -> str:
+def format_cell(cell: Cell, digits: int = 5) -> str:
     """Format a cell, a number with the given significant digits."""
     match cell:
         case float():

@@ -60,7 +60,7 @@ class Balance(PictureView):
 
 
 def make_view(machine: Machine, first: int, end: int) -> Balance:
-    """Return the picture of the sides from year `first` to `end`. Raises ArchlineError (AL458)."""
+    """Return the picture of the balance equations from year `first` to `end`. Raises ArchlineError (AL458)."""
     rows = tuple((year, *_compute_sides(machine.in_year(year))) for year in range(first, end + 1))
     columns = ("year", *LABELS)
     crossings = tuple(_iterate_crossings(np.array(rows, dtype=float)))
@@ -76,6 +76,7 @@ def make_view(machine: Machine, first: int, end: int) -> Balance:
 
 
 def _compute_sides(machine: Machine) -> list[float]:
+    """Return the sides of the balance equations of a machine, in the order of LABELS."""
     on = ModelOnMachine(find_model("balance"), machine, ())
     exprs = {name: on.formula(formula) for name, formula in FORMULAS.items()}
     missing = sorted(frozenset().union(*map(names_in, exprs.values())) - machine.values.keys())
@@ -92,7 +93,7 @@ def _compute_sides(machine: Machine) -> list[float]:
 
 
 def _iterate_crossings(table: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Iterator[tuple[str, str, float]]:
-    """Yield left and right sides, with the year in which the left one passes: between rows their logs are linear."""
+    """Yield a left and a right side, and the year from which the left one is larger, by interpolation of logs."""
     names: Sequence[str] = tuple(LABELS)
     for left, right in ((1, 3), (2, 3), (1, 4), (2, 4)):
         gap = np.log2(table[:, left]) - np.log2(table[:, right])

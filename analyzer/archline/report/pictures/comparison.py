@@ -15,7 +15,7 @@ from archline.energy.optimise.constraints import OBJECTIVE_UNITS
 from archline.energy.units import format_amount
 from archline.expr.intervals import Interval
 from archline.records import record
-from archline.report.energies.shown import caches_text, ratio_text, sizes_text
+from archline.report.energies.shown import format_caches, format_ratio, format_sizes
 from archline.report.pictures import Cell, PictureView
 from archline.report.pictures.drawing import (
     DARK,
@@ -120,7 +120,7 @@ class ComparisonBars(PictureView):
         axes.grid(False, axis="y")
         _label_axis(axes.xaxis, self.found, self.unit)
         amounts = [
-            format_amount(whole, self.unit) if self.unit in OBJECTIVE_UNITS.values() else ratio_text(whole)
+            format_amount(whole, self.unit) if self.unit in OBJECTIVE_UNITS.values() else format_ratio(whole)
             for whole in wholes
         ]
         against = map(self._compare_with_minimum, self.estimates)
@@ -151,12 +151,12 @@ class ComparisonBars(PictureView):
                 winner = (
                     "" if point.winner in (None, least[0]) else f", {_shorten_name(str(point.winner), 22)} takes less"
                 )
-                return f"{ratio_text(ratio)} times {_shorten_name(least[0], 22)}: {verdict.verdict}{winner}"
+                return f"{format_ratio(ratio)} times {_shorten_name(least[0], 22)}: {verdict.verdict}{winner}"
         return ""
 
 
 def make_view(comparison: CostComparison) -> ComparisonLines | ComparisonBars:
-    """Return lines if a size is swept, else bars; without rows if there is nothing to draw."""
+    """Return the picture of a comparison: lines if a size is swept, else bars; without rows if no amount is known."""
     first = comparison.points[0]
     machines = dict.fromkeys(point.machine.title for point in comparison.points)
     unit = OBJECTIVE_UNITS[comparison.by]
@@ -170,9 +170,9 @@ def make_view(comparison: CostComparison) -> ComparisonLines | ComparisonBars:
     title = f"{comparison.by.replace('_', '-')} of {listed} on {on}; model {comparison.model.name}"
     sizes = {tuple(point.at.items()) for point in comparison.points}
     swept = comparison.variable.split("=") if len(sizes) > 1 else []
-    at = sizes_text({name: size for name, size in first.at.items() if name not in swept})
+    at = format_sizes({name: size for name, size in first.at.items() if name not in swept})
     notes: tuple[str, ...] = (
-        "; ".join(filter(None, (at, caches_text(comparison.caches), comparison.data))),
+        "; ".join(filter(None, (at, format_caches(comparison.caches), comparison.data))),
         comparison.model.source,
     )
     if swept:
@@ -210,7 +210,7 @@ def _label_axis(axis: Axis, comparison: CostComparison, unit: str) -> None:
 
 
 def _make_rows(comparison: CostComparison, point: ComparedPoint, size: str) -> list[tuple[Cell, ...]]:
-    """Return the rows of both algorithms of a pair that begins with the first algorithm, which ratios are to."""
+    """Return rows of both algorithms of a pair with ratios to the first; empty unless all ratios are to that one."""
     if point.pair[0] != comparison.algorithms[0]:
         return []
     rows: list[tuple[Cell, ...]] = []

@@ -50,7 +50,7 @@ def make_figure(view: PictureView) -> Figure:
 
     with rc_context(SETTINGS):
         title = wrap(view.title.replace("model ", "model\N{NO-BREAK SPACE}"), 90)
-        notes = [line for note in view.below for line in wrap(note, 140)]
+        notes = [line for note in view.notes_below for line in wrap(note, 140)]
         height = view.height + 0.2 * len(title) + 0.17 * len(notes)
         result = Figure(figsize=(WIDTH, height), layout="constrained")
         FigureCanvasAgg(result)
@@ -75,7 +75,7 @@ def format_axis_in_unit(axis: Axis, unit: str) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     class Decades(LogLocator):
-        """Powers of ten, and 2 and 5 times these if the axis has room."""
+        """A locator of ticks at powers of ten, and at 2 and 5 times these if the axis has room."""
 
         def __init__(self, of: Axis) -> None:
             super().__init__(10)
@@ -89,14 +89,14 @@ def format_axis_in_unit(axis: Axis, unit: str) -> None:
             self.set_params(subs=(1, 2, 5) if 3 * decades * text * axes.figure.dpi <= length else (1,))
             return super().tick_values(vmin, vmax)
 
-    def shown(value: float, _: object) -> str:
+    def format_tick(value: float, _: object) -> str:
         number, _, prefixed = format_si(Fraction(value), unit).partition(" ")
         return f"{float(number):g} {prefixed}"
 
     if axis.get_scale() == "log":
         axis.set_major_locator(Decades(axis))
         axis.set_minor_formatter(NullFormatter())
-    axis.set_major_formatter(shown)
+    axis.set_major_formatter(format_tick)
 
 
 def place_legend(axes: Axes) -> None:

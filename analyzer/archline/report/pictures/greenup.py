@@ -26,7 +26,7 @@ SIDES = {"energy": "f for greenup", "time": "f for speedup"}
 
 @record
 class Greenup(PictureView):
-    """The maximum f for each m that takes less time, and less energy; 0 if none does."""
+    """The maximum f, for each m, with which a run takes less time, and less energy; 0 if there is none."""
 
     kind: ClassVar[str] = "greenup"
     height: ClassVar[float] = 5.0
@@ -69,23 +69,25 @@ def _clip_outline(f: Array, m: Array) -> tuple[Array, Array]:
 
 
 def make_view(machine: Machine, intensity: float) -> Greenup:
-    """Return the picture, with outlines by the model's time and energy. Raises ArchlineError (AL458)."""
+    """Return the picture of the regions at an intensity, by the roofline model. Raises ArchlineError (AL458)."""
     on = ModelOnMachine(find_model("roofline"), machine, ("flops", "traffic"))
-    on.require()
+    on.require_inputs()
     answers = compile_formulas({name: on.answer_formula(name) for name in ("time", "energy")})
     numbers = {name: float(value) for name, value in machine.values.items()}
 
-    def less(what: str, f: Array, share: Array) -> Any:
-        """Test whether f times the flops and a share of the traffic take less than all."""
+    def takes_less(what: str, f: Array, share: Array) -> Any:
+        """Test whether a run with f times the flops and a share of the traffic takes less time or energy, `what`."""
         return answers({**numbers, "flops": f * intensity, "traffic": share})[what] < base[what]
 
     base = answers({**numbers, "flops": np.array([intensity]), "traffic": np.ones(1)})
     left = np.array([2.0**MIN_OCTAVE])
     # The m at which each outline enters at the left edge.
-    ends = [1 / find_last(partial(less, what, left), -60.0, 60.0).item() for what in SIDES]
+    ends = [1 / find_last(partial(takes_less, what, left), -60.0, 60.0).item() for what in SIDES]
     grid = np.exp2(np.linspace(MIN_OCTAVE, MAX_OCTAVE, (MAX_OCTAVE - MIN_OCTAVE) * POINTS_PER_OCTAVE + 1))
     m = np.array(sorted([*grid, *(end * (1 + 1e-9) for end in ends if grid[0] < end < grid[-1])]))
-    edges = [find_last(partial(less, what, share=1 / m), np.full_like(m, -60), np.full_like(m, 60)) for what in SIDES]
+    edges = [
+        find_last(partial(takes_less, what, share=1 / m), np.full_like(m, -60), np.full_like(m, 60)) for what in SIDES
+    ]
     columns = [np.where(edge > 2.0**-59, edge, 0.0) for edge in edges]
     rows = tuple((float(x), *(float(column[row]) for column in columns)) for row, x in enumerate(m))
     notes = (

@@ -43,7 +43,7 @@ class IoPoint(NamedTuple):
 
 @record
 class IoRegime:
-    """An upper bound that holds from a number of words on, as text."""
+    """An upper bound on io, as text, that holds with at least `words` words of fast memory."""
 
     words: int
     when: str
@@ -64,7 +64,7 @@ class IoCurves(PictureView):
     skipped: str | None
 
     @property
-    def more(self) -> tuple[Columns, ...]:
+    def further_tables(self) -> tuple[Columns, ...]:
         """The table of regimes: from which Z on each holds, its condition, and its bound; empty if there are none."""
         listed = [[format_readable(regime.words), regime.when, "<=", regime.upper] for regime in self.regimes]
         return (Columns([["from Z", "", "", "io"], *listed]),) if listed else ()
@@ -75,7 +75,7 @@ class IoCurves(PictureView):
         return "; ".join((self.title, *self.notes))
 
     @property
-    def below(self) -> Sequence[str]:
+    def notes_below(self) -> Sequence[str]:
         """The numbered regimes, and the notes."""
         regimes = select_labelled_regimes(self)
         left = len(self.regimes) - len(regimes)
@@ -171,12 +171,12 @@ def _list_step_ends(words: list[float]) -> list[float]:
 
 
 def _repeat_left_values(values: list[float]) -> list[float]:
-    """Return each value but the last, twice: of a step from a point to the next, that at the first."""
+    """Return each value but the last twice: the ends of steps that have the value of their left point."""
     return [height for value in values[:-1] for height in (value, value)]
 
 
 def _repeat_right_values(values: list[float]) -> list[float]:
-    """Return each value but the first, twice: of a step from a point to the next, that at the second."""
+    """Return each value but the first twice: the ends of steps that have the value of their right point."""
     return [height for value in values[1:] for height in (value, value)]
 
 

@@ -17,7 +17,7 @@ MARK_COLOR = "#4d7a33"
 
 @record
 class Series:
-    """Values over the axis, in all panels or in one; with `upper` a band."""
+    """A line over the x axis, in all panels or in one; with `upper`, a band from `values` to `upper`."""
 
     label: str
     values: Any
@@ -26,7 +26,7 @@ class Series:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The values by name: a band has two."""
+        """The values by the name of their column in the table; a band has two columns."""
         if self.upper is None:
             return {self.label: self.values}
         return {f"{self.label}, least": self.values, f"{self.label}, most": self.upper}
@@ -43,8 +43,8 @@ class Mark:
 
 
 @record
-class Redrawn(PictureView):
-    """Panels over one axis, of numbers or of named cases; `log` names the logarithmic axes, x or y."""
+class RedrawnFigure(PictureView):
+    """A figure of panels over one x axis, of numbers or named cases; `log` names the logarithmic axes, x or y."""
 
     kind: ClassVar[str] = "figure"
     axis: str
@@ -55,7 +55,7 @@ class Redrawn(PictureView):
 
     @property
     def height(self) -> float:  # type: ignore[override]
-        """The height, by the number of panels."""
+        """The height in inches, by the number of panels."""
         return 1.2 + 2.8 * len(self.panels)
 
     def draw(self, figure: Figure) -> None:
@@ -93,7 +93,7 @@ class Redrawn(PictureView):
 
 @record
 class Marked(PictureView):
-    """A picture with the marks of a paper."""
+    """A picture with the points and lines that a paper marks in its figure."""
 
     kind: ClassVar[str] = "figure"
     picture: PictureView

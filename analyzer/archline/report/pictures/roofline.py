@@ -23,7 +23,7 @@ from archline.expr.intervals import Interval
 from archline.language.diagnostics import error
 from archline.records import record
 from archline.report.layout import Columns, render_page
-from archline.report.pictures import Cell, PictureView, find_last, format_power_of_two, short_text
+from archline.report.pictures import Cell, PictureView, find_last, format_cell, format_power_of_two
 from archline.report.pictures.drawing import (
     DARK,
     LINE_LOOKS,
@@ -59,14 +59,14 @@ FIGURES = {
 
 
 def evaluate_model(machine: Machine, intensity: Array, served: Mapping[str, float] | None = None) -> dict[str, Array]:
-    """Evaluate the model at intensities, for a byte of traffic; answers whose quantities are unknown are left out.
+    """Evaluate the roofline model at intensities, for a byte of traffic, without answers that lack quantities.
 
     `served` has the amounts that levels of caches serve for each flop; with it the model has levels. Raises
     ArchlineError (AL458).
     """
     served = served or {}
     on = _make_model_on_machine(machine, served)
-    on.require()
+    on.require_inputs()
     exprs = {name: on.formula(formula) for name, formula in FIGURES.items() if not on.list_missing_quantities(formula)}
     exprs |= {name: on.formula(name) for name in ("time", *on.model.energy) if not on.list_missing_quantities(name)}
     if has_power_limit(machine):
@@ -83,7 +83,7 @@ def evaluate_model(machine: Machine, intensity: Array, served: Mapping[str, floa
 def _make_model_on_machine(
     machine: Machine, served: Mapping[str, float] | None = None, option: str = ""
 ) -> ModelOnMachine:
-    chosen = find_model(f"roofline{'+levels' * bool(served)}{option}").on(machine)
+    chosen = find_model(f"roofline{'+levels' * bool(served)}{option}").with_machine_formulas(machine)
     return ModelOnMachine(chosen, machine, ("flops", "traffic", *(served or ())))
 
 
@@ -94,14 +94,14 @@ def has_power_limit(machine: Machine) -> bool:
 
 
 def has_energy(machine: Machine, served: Mapping[str, float] | None = None) -> bool:
-    """Test whether the machine has the quantities of energies; data sheets often have those of time alone."""
+    """Test whether the machine has all quantities that energies need; data sheets often have only those of time."""
     on = _make_model_on_machine(machine, served)
     return not on.list_missing_quantities(*on.model.energy)
 
 
 @record
 class Roofline(PictureView):
-    """A machine's lines, its balances, the peaks in flop/s and flop/J, and algorithms' intensities."""
+    """A picture of a machine's roofline, arch line and power, its balances and peaks, and algorithms' intensities."""
 
     kind: ClassVar[str] = "roofline"
     height: ClassVar[float] = 6.2
@@ -116,7 +116,7 @@ class Roofline(PictureView):
     """Other peaks, in flop/s."""
 
     def text(self, width: int) -> str:
-        """Return the marked points and one in four octaves, those of an algorithm on its own lines, with units."""
+        """Return a table of marked points and one point in four octaves; points of an algorithm are on its lines."""
         columns = [name for name in self.columns if "," not in name]
         parts = {*COLUMNS[3:], CACHES}
         units = {"at": "", "intensity": "flop/B", "power": "W"} | dict.fromkeys(parts, "W")
@@ -129,12 +129,12 @@ class Roofline(PictureView):
                 replaced = {name: "" for name in columns[2:] if name != level}
             if mark or log2(float(point["intensity"] or 1)) % 4 == 0:
                 shown = {**point, **(dict.fromkeys(parts, "") if replaced else {}), **replaced}
-                rows.append([short_text(shown[name], 4) for name in columns])
+                rows.append([format_cell(shown[name], 4) for name in columns])
         more = f"{len(self.points)} points with `--format csv`, {len(rows) - 2} here"
         return render_page(width, self.title, [Columns(rows, range(len(columns)))], [more, *self.notes])
 
     def draw(self, figure: Figure) -> None:
-        """Draw two panels on one axis of intensity, and between them the intensities of algorithms."""
+        """Draw panels of performance and power on one axis of intensity, and between them algorithms' intensities."""
         strip, energy = bool(self.algorithms), "power" in self.columns
         heights = [3.0, *([0.25 + 0.25 * len(self.algorithms)] * strip), *([2.4] * energy)]
         figure_panels = make_panels(figure, *heights)
@@ -253,7 +253,7 @@ def make_view(
     notes: Sequence[str] = (),
     served: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Roofline:
-    """Return the picture, from well below to well above all balances and intensities. Raises ArchlineError (AL458).
+    """Return the picture over an axis that contains all balances and intensities. Raises ArchlineError (AL458).
 
     `served` has, by algorithm, the amounts that levels of caches serve for each flop: lines then include the energy of
     the levels, and if several algorithms have such amounts, each has lines of its own.

@@ -96,12 +96,12 @@ class NonRecursiveCaller:
 def summarise_caller(module: Module, algorithm: s.Algorithm, model: WordModel) -> NonRecursiveCaller:
     """Summarise an algorithm that does not call itself, under a cost model. Raises UndividedError."""
     collector = _CallSiteCollector(module, model)
-    tally, _ = collector.algorithm(algorithm)
+    tally, _ = collector.derive_algorithm(algorithm)
     if tally.gap is not None or tally.rounds:
         # The iterations of a loop without a bound are no size of a call.
         raise UndividedError
     cost = _require_upper_bound(tally.sums, METRIC) if METRIC in tally.sums else ZERO
-    return NonRecursiveCaller(cost, tuple(context.summary(tally.sums) for context in collector.places.values()))
+    return NonRecursiveCaller(cost, tuple(context.build_summary(tally.sums) for context in collector.places.values()))
 
 
 @record(eq=False)
@@ -124,7 +124,7 @@ class _CallSite:
                 value = Poly.symbol(name) * (ONE if factor is None else Poly.symbol(factor))
                 yield self._make_total_name(name, factor), amount_at_sizes(exact_amount(value), sizes, facts, call)
 
-    def summary(self, amounts: Mapping[str, Amount]) -> CallSiteSummary:
+    def build_summary(self, amounts: Mapping[str, Amount]) -> CallSiteSummary:
         """Build the summary of the call site from the totals of all calls."""
         count = _require_upper_bound(amounts, f"{self.label} {CALL_COUNT}")
         sums = {name: tuple(self._iterate_totals(name, amounts)) for name in self.others}
@@ -147,11 +147,11 @@ class _CallSiteCollector(Derivation):
         super().__init__(module, coarse=False, model=model)
         self.places: dict[s.Call, _CallSite] = {}
 
-    def call(self, call: s.Call, scope: Scope) -> Tally:
+    def derive_call(self, call: s.Call, scope: Scope) -> Tally:
         target = self.module.targets[call]
         if not isinstance(target, s.Algorithm) or not has_recursion(self.module, target):
-            return super().call(call, scope)
-        sizes = self.sizes(call, target, scope)
+            return super().derive_call(call, scope)
+        sizes = self.evaluate_callee_sizes(call, target, scope)
         context = self.places.setdefault(call, _build_call_site(f"call {len(self.places)}", target, sizes, scope))
         return Tally(dict(context.iterate_call_amounts(call, sizes, scope.facts)))
 
@@ -175,7 +175,7 @@ def _depends_on_data(value: Poly) -> bool:
 def _bound_above_in_caller_symbols(value: Poly, facts: Facts, caller_symbols: frozenset[str]) -> Poly | None:
     """Bound a value from above in symbols of the caller alone; None if that fails."""
 
-    def foreign_atom(value: Poly) -> Atom | None:
+    def find_foreign_atom(value: Poly) -> Atom | None:
         last_name = next((name for name in reversed(facts.bounds) if name in value.names - caller_symbols), None)
         return (
             next((atom for atom in value.atoms() if contains_kind(DATA_ATOMS, atom)), None)
@@ -183,7 +183,7 @@ def _bound_above_in_caller_symbols(value: Poly, facts: Facts, caller_symbols: fr
             else Symbol(last_name)
         )
 
-    bound = replace_atoms_by_bounds(value, foreign_atom, facts, upper=True)
+    bound = replace_atoms_by_bounds(value, find_foreign_atom, facts, upper=True)
     return bound if bound is not None and bound.names <= caller_symbols else None
 
 
@@ -199,10 +199,10 @@ Sizes = Mapping[str, int]
 
 @record(eq=False)
 class FetchBounds:
-    """Bounds the lines that calls fetch, times L: of divided algorithms, and of the algorithms `around` their calls.
+    """Bounds the lines, times L, that calls of recursive algorithms (`divided`) and of their callers (`around`) fetch.
 
-    `solving` and `making` bound the fetched lines and the stack words of divided algorithms; `room` is the cache size
-    in words.
+    `solving` and `making` bound the fetched lines and the stack words of divided algorithms; `room` is the cache
+    size in words.
     """
 
     around: Mapping[s.Algorithm, NonRecursiveCaller]
@@ -261,7 +261,7 @@ class FetchBounds:
         if site.target in self.divided:
             calls = CallBatch.of(self.divided[site.target], site, place)
             return max(
-                (self.making(state, calls.largest).at(calls.largest) for _, state in calls.states),
+                (self.making(state, calls.largest).evaluate(calls.largest) for _, state in calls.states),
                 default=RATIONAL_ZERO,
             )
         if site.target not in self.around:
@@ -276,14 +276,15 @@ class FetchBounds:
         """Bound the lines that a batch of calls of a recursive algorithm fetches, times L."""
         if calls.count <= 0:
             return RATIONAL_ZERO
-        bounds = [(size, self.solving.bound(state, calls.largest)) for size, state in calls.states]
+        bounds = [(size, self.solving.bound_state_cost_above(state, calls.largest)) for size, state in calls.states]
         mean = min(calls.volume / calls.count, calls.largest)
         if len(bounds) == 1:
-            return calls.count * bounds[0][1].at(mean)
-        by_size = concave_majorant((fmpq(size), bound.at(mean)) for size, bound in bounds)
+            return calls.count * bounds[0][1].evaluate(mean)
+        by_size = concave_majorant((fmpq(size), bound.evaluate(mean)) for size, bound in bounds)
         prices = [RATIONAL_ZERO, *(slope for _, slope in by_size.pieces)]
         return min(
-            calls.count * _build_discounted_upper_bound(bounds, price, calls.largest).at(mean) + price * calls.differing
+            calls.count * _build_discounted_upper_bound(bounds, price, calls.largest).evaluate(mean)
+            + price * calls.differing
             for price in prices
         )
 
@@ -296,7 +297,9 @@ def _build_discounted_upper_bound(
     `end` is the largest volume.
     """
     return concave_majorant(
-        (volume, value - price * size) for size, bound in bounds for volume, value in bound.points(RATIONAL_ZERO, end)
+        (volume, value - price * size)
+        for size, bound in bounds
+        for volume, value in bound.iterate_breakpoints(RATIONAL_ZERO, end)
     )
 
 
@@ -338,7 +341,7 @@ class CallBatch:
             (name,) = differing
             states = {
                 size: CallState.of(target, {**evaluated.same, name: size}, caps)
-                for size in evaluated.values(target, name)
+                for size in evaluated.list_possible_values(target, name)
             }
         else:
             states = {0: CallState.of(target, evaluated.same, caps)}
@@ -379,7 +382,7 @@ class _EvaluatedSite:
         ends = [self._place.evaluate_expression(self._site.most[name])] if name in self._site.most else []
         return min([self.bound_size_sum_above(name), *ends])
 
-    def values(self, target: DividedAlgorithm, name: str) -> range:
+    def list_possible_values(self, target: DividedAlgorithm, name: str) -> range:
         """List the values that a size may have. Raises UndividedError if there are none or too many."""
         candidates = range(target.function.least[name], int(self.bound_size_above(name).floor()) + 1)
         if not 0 < len(candidates) <= MAX_ENUMERATED_VALUES:
@@ -388,7 +391,7 @@ class _EvaluatedSite:
 
 
 class _SharingPolicy(NamedTuple):
-    """The loops that share lines, and whether volumes are words or costs."""
+    """The loops in which accesses share lines, and whether volumes are measured in words instead of costs."""
 
     sharing: LineSharing
     by_words: bool
@@ -413,7 +416,7 @@ class DataDivisionBounds:
         return min(bounds)
 
     def _iterate_sharing_policies(self, point: Mapping[str, int]) -> Iterator[_SharingPolicy]:
-        """Yield the policies whose shared lines fit in the cache, without equal ones."""
+        """Yield the policies that are worth evaluating: their shared lines fit in the cache, and no two are equal."""
         for policy in starmap(_SharingPolicy, product(LineSharing, (True, False))):
             table = self._get_policy_table(point["L"], policy)
             if (
@@ -428,8 +431,8 @@ class DataDivisionBounds:
         table = self._get_policy_table(line, policy)
         if table is None:
             return None
-        solving = FetchedLinesSolver(table.volumes, line=line, room=lines * line, making=table.local_arrays)
-        totals = FetchBounds(table.around, table.lines, solving, table.local_arrays, lines * line)
+        solving = FetchedLinesSolver(table.volumes, line=line, room=lines * line, making=table.stack_words_bound)
+        totals = FetchBounds(table.around, table.lines, solving, table.stack_words_bound, lines * line)
         try:
             return int((totals.at(self.algorithm, point) / line).floor())
         except (UndividedError, TooComplexError, RecursionError):
@@ -447,7 +450,7 @@ class DataDivisionBounds:
 
 @record(eq=False)
 class _PolicyTable:
-    """The divided algorithms under a policy at one L, for fetched `lines` and for local arrays (`made`).
+    """The divided algorithms under a policy at one L, with costs in fetched lines (`lines`) or stack words (`made`).
 
     `around` has the algorithms that are not recursive; `kept` is the number of lines that loops hold at a time.
     """
@@ -460,20 +463,20 @@ class _PolicyTable:
 
     @property
     def has_several_sizes(self) -> bool:
-        """True if some volume has several sizes, so that their weights matter."""
+        """True if some algorithm has several data-dependent sizes, so that their weights in the volume matter."""
         return any(len(divided.measured) > 1 for divided in self.lines.values())
 
     @cached_property
-    def local_arrays(self) -> StackWordsBound:
+    def stack_words_bound(self) -> StackWordsBound:
         """A bound on the stack words of divided algorithms, which does not depend on Z."""
         made = {divided: self.made[algorithm] for algorithm, divided in self.lines.items() if algorithm in self.made}
         stack = StackWordsSolver(self.volumes)
 
-        def stack_bound(state: CallState, end: fmpq) -> ConcaveFunction:
+        def bound_stack_words(state: CallState, end: fmpq) -> ConcaveFunction:
             words = made.get(state.own)
-            return ConcaveFunction() if words is None else stack.bound(state._replace(own=words), end)
+            return ConcaveFunction() if words is None else stack.bound_state_cost_above(state._replace(own=words), end)
 
-        return stack_bound
+        return bound_stack_words
 
 
 def _build_policy_table(module: Module, algorithm: s.Algorithm, line: int, policy: _SharingPolicy) -> _PolicyTable:
@@ -508,7 +511,7 @@ def _build_policy_table(module: Module, algorithm: s.Algorithm, line: int, polic
 def _summarise_callers(
     module: Module, reached: tuple[s.Algorithm, ...], model: WordModel
 ) -> dict[s.Algorithm, NonRecursiveCaller]:
-    """Summarise the first algorithm and all that call recursive ones, but for the recursive algorithms themselves."""
+    """Summarise the first algorithm and all callers of recursive ones, except for the recursive algorithms."""
     around = [candidate for candidate in reached if candidate is reached[0] or has_recursion(module, candidate)]
     return {
         caller: summarise_caller(module, caller, model)

@@ -37,7 +37,7 @@ MAX_SOLVED_STATES = 5_000
 
 
 class CallState(NamedTuple):
-    """An algorithm with the sizes of a call that do not depend on data, and upper bounds on other sizes."""
+    """An algorithm with the sizes of a call that do not depend on data, and upper bounds `caps` on other sizes."""
 
     own: DividedAlgorithm
     sizes: Sizes
@@ -57,7 +57,7 @@ class CallState(NamedTuple):
 
 @record(eq=False)
 class CallAtSizes:
-    """A call at known sizes, made `count` times: its volume, or if that is None, its maximum share of the caller's."""
+    """A call at known sizes, made `count` times: its volume, or if None, its maximum share of the caller's volume."""
 
     count: int
     state: CallState
@@ -67,7 +67,10 @@ class CallAtSizes:
 
 @record(eq=False)
 class CaseAtSizes:
-    """A case at known sizes: its range of volumes, its own cost, and its calls."""
+    """A case at known sizes: its range of volumes, its cost without calls, and its calls.
+
+    The calls together have at most `share` times the volume of the case; None if that is unknown.
+    """
 
     low: fmpq
     high: fmpq
@@ -105,10 +108,10 @@ def bound_argument_words_above(state: CallState, line: int, end: fmpq) -> Concav
 def bound_size_sum_by_volume_above(
     slopes: Mapping[str, fmpq], counts: Mapping[str, fmpq], caps: Mapping[str, fmpq], end: fmpq
 ) -> ConcaveFunction:
-    """Bound a sum of sizes, with `slopes` per volume, by their volume: sizes of largest slope are full first.
+    """Bound a sum of sizes by a concave function of their volume, which grows sizes of largest slope first.
 
-    A size in `caps` is full at its upper bound; `counts` are the weights of sizes in the volume. `end` is the largest
-    volume.
+    `slopes` has the amount of each size per unit of volume, `counts` the weights of sizes in the volume, and `caps`
+    the maxima of sizes. `end` is the largest volume.
     """
     return ConcaveFunction(
         RATIONAL_ZERO,
@@ -130,7 +133,7 @@ def _iterate_cases_at_sizes(state: CallState, end: fmpq) -> Iterator[CaseAtSizes
         if low <= high:
             reader = _CaseEvaluator(case, numbers, counts, caps, high)
             calls = tuple(reader.evaluate_call(call) for call in case.inner)
-            yield CaseAtSizes(low, high, reader.cost(case.cost.substitute(numbers)), calls, case.share)
+            yield CaseAtSizes(low, high, reader.bound_cost_above(case.cost.substitute(numbers)), calls, case.share)
 
 
 def compute_size_weights(own: DividedAlgorithm, numbers: Mapping[str, Poly]) -> dict[str, fmpq]:
@@ -207,7 +210,7 @@ class _CaseEvaluator:
         volume = None if inner.share is not None else require_constant(inner.volume.substitute(self.numbers))
         return CallAtSizes(count, CallState.of(target, sizes, caps), volume, inner.share or RATIONAL_ZERO)
 
-    def cost(self, value: Poly) -> ConcaveFunction:
+    def bound_cost_above(self, value: Poly) -> ConcaveFunction:
         """Bound a value from above by a function of the volume. Raises UndividedError."""
         start, slope, sizes = self._split_linear_bound(value)
         return bound_size_sum_by_volume_above(sizes, self.weights, self.caps, self.high).with_line(
@@ -220,7 +223,7 @@ class _CaseEvaluator:
         return start, slope + max(sizes.values(), default=RATIONAL_ZERO)
 
     def _split_linear_bound(self, value: Poly) -> tuple[fmpq, fmpq, dict[str, fmpq]]:
-        """Bound a value: its part at volume 0, the slope of nonlinear terms, and the slopes of sizes by name."""
+        """Bound a value from above: the part at volume 0, the slope of nonlinear terms, and slopes of sizes by name."""
         start, slope = RATIONAL_ZERO, RATIONAL_ZERO
         sizes: dict[str, fmpq] = {}
         for monomial, number in self._replace_data_symbols(value).terms.items():
@@ -309,13 +312,13 @@ def _require_integer(value: Poly) -> int:
 
 @dataclass(eq=False)
 class ConcaveSolver(ABC):
-    """Solves for concave bounds of each call state, up to some volume."""
+    """Bounds the cost of calls in each state by a concave function of the volume; subclasses define the cost."""
 
     volumes: CaseCache
     _found: dict[CallState, tuple[fmpq, ConcaveFunction]] = field(default_factory=dict)
     _active: set[CallState] = field(default_factory=set)
 
-    def bound(self, state: CallState, end: fmpq) -> ConcaveFunction:
+    def bound_state_cost_above(self, state: CallState, end: fmpq) -> ConcaveFunction:
         """Bound the cost of calls in a state, as a function of volumes up to `end`. Raises UndividedError."""
         cached = self._found.get(state)
         if cached is not None and cached[0] >= end:
@@ -331,6 +334,7 @@ class ConcaveSolver(ABC):
         return solution
 
     def _solve(self, state: CallState, end: fmpq) -> ConcaveFunction:
+        """Extend the bound from small volumes to larger ones, as calls have at most a share of the caller's volume."""
         cases = [case for case in self.volumes.cases(state, end) if not _is_trivial_case(case, state)]
         calls = [call for case in cases for call in case.calls]
         first = min((case.low for case in cases if case.calls), default=end)
@@ -349,9 +353,9 @@ class ConcaveSolver(ABC):
                 for case in cases
                 if case.low <= following and done <= case.high
                 for case_bound in self._iterate_case_bounds(case, at_call)
-                for point in case_bound.points(max(done, case.low), min(following, case.high))
+                for point in case_bound.iterate_breakpoints(max(done, case.low), min(following, case.high))
             ]
-            solved = concave_majorant([*solved.points(RATIONAL_ZERO, done), *points])
+            solved = concave_majorant([*solved.iterate_breakpoints(RATIONAL_ZERO, done), *points])
             done = following if following < end else None
         return solved
 
@@ -360,16 +364,18 @@ class ConcaveSolver(ABC):
     ) -> ConcaveFunction:
         """Bound the cost of a call by its volume; a constant if the volume is a number."""
         if call.volume is not None:
-            return ConcaveFunction(self.bound(call.state, call.volume).at(call.volume))
-        return solved if call.state == caller else self.bound(call.state, call.share * end)
+            return ConcaveFunction(self.bound_state_cost_above(call.state, call.volume).evaluate(call.volume))
+        return solved if call.state == caller else self.bound_state_cost_above(call.state, call.share * end)
 
     @abstractmethod
     def _bound_small_calls_above(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[ConcaveFunction, fmpq | None]:
-        """Bound small calls, up to a volume of at least `first`, from which on cases with calls apply.
+        """Bound the cost of calls of small volumes, without bounds on recursive calls.
 
-        Returns the bound and that volume; None instead of the volume if it is `end`.
+        `leaves` are the cases without calls, and `first` is the volume from which on cases with calls apply.
+        Returns the bound and the volume up to which it holds, at least `first`; None instead of the volume if
+        it is `end`.
         """
 
     @abstractmethod
@@ -421,8 +427,8 @@ class FetchedLinesSolver(ConcaveSolver):
         if fitting is None:
             return leaf, first
         both = min(first, fitting)
-        points = [*pointwise_minimum(leaf, touched, both).points(RATIONAL_ZERO, both)]
-        points += (leaf if fitting < first else touched).points(both, max(first, fitting))
+        points = [*pointwise_minimum(leaf, touched, both).iterate_breakpoints(RATIONAL_ZERO, both)]
+        points += (leaf if fitting < first else touched).iterate_breakpoints(both, max(first, fitting))
         return concave_majorant(points), max(first, fitting) if fitting < end else None
 
     def _iterate_case_bounds(
@@ -443,7 +449,7 @@ def _bound_leaf_cases_above(leaves: Sequence[CaseAtSizes], end: fmpq) -> Concave
     points: list[Point] = []
     for leaf in leaves:
         if leaf.low <= end:
-            points += leaf.cost.points(leaf.low, min(leaf.high, end))
+            points += leaf.cost.iterate_breakpoints(leaf.low, min(leaf.high, end))
     return concave_majorant(points)
 
 

@@ -35,15 +35,15 @@ VOLUME_SHARES = tuple(fmpq(*pair) for pair in ((1, 2), (3, 5), (2, 3), (3, 4), (
 
 
 class UndividedError(Exception):
-    """Calls are not known to divide a volume, or their sizes have a form without a volume."""
+    """Calls are not known to divide a volume, or sizes do not have the form from which a volume is computed."""
 
 
 @record(eq=False)
 class DividedCall:
-    """A call, made `factor` times: its target, the arguments, and its volume.
+    """A call, made `factor` times: its target, the arguments, and its volume, at most `share` times the caller's.
 
-    The volume is at most `share` times the caller's; None if it does not depend on data. `within` maps sizes of the
-    target to sizes of the caller that bound them.
+    `share` is None if the volume does not depend on data. `within` maps sizes of the target to sizes of the caller
+    that bound them.
     """
 
     factor: Poly
@@ -167,9 +167,9 @@ def _extract_cost_function(statements: Derivation, algorithm: s.Algorithm) -> Si
     extracted = statements.recursions.extract_systems(algorithm)
     if any(case.tally.rounds for case in extracted.cases):
         raise UndividedError
-    if extracted.system(METRIC) is None:
+    if extracted.get_system(METRIC) is None:
         return None
-    function = extracted.function(METRIC, True)
+    function = extracted.get_function(METRIC, True)
     if function is None:
         raise UndividedError
     return function
@@ -216,7 +216,7 @@ def bound_parameter_words_above(module: Module, algorithm: s.Algorithm, in_rows:
 
 
 def _weight_size(name: str, function: SizeFunction) -> Poly:
-    """Return a size times its largest coefficient in the costs of cases, which is at least 1."""
+    """Return a size times its largest coefficient in the costs of cases, or times 1 if that is larger."""
     size = Poly.symbol(name)
     (monomial,) = size.terms
     counts = (equation.value.terms.get(monomial, fmpq(0)) for equation in function.equations)
@@ -245,7 +245,7 @@ def _split_parameter_words(
 
 
 def _split_terms(value: Poly, measured: frozenset[str]) -> tuple[Poly, Poly]:
-    """Split a value into the terms that mention data-dependent sizes, and the rest."""
+    """Split a value into the terms that mention sizes in `measured`, and the rest."""
     varying = {
         monomial: number
         for monomial, number in value.terms.items()
@@ -301,6 +301,7 @@ def _build_divided_call(
 def _iterate_bounding_sizes(
     step: Transition, caller: DividedAlgorithm, target: DividedAlgorithm, call: a.AppliedFunction
 ) -> Iterator[tuple[str, str]]:
+    """Yield sizes of the target that are at most a size of the caller, each with that size."""
     for name, value in zip(target.function.parameters, call.arguments, strict=True):
         if name in target.measured:
             # The size of the same name is tried first, as recursion usually passes it on.

@@ -44,7 +44,7 @@ _SumOverLoop = Callable[[Poly, WindowLoop, Facts], Poly]
 
 @record(eq=False)
 class FootprintLowerBound:
-    """A lower bound on the lines that a certain access adds to windows."""
+    """Lower bounds on the lines that the certain access `spot` touches in a set of windows."""
 
     spot: CertainAccess
     windows: WindowSet
@@ -74,7 +74,7 @@ class FootprintLowerBound:
 
     @cached_property
     def parts(self) -> list[CertainRegion]:
-        """The alternative regions that remain when all inner loops and conditions are projected out."""
+        """Alternative regions that a window is certain to touch, with inner loops and conditions projected out."""
         loops, facts = self._loops, self._loop_facts
         needs = iterate_joint_conditions(self.spot.when, facts[-1])
         regions = [TouchedBox(self.spot.box, conditions) for conditions in islice(needs, MAX_REGIONS)]
@@ -99,15 +99,16 @@ class FootprintLowerBound:
         return [bound for bound in dict.fromkeys(self._iterate_total_bounds(region, words)) if bound]
 
     def _iterate_total_bounds(self, region: TouchedBox, only_words: bool) -> Iterator[Poly]:
-        """Yield sums over rows and windows: of whole lines if a closed form exists, else of words/L and of rows.
+        """Yield lower bounds on the lines of a region, summed over its rows and over windows.
 
-        With `only_words`, those of words/L alone.
+        Whole lines of each row are summed if a closed form exists, else words/L, and one line for each row.
+        With `only_words`, only words/L are summed.
         """
         around = self.row_facts(region)
         rows, words = self._count_rows_and_words(region, around[-1])
         if not only_words:
             line_sums = [
-                self._sum_over_rows(region, rows * bound, around, _exact_sum)
+                self._sum_over_rows(region, rows * bound, around, _sum_exactly)
                 for bound in _iterate_row_line_bounds(region, words)
             ]
             yield from filter(None, line_sums)
@@ -117,13 +118,13 @@ class FootprintLowerBound:
             region,
             rows * words * (ONE if self.contiguous_dimension is None else INVERSE_LINE),
             around,
-            _sum_lower_bound,
+            _bound_sum_below,
         )
         if bounded is not None:
             yield bounded
         if not only_words and not any(row.variable in words.names for row in region.rows):
             nonempty_rows = replace(region, needs=(*region.needs, words - 1))
-            row_sum = self._sum_over_rows(nonempty_rows, rows, around, _sum_lower_bound)
+            row_sum = self._sum_over_rows(nonempty_rows, rows, around, _bound_sum_below)
             if row_sum is not None:
                 yield row_sum
 
@@ -231,12 +232,12 @@ class CertainRegion:
 
     @cached_property
     def lines(self) -> list[Poly]:
-        """Lower bounds on the lines of each window, summed over all windows."""
+        """Lower bounds on the lines of the region, summed over all windows."""
         return self.least.list_total_bounds(self.seen, False)
 
     @cached_property
     def words(self) -> list[Poly]:
-        """Lower bounds on the elements of each window over L, summed over all windows."""
+        """Lower bounds on the elements of the region divided by L, summed over all windows."""
         return self.least.list_total_bounds(self.seen, True)
 
 
@@ -251,7 +252,7 @@ def _iterate_row_line_bounds(region: TouchedBox, words: Poly) -> Iterator[Poly]:
 
 
 def _simplify_range_end(lo: Poly, hi: Poly) -> Poly:
-    """Simplify the end of a range by dropping 0 from a maximum; an empty range may then end before it begins."""
+    """Simplify a range's end lo + max(0, n) to lo + n; an empty range may then end before it begins."""
     nonzero = [operand for operand in a.split_extremum(hi - lo, True) if operand]
     return lo + reduce(a.maximum, nonzero) if nonzero else hi
 
@@ -267,12 +268,12 @@ def _compute_extreme_value(value: Poly, turn: WindowLoop, facts: Facts, greatest
     return value.substitute({turn.variable: turn.hi - 1 if last else turn.lo})
 
 
-def _exact_sum(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
+def _sum_exactly(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
     """Sum a value over a loop. Raises UnresolvedError."""
     return sum_over(a.as_gaps(value), turn.variable, turn.lo, turn.hi, facts)
 
 
-def _sum_lower_bound(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
+def _bound_sum_below(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
     """Bound the sum of a nonnegative amount over a loop from below."""
     bound = bound_sum(a.as_gaps(value), turn.variable, turn.lo, turn.hi, facts, False)
     return ZERO if bound is None or turn.variable in bound.names else bound

@@ -29,7 +29,7 @@ MAX_PERIOD = 16
 
 @record
 class RowsAlongLoop:
-    """Rows at the subscript `place` of a dimension, a different one for each `variable` with lo <= variable < hi."""
+    """Rows of an array, one for each lo <= `variable` < hi, at the subscript `place` of a dimension."""
 
     dimension: int
     variable: str
@@ -40,10 +40,10 @@ class RowsAlongLoop:
 
 @record(eq=False)
 class TouchedBox:
-    """The region that inner loops touch: a box for each of `rows`, which are ordered from the innermost out.
+    """A region that inner loops touch in full: a box, or one for each of `rows`, ordered from the innermost loop out.
 
-    An interval of None is one unspecified subscript. The region is touched if all values of `needs` are nonnegative.
-    If elements in a row are not consecutive, `spaced` is their number and their distance in words.
+    An interval of None is one unspecified subscript. The region is touched if all values of `needs` are
+    nonnegative. If elements in a row are not consecutive, `spaced` is their number and their distance in words.
     """
 
     box: tuple[HalfOpenInterval | None, ...]
@@ -57,9 +57,7 @@ class TouchedBox:
         return not any(need.is_constant and need.constant_term < 0 for need in self.needs)
 
     def find_occurrences(self, name: str) -> tuple[list[int], list[int], bool]:
-        """Return the positions in `box` and in `rows` at which a variable occurs, and whether it occurs in `spaced`,
-        the number and distance of spaced elements.
-        """
+        """Return the positions in `box` and `rows` at which a variable occurs, and whether it occurs in `spaced`."""
         dimensions = [
             dimension for dimension, interval in enumerate(self.box) if interval and _mentions_symbol(interval, name)
         ]
@@ -111,7 +109,7 @@ class LoopProjection:
         return None if self.array.layout == "zmorton" else contiguous_dimension(self.array)
 
     def project_out(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[TouchedBox]:
-        """Yield regions that are touched by all iterations together, by those of one remainder, or by a single one."""
+        """Eliminate a loop: yield regions that all its iterations, those of one remainder, or a single one touches."""
         floors = region.list_floors_with(turn.variable)
         period = _compute_remainder_period(floors, turn.variable)
         for remainder in range(period) if 1 < period <= MAX_PERIOD else ():
@@ -148,9 +146,10 @@ class LoopProjection:
             yield replace(fixed, needs=(*fixed.needs, *find_nonnegativity_condition(turn.hi - turn.lo - trips, facts)))
 
     def _iterate_candidates(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[tuple[Poly, int]]:
-        """Yield iterations that may touch most, each with the trip count that it requires.
+        """Yield single iterations that may touch most elements, each with the trip count from which on it exists.
 
-        Candidates are the first, the last and the middle one, and neighbours of the ends if the region alternates.
+        Candidates are the first, the last and the middle one, and neighbours of the ends if the region
+        alternates.
         """
         dimensions, rows, spaced = region.find_occurrences(turn.variable)
         ends = [interval for dimension in dimensions if (interval := region.box[dimension])]
@@ -244,7 +243,7 @@ class LoopProjection:
         return replace(region, box=tuple(box), rows=(*region.rows, row))
 
     def _convert_to_spaced_words(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
-        """Represent the region as elements of one row at a constant distance in words; None if it is not."""
+        """Represent the region as elements of one row at a constant distance in words; None if that is impossible."""
         dimensions, _, _ = region.find_occurrences(turn.variable)
         interval = region.box[dimensions[0]]
         if dimensions != [self.contiguous_dimension] or interval is None or interval[1] - interval[0] != ONE:
@@ -290,7 +289,7 @@ def _find_constant_quotients(
 
 
 def _is_alternating(region: TouchedBox, turn: WindowLoop) -> bool:
-    """Test whether an interval of the region begins at a floor quotient of the loop variable, as at a remainder."""
+    """Test whether the start of an interval has a floor of the loop variable, and so may alternate, as i%2 does."""
     return any(
         isinstance(atom, a.Floor) and turn.variable in atom.names
         for interval in region.box
@@ -302,7 +301,7 @@ def _is_alternating(region: TouchedBox, turn: WindowLoop) -> bool:
 def _replace_interval(
     region: TouchedBox, dimensions: list[int], rows: list[int], interval: HalfOpenInterval, needs: tuple[Poly, ...]
 ) -> TouchedBox:
-    """Replace the interval of the only dimension or row that moves, and add `needs`."""
+    """Return a region with the interval of one dimension or row replaced, and further `needs`."""
     needs = (*region.needs, *needs)
     if dimensions:
         box = tuple(interval if index == dimensions[0] else ends for index, ends in enumerate(region.box))
@@ -313,7 +312,7 @@ def _replace_interval(
 
 
 def _with_loop_and_row_bounds(facts: Facts, turn: WindowLoop, region: TouchedBox, interval: HalfOpenInterval) -> Facts:
-    """Extend facts by the bounds of a loop variable in iterations but the last one, and of row variables."""
+    """Extend facts by the bounds of a loop variable in all iterations but the last, and of row variables."""
     facts = with_loop_bounds(turn, facts, 2)
     for row in reversed(region.rows):
         if _mentions_symbol(interval, row.variable):
@@ -324,9 +323,10 @@ def _with_loop_and_row_bounds(facts: Facts, turn: WindowLoop, region: TouchedBox
 def _invert_moving_end(
     interval: HalfOpenInterval, turn: WindowLoop, row: Poly
 ) -> tuple[HalfOpenInterval, tuple[Poly | None, Poly | None]] | None:
-    """Return all rows of an interval with one moving end, and the ends of the iterations that contain `row`.
+    """Find the rows that a loop touches, and the iterations that touch `row`, from the rows of one iteration.
 
-    An end of None is that of the loop. Returns None unless one end moves, by one row in each iteration.
+    None unless one end of this interval moves, by one row in each iteration. An end of the iterations that is None
+    is the end of the loop.
     """
     moving = [side for side, end in enumerate(interval) if turn.variable in end.names]
     if len(moving) != 1:

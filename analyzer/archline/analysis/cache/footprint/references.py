@@ -109,10 +109,8 @@ class LoopSide:
     end: Poly
     below: bool
 
-    def range(self, facts: Facts) -> tuple[Poly, Poly]:
-        """Return the first iteration of the loop on this side, and the one after its last; an empty side begins and
-        ends at the same iteration of the loop.
-        """
+    def compute_range(self, facts: Facts) -> tuple[Poly, Poly]:
+        """Return the first iteration on this side, and the one after the last; they are equal if the side is empty."""
         lo, hi = self.loop.lo, self.loop.hi
         # An empty side begins and ends at the end, so that the hull of several ranges does not grow.
         if self.below:
@@ -121,7 +119,7 @@ class LoopSide:
         lo = facts.maximum(lo, self.end)
         return lo, facts.maximum(hi, lo)
 
-    def bounds(self, bounds: Bounds) -> Bounds:
+    def restrict_bounds(self, bounds: Bounds) -> Bounds:
         """Extend the bounds of the loop variable by the end of this side."""
         if self.below:
             return Bounds(bounds.lower, (*bounds.upper, self.end - 1))
@@ -130,7 +128,7 @@ class LoopSide:
 
 @dataclass(eq=False)
 class IndexSetSplitter:
-    """Splits references at a `symbol`, whose bounds are `within`; parts of references that share loops share them."""
+    """Splits references at `symbol`, which has the bounds `within`; references that share loops share split loops."""
 
     symbol: str
     within: Bounds
@@ -158,10 +156,10 @@ class IndexSetSplitter:
         """Restrict a reference to one side of a loop (`rule`); without it, only add the bounds of the symbol."""
         first = reference.chain[0].variable if reference.chain else None
         chain = tuple(self._split_loop(loop, rule, first) for loop in reference.chain)
-        facts = self.facts(reference.facts, rule, first)
+        facts = self.extend_facts(reference.facts, rule, first)
         return replace(reference, chain=chain, facts=facts)
 
-    def facts(self, facts: Facts, rule: LoopSide | None, first: str | None) -> Facts:
+    def extend_facts(self, facts: Facts, rule: LoopSide | None, first: str | None) -> Facts:
         """Add to facts the bounds of the symbol, before those of the loop variable `first`, and the side `rule`."""
         within = rule if rule is not None and rule.loop.variable in facts.bounds else None
         key = id(facts), within
@@ -171,7 +169,7 @@ class IndexSetSplitter:
                 if name == first:
                     # Bounds of all loop variables may be in terms of the symbol, so that it precedes them.
                     extended[self.symbol] = self.within
-                extended[name] = within.bounds(bounds) if within and name == within.loop.variable else bounds
+                extended[name] = within.restrict_bounds(bounds) if within and name == within.loop.variable else bounds
             extended.setdefault(self.symbol, self.within)
             # The facts are stored as well, so that no other object gets their id while it is a key.
             self._facts[key] = facts, facts.with_bounds(extended)
@@ -183,10 +181,10 @@ class IndexSetSplitter:
         """
         key = loop, rule if rule is not None and rule.loop.variable in loop.inside.bounds else None
         if key not in self._loops:
-            facts, within = (self.facts(facts_, rule, first) for facts_ in (loop.facts, loop.inside))
+            facts, within = (self.extend_facts(facts_, rule, first) for facts_ in (loop.facts, loop.inside))
             twin = replace(loop, facts=facts, inside=within)
             if rule is not None and loop is rule.loop:
-                lo, hi = rule.range(facts)
+                lo, hi = rule.compute_range(facts)
                 counter = Poly.symbol(loop.variable)
                 ends = counter - loop.lo, loop.hi - 1 - counter
                 twin = replace(twin, lo=lo, hi=hi, trips=hi - lo, holds=ends)
@@ -207,7 +205,7 @@ def relax_remainders(references: Sequence[Reference]) -> list[Reference] | None:
 
 
 def _relax_chain(chain: Chain, facts: Facts, chains: dict[Chain, Chain]) -> Chain:
-    """Relax loop bounds; the facts inside a loop are those of the relaxed bounds alone."""
+    """Relax the bounds of nested loops to ones without floors of outer loop variables; memoised in `chains`."""
     if chain not in chains:
         *outer, loop = chain
         before = _relax_chain(tuple(outer), facts, chains)

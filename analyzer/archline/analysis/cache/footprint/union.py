@@ -25,10 +25,10 @@ from archline.records import record
 
 
 def group_footprint(references: Sequence[Reference], depth: int) -> ReferenceFootprint | GroupFootprint:
-    """Return the footprint of references to one array in a window, cached for each depth."""
+    """Return the footprint of references to one array in a window, an iteration of the outer `depth` loops; cached."""
     first, *rest = references
     if not rest:
-        return first.lines(depth)
+        return first.get_footprint(depth)
     key = depth, *rest
     footprint = first.found.get(key)
     if not isinstance(footprint, GroupFootprint):
@@ -38,7 +38,7 @@ def group_footprint(references: Sequence[Reference], depth: int) -> ReferenceFoo
 
 @record(eq=False)
 class GroupFootprint:
-    """The footprint of several references to one array in windows at a depth."""
+    """The footprint of several references to one array in a window, an iteration of the outer `depth` loops."""
 
     references: Sequence[Reference]
     depth: int
@@ -61,7 +61,7 @@ class GroupFootprint:
         """An interval for each row that contains the entries touched there; None if some reference has none."""
         if len(self._array.extents) != 2:
             return None
-        parts = [reference.lines(self.depth).by_row for reference in self.references]
+        parts = [reference.get_footprint(self.depth).by_row for reference in self.references]
         row_intervals = [part for part in parts if part is not None]
         if len(row_intervals) < len(parts):
             return None
@@ -99,7 +99,7 @@ class GroupFootprint:
 
     @cached_property
     def _free_row_count(self) -> FactoredProduct:
-        """The number of rows of the bounding box, if the union is not known row by row."""
+        """The number of rows of the bounding box; 1 if the union is known row by row."""
         if self.by_row is not None:
             return FactoredProduct()
         rows = (ends for dimension, ends in enumerate(self.hull) if dimension != contiguous_dimension(self._array))
@@ -107,10 +107,10 @@ class GroupFootprint:
 
     @cached_property
     def count(self) -> FactoredProduct:
-        """An upper bound on the lines of a window; in Z-Morton order and on a moving stack references are added."""
+        """An upper bound on the lines of a window; their sum over references in Z-Morton order or on a moving stack."""
         if self._array.layout == "zmorton" or self._array.moves:
             return FactoredProduct(
-                (sum_polynomials(reference.lines(self.depth).count.value for reference in self.references),)
+                (sum_polynomials(reference.get_footprint(self.depth).count.value for reference in self.references),)
             )
         return bound_line_sum_above(self._free_row_count.times(self._lines_per_row), self._row_ranges)
 
@@ -137,7 +137,7 @@ class GroupFootprint:
 
     @cached_property
     def is_sliding_window(self) -> bool:
-        """True if the windows of the innermost fixed loop that touch a line are always consecutive."""
+        """True if for every line, the iterations of the innermost fixed loop that touch it are consecutive."""
         if not self.depth:
             return False
         loop = self.chain[-1]

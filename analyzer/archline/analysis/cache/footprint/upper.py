@@ -68,7 +68,7 @@ class Reference:
         return self.array.name
 
     @memoised
-    def lines(self, depth: int) -> ReferenceFootprint:
+    def get_footprint(self, depth: int) -> ReferenceFootprint:
         """Return the footprint of a window with the loops `chain[:depth]` fixed."""
         return ReferenceFootprint(self, depth)
 
@@ -141,7 +141,7 @@ class Reference:
 
 @record(eq=False)
 class ReferenceFootprint:
-    """The footprint of one reference in windows at a depth."""
+    """The footprint of one reference in a window, an iteration of the outer `depth` loops."""
 
     reference: Reference
     depth: int
@@ -162,7 +162,7 @@ class ReferenceFootprint:
 
     @cached_property
     def row_loops(self) -> dict[int, Loop]:
-        """The inner loop that alone determines the subscript, by dimension; no loop determines two dimensions."""
+        """The inner loop that alone determines the subscript of a dimension, by dimension; no loop occurs twice."""
         result: dict[int, Loop] = {}
         array = self.reference.array
         if array.layout == "zmorton" or array.moves:
@@ -190,7 +190,7 @@ class ReferenceFootprint:
 
     @cached_property
     def ranges(self) -> RowRanges:
-        """The range of each row loop's variable, from the outermost in, over all other loops' iterations."""
+        """The range of each row loop's variable in all iterations of the other loops, from the outermost loop in."""
         facts = self.reference.window_facts(self.depth)
         result = []
         for loop in self._row_loop_chain:
@@ -281,7 +281,7 @@ class ReferenceFootprint:
             is_contiguous = dimension == contiguous_dimension(self.reference.array)
             if self._is_fixed_by_data(dimension) and not is_contiguous:
                 continue
-            if interval is None or (dimension not in self.row_loops and not self._has_unit_stride(interval)):
+            if interval is None or (dimension not in self.row_loops and not self._has_short_stride(interval)):
                 return False
         return True
 
@@ -289,7 +289,7 @@ class ReferenceFootprint:
         """Tell whether the subscript of a dimension depends on data, but is constant in a window."""
         return self.reference.accesses[0].place[dimension] is None and self.reference.is_fixed_by_data(self.depth)
 
-    def _has_unit_stride(self, interval: ClosedInterval, most_apart: int = 1) -> bool:
+    def _has_short_stride(self, interval: ClosedInterval, most_apart: int = 1) -> bool:
         """Test whether each inner loop moves an interval by a constant step of at most `most_apart`."""
         slopes = [
             find_coefficient(interval[0], loop.variable)
@@ -333,8 +333,8 @@ class ReferenceFootprint:
         subscripts = self.reference.place[contiguous_dimension(self.reference.array)]
         if (
             subscripts is None
-            or self._has_unit_stride(subscripts)
-            or (not self.reference.whole_lines and self._has_unit_stride(subscripts, MAX_SHORT_STRIDE))
+            or self._has_short_stride(subscripts)
+            or (not self.reference.whole_lines and self._has_short_stride(subscripts, MAX_SHORT_STRIDE))
         ):
             return lines
         return self.facts.minimum(lines, self._bound_distinct_subscripts(subscripts))
@@ -344,7 +344,7 @@ class ReferenceFootprint:
             return ONE
         width = self.facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1))
         subscripts = self.reference.place[dimension]
-        if subscripts is None or self._has_unit_stride(subscripts):
+        if subscripts is None or self._has_short_stride(subscripts):
             return width
         return self.facts.minimum(width, self._bound_distinct_subscripts(subscripts))
 
@@ -406,7 +406,7 @@ class ReferenceFootprint:
 
     @cached_property
     def _lines_by_iterations(self) -> FactoredProduct | None:
-        """A bound that counts a row for each iteration, if a trip count depends on data; None if none does."""
+        """A bound that counts a row for each iteration; None unless data decides the trip count of a row loop."""
         if all(loop.trips == loop.hi - loop.lo for loop in self._row_loop_chain):
             return None
         total = self.per_row
@@ -444,7 +444,7 @@ class ReferenceFootprint:
     def _take_lesser_bound(
         self, bound: FactoredProduct, over_windows: Callable[[FactoredProduct], FactoredProduct]
     ) -> FactoredProduct:
-        """Return the lesser of a bound and of `_lines_by_iterations` after `over_windows` is applied to these."""
+        """Return the lesser of `bound` and of `_lines_by_iterations`, to which `over_windows` is applied."""
         with suppress(UnboundedError):
             if self._lines_by_iterations is not None:
                 return bound.minimum(over_windows(self._lines_by_iterations), self.reference.facts)
@@ -462,7 +462,7 @@ class ReferenceFootprint:
     # Sliding
     @cached_property
     def is_sliding_window(self) -> bool:
-        """True if the windows of the innermost fixed loop that touch a line are always consecutive."""
+        """True if for every line, the iterations of the innermost fixed loop that touch it are consecutive."""
         free = self.reference.is_data_dependent and (
             not self._inner_loops or self.reference.is_fixed_by_data(self.depth)
         )
@@ -479,11 +479,11 @@ class ReferenceFootprint:
         )
 
     def _list_window_ends(self, loop: Loop) -> list[Poly] | None:
-        """List the bounds of rows and of the interval in each row, in terms of the row where `loop` moves rows.
+        """List the ends of a window's row ranges and intervals in rows, in terms of the row where `loop` moves rows.
 
         None if rows that `loop` moves are more than one apart: a row between two is touched intermittently.
         """
-        places = {row.variable: interval[0] for row, interval in self._row_places()}
+        places = {row.variable: interval[0] for row, interval in self._iterate_row_places()}
         back: dict[str, Poly] = {}
         for name, place in places.items():
             if loop.variable in place.names:
@@ -499,7 +499,7 @@ class ReferenceFootprint:
             ends += [places[name].substitute({name: end}) if name in back else end for end in (lo, hi)]
         return [end.substitute(back) for end in ends]
 
-    def _row_places(self) -> Iterator[tuple[Loop, ClosedInterval]]:
+    def _iterate_row_places(self) -> Iterator[tuple[Loop, ClosedInterval]]:
         """Yield the loops that determine rows, with the subscripts that they determine."""
         for dimension, loop in self.row_loops.items():
             interval = self.reference.place[dimension]

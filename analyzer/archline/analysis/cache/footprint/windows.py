@@ -54,7 +54,7 @@ class WindowLoop:
 
 @record(eq=False)
 class WindowSet:
-    """One window for each iteration of `outer`: the loops `first`, then the loops at `depth` and deeper."""
+    """Windows, one for each iteration of the loops `outer`: it runs the loops `first`, then those from `depth` on."""
 
     facts: Facts = field(repr=False)
     outer: tuple[WindowLoop, ...]
@@ -71,7 +71,7 @@ def merge_certain_accesses(found: Iterator[tuple[Access, Chain]]) -> list[Certai
     """Select the accesses that are certain to be made, and merge those of one loop body to neighbouring elements."""
     groups: list[tuple[Array, Chain, tuple[Poly, ...], list[tuple[Poly | None, ...]]]] = []
     for access, chain in found:
-        when = access.wherever
+        when = access.sufficient_conditions
         if when is None or not access.array.aligned:
             # Rows of an unaligned part of another array may share lines.
             continue

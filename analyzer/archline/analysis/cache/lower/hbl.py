@@ -107,7 +107,7 @@ class HblBound:
     def at(self, point: Mapping[str, int]) -> int:
         """Evaluate the bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
         compiler, iterations = self._compiled_iteration_counts
-        environment = compiler.at(point)
+        environment = compiler.make_environment_at(point)
         line, capacity = point["L"], point["Z"] // point["L"]
         misses = [
             _evaluate_body_bound(body, int(count(environment)), capacity, line)
@@ -138,14 +138,14 @@ def derive_hbl_bound(nodes: tuple[Node, ...], facts: Facts) -> HblBound:
     bodies = [
         body
         for chain, accesses in group_certain_accesses(nodes)
-        if (body := _hbl_body_of_nest(chain, accesses, facts)) is not None
+        if (body := _derive_nest_body(chain, accesses, facts)) is not None
     ]
     return HblBound(tuple(bodies))
 
 
 def group_certain_accesses(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, list[Access]]]:
     """Yield each nest of two or more loops, with the accesses that each of its iterations is certain to make."""
-    certain = ((access, chain) for access, chain in iterate_accesses(nodes) if access.wherever == ())
+    certain = ((access, chain) for access, chain in iterate_accesses(nodes) if access.sufficient_conditions == ())
     groups: dict[Chain, list[Access]] = {}
     for access, chain in certain:
         groups.setdefault(chain, []).append(access)
@@ -155,12 +155,12 @@ def group_certain_accesses(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, lis
 def has_certain_access(nodes: tuple[Node, ...]) -> bool:
     """Test whether at least one access is certain to be made at all sizes."""
     return any(
-        access.wherever == () and all(loop.facts.positive(loop.hi - loop.lo) for loop in chain)
+        access.sufficient_conditions == () and all(loop.facts.positive(loop.hi - loop.lo) for loop in chain)
         for access, chain in iterate_accesses(nodes)
     )
 
 
-def _hbl_body_of_nest(chain: Chain, own: Sequence[Access], facts: Facts) -> HblBody | None:
+def _derive_nest_body(chain: Chain, own: Sequence[Access], facts: Facts) -> HblBody | None:
     decided = find_tiling_loops(chain)
     free = [depth for depth in range(len(chain)) if depth not in decided.values()]
     seen = {

@@ -72,7 +72,7 @@ class AccessMap:
         return frozenset(coordinate for coordinate, _ in self.coordinates.values())
 
     def is_same_element(self, other: AccessMap) -> bool:
-        """Test whether both maps give the same element."""
+        """Test whether both maps give the same element for each iteration."""
         return self.array is other.array and self.coordinates == other.coordinates
 
 
@@ -116,7 +116,7 @@ class EmbeddedIterations:
     ends: tuple[tuple[ClosedInterval, ...], ...]
 
     def is_disjoint_from(self, other: EmbeddedIterations, facts: Facts) -> bool:
-        """Test whether some coordinate is never equal in both."""
+        """Test whether two embedded calls have no common iteration: some coordinate is never equal in both."""
         return any(
             facts.nonnegative(low - hi) or facts.nonnegative(lo - high)
             for intervals, other_intervals in zip(self.ends, other.ends, strict=True)
@@ -141,7 +141,7 @@ def build_access_map(access: Access, chain: Chain, coordinates: Mapping[int, int
 
 @record(eq=False)
 class _Shift:
-    """The amount `by` that a coordinate of a call is shifted, and the interval of the caller's coordinate."""
+    """The amount `by` by which a call shifts a coordinate, and the interval `ends` of the caller's coordinate."""
 
     by: Poly
     ends: ClosedInterval
@@ -202,7 +202,7 @@ def _find_element_shifts(
 
 
 def is_part_in_place(view: View, array: Array) -> bool:
-    """Test whether a view is a part of `array` that is certain, with the same axes in the same order."""
+    """Test whether a view is a part of `array` of exactly known extents, with the same axes in the same order."""
     return view.array is array and view.exact and view.axes == identity_axes(array)
 
 
@@ -246,8 +246,8 @@ class _PathCalls:
 
 
 def derive_call_tree_bound(module: Module, body: Called, known: MustAccess | None = None) -> CallTreeBound:
-    """Derive the lower bounds of a recursive algorithm in its sizes; `known` are its must-access regions."""
-    touched = (known or derive_must_access(module, body.algorithm)).lines(body.algorithm)
+    """Bound the io of a recursion from below, for any schedule; `known` has must-access regions if already derived."""
+    touched = (known or derive_must_access(module, body.algorithm)).bound_lines_below(body.algorithm)
     result, touches_a_line, reason = list[HblBody](), False, ""
     try:
         paths = _list_body_paths(module, body)
@@ -288,7 +288,7 @@ class _FamilyTable:
     module: Module
 
     def derive_bodies(self, body: Called, paths: Sequence[_PathCalls]) -> Iterator[HblBody]:
-        """Yield the iterations that an algorithm is certain to run. Raises NoBoxesError if it finds none."""
+        """Yield iterations that an algorithm is certain to run. Raises NoDistinctIterationsError if none are found."""
         if find_recursive_component(self.module, body.algorithm):
             yield from (family.body for family in self._derive_families(body, paths))
             return
@@ -297,7 +297,9 @@ class _FamilyTable:
         facts = body.scope.facts
         bodies = list(derive_hbl_bound(paths[0].nodes, facts).bodies)
         for call in paths[0].calls:
-            converted = (_hbl_body_in_caller(call, family, facts) for family in self.of(call.target))
+            converted = (
+                _convert_body_to_caller(call, family, facts) for family in self.derive_callee_families(call.target)
+            )
             bodies += [body_in_caller for body_in_caller in converted if body_in_caller is not None]
         if not bodies:
             raise NoDistinctIterationsError(
@@ -306,7 +308,7 @@ class _FamilyTable:
         yield from bodies
 
     @memoised
-    def of(self, algorithm: s.Algorithm) -> tuple[IterationFamily, ...]:
+    def derive_callee_families(self, algorithm: s.Algorithm) -> tuple[IterationFamily, ...]:
         """Return the families of a callee; empty if they are not known."""
         try:
             body = body_of(self.module, algorithm, OneLevelLowering())
@@ -337,13 +339,13 @@ class _FamilyTable:
         return result
 
     def _require_disjoint_cover(self, path: _PathCalls, caller: IterationFamily, body: Called) -> None:
-        """Raise NoBoxesError unless the calls of a path have distinct iterations, and cover the caller's."""
+        """Raise NoDistinctIterationsError unless calls of a path have distinct iterations that cover the caller's."""
         if not _calls_itself(path, body):
             return
         facts, parts = body.scope.facts, list[EmbeddedIterations]()
         for call in path.calls:
             is_self_call = call.target is body.algorithm
-            families = (caller,) if is_self_call else self.of(call.target)
+            families = (caller,) if is_self_call else self.derive_callee_families(call.target)
             embedding = next(
                 (new for callee in families if (new := embed_in_caller(caller, call, callee, facts)) is not None), None
             )
@@ -370,9 +372,9 @@ class _FamilyTable:
 
 
 def _require_common_origins(family: IterationFamily, call: RecursiveCall, facts: Facts) -> None:
-    """Raise NoBoxesError unless the parts passed for arrays that determine one coordinate begin at one index."""
+    """Raise NoDistinctIterationsError unless a call's parts of arrays with a common coordinate begin at one index."""
     for coordinate in range(family.coordinates):
-        starts = {_view_start(call, place, facts) for place in family.dimensions_of(coordinate)}
+        starts = {_find_view_start(call, place, facts) for place in family.dimensions_of(coordinate)}
         if len(starts) != 1:
             names = " and ".join(dict.fromkeys(f"`{array.name}`" for array, _ in family.dimensions_of(coordinate)))
             raise NoDistinctIterationsError(
@@ -380,8 +382,8 @@ def _require_common_origins(family: IterationFamily, call: RecursiveCall, facts:
             )
 
 
-def _view_start(call: RecursiveCall, place: ArrayDimension, facts: Facts) -> Poly:
-    """Return the index at which the part that a call receives begins. Raises NoBoxesError."""
+def _find_view_start(call: RecursiveCall, place: ArrayDimension, facts: Facts) -> Poly:
+    """Find the index at which the part that a call receives begins. Raises NoDistinctIterationsError."""
     array, dimension = place
     view, line = call.views.get(array.name), call.span.line
     if view is None or view.array is not array or not is_part_in_place(replace(view, exact=True), array):
@@ -427,7 +429,7 @@ def _list_leaf_families(nodes: tuple[Node, ...], facts: Facts) -> list[list[Iter
 
 
 def _iterate_array_subsets(accesses: Sequence[Access]) -> Iterator[Sequence[Access]]:
-    """Yield all accesses, and those without one array, as the parts of an array in the calls may overlap."""
+    """Yield all accesses, then for each array those to other arrays, as the calls' parts of an array may overlap."""
     yield accesses
     for array in dict.fromkeys(access.array for access in accesses):
         yield [access for access in accesses if access.array is not array]
@@ -471,7 +473,7 @@ def _are_disjoint_nests(one: Chain, other: Chain) -> bool:
 
 
 # Calls of other algorithms
-def _hbl_body_in_caller(call: RecursiveCall, family: IterationFamily, facts: Facts) -> HblBody | None:
+def _convert_body_to_caller(call: RecursiveCall, family: IterationFamily, facts: Facts) -> HblBody | None:
     """Express the iterations of a call in the caller's sizes, with the arrays that the caller passes.
 
     None if these do not determine all coordinates.

@@ -3,7 +3,7 @@
 A window that touches D lines finds at most C lines in a cache of C lines, so that consecutive windows fetch
 the sum of D - C, and C more, as the cache is empty at the start. A call is a window, or is cut into windows: the
 calls that it makes and the loops between them, whichever gives more. The lines that a call is certain to touch
-follow from its must-access regions (`filled`).
+follow from its must-access regions (`MustAccess`).
 
 Lines are counted row by row if the arrays of a call lie in rows that share no line. If they may share lines,
 but not words, w words are at least w/L lines.
@@ -64,7 +64,7 @@ AlternativeBoxes = tuple[CountedBox, ...]
 
 @record(eq=False)
 class StraightLineStep:
-    """The accesses between calls: for each array some regions that they touch, where only the largest counts.
+    """The accesses between calls: for each array alternative boxes that they touch, where only the largest counts.
 
     `amounts` are of arrays that are not local; `stacks` are groups of local arrays that may overlap other groups,
     so that only one counts.
@@ -74,7 +74,7 @@ class StraightLineStep:
     stacks: tuple[tuple[AlternativeBoxes, ...], ...]
 
     @property
-    def ways(self) -> Iterator[tuple[AlternativeBoxes, ...]]:
+    def array_choices(self) -> Iterator[tuple[AlternativeBoxes, ...]]:
         """The choices of arrays whose amounts may be added: without local arrays, and with each stack."""
         yield self.amounts
         for stack in self.stacks:
@@ -106,7 +106,7 @@ Step = StraightLineStep | CallStep | LoopStep
 
 def _depends_on(step: Step, name: str) -> bool:
     match step:
-        case StraightLineStep(ways=ways):
+        case StraightLineStep(array_choices=ways):
             amounts = [amount for way in ways for group in way for amount in group]
             return any(name in value.names for amount in amounts for value in (*amount.extents, *amount.needs))
         case CallStep(sizes=sizes):
@@ -117,7 +117,7 @@ def _depends_on(step: Step, name: str) -> bool:
 
 @dataclass(eq=False)
 class RecursiveSegmentBound:
-    """The segment bound of a recursive algorithm."""
+    """A lower bound on the io of a recursion in written order, with calls and loops between them as windows."""
 
     filled: MustAccess
     algorithm: s.Algorithm
@@ -129,7 +129,7 @@ class RecursiveSegmentBound:
         evaluator = _SegmentEvaluator(self, point["L"], point["Z"] // point["L"])
         try:
             sizes = {name: point[name] for name in self.compiled_body(self.algorithm).names if name in point}
-            misses = evaluator.extra_misses(self.algorithm, sizes, True)
+            misses = evaluator.bound_extra_misses_below(self.algorithm, sizes, True)
         except (EvaluationError, TooComplexError, RecursionError):
             # Calls are nested too deeply for Python, or a size depends on data.
             return 0
@@ -150,7 +150,7 @@ class _SegmentEvaluator:
     lines: int
     _known: dict[tuple[s.Algorithm, tuple[tuple[str, int], ...], bool], int] = field(default_factory=dict)
 
-    def extra_misses(self, algorithm: s.Algorithm, sizes: Sizes, apart: bool) -> int:
+    def bound_extra_misses_below(self, algorithm: s.Algorithm, sizes: Sizes, apart: bool) -> int:
         """Bound from below the lines that a call fetches beyond the number of lines of the cache.
 
         `apart` states that the arrays of the call share no line.
@@ -173,7 +173,7 @@ class _SegmentEvaluator:
             return 0
         possible_steps = [
             steps
-            for conditions, steps in ready.ways
+            for conditions, steps in ready.paths
             if all(_may_be_nonnegative(condition, sizes) for condition in conditions)
         ]
         return max(uncached, min((self._sum_steps(steps, sizes, apart) for steps in possible_steps), default=0))
@@ -201,14 +201,14 @@ class _SegmentEvaluator:
 
     def _evaluate_step(self, step: Step, point: Sizes, apart: bool) -> int:
         match step:
-            case StraightLineStep(ways=ways):
+            case StraightLineStep(array_choices=ways):
                 return max(self._count_uncached_lines(way, point, apart) for way in ways)
             case CallStep(target=target, sizes=sizes, apart=disjoint):
                 try:
                     values = {name: int(evaluate(size, point)) for name, size in sizes.items()}
                 except EvaluationError:
                     return 0
-                return self.extra_misses(target, values, disjoint and apart)
+                return self.bound_extra_misses_below(target, values, disjoint and apart)
             case LoopStep():
                 return self._evaluate_loop(step, point, apart)
 
@@ -246,22 +246,22 @@ class _CompiledBody:
 
     @cached_property
     def touched(self) -> tuple[CountedBox, ...]:
-        """The must-access amounts of the arrays."""
+        """The boxes that every call touches in full, which share no line."""
         return tuple(starmap(self._make_claimed_box, self.filled.list_separate_regions(self.algorithm)))
 
     @cached_property
     def amounts_by_array(self) -> tuple[AlternativeBoxes, ...]:
-        """The amounts of `touched`, each in a group of one: they share no line, so all count."""
+        """The boxes `touched`, each in a group of its own: they share no line, so all count."""
         return tuple((amount,) for amount in self.touched)
 
     def _make_claimed_box(self, array: Array, claim: MustTouchRegion) -> CountedBox:
         restore = self.body.facts.restore
         needs = tuple(extent - least for extent, least in zip(array.extents, claim.least, strict=True))
-        extents = tuple(restore(hi - lo) for lo, hi in claim.of(array))
+        extents = tuple(restore(hi - lo) for lo, hi in claim.box_in_array(array))
         return CountedBox(array, extents, bool(claim.half), tuple(map(restore, needs)))
 
     @cached_property
-    def ways(self) -> list[tuple[tuple[Poly, ...], tuple[Step, ...]]]:
+    def paths(self) -> list[tuple[tuple[Poly, ...], tuple[Step, ...]]]:
         """The conditions (nonnegative values) and the steps of each path."""
         restore = self.body.facts.restore
         return [

@@ -151,6 +151,8 @@ def build_window_tree(
 
 @record(eq=False)
 class _WindowTreeBuilder:
+    """Builds the windows of a program from all its accesses (`every`); with `writes`, only written elements count."""
+
     facts: Facts = field(repr=False)
     points: Sequence[Mapping[str, int]]
     every: Sequence[NestedAccess] = ()
@@ -241,6 +243,7 @@ class _WindowTreeBuilder:
                 yield WindowFamily(f"accesses of {chain[-1].name} in turn", count, ((lines,),), (), beside=1)
 
     def _build_family(self, kind: _WindowScheme, found: list[CertainAccess], cut: bool) -> WindowFamily | None:
+        """Build the windows of a scheme, in a part of the outermost loop if `cut`; None if no lower bound is found."""
         windows, part = self._build_window_set(kind, cut)
         try:
             count = self._count_windows(windows)
@@ -281,9 +284,9 @@ class _WindowTreeBuilder:
         )
 
     def _build_window_set(self, kind: _WindowScheme, cut: bool) -> tuple[WindowSet, tuple[Poly, Poly] | None]:
-        """Build the windows, restricted to a part of the outermost loop's range if `cut`; return also the range.
+        """Build the windows, restricted to a part of the outermost loop's range if `cut`, and return the whole range.
 
-        The latter is None without such a restriction.
+        The range is None without the restriction.
         """
         facts = self.facts
         if kind.trips is not None:
@@ -323,7 +326,7 @@ def _select_line_bounds(parts: Sequence[CertainRegion], sampled: BoundComparison
 
 
 def _sum_disjoint_parts(parts: Sequence[CertainRegion], sampled: BoundComparison) -> Iterator[Poly]:
-    """Yield the sum of the lines of parts without a common row, and that of the words of disjoint parts over L."""
+    """Yield the summed lines of parts without a common row, and the summed words of disjoint parts divided by L."""
     without_common_row = _select_disjoint_parts(parts, sampled, True)
     disjoint = _select_disjoint_parts(parts, sampled, False)
     if len(without_common_row) > 1:
@@ -395,7 +398,7 @@ def derive_segment_bound(
     return SegmentBound(build_window_tree(nodes, facts, points, written), derive_hbl_bound(counted, facts))
 
 
-def compulsory_misses(
+def bound_compulsory_misses_below(
     found: Iterator[tuple[Access, Chain]], facts: Facts, points: Sequence[Mapping[str, int]]
 ) -> SegmentBound:
     """Bound the compulsory misses from below by the lines that the accesses are certain to touch."""
@@ -425,29 +428,33 @@ class SegmentBound:
 
     @property
     def first_touch_bound(self) -> Poly:
-        """The bound of the first family of windows, 0 without one. If the whole run could be bounded as one window,
-        that is a lower bound on the lines that it touches.
+        """The bound of the first family of windows; 0 without one.
+
+        If that family is the whole run as one window, this is a lower bound on the lines that the run touches.
         """
         return next((value for _, value in self.bounds_by_loop), ZERO)
 
     def _evaluate_written_order(self, point: Mapping[str, int]) -> int:
         capacity = point["Z"] // point["L"]
-        best = {family: counter.best(point, capacity) for family, counter in self._family_evaluators.items()}
-        beyond_capacity = _misses_beyond_capacity(self.run, best)
+        best = {
+            family: counter.maximise_uncached_lines(point, capacity)
+            for family, counter in self._family_evaluators.items()
+        }
+        beyond_capacity = _bound_misses_beyond_capacity(self.run, best)
         if beyond_capacity > 0:
             return ceil(beyond_capacity + capacity)
         return max(0, ceil(capacity + max((value for value in best.values() if value is not None), default=-capacity)))
 
     @property
     def bounds_by_loop(self) -> list[tuple[str, Poly]]:
-        """The name and the bound of each family of windows, but for those of accesses in turn."""
+        """The name and the bound of each family of windows, except families of accesses in turn."""
         return [(family.name, family.lower_bound) for family in self.run.all_families() if not family.beside]
 
 
-def _misses_beyond_capacity(branch: WindowTree, best: Mapping[WindowFamily, Number | None]) -> Number:
-    """Bound the misses beyond the lines of the cache: of the best family, or of the inner loops one after another."""
+def _bound_misses_beyond_capacity(branch: WindowTree, best: Mapping[WindowFamily, Number | None]) -> Number:
+    """Bound the misses beyond the lines of the cache: the best family's, or the sum over the inner loops."""
     of_families = max((value for family in branch.families if (value := best[family]) is not None), default=0)
-    return max(0, of_families, sum(_misses_beyond_capacity(inner, best) for inner in branch.branches))
+    return max(0, of_families, sum(_bound_misses_beyond_capacity(inner, best) for inner in branch.branches))
 
 
 class _WindowEvaluator:
@@ -465,12 +472,12 @@ class _WindowEvaluator:
         self._shared = [[of(value) for value in bounds] for bounds in family.shared]
         self._stacks = [[[of(value) for value in bounds] for bounds in stack] for stack in family.stacks]
 
-    def best(self, point: Mapping[str, int], capacity: int) -> Number | None:
-        """Maximise the lines not in cache over group sizes and parts; None if the point has no windows."""
+    def maximise_uncached_lines(self, point: Mapping[str, int], capacity: int) -> Number | None:
+        """Maximise the touched lines not in cache, over group sizes and parts of the range; None without windows."""
         trips = None if self._trips is None else int(self._trips(self._make_environment(point, 1, (0, 0))))
         tried = [
             (value, group, part)
-            for group in ([1] if trips is None else _group_sizes(trips))
+            for group in ([1] if trips is None else _list_group_sizes(trips))
             for part in self._list_range_parts(point, group)
             for value in self._count_uncached_lines(point, group, part, capacity)
         ]
@@ -480,7 +487,7 @@ class _WindowEvaluator:
         return value if self._part is None else self._climb_over_parts(value, point, group, part, capacity)
 
     def _make_environment(self, sizes: Mapping[str, int], group: int, part: RangePart) -> Environment:
-        return self._compiler.at({**sizes, GROUP_SIZE: group, PART_START: part[0], PART_END: part[1]})
+        return self._compiler.make_environment_at({**sizes, GROUP_SIZE: group, PART_START: part[0], PART_END: part[1]})
 
     def _list_range_parts(self, sizes: Mapping[str, int], group: int) -> list[RangePart]:
         """List the whole range of the outermost loop, and its halves, for windows of `group` iterations."""
@@ -520,23 +527,23 @@ class _WindowEvaluator:
             count = self._count(environment)
             if count < 1:
                 return
-            lines = sum(_largest_value(bounds, environment) for bounds in self._shared)
+            lines = sum(_evaluate_largest(bounds, environment) for bounds in self._shared)
             lines += max(
-                (sum(_largest_value(bounds, environment) for bounds in stack) for stack in self._stacks), default=0
+                (sum(_evaluate_largest(bounds, environment) for bounds in stack) for stack in self._stacks), default=0
             )
             yield lines - (capacity - self._beside) * count
         except EvaluationError:
             return
 
 
-def _largest_value(values: list[Compute], environment: list[Number | None]) -> Number:
+def _evaluate_largest(values: list[Compute], environment: list[Number | None]) -> Number:
     return max(value(environment) for value in values)
 
 
-def _group_sizes(trips: int) -> list[int]:
+def _list_group_sizes(trips: int) -> list[int]:
     """List the group sizes to try: 1, and the trip count divided by powers of 2 and by 3/2 times these.
 
-    For more than 2^128 iterations these numbers are group sizes too, and stop at 2^64, as large numbers are slow.
+    For more than 2^128 iterations the divisors are group sizes too, and stop at 2^64, as large numbers are slow.
     """
     if not trips:
         return []

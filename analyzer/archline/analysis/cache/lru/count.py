@@ -40,7 +40,7 @@ def to_rational(value: isl.Val) -> fmpq:
     return fmpq(*map(int, str(value).split("/")))
 
 
-def parameter_names(space: isl.Space) -> list[str]:
+def list_parameter_names(space: isl.Space) -> list[str]:
     """List the names of the size parameters."""
     return [str(space.get_dim_name(PARAMETER, place)) for place in range(space.dim(PARAMETER))]
 
@@ -48,7 +48,7 @@ def parameter_names(space: isl.Space) -> list[str]:
 def list_symbols(space: isl.Space, kind: isl.dim_type) -> list[Poly]:
     """List the symbols of a space: parameters by their names, time columns as x0, x1 and so on."""
     if kind == PARAMETER:
-        return list(map(Poly.symbol, parameter_names(space)))
+        return list(map(Poly.symbol, list_parameter_names(space)))
     return [Poly.symbol(f"x{place}") for place in range(space.dim(kind))]
 
 
@@ -168,7 +168,7 @@ Key = TypeVar("Key")
 
 @dataclass(eq=False)
 class DistanceTally:
-    """Counts of all accesses, of first accesses, and of others by distance, if this is constant (`settled`).
+    """Counts of all accesses, of first accesses, and of others by stack distance, if it is constant (`settled`).
 
     `ranged` counts, by a and b, the accesses whose distance is at least a + T/b, for distances affine in the time;
     `open` counts accesses with other distances, each a polynomial of the time of a reference. `context` constrains
@@ -184,7 +184,7 @@ class DistanceTally:
 
     def __post_init__(self) -> None:
         self.accesses = self.first = isl.PwQPolynomial(
-            f"[{', '.join(parameter_names(self.context.get_space()))}] -> {{ 0 }}"
+            f"[{', '.join(list_parameter_names(self.context.get_space()))}] -> {{ 0 }}"
         )
 
     def add(self, distances: ReuseDistances) -> None:
@@ -200,7 +200,7 @@ class DistanceTally:
             self._add_reused(reuse)
 
     def _add_reused(self, reuse: ReuseDistance) -> None:
-        """Add accesses to the counts of settled, ranged or open distances."""
+        """Add accesses to `settled`, `ranged` or `open`, according to the form of their distance."""
         fixed, moving = _split_columns(_substitute_fixed_columns(to_polynomial(reuse.distance), reuse.times))
         if not moving:
             _add_count(self.settled, fixed, reuse.times.card())
@@ -217,7 +217,7 @@ class DistanceTally:
                 self.open.append((fixed + distance, reuse.reference, times.card()))
 
     def _split_into_affine_parts(self, times: isl.Set, distance: Poly) -> Iterator[tuple[isl.Set, Poly]]:
-        """Split the times, at given sizes, by the values of columns until the distance is affine."""
+        """Split times by the values of time columns, until the distance is affine; only if all sizes are numbers."""
         column = _choose_column_to_enumerate(distance) if times.dim(isl.dim_type.param) == 0 else None
         if column is None:
             yield times, distance
@@ -259,7 +259,7 @@ def _list_columns(value: Poly) -> list[str]:
 
 
 def _split_columns(value: Poly) -> tuple[Poly, Poly]:
-    """Split a value into the terms of sizes alone, and the rest."""
+    """Split a value into the terms of sizes alone, and the terms with time columns."""
     fixed = Poly(
         {
             monomial: coefficient
@@ -278,12 +278,12 @@ def _choose_column_to_enumerate(value: Poly) -> str | None:
 
 
 def _count_at_least(times: isl.Set, distance: Poly) -> tuple[int, isl.PwQPolynomial]:
-    """Return a scale, and the number of times at which it times an affine distance is at least T.
+    """Count the accesses whose affine distance is at least T/scale, with T a symbol; return the scale and the count.
 
-    Raises NotAffineError.
+    The scale makes all coefficients integers. Raises NotAffineError.
     """
     space = times.get_space()
-    sizes = parameter_names(space)
+    sizes = list_parameter_names(space)
     columns = [f"x{place}" for place in range(space.dim(SET))]
     names = {name: name for name in (*sizes, *columns)}
     text, scale = make_scaled_text(distance, names)
@@ -299,33 +299,37 @@ def count_accesses_by_distance(asked: CountProblem) -> LruCounts:
     tally.add(derive_reuse_distances(asked.references, context))
     sizes = {f"p{place}": Poly.symbol(name) for place, name in enumerate(asked.sizes)}
 
-    def nonzero_pieces(count: isl.PwQPolynomial) -> Iterator[CountPiece]:
+    def iterate_nonzero_pieces(count: isl.PwQPolynomial) -> Iterator[CountPiece]:
         """Simplify a count under the context of sizes, and yield its nonzero pieces."""
         for domain, value in count.coalesce().gist(context).get_pieces():
             amount, parts = to_polynomial(value).substitute(sizes), domain.compute_divs().get_basic_sets()
             if amount:
                 yield CountPiece(tuple(tuple(_iterate_conditions(part, sizes)) for part in parts), amount)
 
-    def distance_rows(found: Iterable[tuple[Poly, Mapping[str, Poly], isl.PwQPolynomial]]) -> tuple[DistanceCount, ...]:
+    def build_distance_rows(
+        found: Iterable[tuple[Poly, Mapping[str, Poly], isl.PwQPolynomial]],
+    ) -> tuple[DistanceCount, ...]:
         return tuple(
-            DistanceCount(distance.substitute(values), tuple(nonzero_pieces(count)))
+            DistanceCount(distance.substitute(values), tuple(iterate_nonzero_pieces(count)))
             for distance, values, count in found
         )
 
-    def values(reference: TimedReference) -> dict[str, Poly]:
+    def map_columns_to_values(reference: TimedReference) -> dict[str, Poly]:
         return sizes | {f"x{place}": column.value(asked.line) for place, column in enumerate(reference.time)}
 
     return LruCounts(
         asked.line,
         asked.sizes,
-        tuple(nonzero_pieces(tally.accesses)),
-        tuple(nonzero_pieces(tally.first)),
-        distance_rows((distance, sizes, count) for distance, count in tally.settled.items()),
+        tuple(iterate_nonzero_pieces(tally.accesses)),
+        tuple(iterate_nonzero_pieces(tally.first)),
+        build_distance_rows((distance, sizes, count) for distance, count in tally.settled.items()),
         tuple(
-            DistanceRange(least.substitute(sizes), scale, tuple(nonzero_pieces(count)))
+            DistanceRange(least.substitute(sizes), scale, tuple(iterate_nonzero_pieces(count)))
             for (least, scale), count in tally.ranged.items()
         ),
-        distance_rows((distance, values(reference), count) for distance, reference, count in tally.open),
+        build_distance_rows(
+            (distance, map_columns_to_values(reference), count) for distance, reference, count in tally.open
+        ),
     )
 
 

@@ -66,7 +66,7 @@ PiecewiseCount = tuple[CountPiece, ...]
 
 
 def evaluate_piecewise(pieces: PiecewiseCount, point: Mapping[str, int]) -> int:
-    """Evaluate a piecewise integer at a point."""
+    """Evaluate a piecewise integer at a point; 0 where no piece holds."""
     for piece in pieces:
         if piece.holds(point):
             number = evaluate(piece.value, point)

@@ -177,6 +177,7 @@ def _collect_mentioned_names(found: Sequence[tuple[Access, Chain, Time]]) -> set
 
 
 def _find_variables_along_lines(found: Sequence[tuple[Access, Chain, Time]], line: int) -> frozenset[str]:
+    """Find the loop variables in contiguous subscripts, which move along lines of more than one word."""
     names: set[str] = set()
     for access, chain, _ in found if line > 1 else ():
         along = access.place[contiguous_dimension(access.array)]
@@ -194,6 +195,8 @@ def _has_disjoint_local_arrays(arrays: Sequence[Array]) -> bool:
 
 @dataclass(eq=False)
 class _ProblemBuilder:
+    """Builds a count problem; variables in `cut` have two columns, and if `separate`, no local arrays share lines."""
+
     scope: Scope
     point: Mapping[str, int]
     separate: bool

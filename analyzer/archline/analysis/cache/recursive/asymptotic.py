@@ -23,7 +23,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, sum_polynomials
 from archline.algebra.printing import to_tree
-from archline.algebra.relax import remove_rounding, upper_bound_unrounded
+from archline.algebra.relax import bound_without_rounding, remove_rounding
 from archline.analysis.cache.recursive.evaluate import AnalysedBody as Body
 from archline.analysis.cache.recursive.evaluate import (
     BodyPart,
@@ -37,7 +37,7 @@ from archline.analysis.cache.recursive.evaluate import (
 from archline.analysis.cost import FEW_LINES
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
-from archline.expr.tree import make_structural_key, names, substitute_names
+from archline.expr.tree import find_names, make_structural_key, substitute_names
 from archline.growth.growths import Growth
 from archline.growth.is_big_o import Proved, is_O
 from archline.ir.conditions import equivalent_constraints, negate_condition, with_fact, with_facts
@@ -66,19 +66,21 @@ class UnsolvedRecursionError(Exception):
 
 def derive_io_growth(recursions: RecursiveMissBounds, facts: Sequence[s.Fact]) -> tuple[Growth, ...]:
     """Derive upper growth of io under facts about sizes, Z and L. Raises UnsolvedRecursionError."""
-    return _GrowthTable(recursions, tuple(fact for fact in facts if isinstance(fact, s.Binary))).of(
+    return _GrowthTable(recursions, tuple(fact for fact in facts if isinstance(fact, s.Binary))).derive_growth(
         recursions.algorithm
     )
 
 
 @dataclass(eq=False)
 class _GrowthTable:
+    """Derives the growth of io of an algorithm and of its callees, each once, under facts about sizes, Z and L."""
+
     recursions: RecursiveMissBounds
     facts: tuple[s.Fact, ...]
     _found: dict[s.Algorithm, tuple[Growth, ...]] = field(default_factory=dict)
     _open: list[s.Algorithm] = field(default_factory=list)
 
-    def of(self, algorithm: s.Algorithm) -> tuple[Growth, ...]:
+    def derive_growth(self, algorithm: s.Algorithm) -> tuple[Growth, ...]:
         if algorithm in self._open:
             raise UnsolvedRecursionError(f"`{algorithm.name}` is mutually recursive with other algorithms")
         if algorithm not in self._found:
@@ -98,7 +100,9 @@ class _GrowthTable:
         others = {call.target for call in find_recursive_calls(body.body.nodes)} - {algorithm}
         if any(self.recursions.body_of(callee).made for callee in others):
             raise UnsolvedRecursionError("algorithms that it calls have local arrays")
-        writer = _RecurrenceBuilder(algorithm, body, assumed.with_nonnegative(WORDS - LINE.scaled(FEW_LINES)), self.of)
+        writer = _RecurrenceBuilder(
+            algorithm, body, assumed.with_nonnegative(WORDS - LINE.scaled(FEW_LINES)), self.derive_growth
+        )
         if not any(call.target is algorithm for call in find_recursive_calls(body.body.nodes)):
             regimes = tuple(writer.iterate_non_recursive_growth(self.recursions))
             # If calls fetch at most the lines of the arrays, one growth holds whether or not these fit.
@@ -107,7 +111,7 @@ class _GrowthTable:
         growth = writer.derive_square_root_growth(tuple(filter(_is_machine_fact, facts)))
         if growth is not None:
             return (Growth(None, growth),)
-        cases = tuple(writer.cases())
+        cases = tuple(writer.iterate_cases())
         writer.require_fixed_sizes(cases)
         answer = solve(RealRecurrence((RealDefinition(RECURRENCE_NAME, writer.sizes, cases),), facts))
         if not isinstance(answer, SolvedGrowth):
@@ -128,11 +132,13 @@ def _upper_growth(growth: Growth) -> s.Expr:
 
 
 def _is_machine_fact(fact: s.Fact) -> bool:
-    return s.names(fact) <= {"Z", "L"}
+    return s.find_names(fact) <= {"Z", "L"}
 
 
 @record
 class _RecurrenceBuilder:
+    """Builds the recurrence for the io of one algorithm; `orders` derives the growth of its callees."""
+
     algorithm: s.Algorithm
     body: Body
     facts: Facts
@@ -160,7 +166,7 @@ class _RecurrenceBuilder:
         self._require_small_leaves(last)
         body, parts = self.body.body, (*before, *branches[0])
         calls, call_count = (
-            list(self._recursive_calls(parts)),
+            list(self._iterate_recursive_calls(parts)),
             sum(call.target is self.algorithm for call in find_recursive_calls(body.nodes)),
         )
         if (
@@ -177,7 +183,7 @@ class _RecurrenceBuilder:
         )
         if not all(
             _is_proved_big_o(cost, lines, with_large_n)
-            for cost in (*self._misses_outside_calls(parts, b.ONE), to_tree(held + ONE))
+            for cost in (*self._iterate_misses_outside_calls(parts, b.ONE), to_tree(held + ONE))
         ):
             return None
         if not _is_proved_big_o(to_tree(argument), b.binary("+", b.ONE, lines), known):
@@ -192,7 +198,7 @@ class _RecurrenceBuilder:
         terms = (a.sqrt(n) if term == inverse else Poly({term: ONE.constant_term}) for term in lines.terms)
         return Poly({term: ONE.constant_term for form in terms for term in form.terms})
 
-    def _recursive_calls(self, parts: Iterable[BodyPart]) -> Iterator[tuple[Poly, RecursiveCall]]:
+    def _iterate_recursive_calls(self, parts: Iterable[BodyPart]) -> Iterator[tuple[Poly, RecursiveCall]]:
         """Yield each call of the algorithm itself, with the number of times that it is made."""
         for part in parts:
             match part:
@@ -205,22 +211,22 @@ class _RecurrenceBuilder:
                     pass
 
     def _is_square_root_call(self, times: Poly, call: RecursiveCall) -> bool:
-        """Test that a call has a size of about sqrt(n), all its sizes sum to n, and local arrays share one address."""
+        """Test that a call's size is about sqrt(n), `times` such sizes sum to n, and local arrays share one address."""
         restore, n = self.facts.restore, Poly.symbol(self.sizes[0])
         size, times = restore(call.sizes[self.sizes[0]]), restore(times)
         root = remove_rounding(size) in (a.sqrt(n), n * a.sqrt(n) ** -1)
         return root and call.base is not None and restore(times * size) == n
 
-    def _misses_outside_calls(self, parts: Iterable[BodyPart], times: s.Expr) -> Iterator[s.Expr]:
+    def _iterate_misses_outside_calls(self, parts: Iterable[BodyPart], times: s.Expr) -> Iterator[s.Expr]:
         """Yield the cache misses of parts other than calls of the algorithm itself, multiplied by `times`."""
         for part in parts:
             match part:
                 case StraightLinePart():
                     yield b.binary("*", times, to_tree(self._bound_part_misses_above(part)))
                 case CallPart(call=call) if call.target is not self.algorithm:
-                    yield b.binary("*", times, self._callee_growth(part))
+                    yield b.binary("*", times, self._derive_callee_growth(part))
                 case LoopPart(loop=loop, parts=inner):
-                    yield from self._misses_outside_calls(
+                    yield from self._iterate_misses_outside_calls(
                         inner, b.binary("*", times, to_tree(remove_rounding(self.facts.restore(loop.trips))))
                     )
                 case _:
@@ -239,9 +245,9 @@ class _RecurrenceBuilder:
         for part in self.body.parts:
             match part:
                 case CallPart(call=call) if recursions.module.signatures[call.target].indices:
-                    bound = bound + self._indexed_call_misses(call, recursions.body_of(call.target))
+                    bound = bound + self._bound_indexed_call_misses(call, recursions.body_of(call.target))
                 case CallPart():
-                    callees.append(self._callee_growth(part))
+                    callees.append(self._derive_callee_growth(part))
                 case StraightLinePart() | LoopPart() | BranchPart():
                     pass
         if not body.made:
@@ -249,7 +255,7 @@ class _RecurrenceBuilder:
         where = () if body.made else (b.binary("<=", b.name("Z"), words),)
         yield Growth(None, _sum_distinct([to_tree(self._simplify_growth(bound)), *callees]), where=where)
 
-    def _indexed_call_misses(self, call: RecursiveCall, target: Body) -> Poly:
+    def _bound_indexed_call_misses(self, call: RecursiveCall, target: Body) -> Poly:
         """Bound the misses of a call of a recursion by indices."""
         if target.potential is None:
             raise UnsolvedRecursionError(f"no bound was found on the cache misses of all calls of `{call.target.name}`")
@@ -263,7 +269,7 @@ class _RecurrenceBuilder:
     def _indices(self) -> tuple[str, ...]:
         return self.body.body.scope.module.signatures[self.algorithm].indices
 
-    def cases(self) -> Iterator[EquationCase]:
+    def iterate_cases(self) -> Iterator[EquationCase]:
         """Yield the case of arrays that fit, then one case for each branch with recursive calls."""
         lines = self._simplify_growth(self._sum_unrounded_lines((*self.body.body.given, *self.body.body.made)))
         words = Poly({term: factor for term, factor in (lines * LINE).terms.items() if _has_size_factor(term)})
@@ -275,7 +281,7 @@ class _RecurrenceBuilder:
         branches = [(branch, parts) for branch, parts in last.branches if any(map(_contains_call, parts))]
         self._require_small_leaves(last)
         for place, (branch, parts) in enumerate(branches):
-            condition = None if place == len(branches) - 1 else self._branch_condition(branch)
+            condition = None if place == len(branches) - 1 else self._require_size_condition(branch)
             yield EquationCase(self._make_branch_cost(parts, shared), condition)
 
     def _require_small_leaves(self, chosen: BranchPart) -> None:
@@ -305,7 +311,9 @@ class _RecurrenceBuilder:
 
         Raises UnsolvedRecursionError.
         """
-        mentioned = names(tuple(part for case in cases for part in (case.value, case.condition) if part is not None))
+        mentioned = find_names(
+            tuple(part for case in cases for part in (case.value, case.condition) if part is not None)
+        )
         mentioned -= set(self.sizes)
         for call in find_recursive_calls(self.body.body.nodes):
             sizes = call.sizes if call.target is self.algorithm else {}
@@ -329,12 +337,12 @@ class _RecurrenceBuilder:
 
     def _simplify_growth(self, value: Poly) -> Poly:
         """Bound the growth of a value: drop rounding, negative terms and coefficients; terms without sizes become 1."""
-        value = upper_bound_unrounded(self.facts.restore(value))
+        value = bound_without_rounding(self.facts.restore(value))
         terms = {monomial: ONE.constant_term for monomial, coefficient in value.terms.items() if coefficient > 0}
         in_sizes = {monomial: factor for monomial, factor in terms.items() if _has_size_factor(monomial)}
         return Poly(in_sizes) + ONE if in_sizes else Poly(terms)
 
-    def _branch_condition(self, branch: ChoiceBranch) -> s.Fact:
+    def _require_size_condition(self, branch: ChoiceBranch) -> s.Fact:
         condition = branch.condition
         if branch.taken is None or condition is None:
             raise UnsolvedRecursionError("which calls are made depends on data")
@@ -343,6 +351,7 @@ class _RecurrenceBuilder:
         return condition
 
     def _make_branch_cost(self, parts: Sequence[BodyPart], shared: Poly) -> s.Expr:
+        """Add the costs of the calls in a branch, and the growth of the misses of its other parts and of `shared`."""
         counts, rest = self._collect_calls(parts)
         terms = [
             b.binary("*", b.number(count), term.tree) if count > 1 else term.tree for term, count in counts.items()
@@ -352,7 +361,7 @@ class _RecurrenceBuilder:
         )
 
     def _collect_calls(self, parts: Iterable[BodyPart]) -> tuple[Counter[_SyntacticTerm], list[BodyPart]]:
-        """Count calls by their costs, and list the other parts; of branches selected by data the maximum counts."""
+        """Count calls by their costs, and list other parts; if data selects a branch, take each call's maximum."""
         counts: Counter[_SyntacticTerm] = Counter()
         rest: list[BodyPart] = []
         for part in parts:
@@ -360,7 +369,9 @@ class _RecurrenceBuilder:
                 case CallPart():
                     is_self = part.call.target is self.algorithm
                     counts[
-                        _SyntacticTerm.of(self._make_recursive_term(part) if is_self else self._callee_growth(part))
+                        _SyntacticTerm.of(
+                            self._make_recursive_term(part) if is_self else self._derive_callee_growth(part)
+                        )
                     ] += 1
                 case LoopPart():
                     counts[_SyntacticTerm.of(self._make_loop_cost(part))] += 1
@@ -388,21 +399,22 @@ class _RecurrenceBuilder:
         return b.binary("*", to_tree(self._simplify_growth(part.loop.trips)), self._make_branch_cost(part.parts, ZERO))
 
     def _make_recursive_term(self, part: CallPart) -> s.Expr:
-        return b.call(RECURRENCE_NAME, *(to_tree(self._call_size(part, name)) for name in self.sizes))
+        return b.call(RECURRENCE_NAME, *(to_tree(self._require_fractional_size(part, name)) for name in self.sizes))
 
-    def _call_size(self, part: CallPart, name: str) -> Poly:
-        size = self._real_size(part, name)
+    def _require_fractional_size(self, part: CallPart, name: str) -> Poly:
+        size = self._compute_real_size(part, name)
         if not all(isinstance(atom, Symbol) for atom in size.atoms()):
             raise UnsolvedRecursionError("the sizes of its calls are not fractions of its own sizes")
         return size
 
-    def _real_size(self, part: CallPart, name: str) -> Poly:
+    def _compute_real_size(self, part: CallPart, name: str) -> Poly:
+        """Return a size of a call without rounding, and without constant terms unless it is constant."""
         size = remove_rounding(self.facts.restore(part.call.sizes[name]))
         return size - size.constant_term if not size.is_constant else size
 
-    def _callee_growth(self, part: CallPart) -> s.Expr:
+    def _derive_callee_growth(self, part: CallPart) -> s.Expr:
         """Return the growth of another recursive algorithm at the sizes of a call."""
-        sizes = {name: to_tree(self._real_size(part, name)) for name in part.call.sizes}
+        sizes = {name: to_tree(self._compute_real_size(part, name)) for name in part.call.sizes}
         return substitute_names(_require_single_growth(self.orders(part.call.target)), sizes)
 
     def _sum_misses(self, parts: Iterable[BodyPart]) -> Poly:
@@ -418,7 +430,8 @@ class _RecurrenceBuilder:
 
     def _bound_part_misses_above(self, piece: StraightLinePart) -> Poly:
         bounds = [
-            self._simplify_growth(misses) for misses in piece.planner.unrounded_misses(piece.upper.plans, self.facts)
+            self._simplify_growth(misses)
+            for misses in piece.planner.list_unrounded_misses(piece.upper.plans, self.facts)
         ]
         if not bounds:
             raise UnsolvedRecursionError("a part without recursive calls has no bound under these facts")

@@ -103,7 +103,7 @@ def iterate_all_parts(parts: Iterable[BodyPart]) -> Iterator[BodyPart]:
 
 @dataclass(eq=False)
 class AnalysedBody:
-    """The parts of a body, the lines of its arguments (`given`) and of its local arrays (`made`).
+    """The parts of an algorithm's body, the lines of its arguments (`given`) and of its local arrays (`made`).
 
     `moves` has for each argument how many times a fetched line is transferred: 2 if it may be written back.
     """
@@ -133,28 +133,33 @@ class AnalysedBody:
         except (NoPotentialError, EvaluationError, TooComplexError, OverflowError):
             return None
 
-    def argument_lines(self, point: Point) -> tuple[int, int]:
+    def count_argument_lines(self, point: Point) -> tuple[int, int]:
         """Count the lines that a call can reach in its arguments, and these lines times their moves.
 
         Raises EvaluationError.
         """
         if not self.boxes and all(moves == 1 for moves in self.moves.values()):
-            lines = self.value(self.given, point)
+            lines = self.evaluate_rounded_up(self.given, point)
             return lines, lines
         counts = [(self._count_array_lines(array, point), self.moves[array]) for array in self.body.given]
         return sum(lines for lines, _ in counts), sum(lines * moves for lines, moves in counts)
 
     def _count_array_lines(self, array: Array, point: Point) -> int:
         if array not in self.boxes:
-            return self.value(_bound_view_lines_above(array, self.body.scope.facts), point)
-        box = [(self.value(low, point), self.value(high, point)) for low, high in self.boxes[array]]
-        return count_box_lines(array, box, [self.value(extent, point) for extent in array.extents], point["L"])
+            return self.evaluate_rounded_up(_bound_view_lines_above(array, self.body.scope.facts), point)
+        box = [
+            (self.evaluate_rounded_up(low, point), self.evaluate_rounded_up(high, point))
+            for low, high in self.boxes[array]
+        ]
+        return count_box_lines(
+            array, box, [self.evaluate_rounded_up(extent, point) for extent in array.extents], point["L"]
+        )
 
-    def value(self, expression: Poly, point: Point) -> int:
+    def evaluate_rounded_up(self, expression: Poly, point: Point) -> int:
         """Evaluate an expression of the body at a point, rounded up. Raises EvaluationError."""
         return ceil(self._evaluate_exactly(expression, point))
 
-    def size(self, name: str, expression: Poly, point: Point) -> int:
+    def evaluate_call_size(self, name: str, expression: Poly, point: Point) -> int:
         """Evaluate a size of a call. Raises EvaluationError if it is not an integer, as a run stops there."""
         value = self._evaluate_exactly(expression, point)
         if value.denominator != 1:
@@ -169,7 +174,7 @@ class AnalysedBody:
 
     def _evaluate_exactly(self, expression: Poly, point: Point) -> Number:
         compiler, compute = self._compile_expression(expression)
-        return compute(compiler.at(point))
+        return compute(compiler.make_environment_at(point))
 
 
 @dataclass(eq=False)
@@ -234,6 +239,7 @@ class RecursiveMissBounds:
         )
 
     def prepare_bodies(self) -> None:
+        """Analyse the bodies of the algorithm and of all its callees."""
         for algorithm in self._bodies:
             self.body_of(algorithm)
 
@@ -252,8 +258,8 @@ class RecursiveMissBounds:
         try:
             most = evaluation.bound_call_misses_above(solved, point)
             # Arrays of the outermost call are aligned to lines, even if those of other calls are not.
-            lines = {array: solved.value(count_array_lines(array), point) for array in solved.body.given}
-            local = evaluation.count_stack_lines(solved, evaluation.machine_point(point))
+            lines = {array: solved.evaluate_rounded_up(count_array_lines(array), point) for array in solved.body.given}
+            local = evaluation.count_stack_lines(solved, evaluation.add_cache_parameters(point))
         except RecursionError:
             raise EvaluationError("the calls of the recursion are nested too deeply to follow") from None
         moved = sum(count * solved.moves[array] for array, count in lines.items()) + local * self.moves_per_written_line
@@ -299,7 +305,7 @@ class RecursiveMissBounds:
 
 @dataclass(eq=False)
 class _MissEvaluator:
-    """Evaluates the bounds for a cache of `words` words in lines of `line` words."""
+    """Evaluates upper bounds on the misses of calls, for a cache of `words` words in lines of `line` words."""
 
     recursions: RecursiveMissBounds
     words: int
@@ -314,20 +320,20 @@ class _MissEvaluator:
         """The number of lines of the cache."""
         return self.words // self.line
 
-    def machine_point(self, sizes: Point) -> dict[str, int]:
-        """Add Z and L to sizes."""
+    def add_cache_parameters(self, sizes: Point) -> dict[str, int]:
+        """Add the values of Z and L to sizes."""
         return {**sizes, "Z": self.words, "L": self.line}
 
     def bound_call_misses_above(self, solved: AnalysedBody, point: Point) -> int:
         """Bound the lines that a call moves, from an empty cache."""
-        point = self.machine_point(point)
+        point = self.add_cache_parameters(point)
         key = solved, tuple(sorted(point.items()))
         if key not in self._uppers:
             if len(self._uppers) > MAX_FOLLOWED_CALLS:
                 raise EvaluationError("the recursion has too many calls of different sizes to follow")
             if is_out_of_time():
                 raise OutOfBudgetError(OUT_OF_TIME)
-            local, (given, moved) = self.count_stack_lines(solved, point), solved.argument_lines(point)
+            local, (given, moved) = self.count_stack_lines(solved, point), solved.count_argument_lines(point)
             fits = given + local <= self.capacity
             touched = moved + local * self.recursions.moves_per_written_line
             # Calls by indices all differ: too many that fit would be followed.
@@ -373,7 +379,7 @@ class _MissEvaluator:
         for call, sizes in self._iterate_calls(solved, parts, point):
             if call.base is None:
                 return None
-            bases.add(solved.value(call.base, sizes))
+            bases.add(solved.evaluate_rounded_up(call.base, sizes))
             most = max(most, self.count_stack_lines(*self._resolve_call(solved, call, sizes)))
         return most if len(bases) == 1 else None
 
@@ -386,10 +392,10 @@ class _MissEvaluator:
             return 0
         key = solved, tuple(sorted(point.items()))
         if key not in self._made:
-            own_lines = solved.value(solved.made, point)
+            own_lines = solved.evaluate_rounded_up(solved.made, point)
             ends = [own_lines]
             for call, sizes in self._iterate_calls(solved, solved.parts, point):
-                below = own_lines if call.base is None else solved.value(call.base, sizes)
+                below = own_lines if call.base is None else solved.evaluate_rounded_up(call.base, sizes)
                 ends.append(below + self.count_stack_lines(*self._resolve_call(solved, call, sizes)))
             self._made[key] = max(ends)
         return self._made[key]
@@ -413,7 +419,7 @@ class _MissEvaluator:
                 target, sizes = self._resolve_call(solved, call, point)
                 if not stack:
                     return self.bound_call_misses_above(target, sizes)
-                given, moved = target.argument_lines(sizes)
+                given, moved = target.count_argument_lines(sizes)
                 if given > point["Z"] // self.line:
                     raise EvaluationError("the arrays of a call and the stack do not fit together")
                 return moved
@@ -432,16 +438,16 @@ class _MissEvaluator:
         self, solved: AnalysedBody, branches: Sequence[tuple[ChoiceBranch, tuple[BodyPart, ...]]], point: Point
     ) -> Iterator[tuple[BodyPart, ...]]:
         for branch, parts in branches:
-            holds = solved.value(branch.possible, point)
+            holds = solved.evaluate_rounded_up(branch.possible, point)
             if holds:
                 yield parts
             if holds and branch.taken is not None:
                 return
 
     def _iterate_loop(self, solved: AnalysedBody, part: LoopPart, point: Point) -> Iterator[tuple[Point, int]]:
-        """Yield the points of iterations with multiplicities: a single one for all if they are alike."""
+        """Yield points of a loop's iterations with their multiplicities; one point if all iterations are alike."""
         loop = part.loop
-        first, end = solved.value(loop.lo, point), solved.value(loop.hi, point)
+        first, end = solved.evaluate_rounded_up(loop.lo, point), solved.evaluate_rounded_up(loop.hi, point)
         if part.alike and end > first:
             yield {**point, loop.variable: first}, 1 if loop.trips == ONE else end - first
             return
@@ -451,8 +457,9 @@ class _MissEvaluator:
             yield {**point, loop.variable: number}, 1
 
     def _resolve_call(self, solved: AnalysedBody, call: RecursiveCall, point: Point) -> tuple[AnalysedBody, Point]:
-        sizes = {name: solved.size(name, value, point) for name, value in call.sizes.items()}
-        return self.recursions.body_of(call.target), self.machine_point(sizes)
+        """Return the body of the called algorithm, and the sizes of the call with Z and L."""
+        sizes = {name: solved.evaluate_call_size(name, value, point) for name, value in call.sizes.items()}
+        return self.recursions.body_of(call.target), self.add_cache_parameters(sizes)
 
     def _iterate_calls(
         self, solved: AnalysedBody, parts: Iterable[BodyPart], point: Point

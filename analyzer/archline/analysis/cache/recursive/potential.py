@@ -6,8 +6,8 @@ potential is a sum of forms, such as a volume over Z, for which
 - a call that does not fit passes on at most its own potential, less its own misses, to its calls, and
 - each call made by a call that does not fit has a potential of at least the lines that it reaches.
 
-The volume alone seldom suffices: it pays if calls are as high as Z, but a wide call that does not fit is cut
-until its parts are low. So the search has phases. In each, further facts hold in all calls, for example that
+The volume alone seldom suffices: it bounds the misses if calls are as high as Z, but a wide call that does not
+fit is cut until its parts are low. So the search has phases. In each, further facts hold in all calls, for example that
 calls are at least as wide as high, or as high as Z; a fact that begins to hold is true of all further calls.
 (M. Frigo, V. Strumpen, Cache Oblivious Stencil Computations, ICS 2005, have the bound for trapezoids.)
 Nonnegativity is proved by sums of products of facts; indices of few values are enumerated.
@@ -69,7 +69,7 @@ class NoPotentialError(Exception):
 
 @record(eq=False)
 class NonFittingCase:
-    """A case of a call that does not fit, with the facts `known` there; `fetched` is L times its own misses."""
+    """A case of a call that does not fit, if `known` are nonnegative; `fetched` is L times its own misses."""
 
     case: AccessPath
     known: tuple[Poly, ...]
@@ -78,10 +78,7 @@ class NonFittingCase:
 
 @record
 class Potential:
-    """An upper bound on io where FEW_LINES lines fit, in the algorithm's indices; `forms` are its terms.
-
-    The terms have no coefficients.
-    """
+    """An upper bound on io, in indices, where FEW_LINES lines fit; `forms` are its terms without coefficients."""
 
     most: Poly
     forms: tuple[Poly, ...]
@@ -89,7 +86,7 @@ class Potential:
 
 @dataclass(eq=False)
 class PotentialSearch:
-    """Searches a potential for all calls of one algorithm. Raises NoPotentialError."""
+    """Searches a potential that bounds the io of all calls of an algorithm. Raises NoPotentialError."""
 
     reach: ReachedBoxes
     pays: dict[Phase, Poly] = field(default_factory=dict)
@@ -130,7 +127,7 @@ class PotentialSearch:
 
     @cached_property
     def steps(self) -> tuple[NonFittingCase, ...]:
-        """The cases, for calls that do not fit."""
+        """The cases of the recursion, under the assumption that the call does not fit in the cache."""
         beyond = self.reached_words - WORDS
         return tuple(
             NonFittingCase(case, (*case.known, beyond), self._bound_own_misses_above(case)) for case in self.reach.cases
@@ -145,7 +142,7 @@ class PotentialSearch:
             return ZERO
         planner = AllocationPlanner(references, facts, choose_sample_points(body.algorithm, body.scope))
         tall = facts.with_nonnegative(TALL_CACHE_FACTS[0])
-        bounds = [misses * LINE for misses in planner.unrounded_misses(planner.derive_plans(), tall)]
+        bounds = [misses * LINE for misses in planner.list_unrounded_misses(planner.derive_plans(), tall)]
         if not bounds:
             raise NoPotentialError
         # Few proofs succeed for floors and other composite atoms.
@@ -166,7 +163,7 @@ class PotentialSearch:
 
     def _make_nonnegative(self, form: Poly) -> Poly:
         """Return a form or its negation, whichever is nonnegative at all samples; 0 if none is, or it is constant."""
-        values = [evaluate(form, point) for point in self.reach.samples.drawn]
+        values = [evaluate(form, point) for point in self.reach.samples.points]
         if form.is_constant or not values or min(values) < 0 < max(values):
             return ZERO
         return form if max(values) > 0 else -form
@@ -195,13 +192,13 @@ class PotentialSearch:
         return tuple(result)
 
     def _is_plausible(self, value: Poly) -> bool:
-        """Test that no sample contradicts the inheritance of a fact, and that some sample violates the fact."""
+        """Test on samples that calls inherit a fact from their caller, and that some sample violates the fact."""
         is_violated, samples = False, self.reach.samples
-        for point in samples.drawn:
+        for point in samples.points:
             try:
                 holds = evaluate(value, point) >= 0
                 is_violated = is_violated or not holds
-                if holds and any(evaluate(value, call) < 0 for call in samples.follow(point)[1]):
+                if holds and any(evaluate(value, call) < 0 for call in samples.find_case_and_calls(point)[1]):
                     return False
             except EvaluationError:
                 continue
@@ -235,6 +232,7 @@ class PotentialSearch:
         return result
 
     def _derive_next_phase(self, phase: Phase, step: NonFittingCase) -> Phase:
+        """Add to a phase the invariants that begin to hold in the calls of a case."""
         inherited = (
             invariant
             for invariant in self._invariants
@@ -244,16 +242,16 @@ class PotentialSearch:
 
     # Coefficients
     def _solve_phase(self, phase: Phase, after: Sequence[Phase]) -> tuple[int, ...]:
-        """Find the potential of a phase, and return the numbers of its terms.
+        """Find the potential of a phase, and return the numbers of its template terms.
 
-        `after` are the phases of the calls of each case. Their potentials are known up to a common factor.
+        `after` has the phase of the calls of each case, whose potentials are known up to a common factor.
         """
         parts = [
             list(self._iterate_cone_constraints(phase, after, numbers))
             for numbers in self.reach.build_situation(()).iterate_choices()
         ]
 
-        def coefficients_of(used: Sequence[int]) -> tuple[fmpq, ...] | None:
+        def find_coefficients(used: Sequence[int]) -> tuple[fmpq, ...] | None:
             return _solve_coefficients(
                 [[_restrict_to_terms(part, used) for part in constraints] for constraints in parts], 1 + len(used)
             )
@@ -261,14 +259,14 @@ class PotentialSearch:
         all_terms = range(len(self.template_terms))
         small_choices = (used for count in (1, 2) for used in combinations(all_terms, count))
         used, numbers = next(
-            ((choice, trial) for choice in small_choices if (trial := coefficients_of(choice)) is not None),
+            ((choice, trial) for choice in small_choices if (trial := find_coefficients(choice)) is not None),
             (tuple(all_terms), None),
         )
         if numbers is None:
-            numbers = coefficients_of(used)
+            numbers = find_coefficients(used)
             for form in reversed(all_terms) if numbers is not None else ():
                 fewer = tuple(index for index in used if index != form)
-                trial = coefficients_of(fewer)
+                trial = find_coefficients(fewer)
                 used, numbers = (used, numbers) if trial is None else (fewer, trial)
         if numbers is None:
             raise NoPotentialError
@@ -319,7 +317,7 @@ class PotentialSearch:
 
     @memoised
     def _build_cone(self, known: tuple[Poly, ...]) -> ProductCone:
-        """Build the cone of products of at most two facts, among them facts about floors."""
+        """Build the cone of products of at most two facts: those `known`, and the bounds of floors in them."""
         floors = sorted({atom for fact in known for atom in fact.atoms() if isinstance(atom, a.Floor)}, key=str)
         facts = dict.fromkeys((*known, *(fact for atom in floors for fact in bounds_of_floor(atom))))
         varied = tuple(fact for fact in facts if not fact.is_constant)

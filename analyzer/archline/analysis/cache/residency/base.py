@@ -39,7 +39,7 @@ classes held together, and the number of classes."""
 
 
 def accepts_no_parts(_: tuple[Reference, ...]) -> bool:
-    """Reject all parts of references."""
+    """Return False: the default of `Resident.fit`, for residencies that cannot hold parts of their references."""
     return False
 
 
@@ -91,7 +91,6 @@ class Resident:
         return cache[key]
 
     def _measure_in_sizes(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-        """Bound the lines and the misses for references in terms of sizes."""
         space, misses = self.measure(references)
         facts = references[0].facts
         return bound_above_in_sizes(space, facts), bound_above_in_sizes(misses, facts)

@@ -29,8 +29,8 @@ from archline.ir.factored import FactoredProduct, UnboundedError
 from archline.ir.tree import Loop, contiguous_dimension
 
 
-def interleaved_residency(references: Sequence[Reference]) -> Resident | None:
-    """Hold the lines of interleaved references to one row, whose distance is at most one iteration's step.
+def derive_interleaved_residency(references: Sequence[Reference]) -> Resident | None:
+    """Derive the residency that holds the lines of interleaved references to one row, at most one loop step apart.
 
     At most one line is needed by two consecutive iterations, as all elements of the first lie on one side of the
     elements of the second. None if the references are not interleaved like this, or if no closed form exists.
@@ -40,8 +40,8 @@ def interleaved_residency(references: Sequence[Reference]) -> Resident | None:
     return keep_if_closed_form(Resident(tuple(references), references[0].chain[-1], _measure_interleaved))
 
 
-def interleaved_line_residency(references: Sequence[Reference]) -> Resident | None:
-    """Hold only the line of the last access of interleaved references to one row.
+def derive_interleaved_line_residency(references: Sequence[Reference]) -> Resident | None:
+    """Derive the residency that holds only the line of the last access of interleaved references to one row.
 
     None if they are not interleaved, or if no closed form exists.
     """
@@ -71,10 +71,11 @@ def _find_common_direction(references: Sequence[Reference]) -> int | None:
 
 
 def _count_line_changes(references: Sequence[Reference], direction: int) -> tuple[int, int] | None:
-    """Bound the crossings of one line's end in a pass, and the changes of element in an iteration.
+    """Bound how many accesses of interleaved references cross the end of a line in a pass of the innermost loop.
 
-    The end of a line separates the elements of at most one iteration: all earlier ones lie before it, all later
-    ones after. Returns None if the order of two elements of an iteration is unknown.
+    Also count the runs of accesses to one element in an iteration. The end of a line separates the elements of at
+    most one iteration: all earlier ones lie before it, all later ones after. None if the order of two elements is
+    unknown.
     """
     facts, along = references[0].chain[-1].inside, contiguous_dimension(references[0].array)
     numbered = [pair for reference in references for pair in zip(reference.order, reference.accesses, strict=True)]
@@ -93,22 +94,25 @@ def _count_line_changes(references: Sequence[Reference], direction: int) -> tupl
 
 
 def _measure_interleaved(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Bound the lines and misses of `interleaved_residency`.
+    """Bound the lines and misses of the residency that holds the lines of interleaved references.
 
-    It fetches the lines from the first element to the last, or of each element.
+    Misses are at most the lines between the first and the last element, and those of each element in each
+    iteration.
     """
     chain = references[0].chain
     depth, loop = len(chain), chain[-1]
-    space = sum((ref.lines(depth).largest.value for ref in references), ZERO)
-    single = sum((ref.lines(depth).count.value for ref in references), ZERO) * loop.facts.positive_part(loop.trips)
+    space = sum((ref.get_footprint(depth).largest.value for ref in references), ZERO)
+    single = sum((ref.get_footprint(depth).count.value for ref in references), ZERO) * loop.facts.positive_part(
+        loop.trips
+    )
     between = group_footprint(references, depth - 1).count.value
     return FactoredProduct((space,)), FactoredProduct((loop.facts.minimum(between, single),)).bound_sum_over_chain(
         chain[:-1]
     )
 
 
-def row_with_next_element_residency(references: Sequence[Reference]) -> Resident | None:
-    """Hold the line of the last access, for a row that an inner loop reads and the element that follows it.
+def derive_row_with_next_element_residency(references: Sequence[Reference]) -> Resident | None:
+    """Derive the residency that holds one line for a row, which an inner loop reads, and the element after the row.
 
     None for other references, or if no closed form exists.
     """

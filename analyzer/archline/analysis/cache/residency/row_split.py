@@ -52,7 +52,7 @@ class RowSide:
 
 @dataclass(eq=False)
 class SidePartitioner:
-    """Restricts references to one array to one side; parts of references that share loops share them."""
+    """Restricts references to the rows on one side of a split; restricted references share restricted loops."""
 
     side: RowSide
     cutter: IndexSetSplitter
@@ -135,7 +135,7 @@ def _has_outer_row_start(reference: Reference, dimension: int, held: Loop | None
 
 
 def _share_outer_loops(unit: Resident, parts: Sequence[Reference]) -> bool:
-    """Test whether all parts have the same loops around the windows of a residency."""
+    """Test whether all parts have the same loops outside the windows of a residency."""
     if len(parts) == 1 or unit.loop is None:
         return True
     depth = unit.references[0].chain.index(unit.loop) + 1
@@ -144,7 +144,7 @@ def _share_outer_loops(unit: Resident, parts: Sequence[Reference]) -> bool:
 
 @record(eq=False)
 class SideResidency:
-    """The lines and misses of a residency on one side of a split; before, the plan held `instead` lines for it."""
+    """The lines and misses of a residency on one side of a split, which frees `instead` lines that the plan held."""
 
     lines: Poly = field(repr=False)
     instead: Poly = field(repr=False)
@@ -181,7 +181,7 @@ class RowSplitSearch:
     own: Mapping[Reference, Sequence[Resident]]
 
     def iterate_sides(self, coarse: Resident, fine: Sequence[Resident]) -> Iterator[RowSide]:
-        """Yield the sides whose rows the residency `coarse` may take over from the plan's residencies `fine`."""
+        """Yield the sides of a split on which the residency `coarse` may replace the plan's residencies `fine`."""
         array = coarse.references[0].array
         counters = {loop.variable for reference in coarse.references for loop in reference.chain}
         if array.layout == "zmorton" or array.moves or any(counters & extent.names for extent in array.extents):

@@ -36,8 +36,8 @@ from archline.ir.ranges import is_nonnegative_distance
 from archline.ir.tree import Loop, contiguous_dimension
 
 
-def pointer_line_residency(reference: Reference) -> Resident | None:
-    """Hold the current line of a data-dependent subscript that moves in one direction along a row.
+def derive_pointer_line_residency(reference: Reference) -> Resident | None:
+    """Derive the residency that holds the current line of a data-dependent subscript, which is monotone along a row.
 
     None if no subscript moves like this, or if no closed form exists.
     """
@@ -49,8 +49,8 @@ def pointer_line_residency(reference: Reference) -> Resident | None:
     )
 
 
-def monotone_walk_residency(references: Sequence[Reference]) -> Resident | None:
-    """Hold the lines from the first to the last of references that advance together along a row.
+def derive_monotone_walk_residency(references: Sequence[Reference]) -> Resident | None:
+    """Derive the residency that holds the lines from the first to the last of references that advance along a row.
 
     Their subscripts depend on data and move in one direction; some references may be at the first element of such a
     movement, or at its end. None if the references do not move together, or if no closed form exists.
@@ -118,12 +118,13 @@ def _find_walk_offset(reference: Reference, moving: Sequence[Reference], depth: 
     return first.shift + int(distance.constant_term) if distance.is_constant and distance.constant_term.q == 1 else None
 
 
-def reloaded_residencies(
+def iterate_reloaded_residencies(
     reference: Reference, own: Sequence[Resident], others: Sequence[Reference]
 ) -> Iterator[Resident | None]:
-    """Yield residencies of one line that do not hold it during inner loops, if a trip count depends on data.
+    """Yield residencies of one line that is given up during inner loops and fetched again, if data decides trip counts.
 
-    `own` are the residencies of `reference`; the inner loops are those of `others`. None for one without a closed form.
+    `own` are the residencies of `reference`; the inner loops are those of `others`. None for one without a closed
+    form.
     """
     chain = reference.chain
     inner = (ref for ref in others if len(ref.chain) > len(chain) and find_common_loops((reference, ref)) == chain)
@@ -156,15 +157,15 @@ def _measure_with_reloads(
     return space, FactoredProduct((reference.facts.minimum(misses.value + reloads, max_misses.value),))
 
 
-def single_reference_residencies(reference: Reference) -> Iterator[Resident]:
+def iterate_single_reference_residencies(reference: Reference) -> Iterator[Resident]:
     """Yield the residencies of one reference: in windows of each loop and of the run, of one line, and scratch."""
-    single_lines = last_line_residency(reference), pointer_line_residency(reference)
+    single_lines = derive_last_line_residency(reference), derive_pointer_line_residency(reference)
     scratch = keep_if_closed_form(Resident((reference,), None, _measure_scratch, scratch=True, fit=lambda _: True))
-    yield from filter(None, (*window_residencies((reference,)), *single_lines, scratch))
+    yield from filter(None, (*iterate_window_residencies((reference,)), *single_lines, scratch))
 
 
-def window_residencies(references: tuple[Reference, ...]) -> Iterator[Resident | None]:
-    """Yield residencies that hold the lines of windows of the common loops, jointly for all references.
+def iterate_window_residencies(references: tuple[Reference, ...]) -> Iterator[Resident | None]:
+    """Yield residencies that hold the lines of a window, for windows of each common loop, jointly for all references.
 
     None for one without a closed form.
     """
@@ -184,7 +185,7 @@ def window_residencies(references: tuple[Reference, ...]) -> Iterator[Resident |
 
 
 def _iterate_retention_depths(references: tuple[Reference, ...], depth: int) -> Iterator[int]:
-    """Yield each depth such that the loops from there to `depth` can retain the lines of windows at `depth`.
+    """Yield depths such that the loops from there to `depth` can retain lines from one window at `depth` to the next.
 
     `depth` itself stands for no retention.
     """
@@ -257,7 +258,7 @@ def _measure_scratch(references: tuple[Reference, ...]) -> tuple[FactoredProduct
         return FactoredProduct((ONE,)), FactoredProduct((Poly.constant(fetches),)).bound_sum_over_chain(chain)
     loop, facts = chain[-1], chain[-1].facts
     trips = facts.positive_part(loop.trips)
-    ends = reference.lines(len(chain) - 1).count.value
+    ends = reference.get_footprint(len(chain) - 1).count.value
     if facts.positive(ends):
         ends = ends - 1
     crossings = facts.minimum(trips.scaled(len(steps)), ends.scaled(sum(steps)))
@@ -293,8 +294,8 @@ def _has_unit_stride(reference: Reference) -> bool:
     return entry is not None and find_coefficient(entry[0], reference.chain[-1].variable) in (ONE, -ONE)
 
 
-def last_line_residency(reference: Reference) -> Resident | None:
-    """Hold the line of the last access, for neighbours in a row that the innermost loop reads in order.
+def derive_last_line_residency(reference: Reference) -> Resident | None:
+    """Derive the residency that holds the line of the last access, for neighbours in a row that a loop reads in order.
 
     None for other references, or if no closed form exists.
     """
@@ -303,7 +304,7 @@ def last_line_residency(reference: Reference) -> Resident | None:
         return None
     place = reference.place[along]
     assert place is not None
-    rows = reference.lines(len(chain) - 1).row_loops
+    rows = reference.get_footprint(len(chain) - 1).row_loops
     if len(reference.accesses) == 1 or rows or find_coefficient(place[0], chain[-1].variable) != ONE:
         return None
     crossings = count_line_crossings([offsets[along] for offsets in reference.access_offsets])

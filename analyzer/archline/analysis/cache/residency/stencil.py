@@ -34,7 +34,7 @@ Offsets = tuple[int, ...]
 
 @record
 class RowSweep:
-    """References that the loops from `depth` on move by one element each, the innermost loop along rows.
+    """References of a stencil: loops from `depth` on move them by one element each, the innermost loop along rows.
 
     `ahead` and `behind` are the offsets of the leading and the trailing reference; `rows` has for each loop but the
     innermost the number of subscripts that all references reach in its dimension.
@@ -47,7 +47,7 @@ class RowSweep:
     rows: tuple[Poly, ...]
 
 
-def stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | None]:
+def iterate_stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | None]:
     """Yield residencies that hold the rows of a stencil while a loop runs, one for each loop that moves rows.
 
     Those without a closed form are None.
@@ -64,8 +64,8 @@ def stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | 
             yield keep_if_closed_form(Resident(sweep.references, chain[depth], measure, splitting=splitting))
 
 
-def pinned_row_residency(references: Sequence[Reference]) -> Resident | None:
-    """Pin entries of a row while the innermost loop passes through it: A[i, k] together with A[i, j] for all j.
+def derive_pinned_row_residency(references: Sequence[Reference]) -> Resident | None:
+    """Derive the residency that pins entries of a row while a loop passes through it: A[i, k] with A[i, j] for all j.
 
     None for other references, or if no closed form exists.
     """
@@ -75,24 +75,24 @@ def pinned_row_residency(references: Sequence[Reference]) -> Resident | None:
     moving = _select_moved_references(references, chain[-1])
     if len(moving) != 1:
         return None
-    if not moving[0].lines(len(chain)).is_sliding_window:
+    if not moving[0].get_footprint(len(chain)).is_sliding_window:
         # The reference returns to lines that it has left.
         return None
     return keep_if_closed_form(Resident(tuple(references), chain[-1], _measure_pinned_row))
 
 
 def _measure_pinned_row(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Bound the lines and misses of `pinned_row_residency`.
+    """Bound the lines and misses of the residency that pins entries of a row.
 
     It holds the lines of each reference in an iteration, and fetches the row in each pass.
     """
     depth = len(references[0].chain)
-    space = sum((reference.lines(depth).largest.value for reference in references), ZERO)
+    space = sum((reference.get_footprint(depth).largest.value for reference in references), ZERO)
     return FactoredProduct((space,)), group_footprint(references, depth - 1).total
 
 
-def row_prefix_residency(references: Sequence[Reference]) -> Resident | None:
-    """Pin the line of an entry while the innermost loop passes the row before it: A[i, k] for k < j, and A[i, j].
+def derive_row_prefix_residency(references: Sequence[Reference]) -> Resident | None:
+    """Derive the residency that pins an entry's line while a loop passes the row before: A[i, k < j] and A[i, j].
 
     None for other references, or if no closed form exists.
     """
@@ -130,16 +130,16 @@ def _select_moved_references(references: Sequence[Reference], loop: Loop) -> lis
 
 
 def _is_entry_line_steady(references: tuple[Reference, ...]) -> bool:
-    """Test whether consecutive iterations of the loop around the row access each line of the entry, without a gap."""
+    """Test whether the iterations of the loop around the row that access a line of the entry are consecutive."""
     row, entry = references[:2]
-    return entry.lines(len(row.chain) - 1).is_sliding_window
+    return entry.get_footprint(len(row.chain) - 1).is_sliding_window
 
 
 def _measure_row_prefix(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
-    """Bound the lines and misses of `row_prefix_residency`: it fetches the prefix in each pass.
+    """Bound the lines and misses of the residency that pins an entry's line while a loop passes the row before it.
 
-    It holds a line of the row and one of the entry. The lines of the entries are fetched once while the loop around the
-    row runs.
+    It holds a line of the row and one of the entry, and fetches the row's prefix in each pass. The lines of the
+    entries are fetched once while the loop around the row runs.
     """
     row, entry = references[:2]
     along, inner = contiguous_dimension(row.array), row.chain[-1]
@@ -152,12 +152,12 @@ def _measure_row_prefix(references: tuple[Reference, ...]) -> tuple[FactoredProd
     per_pass = FactoredProduct((lines,))
     all_passes = bound_sum_over_loops(per_pass, lambda: per_pass, row.chain[:-1]).value
     return FactoredProduct((Poly.constant(2),)), FactoredProduct(
-        (all_passes + entry.lines(len(row.chain) - 2).total.value,)
+        (all_passes + entry.get_footprint(len(row.chain) - 2).total.value,)
     )
 
 
 def _find_sweep(references: tuple[Reference, ...], depth: int) -> RowSweep | None:
-    """Return the sweep of references at a depth; None unless each loop moves another dimension, by one."""
+    """Find the sweep of references at a depth; None unless the loops move different dimensions, by one each."""
     loops, along = references[0].chain[depth:], contiguous_dimension(references[0].array)
     inside = {loop.variable for loop in loops}
     if any(inside & (loop.lo.names | loop.hi.names) or loop.trips != loop.hi - loop.lo for loop in loops):

@@ -54,7 +54,7 @@ MAX_LEAF_BOXES = 12
 
 
 def list_array_claims(array: Array) -> list[MustTouchRegion]:
-    """List the candidate claims about an array that do not depend on indices, strongest first."""
+    """List candidate must-access regions (claims) of an array that do not depend on indices, strongest first."""
     dimensions = len(array.extents)
     zeros, units, twos = (0,) * dimensions, (1,) * dimensions, (2,) * dimensions
     single = [(*units[:dimension], 2, *units[dimension + 1 :]) for dimension in range(dimensions)]
@@ -68,7 +68,10 @@ def list_array_claims(array: Array) -> list[MustTouchRegion]:
 def list_box_claims(
     boxes: Iterable[HalfOpenBox], known: Sequence[Poly], names: Iterable[str], facts: Facts
 ) -> list[MustTouchRegion]:
-    """List claims of the boxes that a leaf touches, also with indices replaced by sums that `known` makes equal."""
+    """List candidate must-access regions (claims) from boxes that a base case touches, in terms of `names`.
+
+    Each box is also tried with an index replaced by a sum that equals it by the conditions `known`.
+    """
     largest = _select_maximal_boxes(dict.fromkeys(boxes), facts.nonnegative)
     equations = list(_iterate_index_equations(known))
     result: dict[HalfOpenBox, None] = {}
@@ -105,7 +108,7 @@ def _iterate_index_equations(known: Sequence[Poly]) -> Iterator[tuple[str, Poly]
 
 # Claims that count together
 def select_separate_claims(array: Array, claims: Iterable[MustTouchRegion], facts: Facts) -> list[MustTouchRegion]:
-    """Select claims that share no line pairwise, the first claim among them."""
+    """Select claimed regions of an array that share no line pairwise, the first one among them."""
     result: list[MustTouchRegion] = []
     for claim in claims:
         if all(_are_in_separate_rows(array, claim, other, facts) for other in result):
@@ -127,7 +130,7 @@ def _are_in_separate_rows(array: Array, one: MustTouchRegion, other: MustTouchRe
 
 
 def _is_never_equal(one: Poly, other: Poly) -> bool:
-    """Test whether two integers always differ by a nonzero remainder, as t%2 and (t + 1)%2."""
+    """Test whether two integers are never equal, as their remainders by some number differ: t%2 and (t + 1)%2."""
     difference = one - other
     rest = difference - difference.constant_term
     if not a.is_integral(rest):
@@ -253,7 +256,9 @@ class MustAccess:
             result += [(array, claim) for claim in select_separate_claims(array, nonempty, body.facts)]
         return (*result, *self.made[algorithm])
 
-    def lines(self, algorithm: s.Algorithm, *, plain: bool = False, of: frozenset[str] | None = None) -> Poly:
+    def bound_lines_below(
+        self, algorithm: s.Algorithm, *, plain: bool = False, of: frozenset[str] | None = None
+    ) -> Poly:
         """Bound the lines that one call touches from below, in its sizes and L; its arrays are aligned to lines.
 
         `plain` gives a weaker bound that is easier to compare; `of` restricts the count to named arguments.
@@ -277,7 +282,7 @@ class MustAccess:
             return ()
         restore, regions = body.facts.restore, []
         for array, claim in self.list_separate_regions(algorithm):
-            ends = tuple((restore(lo), restore(hi - 1)) for lo, hi in claim.of(array))
+            ends = tuple((restore(lo), restore(hi - 1)) for lo, hi in claim.box_in_array(array))
             pairs = zip(array.extents, claim.least, strict=True)
             minima = tuple((restore(extent), least) for extent, least in pairs if least > 1)
             regions.append(TouchedRegion(array.name, ends, minima, claim.half))
@@ -303,9 +308,10 @@ def derive_must_access(module: Module, algorithm: s.Algorithm, written: bool = F
 
 # Claims
 def _compute_greatest_fixpoint(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims:
-    """Remove claims that do not follow from the claims of callees, until all that are left do.
+    """Remove claimed must-access regions that the claims of callees do not imply, until all that remain are implied.
 
-    In place of a claim about a whole array, the next weaker one is tried. `known` has the claims of other algorithms.
+    In place of a claim about a whole array, the next weaker one is tried. `known` has the claims of other
+    algorithms.
     """
     weaker = {callee: {array.name: list_array_claims(array) for array in body.given} for callee, body in bodies.items()}
     current = {
@@ -333,7 +339,7 @@ def _compute_greatest_fixpoint(bodies: Mapping[s.Algorithm, FollowedBody], known
 
 
 def _derive_local_array_claims(body: FollowedBody, claims: Claims) -> ArrayClaims:
-    """Derive the claims of local arrays that lie one above the other on the stack, for the most such arrays."""
+    """Derive claims about local arrays, for the largest group that lies one above the other on the stack."""
     result: dict[Array, MustTouchRegion] = {}
     try:
         with limit_effort(MAX_TERM_PRODUCTS, own=True):
@@ -400,7 +406,7 @@ def _bound_half_square_lines_below(array: Array, claim: MustTouchRegion, facts: 
 
 def _bound_inner_region_lines_below(array: Array, claim: MustTouchRegion, facts: Facts) -> Poly:
     """Bound the lines of a region from below: w words of a row are at least ceil(w/L) lines."""
-    part = replace(array, extents=tuple(facts.positive_part(hi - lo) for lo, hi in claim.of(array)))
+    part = replace(array, extents=tuple(facts.positive_part(hi - lo) for lo, hi in claim.box_in_array(array)))
     return _bound_zmorton_lines_below(part) or count_array_lines(part)
 
 
@@ -447,9 +453,9 @@ class FollowedBody:
     ways: tuple[tuple[tuple[Poly, ...], tuple[Node, ...]], ...]
 
     def implies(self, array: Array, claim: MustTouchRegion, claims: Claims) -> bool:
-        """Test whether a claim about an array follows, on all paths, from accesses and from the claims of callees."""
+        """Test whether a claimed region is touched in full on all paths, by accesses or by claims of callees."""
         large = tuple(extent - least for extent, least in zip(array.extents, claim.least, strict=True) if least)
-        box = claim.of(array)
+        box = claim.box_in_array(array)
         for known, nodes in self.ways:
             way = self.path_facts(known, large)
             if way.is_impossible:
@@ -467,7 +473,7 @@ class FollowedBody:
         return True
 
     def iterate_leaf_claims(self, array: Array, claims: Claims) -> Iterator[MustTouchRegion]:
-        """Yield candidate claims from the boxes that leaves touch, if indices select the work of calls."""
+        """Yield candidate claims from the boxes that base cases touch, if indices select the work of calls."""
         result: dict[MustTouchRegion, None] = {}
         for conditions, nodes in self.ways:
             targets = {call.target for call in find_recursive_calls(nodes)}
@@ -489,7 +495,7 @@ class FollowedBody:
     def can_be_nonempty(self, array: Array, claim: MustTouchRegion) -> bool:
         """Test whether the claimed region of an array can be nonempty."""
         missing = [least - 1 - extent for extent, least in zip(array.extents, claim.least, strict=True)]
-        return not any(map(self.facts.nonnegative, (*missing, *(lo - hi for lo, hi in claim.of(array)))))
+        return not any(map(self.facts.nonnegative, (*missing, *(lo - hi for lo, hi in claim.box_in_array(array)))))
 
     def is_touched_on_all_paths(self, array: Array, claims: Claims) -> bool:
         """Test whether every path accesses an array, or passes it to a call with a claim about it."""
@@ -502,7 +508,7 @@ class FollowedBody:
     @cached_property
     def local_arrays(self) -> tuple[Array, ...]:
         """The local arrays that a call makes exactly once, at a fixed address."""
-        arrays = dict.fromkeys(array for _, nodes in self.ways for array in _mentioned_arrays(nodes))
+        arrays = dict.fromkeys(array for _, nodes in self.ways for array in _iterate_mentioned_arrays(nodes))
         return tuple(array for array in arrays if array.local and array.exact and not array.within and not array.moves)
 
     @memoised
@@ -527,7 +533,7 @@ def _follow_body(module: Module, algorithm: s.Algorithm, written: bool) -> Follo
     return FollowedBody(body.given, signature.size_names, signature.indices, body.scope.facts, paths)
 
 
-def _mentioned_arrays(nodes: Sequence[Node]) -> Iterator[Array]:
+def _iterate_mentioned_arrays(nodes: Sequence[Node]) -> Iterator[Array]:
     """Yield the arrays that nodes access or pass to calls."""
     yield from (access.array for access, _ in iterate_accesses(tuple(nodes)))
     yield from (view.array for call in find_recursive_calls(nodes) for view in call.views.values())

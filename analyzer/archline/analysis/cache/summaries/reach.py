@@ -19,7 +19,7 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ONE, ZERO, Poly, linear_combination
 from archline.algebra.prove.farkas import Situation
-from archline.algebra.prove.handelman import ConeConstraint, cone_constraints, iterate_proposals
+from archline.algebra.prove.handelman import ConeConstraint, iterate_cone_constraints, iterate_proposals
 from archline.expr.intervals import EvaluationError
 from archline.expr.solutions import SizeSearch
 from archline.ir.declarations import IndexProperties, declared_scope, read_index_properties
@@ -71,7 +71,7 @@ class AccessPath:
     calls: tuple[Mapping[str, Poly], ...]
 
     def iterate_extreme_subscripts(self, end: SubscriptEnd) -> Iterator[Poly]:
-        """Yield the extreme subscript of each access at an end, times the end's sign. Raises UnboundedError."""
+        """Yield the extreme subscript of each access, times the sign of `end`. Raises UnboundedError."""
         array, dimension, sign = end
         for access, chain in self.accesses:
             if access.array is array:
@@ -126,7 +126,7 @@ class ReachedBoxes:
         )
 
     def _derive_end(self, end: SubscriptEnd) -> Poly | None:
-        """Derive the extreme subscript of a call at an end, times the end's sign; None if no proof is found."""
+        """Derive the extreme subscript of a call's accesses, times the sign of `end`; None if no proof is found."""
         try:
             accessed = [tuple(case.iterate_extreme_subscripts(end)) for case in self.cases]
         except UnboundedError:
@@ -144,10 +144,10 @@ class ReachedBoxes:
         for case, subscripts in zip(self.cases, accessed, strict=True):
             situation = self.build_situation(case.known)
             for call in case.calls:
-                parts += cone_constraints(situation, [form - form.substitute(call) for form in forms], ZERO)
+                parts += iterate_cone_constraints(situation, [form - form.substitute(call) for form in forms], ZERO)
             for value in subscripts:
-                parts += cone_constraints(situation, forms, -value)
-        points = self.samples.drawn
+                parts += iterate_cone_constraints(situation, forms, -value)
+        points = self.samples.points
         mean = np.array([float(sum(evaluate(form, point) for point in points)) for form in forms])
         for numbers in iterate_proposals(parts, mean):
             yield linear_combination(forms, numbers)
@@ -163,7 +163,7 @@ class ReachedBoxes:
 
     @cached_property
     def _template_forms(self) -> tuple[Poly, ...]:
-        """The constant 1, the indices, positive parts of slopes, and these times differences of indices."""
+        """The constant 1, indices, positive parts of slopes, and the parts times differences of indices."""
         ranges = self.declaration.ranges
         parts = [
             a.positive_part(Poly.symbol(name).scaled(sign))
@@ -194,7 +194,7 @@ class IndexSamples:
         self._followed: dict[tuple[int, ...], tuple[int, tuple[Point, ...]]] = {}
 
     @cached_property
-    def drawn(self) -> tuple[Point, ...]:
+    def points(self) -> tuple[Point, ...]:
         """The sample points."""
         body, random = self._body, Random(0)
         signature = body.scope.module.signatures[body.algorithm]
@@ -205,7 +205,7 @@ class IndexSamples:
         )
         return tuple(point for point in points if point is not None)
 
-    def follow(self, point: Point) -> tuple[int, tuple[Point, ...]]:
+    def find_case_and_calls(self, point: Point) -> tuple[int, tuple[Point, ...]]:
         """Return the number of the case that applies, and the points of its calls. Raises EvaluationError."""
         key = tuple(point.values())
         if key not in self._followed:
@@ -244,7 +244,6 @@ def _iterate_access_paths(body: RecursiveBody) -> Iterator[AccessPath]:
 
 
 def _is_passed_whole(call: RecursiveCall, array: Array) -> bool:
-    """Test whether a call passes an array unchanged."""
     view = call.views[array.name]
     identity = tuple((dimension, ONE) for dimension in range(len(array.extents)))
     return view.array is array and view.axes == identity and view.extents == array.extents

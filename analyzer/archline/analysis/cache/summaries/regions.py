@@ -48,15 +48,15 @@ class MustTouchRegion:
     """Exclude the diagonal itself."""
     own: HalfOpenBox | None = None
 
-    def box(self, ends: Sequence[HalfOpenInterval]) -> HalfOpenBox:
+    def box_in_view(self, ends: Sequence[HalfOpenInterval]) -> HalfOpenBox:
         """Return the box of the region in a view with the given bounds."""
         if self.beside:
             return exclude_diagonal(ends, self.half)
         return tuple((lo + self.before, hi - self.behind) for lo, hi in ends)
 
-    def of(self, array: Array) -> HalfOpenBox:
+    def box_in_array(self, array: Array) -> HalfOpenBox:
         """Return the box of the region in a whole array."""
-        return self.box([(ZERO, extent) for extent in array.extents]) if self.own is None else self.own
+        return self.box_in_view([(ZERO, extent) for extent in array.extents]) if self.own is None else self.own
 
 
 Claims = Mapping[s.Algorithm, Mapping[str, Sequence[MustTouchRegion]]]
@@ -90,7 +90,7 @@ class ConditionalRegion:
 
 @record(eq=False)
 class RegionCollector:
-    """Collects the parts of an array that calls and accesses touch in full."""
+    """Collects the parts of an array that a body touches in full, by accesses and by claims about its calls."""
 
     array: Array
     claims: Claims
@@ -100,7 +100,7 @@ class RegionCollector:
         regions: dict[ConditionalRegion, None] = {}
         for node in nodes:
             match node:
-                case Access(array=array, place=place, wherever=()) if array is self.array:
+                case Access(array=array, place=place, sufficient_conditions=()) if array is self.array:
                     regions |= dict.fromkeys(map(ConditionalRegion, _make_element_part(place)))
                 case RecursiveCall():
                     regions |= dict.fromkeys(map(ConditionalRegion, self._iterate_call_parts(node, facts)))
@@ -160,7 +160,7 @@ def iterate_claimed_part(
         box = (tuple(end.substitute(sizes) for end in interval) for interval in claim.own)
         yield ArrayPart(tuple((start + lo, start + hi) for (start, _), (lo, hi) in zip(ends, box, strict=True)))
     else:
-        yield ArrayPart(claim.box(ends), claim.half)
+        yield ArrayPart(claim.box_in_view(ends), claim.half)
 
 
 def _iterate_loop_regions(touched: ConditionalRegion, turn: WindowLoop, facts: Facts) -> Iterator[ConditionalRegion]:

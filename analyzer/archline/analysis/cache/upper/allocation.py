@@ -27,11 +27,11 @@ from archline.analysis.cache.residency import group as groups
 from archline.analysis.cache.residency import row_split, stencil
 from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.residency.single import (
+    derive_monotone_walk_residency,
+    iterate_reloaded_residencies,
+    iterate_single_reference_residencies,
+    iterate_window_residencies,
     make_walk_key,
-    monotone_walk_residency,
-    reloaded_residencies,
-    single_reference_residencies,
-    window_residencies,
 )
 from archline.analysis.cache.upper.evaluate import AllocationPlan, RetainClasses, RetainRows, Retention
 from archline.analysis.cache.upper.pareto import ParetoChoices, concatenate_choices
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @record(eq=False)
 class ReferenceCluster:
-    """References to one array, held jointly by one of the residencies `units`, or by clusters of its `parts`.
+    """References to one array that a plan holds jointly, by one residency of `units`, or separately, as `parts`.
 
     A cluster of one reference has no parts.
     """
@@ -87,7 +87,7 @@ def _build_cluster(
     own: Mapping[Reference, tuple[Resident, ...]],
     cache: dict[frozenset[Reference], ReferenceCluster],
 ) -> ReferenceCluster:
-    """Build the cluster of references, with a part for the references of each subscript if these differ."""
+    """Build the cluster of references; each part has equal subscripts, or is a single reference if all are equal."""
     key = frozenset(references)
     if key not in cache:
         if len(references) == 1:
@@ -97,23 +97,23 @@ def _build_cluster(
             parts = same_subscripts if len(same_subscripts) > 1 else [[reference] for reference in references]
             clusters = tuple(_build_cluster(part, own, cache) for part in parts)
             cache[key] = ReferenceCluster(
-                tuple(references), tuple(filter(None, joint_residencies(references))), clusters
+                tuple(references), tuple(filter(None, iterate_joint_residencies(references))), clusters
             )
     return cache[key]
 
 
-def joint_residencies(references: Sequence[Reference]) -> Iterator[Resident | None]:
-    """Yield the residencies that hold references to one array jointly. None for one without a closed form."""
+def iterate_joint_residencies(references: Sequence[Reference]) -> Iterator[Resident | None]:
+    """Yield residencies that hold references to one array jointly, or None for one without a closed form."""
     if len(references) > 1:
-        yield from window_residencies(tuple(references))
-        yield from stencil.stencil_residencies(references)
+        yield from iterate_window_residencies(tuple(references))
+        yield from stencil.iterate_stencil_residencies(references)
         for derive_residency in (
-            groups.row_with_next_element_residency,
-            monotone_walk_residency,
-            groups.interleaved_residency,
-            groups.interleaved_line_residency,
-            stencil.pinned_row_residency,
-            stencil.row_prefix_residency,
+            groups.derive_row_with_next_element_residency,
+            derive_monotone_walk_residency,
+            groups.derive_interleaved_residency,
+            groups.derive_interleaved_line_residency,
+            stencil.derive_pinned_row_residency,
+            stencil.derive_row_prefix_residency,
         ):
             yield derive_residency(references)
 
@@ -129,8 +129,8 @@ def group_references_by_array(references: Sequence[Reference]) -> list[list[Refe
 def partition_references(references: Sequence[Reference]) -> Iterator[list[list[Reference]]]:
     """Yield partitions of the references to one array into parts that may be held jointly.
 
-    Parts are single references, all references, references that advance together along a row, and references whose rows
-    move alike at some depth.
+    Parts are single references, all references, references that advance together along a row, and references whose
+    row subscripts are equal or depend on the inner loops in the same dimensions.
     """
     yield [[reference] for reference in references]
     if len(references) == 1:
@@ -140,9 +140,9 @@ def partition_references(references: Sequence[Reference]) -> Iterator[list[list[
     for depth in range(max(len(reference.chain) for reference in references) + 1):
         # Movement one loop further out counts too: a row and the element after it move together in the loop around.
         for key_of, inner in (
-            (_moving_dimensions, depth),
-            (_row_position, depth),
-            (_moving_dimensions, max(0, depth - 1)),
+            (_mark_moving_dimensions, depth),
+            (_make_row_key, depth),
+            (_mark_moving_dimensions, max(0, depth - 1)),
         ):
             yield _group_references_by_key(
                 (
@@ -162,16 +162,16 @@ def _group_references_by_key(keyed: Iterable[tuple[object, Reference]]) -> list[
     return list(parts.values())
 
 
-def _moving_dimensions(reference: Reference, depth: int) -> tuple[object, ...]:
+def _mark_moving_dimensions(reference: Reference, depth: int) -> tuple[object, ...]:
     """Test for each dimension whether its subscript depends on loops from `depth` on."""
     inner = {loop.variable for loop in reference.chain[depth:]}
     return tuple(interval is None or bool(inner & interval[0].names) for interval in reference.place)
 
 
-def _row_position(reference: Reference, depth: int) -> tuple[object, ...]:
+def _make_row_key(reference: Reference, depth: int) -> tuple[object, ...]:
     """Return for each dimension but the contiguous one its subscript, or True if loops from `depth` on change it."""
     along = contiguous_dimension(reference.array)
-    pairs = zip(reference.place, _moving_dimensions(reference, depth), strict=True)
+    pairs = zip(reference.place, _mark_moving_dimensions(reference, depth), strict=True)
     return tuple(
         moving or (interval[0] if interval else None)
         for dimension, (interval, moving) in enumerate(pairs)
@@ -213,8 +213,11 @@ class AllocationPlanner:
         Also sets the residencies, clusters and values at samples that the other methods use.
         """
         for reference in self.references:
-            units = tuple(single_reference_residencies(reference))
-            self._alone[reference] = (*units, *filter(None, reloaded_residencies(reference, units, self.references)))
+            units = tuple(iterate_single_reference_residencies(reference))
+            self._alone[reference] = (
+                *units,
+                *filter(None, iterate_reloaded_residencies(reference, units, self.references)),
+            )
         own = {reference: _drop_equivalent_residencies(units) for reference, units in self._alone.items()}
         arrays = [list(enumerate_clusterings(group, own)) for group in group_references_by_array(self.references)]
         self._clusters = [
@@ -242,11 +245,11 @@ class AllocationPlanner:
             return None
         lines: list[Number] = [int(has_scratch) for has_scratch in self._mark_scratch_regions(plan.units)]
         for unit in plan.units:
-            for region in self._held_regions(unit)[0]:
+            for region in self._find_held_regions(unit)[0]:
                 lines[region] += exact[unit][0]
         return max(lines), sum(exact[unit][1] for unit in plan.units)
 
-    def with_single_lines(self, plans: Iterable[AllocationPlan]) -> Iterator[AllocationPlan]:
+    def iterate_single_line_variants(self, plans: Iterable[AllocationPlan]) -> Iterator[AllocationPlan]:
         """Yield variants of plans in which residencies that save few misses are replaced by ones of at most a line.
 
         The best plans for some capacity use up all lines, which may be too many at another L.
@@ -284,7 +287,6 @@ class AllocationPlanner:
 
     # Numbers
     def _evaluate_residencies(self, units: Iterable[Resident]) -> None:
-        """Evaluate the lines and misses of all residencies at every sample."""
         self._units = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
         units = self._residencies
         restored = {value: self.facts.restore(value) for unit in units for value in (unit.space, unit.misses)}
@@ -311,7 +313,7 @@ class AllocationPlanner:
 
     @cached_property
     def _regions(self) -> list[LoopSet]:
-        """The sets of loops around references, innermost first."""
+        """The regions: sets of loops around references, by identity, those with most loops first."""
         # Regions of equal depth keep the order of the text, so that reports are reproducible.
         regions = dict.fromkeys(frozenset(map(id, reference.chain)) for reference in self.references)
         return sorted(regions, key=len, reverse=True)
@@ -320,15 +322,17 @@ class AllocationPlanner:
     def _iterate_pareto_choices(
         self, arrays: Sequence[Sequence[Sequence[ReferenceCluster]]]
     ) -> Iterator[tuple[int, ...]]:
-        """Yield the choices with fewest misses for some number of lines at each sample, as numbers of residencies."""
+        """Yield the choices with fewest misses for some capacity at a sample, as tuples of residency numbers."""
         by_clustering = ([self._combine_clusters(clusters) for clusters in clusterings] for clusterings in arrays)
-        by_array = (concatenate_choices(choices).best(MAX_ARRAY_CHOICES) for choices in by_clustering)
+        by_array = (concatenate_choices(choices).select_best(MAX_ARRAY_CHOICES) for choices in by_clustering)
         together = reduce(lambda one, other: one.combine(other, MAX_PLAN_CHOICES), by_array)
         return chain.from_iterable(map(together.at, range(len(self.points))))
 
     def _combine_clusters(self, clusters: Sequence[ReferenceCluster]) -> ParetoChoices:
-        first, *others = map(self._cluster_choices, clusters)
-        return reduce(lambda one, other: one.combine(other, MAX_ARRAY_CHOICES), others, first.best(MAX_ARRAY_CHOICES))
+        first, *others = map(self._build_cluster_choices, clusters)
+        return reduce(
+            lambda one, other: one.combine(other, MAX_ARRAY_CHOICES), others, first.select_best(MAX_ARRAY_CHOICES)
+        )
 
     def _fill_small_capacities(self, nothing: Sequence[Resident]) -> Iterator[Sequence[int]]:
         """Yield the choices that fill a few lines greedily with the residencies that save most and fit.
@@ -337,21 +341,21 @@ class AllocationPlanner:
         """
         units = [unit for first in nothing for unit in _drop_equivalent_residencies(self._alone[first.references[0]])]
         owners, first = [unit.references[0] for unit in units], [unit.scratch for unit in units]
-        choices = self._residency_choices(units)
+        choices = self._build_residency_choices(units)
         samples = range(len(self.points))
         # The benefit of giving up lines depends on the lengths of segments, which differ between samples.
         for sample in samples if any(unit.given_up for unit in units) else samples[-LARGE_SAMPLE_COUNT:]:
             if all(unit in self._float_safe_values[sample] for unit in nothing):
-                yield from choices.greedy_fill(sample, owners, first, SMALL_CAPACITIES)
+                yield from choices.fill_greedily(sample, owners, first, SMALL_CAPACITIES)
 
     @memoised
-    def _cluster_choices(self, cluster: ReferenceCluster) -> ParetoChoices:
-        """The best choices of a cluster, cached as clusterings share clusters."""
-        whole = self._residency_choices(cluster.units)
+    def _build_cluster_choices(self, cluster: ReferenceCluster) -> ParetoChoices:
+        """Find the choices of residencies for a cluster, jointly or by parts; cached, as clusterings share clusters."""
+        whole = self._build_residency_choices(cluster.units)
         return concatenate_choices([self._combine_clusters(cluster.parts), whole]) if cluster.parts else whole
 
-    def _residency_choices(self, units: Sequence[Resident]) -> ParetoChoices:
-        """Make each residency a choice by itself, at the samples where it has values."""
+    def _build_residency_choices(self, units: Sequence[Resident]) -> ParetoChoices:
+        """Make each residency a choice by itself, with infinite misses at samples where it has no value."""
         numbers = [self._units[unit] for unit in units]
         held, fetching = self._region_masks
         distinct_rows, regions = np.unique(
@@ -385,31 +389,31 @@ class AllocationPlanner:
         active = np.zeros((len(self._regions), len(self._units)), dtype=bool)
         scratch = np.zeros_like(active)
         for number, unit in enumerate(self._residencies):
-            held, fetching = self._held_regions(unit)
+            held, fetching = self._find_held_regions(unit)
             active[list(held), number] = True
             if fetching is not None:
                 scratch[fetching, number] = True
         return active, scratch
 
     @memoised
-    def _held_regions(self, unit: Resident) -> tuple[tuple[int, ...], int | None]:
-        """The regions in which a residency holds lines, and the one in which it fetches at every access.
+    def _find_held_regions(self, unit: Resident) -> tuple[tuple[int, ...], int | None]:
+        """Find the regions in which a residency holds lines, and the region in which it fetches at every access.
 
         The first is empty, or the second None.
         """
         if unit.scratch:
             return (), self._regions.index(frozenset(map(id, unit.references[0].chain)))
-        return self._regions_inside(unit.loop, unit.given_up), None
+        return self._find_regions_inside(unit.loop, unit.given_up), None
 
     def _mark_scratch_regions(self, units: Sequence[Resident]) -> list[bool]:
         """Test for each region whether some residency fetches at every access."""
-        uncached = {self._held_regions(unit)[1] for unit in units}
+        uncached = {self._find_held_regions(unit)[1] for unit in units}
         return [region in uncached for region in range(len(self._regions))]
 
     def _build_plan(self, units: tuple[Resident, ...]) -> AllocationPlan:
         held: list[list[Resident]] = [[] for _ in self._regions]
         for unit in units:
-            for region in self._held_regions(unit)[0]:
+            for region in self._find_held_regions(unit)[0]:
                 held[region].append(unit)
         needs = tuple(map(self._sum_region_lines, map(tuple, held), self._mark_scratch_regions(units)))
         return AllocationPlan(
@@ -418,10 +422,9 @@ class AllocationPlanner:
 
     @memoised
     def _sum_region_lines(self, held: tuple[Resident, ...], anew: bool) -> Poly:
-        """Add up the lines that residencies `held` in a region need.
+        """Add up the lines of the residencies `held` in a region; one more if some residency fetches at every access.
 
-        One more is for residencies that fetch at every access, if the region has some. Memoised, as plans share most
-        regions.
+        Memoised, as plans share most regions.
         """
         return sum_polynomials(unit.space for unit in held) + int(anew)
 
@@ -430,35 +433,36 @@ class AllocationPlanner:
         """Return Z - L*lines, the words of the cache that remain besides `lines`, in the sizes of the program."""
         return self.facts.restore(WORDS - LINE * lines)
 
-    def unrounded_needs_and_misses(self, plan: AllocationPlan) -> tuple[list[list[Poly]], Poly]:
-        """Bound the needs of a plan, in two forms, and its misses, without rounding to whole lines.
+    def bound_unrounded_needs_and_misses(self, plan: AllocationPlan) -> tuple[list[list[Poly]], Poly]:
+        """Bound the lines that a plan needs in each region, and its misses, without rounding to whole lines.
 
-        The second form of a need is `FactoredProduct.uncapped`. Raises UnboundedError.
+        The needs have two alternative forms: `FactoredProduct.value` and `FactoredProduct.uncapped`. Raises
+        UnboundedError.
         """
         needs: list[list[Poly]] = [[], []]
         for region, has_scratch in enumerate(self._mark_scratch_regions(plan.units)):
-            held = [unit.unrounded_bounds[0] for unit in plan.units if region in self._held_regions(unit)[0]]
+            held = [unit.unrounded_bounds[0] for unit in plan.units if region in self._find_held_regions(unit)[0]]
             needs[0].append(sum((lines.value for lines in held), ZERO) + int(has_scratch))
             needs[1].append(sum((lines.uncapped for lines in held), ZERO) + int(has_scratch))
         return needs, sum((unit.unrounded_bounds[1].value for unit in plan.units), ZERO)
 
-    def unrounded_misses(self, plans: Iterable[AllocationPlan], facts: Facts) -> list[Poly]:
+    def list_unrounded_misses(self, plans: Iterable[AllocationPlan], facts: Facts) -> list[Poly]:
         """List the misses, without rounding, of the plans that fit under the facts."""
         result = []
         for plan in plans:
             with suppress(UnboundedError, TooComplexError):
-                needs, misses = self.unrounded_needs_and_misses(plan)
+                needs, misses = self.bound_unrounded_needs_and_misses(plan)
                 if any(all(facts.nonnegative(WORDS - LINE * lines) for lines in form) for form in needs):
                     result.append(misses)
         return result
 
-    def _regions_inside(self, loop: Loop | None, given_up: Chain = ()) -> tuple[int, ...]:
-        """The numbers of the regions inside a loop (None: all), except those inside loops that are given up."""
+    def _find_regions_inside(self, loop: Loop | None, given_up: Chain = ()) -> tuple[int, ...]:
+        """Find the numbers of the regions inside a loop (None: all), except those inside the loops `given_up`."""
         inside = ((number, region) for number, region in enumerate(self._regions) if loop is None or id(loop) in region)
         return tuple(number for number, region in inside if not any(id(outer) in region for outer in given_up))
 
     def _find_retentions(self, units: tuple[Resident, ...]) -> tuple[tuple[Retention, ...], ...]:
-        """Find for each array the retentions in lines that a plan leaves over; empty if that takes too much effort."""
+        """Find for each array retentions that use lines a plan leaves over; empty if that takes too much effort."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         try:
             with limit_effort(MAX_RETENTION_PRODUCTS, own=True):
@@ -473,18 +477,19 @@ class AllocationPlanner:
         for cluster in clusters:
             units = tuple(dict.fromkeys(owner[id(reference)] for reference in cluster.references))
             if sum(len(unit.references) for unit in units) == len(cluster.references):
-                yield from self._cached_retentions(units, cluster)
+                yield from self._list_retentions(units, cluster)
 
     @memoised
     def _row_split_search(self, _: Array) -> RowSplitSearch:
         return row_split.RowSplitSearch(self._alone)
 
     @memoised
-    def _cached_retentions(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> tuple[Retention, ...]:
-        """The retentions of a cluster, which residencies `units` hold, by other residencies or by pinned windows."""
+    def _list_retentions(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> tuple[Retention, ...]:
+        """List the retentions of a cluster that a plan holds by the residencies `units`."""
         return tuple(self._derive_retentions(units, cluster))
 
     def _derive_retentions(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> Iterator[Retention]:
+        """Yield retentions of classes of lines or of rows by other residencies of the cluster, and of pinned lines."""
         references = frozenset(cluster.references)
         fetched, held = (
             sum_polynomials(values) for values in zip(*((unit.misses, unit.space) for unit in units), strict=True)
@@ -495,16 +500,16 @@ class AllocationPlanner:
                 continue
             for classes in unit.classes:
                 yield RetainClasses(
-                    references, (fetched, unit.misses, *classes), self._regions_inside(unit.loop, unit.given_up)
+                    references, (fetched, unit.misses, *classes), self._find_regions_inside(unit.loop, unit.given_up)
                 )
             for side in splits.iterate_sides(unit, units) if not unit.given_up else ():
                 find = partial(splits.derive_split, unit, units, side)
                 yield RetainRows(
-                    references, (fetched, unit.misses, held, unit.space), unit.loop, find, self._regions_inside
+                    references, (fetched, unit.misses, held, unit.space), unit.loop, find, self._find_regions_inside
                 )
         for loop, lines, windows in cluster.pins:
             line_moves = lines * windows * max(reference.moves for reference in cluster.references)
-            yield RetainClasses(references, (fetched, line_moves, ONE, ZERO, lines), self._regions_inside(loop))
+            yield RetainClasses(references, (fetched, line_moves, ONE, ZERO, lines), self._find_regions_inside(loop))
 
 
 def select_pareto_plans(

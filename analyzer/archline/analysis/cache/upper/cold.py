@@ -101,7 +101,7 @@ class TotalFootprint:
         return given + top * (self.moves if moved else 1)
 
 
-def total_footprint(references: Sequence[Reference], facts: Facts) -> TotalFootprint | None:
+def derive_total_footprint(references: Sequence[Reference], facts: Facts) -> TotalFootprint | None:
     """Bound the footprint of a run; None if the height of the stack has no closed form over all iterations."""
     by_array: dict[Array, list[Reference]] = {}
     for ref in references:
@@ -150,7 +150,7 @@ def _bound_stack_top(array: Array, chain: Chain) -> Poly:
 def _merge_floor_terms(lines: Poly) -> Poly:
     """Bound a number of lines from above, with floor(x/L) + floor(y/L) replaced by floor((x + y)/L).
 
-    For rows of n - i and of i words the result does not depend on i.
+    For example, rows of n - i and of i words count as n words, so that the bound does not depend on i.
     """
     rest, words = ZERO, ZERO
     for monomial, number in lines.terms.items():

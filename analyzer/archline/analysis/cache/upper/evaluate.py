@@ -39,7 +39,7 @@ MAX_SPLIT_PLANS = 8
 
 @record(eq=False)
 class CompiledBounds:
-    """Expressions in sizes and in the split symbol `SPLIT_ROW`, each compiled once."""
+    """Compiles expressions in sizes and in the split symbol `SPLIT_ROW` to functions, each expression once."""
 
     names: tuple[str, ...]
     restore: Callable[[Poly], Poly]
@@ -50,7 +50,7 @@ class CompiledBounds:
         """A compiler that computes subexpressions common to all expressions once per point."""
         return Compiler((*self.names, SPLIT_ROW))
 
-    def of(self, owner: Hashable, values: Iterable[Poly]) -> tuple[Compute, ...]:
+    def compile_values(self, owner: Hashable, values: Iterable[Poly]) -> tuple[Compute, ...]:
         """Compile the expressions of an owner to functions; the owner is the key under which they are cached."""
         if owner not in self._by_owner:
             self._by_owner[owner] = tuple(map(self._compile_value, values))
@@ -63,7 +63,7 @@ class CompiledBounds:
 
 @record
 class Saving:
-    """Lines that are held in some regions, and the misses that they save."""
+    """The effect of a retention: lines that it takes, with the regions in which it holds them, and misses saved."""
 
     taken: TakenLines
     saved: Number
@@ -97,15 +97,15 @@ class PointCache:
     savings: dict[tuple[RetainRows, tuple[Number, ...]], Saving] = field(default_factory=dict)
     _environments: dict[Number, Environment] = field(default_factory=dict)
 
-    def once(self, owner: Hashable, values: Iterable[Poly]) -> tuple[Number, ...]:
-        """Evaluate the expressions of an owner, once at the point. Raises EvaluationError."""
+    def evaluate_once(self, owner: Hashable, values: Iterable[Poly]) -> tuple[Number, ...]:
+        """Evaluate the expressions of an owner at the point, and cache the values. Raises EvaluationError."""
         if owner not in self.known:
             self.known[owner] = tuple(self.at(owner, values))
         return self.known[owner]
 
     def at(self, owner: Hashable, values: Iterable[Poly], cut: Number = 0) -> list[Number]:
         """Evaluate the expressions of an owner with the row `cut` as the split. Raises EvaluationError."""
-        compiler, functions = self.compiled.compiler, self.compiled.of(owner, values)
+        compiler, functions = self.compiled.compiler, self.compiled.compile_values(owner, values)
         if cut not in self._environments:
             numbers = [self.sizes[name] for name in self.compiled.names]
             self._environments[cut] = compiler.make_environment([*numbers, cut])
@@ -124,7 +124,7 @@ class PointCache:
 
 @record(eq=False)
 class RetainClasses:
-    """Retains some classes of lines as another residency holds them; the rest is fetched as before.
+    """A retention of some classes of lines, held as another residency would; other classes are fetched as before.
 
     `values` are the misses before, the misses of the other residency, the lines of each class, the lines common to
     all classes, and the number n of classes. The best t classes save at least t/n of the saving of all.
@@ -136,36 +136,37 @@ class RetainClasses:
 
     def estimate_max_saving(self, point: PointCache, _: Sequence[Number]) -> float:
         """Estimate the largest saving that is possible with any number of lines that the plan leaves over."""
-        fetched, instead, *_ = point.once(self, self.values)
+        fetched, instead, *_ = point.evaluate_once(self, self.values)
         return max(0.0, to_float(fetched - instead))
 
-    def saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
+    def compute_saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
         """Compute the saving of as many classes as fit."""
-        fetched, instead, lines, once, classes = point.once(self, self.values)
+        fetched, instead, lines, once, classes = point.evaluate_once(self, self.values)
         retained = self._count_fitting_classes(point, spare)
         if not retained:
             return NO_SAVING
         return Saving(((retained * lines + once, self.regions),), Fraction(fetched - instead) * retained / classes)
 
-    def estimate(self, point: PointCache, spare: Sequence[Number]) -> float:
+    def estimate_saving(self, point: PointCache, spare: Sequence[Number]) -> float:
         """Estimate as a float the saving of as many classes as fit, as exact fractions are slow."""
-        fetched, instead, *_, classes = point.once(self, self.values)
+        fetched, instead, *_, classes = point.evaluate_once(self, self.values)
         retained = self._count_fitting_classes(point, spare)
         return to_float(fetched - instead) * to_float(retained) / to_float(classes) if retained else 0.0
 
     def _count_fitting_classes(self, point: PointCache, spare: Sequence[Number]) -> Number:
         """Count the classes that fit in the `spare` lines, which the plan does not need."""
-        _, _, lines, once, classes = point.once(self, self.values)
+        _, _, lines, once, classes = point.evaluate_once(self, self.values)
         room = min([spare[region] for region in self.regions]) - once
         return max(0, min(classes, room // lines if lines else classes if room >= 0 else 0))
 
 
 @record(eq=False)
 class RetainRows:
-    """Serves some rows by another residency, and the rest as before; `find` derives the split.
+    """A retention of some rows of an array by another residency; the plan's residencies hold the other rows.
 
-    `totals` are, for all rows, the misses before and the misses of the other residency, and the lines held before
-    and the lines that the other one holds while its `loop` runs; `regions` maps a loop to the regions inside it.
+    `find` derives the split. `totals` are, for all rows, the misses before and the misses of the other residency,
+    and the lines held before and the lines that the other one holds while its `loop` runs; `regions` maps a loop to
+    the regions inside it.
     """
 
     references: frozenset[Reference]
@@ -203,28 +204,28 @@ class RetainRows:
 
     def estimate_max_saving(self, point: PointCache, spare: Sequence[Number]) -> float:
         """Estimate the largest saving in spare lines, as some rows save up to about MAX_DENSITY_RATIO times average."""
-        fetched, instead, held, lines = point.once(self, self.totals)
+        fetched, instead, held, lines = point.evaluate_once(self, self.totals)
         if (fetched - instead) * NEGLIGIBLE_SAVING_DIVISOR < fetched:
             return 0.0
         share = to_float(min([spare[region] for region in self._loop_regions]) + held) / max(1.0, to_float(lines))
         return to_float(fetched - instead) * min(1.0, MAX_DENSITY_RATIO * share)
 
-    def saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
+    def compute_saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
         """Compute the saving of as many rows as fit."""
         if self.split is None:
             return NO_SAVING
         key = self, tuple([spare[region] for region, _ in self._halves_by_region])
         if key not in point.savings:
-            point.savings[key] = self._save_most_rows(self.split, point, spare)
+            point.savings[key] = self._retain_most_rows(self.split, point, spare)
         return point.savings[key]
 
-    def estimate(self, point: PointCache, spare: Sequence[Number]) -> float:
+    def estimate_saving(self, point: PointCache, spare: Sequence[Number]) -> float:
         """Estimate as a float the saving of as many rows as fit."""
-        return to_float(self.saving(point, spare).saved)
+        return to_float(self.compute_saving(point, spare).saved)
 
-    def _save_most_rows(self, split: RowSplit, point: PointCache, spare: Sequence[Number]) -> Saving:
-        """Search the largest number of rows that fit, and compute their saving; NO_SAVING if it is not positive."""
-        step, last, *_ = point.once(split, (split.step, split.last, *(half.instead for half in split.halves)))
+    def _retain_most_rows(self, split: RowSplit, point: PointCache, spare: Sequence[Number]) -> Saving:
+        """Find the largest number of rows that fit in the spare lines, and their saving; NO_SAVING if not positive."""
+        step, last, *_ = point.evaluate_once(split, (split.step, split.last, *(half.instead for half in split.halves)))
         max_rows = ceil(last / Fraction(step))
 
         def split_row(rows: int) -> Number:
@@ -236,7 +237,7 @@ class RetainRows:
                 sum([lines[half] for half in halves]) <= spare[region] for region, halves in self._halves_by_region
             )
 
-        rows = largest_satisfying(max_rows, rows_fit)
+        rows = find_largest_satisfying(max_rows, rows_fit)
         if not rows or not rows_fit(rows):
             return NO_SAVING
         # Misses are evaluated once, lines at each step of the search.
@@ -264,7 +265,7 @@ RankedRetention = tuple[float, int, Retention]
 """The negated estimate of the maximum saving, the position in the unsorted list, and the retention."""
 
 
-def largest_satisfying(most: int, holds: Callable[[int], bool]) -> int:
+def find_largest_satisfying(most: int, holds: Callable[[int], bool]) -> int:
     """Find the largest n <= `most` for which `holds` is true; 0 if there is none. `holds` is monotone."""
     low = 0
     while low < most:
@@ -281,7 +282,7 @@ def to_float(value: Number) -> float:
         return inf
 
 
-def best_retention(
+def select_best_retention(
     ranked: Sequence[RankedRetention], point: PointCache, spare: Sequence[Number]
 ) -> tuple[Retention, Saving] | None:
     """Select the retention that saves most with all `spare` lines, the first of equal ones; None if none saves."""
@@ -290,12 +291,12 @@ def best_retention(
         if -negated < max_saving:
             # This retention and the following ones save less.
             break
-        estimate = retention.estimate(point, spare)
+        estimate = retention.estimate_saving(point, spare)
         if estimate > max_saving or (best is not None and estimate == max_saving and position < best_position):
             max_saving, best_position, best = estimate, position, retention
     if best is None:
         return None
-    saving = best.saving(point, spare)
+    saving = best.compute_saving(point, spare)
     return (best, saving) if saving.saved > 0 else None
 
 
@@ -335,7 +336,7 @@ class PlanUpperBound:
 
         With `spare`, lines of the cache that a plan does not need retain parts of arrays.
         """
-        point = self.point(sizes)
+        point = self.make_point_cache(sizes)
         fitting = list(self.fitting_plans(point))
         if not fitting:
             raise EvaluationError("no upper bound is known for so small a cache")
@@ -354,7 +355,7 @@ class PlanUpperBound:
                 fewest = min(fewest, plan.at(point, rows=True))
         return floor(fewest)
 
-    def point(self, sizes: Mapping[str, int]) -> PointCache:
+    def make_point_cache(self, sizes: Mapping[str, int]) -> PointCache:
         """Make a cache of values at `sizes`; expressions are compiled once for each set of names."""
         return PointCache(self._compiled_bounds(frozenset(sizes)), sizes)
 
@@ -398,7 +399,7 @@ class PlanWithSpareLines:
 
     @classmethod
     def of(cls, point: PointCache, plan: AllocationPlan, bound: Number, spare: list[Number]) -> PlanWithSpareLines:
-        """Rank the retentions of a plan for the lines that it leaves over (`spare`)."""
+        """Rank the retentions of a plan for the lines that it leaves over (`spare`); `bound` are its misses."""
         groups = [point.rank_retentions(group, spare) for group in plan.retentions] if any(spare) else []
         # The saving of a retention is divided equally among its references.
         shares: dict[Reference, float] = {}
@@ -409,16 +410,19 @@ class PlanWithSpareLines:
         return cls(bound, spare, groups, hope if isfinite(hope) else -inf)
 
     def at(self, point: PointCache, rows: bool) -> Number:
-        """Evaluate the bound with retentions in the lines left over, among them those of rows if `rows`."""
+        """Evaluate the plan's misses less the savings of retentions, chosen greedily by saving per spare line.
+
+        Without `rows`, only retentions of classes are used.
+        """
         bound, spare = self.bound, self.spare
         groups = [[entry for entry in ranked if rows or isinstance(entry[2], RetainClasses)] for ranked in self.groups]
         # Lines go to the retention that saves most for each line; the rest goes to other arrays or references.
         while groups:
-            candidates = [(best_retention(ranked, point, spare), ranked) for ranked in groups]
+            candidates = [(select_best_retention(ranked, point, spare), ranked) for ranked in groups]
             densities = [(pair[1].saved / pair[1].lines, ranked) for pair, ranked in candidates if pair is not None]
             groups = []
             for _, ranked in sorted(densities, key=lambda entry: -entry[0]):
-                best = best_retention(ranked, point, spare)
+                best = select_best_retention(ranked, point, spare)
                 if best is not None:
                     chosen, saving = best
                     bound -= saving.saved

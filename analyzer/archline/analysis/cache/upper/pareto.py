@@ -32,7 +32,6 @@ class ParetoChoices:
 
     @cached_property
     def _residency_counts(self) -> NDArray[np.intp]:
-        """The number of residencies of each choice."""
         counts: NDArray[np.intp] = np.sum(self.units >= 0, axis=2)
         return counts
 
@@ -64,7 +63,7 @@ class ParetoChoices:
             (self._residency_counts[..., None] + more._residency_counts[:, None]).reshape(wide),
             (self._uses_scratch[..., None] | more._uses_scratch[:, None]).reshape(wide),
         )
-        best, valid = keys.best(limit)
+        best, valid = keys.select_best(limit)
         (left, right), rows = shared.rows, np.arange(len(best))[:, None]
         first, second = best // more_count, best % more_count
         return ParetoChoices(
@@ -76,7 +75,7 @@ class ParetoChoices:
         )
 
     def _compute_pair_needs(self, more: ParetoChoices, both: _SharedRegions) -> NDArray[np.float64]:
-        """The lines that each pair of choices needs in the region where it needs most."""
+        """Compute the lines that each pair of choices needs in the region where it needs most."""
         left, right = both.rows
         needs = np.full((*self.misses.shape, more.misses.shape[1]), -np.inf)
         for row in range(len(more.space)):
@@ -88,27 +87,27 @@ class ParetoChoices:
             np.maximum(needs, lines + more.space[row][:, None], out=needs)
         return needs
 
-    def best(self, limit: int) -> ParetoChoices:
+    def select_best(self, limit: int) -> ParetoChoices:
         """Select the Pareto-optimal choices in lines and misses, evenly spread if they exceed `limit`.
 
         Choices with scratch lines are selected separately, as a scratch line can be shared.
         """
         needs = (self.space + self.scratch).max(axis=0)
         keys = _ComparisonKeys(needs, self.misses, self._total_lines, self._residency_counts, self._uses_scratch)
-        best, valid = keys.best(limit)
+        best, valid = keys.select_best(limit)
         rows = np.arange(len(best))[:, None]
         misses = np.where(valid, self.misses[rows, best], np.inf)
         return ParetoChoices(
             self.space[:, rows, best], self.scratch[:, rows, best], misses, self.units[rows, best], self.regions
         )
 
-    def greedy_fill(
+    def fill_greedily(
         self, sample: int, owners: Sequence[object], first: Sequence[bool], capacities: Sequence[int]
     ) -> Iterator[list[int]]:
-        """Yield for each capacity the residencies of one choice for each owner.
+        """Yield, for each capacity in lines, residency numbers that a greedy search selects at a sample.
 
-        `owners` has the owner of each choice. It begins with the choices marked in `first`, and repeatedly changes
-        to the choice that saves most misses and fits.
+        Each choice belongs to an owner in `owners`, for which exactly one is selected: at first the one marked
+        in `first`, then repeatedly the alternative that fits and saves most misses.
         """
         numbers = {owner: number for number, owner in enumerate(dict.fromkeys(owners))}
         owner = np.array([numbers[key] for key in owners], dtype=np.intp)
@@ -157,9 +156,10 @@ def concatenate_choices(parts: Sequence[ParetoChoices]) -> ParetoChoices:
 
 @record(eq=False)
 class _SharedRegions:
-    """Rows that regions share in several sets of choices.
+    """A common numbering of regions for several sets of choices, which store regions with equal values as one row.
 
-    `regions` maps each region to its common row, and `rows` has, for each set, the set's row of each common row.
+    `regions` maps each region to its row in the common numbering, and `rows` has, for each set, the set's row of
+    each common row.
     """
 
     rows: NDArray[np.intp]
@@ -190,7 +190,7 @@ class _ComparisonKeys:
     counts: NDArray[np.intp]
     sharing: NDArray[np.bool_]
 
-    def best(self, limit: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    def select_best(self, limit: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """Return, for each sample, the indices of the Pareto-optimal choices, and a mask of the valid indices."""
         order = np.lexsort((self.counts, self.lines, self.misses, self.needs), axis=-1)
         rows = np.arange(len(order))[:, None]

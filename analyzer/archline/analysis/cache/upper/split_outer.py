@@ -40,7 +40,7 @@ Sizes = Mapping[str, int]
 
 @record(eq=False)
 class SplitLoopBound:
-    """An upper bound from splitting the outermost loop.
+    """An upper bound on io from splitting the outermost loop at an iteration, with an empty cache after the split.
 
     `planner` and `whole` have the allocation plans and the bound of the program without the split.
     """
@@ -55,7 +55,7 @@ class SplitLoopBound:
         """
         if most * NEAR_RATIO[1] <= least * NEAR_RATIO[0] or self.parts is None:
             return most
-        first, last = self.iterations(point)
+        first, last = self.evaluate_loop_range(point)
         max_misses = self.whole.at(point, spare=False) * MIN_GAIN_RATIO[1] // MIN_GAIN_RATIO[0]
         bounds = []
         for iteration in sorted(
@@ -64,13 +64,13 @@ class SplitLoopBound:
             with suppress(EvaluationError):
                 if (
                     first < iteration <= last
-                    and (bound := sum(self.misses_of_parts(point, iteration, spare=False))) <= max_misses
+                    and (bound := sum(self.bound_misses_of_parts(point, iteration, spare=False))) <= max_misses
                 ):
                     bounds.append((bound, iteration))
         best = sorted(bounds, key=itemgetter(0))[:MAX_REFINED_SPLITS]
-        return min([most, *(sum(self.misses_of_parts(point, iteration)) for _, iteration in best)])
+        return min([most, *(sum(self.bound_misses_of_parts(point, iteration)) for _, iteration in best)])
 
-    def misses_of_parts(self, point: Sizes, iteration: int, spare: bool = True) -> tuple[int, int]:
+    def bound_misses_of_parts(self, point: Sizes, iteration: int, spare: bool = True) -> tuple[int, int]:
         """Bound the misses before `iteration` (not the first one) and from it on.
 
         With `spare`, lines that a plan does not need retain parts of arrays. Raises EvaluationError where no plan
@@ -81,7 +81,7 @@ class SplitLoopBound:
         before, after = self.parts
         return before.at(split_point, spare), after.at(split_point, spare)
 
-    def iterations(self, point: Sizes) -> tuple[int, int]:
+    def evaluate_loop_range(self, point: Sizes) -> tuple[int, int]:
         """Evaluate the first and the last iteration of the loop that is split. Raises EvaluationError."""
         assert self.loop is not None
         restore = self.planner.facts.restore
@@ -120,7 +120,7 @@ class SplitLoopBound:
             splitter.split(reference, side)
             for reference in _iterate_phase_references(self.planner.references, loop, below)
         ]
-        facts = splitter.facts(self.planner.facts, side, None)
+        facts = splitter.extend_facts(self.planner.facts, side, None)
         points = list(self._iterate_split_samples())
         return PlanUpperBound(AllocationPlanner(references, facts, points).derive_plans() if points else (), facts)
 
@@ -128,13 +128,13 @@ class SplitLoopBound:
         """Yield the samples, each with a split in the middle of the loop."""
         for point in self.planner.points:
             with suppress(EvaluationError):
-                first, last = self.iterations(point)
+                first, last = self.evaluate_loop_range(point)
                 if first < last:
                     yield {**point, SPLIT_ITERATION: (first + last + 1) // 2}
 
 
 def _determines_inner_bounds(around: Chain) -> bool:
-    """Test whether exactly one bound of an inner loop depends on the first loop, as both do in a tile or segment."""
+    """Test whether exactly one bound of an inner loop depends on the first loop, as in a triangle (both in a tile)."""
     first, *inner = around
     dependent = ([first.variable in end.names for end in (loop.lo, loop.hi)] for loop in inner)
     return first.trips == first.hi - first.lo and any(lo != hi for lo, hi in dependent)

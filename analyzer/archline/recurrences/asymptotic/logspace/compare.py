@@ -48,7 +48,7 @@ def is_covered(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone
     if not rivals:
         return False
     for form in dict.fromkeys(form for monomial in (term, *rivals) for form, _ in monomial.logs):
-        if region.sign(form) is None:
+        if region.compute_sign(form) is None:
             opposite = tuple(-x for x in form)
             return all(is_covered(term, rivals, region.cut(part)) for part in (form, opposite))
     gaps = [_compute_signs(add_scaled(term.powers, rival.powers, fmpq(-1)), region) for rival in rivals]
@@ -70,7 +70,7 @@ def _compute_signs(form: Vector, region: RayCone) -> list[int]:
 
 
 def _is_covered_jointly(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone) -> bool:
-    """Test whether the term is greater than all its rivals in no direction of the cone."""
+    """Test whether in each direction of the cone some rival is at least as great as the term."""
     for rival in rivals:
         region = region.cut(add_scaled(term.powers, rival.powers, fmpq(-1)))
         if not region.rays:
@@ -282,7 +282,7 @@ def _is_group_below(group: MinimumGroup, terms: Sequence[LogMonomial], region: R
 
 
 def _is_covered_by_formula(term: LogMonomial, formula: Formula, region: RayCone) -> bool:
-    """Test whether the term is proved to be O(the formula), which fails if each group has a member below it."""
+    """Test whether the term is proved to be O(the formula): nowhere is it above a member of each of the groups."""
     if any(all(is_covered(term, (member,), region) for member in group) for group in formula):
         return True
     branches = 0
@@ -321,12 +321,12 @@ class FormulaPrinter:
         return format_expression(b.divide_products(*self._list_factors(term)))
 
     def format_equation(self, form: Vector) -> str:
-        """Return the equation form . y = 0 as text, one of products of names."""
+        """Return the text of form . y = 0, for the names' logarithms y, as an equation of products of names."""
         above, below = self._split_sides(form)
         return f"{above} = {below}"
 
     def format_comparison(self, form: Vector) -> str:
-        """Return the inequality form . y >= 0 as text, one of products of names."""
+        """Return the text of form . y >= 0, for the names' logarithms y, as an inequality of products of names."""
         above, below = self._split_sides(form)
         return f"{above} >= {below}"
 
@@ -336,7 +336,7 @@ class FormulaPrinter:
         below = tuple(-x if prove_sign(x) < 0 else x - x for x in form)
         return self.format_monomial(above), self.format_monomial(below)
 
-    def total(self, terms: Iterable[LogMonomial]) -> s.Expr:
+    def build_sum(self, terms: Iterable[LogMonomial]) -> s.Expr:
         """Return the tree of a sum, in which terms with a common denominator are combined."""
         groups: dict[tuple[str, ...], list[tuple[list[s.Expr], list[s.Expr]]]] = {}
         for term in sorted(terms, key=_make_sort_key):
@@ -357,7 +357,7 @@ class FormulaPrinter:
     def build_formula(self, formula: Formula) -> s.Expr:
         """Return the tree of the sum of the groups' minima."""
         single = [group[0] for group in formula if len(group) == 1]
-        parts = [self.total(single)] if single or not formula else []
+        parts = [self.build_sum(single)] if single or not formula else []
         for group in formula:
             if len(group) > 1:
                 least = (b.divide_products(*self._list_factors(term)) for term in sorted(group, key=_make_sort_key))
@@ -386,5 +386,5 @@ def _is_logarithm(expr: s.Expr) -> bool:
 
 
 def _make_sort_key(term: LogMonomial) -> tuple[object, ...]:
-    """Sort simple terms first, and equally simple ones by falling powers."""
+    """Return a key that sorts simple terms first, and equally simple ones by falling powers."""
     return (*complexity_key(term)[:-2], [-approximate(x) for x in term.powers])

@@ -26,7 +26,7 @@ from archline.growth.normal_form import expand, format_sum
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.asymptotic.terms import log_ratio
+from archline.recurrences.asymptotic.terms import compute_exact_logarithm
 
 Number: TypeAlias = Union[fmpq, "Irrational"]
 ZERO, ONE = fmpq(0), fmpq(1)
@@ -117,7 +117,7 @@ def require_rational(value: Number) -> fmpq:
 @lru_cache(maxsize=1024)
 def compute_logarithm(value: fmpq, base: fmpq) -> Number:
     """Return log_base(value) for positive rationals, base other than 1. Raises OutOfReachError for long numbers."""
-    return convert_to_number(log_ratio(value, base))
+    return convert_to_number(compute_exact_logarithm(value, base))
 
 
 Vector: TypeAlias = tuple[Number, ...]
@@ -178,7 +178,7 @@ class RayCone:
         """Return the form's sign on each ray."""
         return tuple(prove_sign(inner_product(form, ray)) for ray in self.rays)
 
-    def sign(self, form: Vector) -> int | None:
+    def compute_sign(self, form: Vector) -> int | None:
         """Return 0 if the form is 0 on the whole cone, 1 if it is >= 0, -1 if <= 0, None if it has both signs."""
         signs = set(self.ray_signs(form)) - {0}
         if len(signs) > 1:
@@ -286,8 +286,8 @@ class LogMonomial:
             self.powers, _merge_logs(tuple((to_integer_vector(form), power) for form, power in self.logs))
         )
 
-    def at(self, state: tuple[Vector, ...]) -> LogMonomial:
-        """Return the term in terms of the root's sizes; `state` are the current logarithms as forms in the root's."""
+    def express_in_root_sizes(self, state: tuple[Vector, ...]) -> LogMonomial:
+        """Return the term in the root's sizes; `state` has the current sizes' logarithms as forms in the root's."""
         return LogMonomial(
             substitute_state(self.powers, state),
             _merge_logs(tuple((substitute_state(form, state), n) for form, n in self.logs)),
@@ -300,7 +300,7 @@ def make_logarithm_term(form: Vector, power: fmpq) -> LogMonomial:
 
 
 def substitute_state(form: Vector, state: tuple[Vector, ...]) -> Vector:
-    """Convert a form in the current logarithms, which are `state`, to a form in the root's."""
+    """Convert a linear form in the current sizes' logarithms to one in the root's, in which `state` expresses them."""
     total: Vector = (ZERO,) * len(state[0])
     for factor, logarithm in zip(form, state, strict=True):
         if factor:
@@ -318,7 +318,7 @@ def _merge_logs(logs: Logs) -> Logs:
 
 @record
 class LogNames:
-    """The names in order, first the function's parameters (`parameters` is their number), then the symbols."""
+    """The names of a recurrence in order: the function's parameters, `parameters` in number, then the symbols."""
 
     all: tuple[str, ...]
     parameters: int

@@ -40,7 +40,7 @@ _TIE_TOLERANCE = 1e-7
 
 
 class SplitError(Exception):
-    """The region must first be split by the sign of `form`, which decides the path."""
+    """Raised if a region of root sizes must first be split by the sign of `form`, on which the path depends."""
 
     def __init__(self, form: Vector) -> None:
         super().__init__()
@@ -49,9 +49,9 @@ class SplitError(Exception):
 
 @record
 class Motion:
-    """The cases that apply in turn, with their shares of the time.
+    """A straight movement of the sizes' logarithms, by cases that apply in turn, with their shares of the time.
 
-    In a unit of time the sizes' logarithms fall by `direction` and that of the number of nodes rises by `nodes`. A leaf
+    In a unit of time these fall by `direction`, and the logarithm of the number of nodes rises by `nodes`. A leaf
     has no shares. `watched` are the rows that decide that these cases apply; `first` is the case that applies first.
     """
 
@@ -69,7 +69,7 @@ class Motion:
 
 
 class RecursionState:
-    """A state of the recursion for all roots in a region: the current logarithms as forms in the root's (`state`)."""
+    """A state of the recursion from roots in a region; `state` has the sizes' logarithms as forms in the root's."""
 
     def __init__(self, rules: Sequence[CaseRule], region: RayCone, state: tuple[Vector, ...]) -> None:
         self._rules = rules
@@ -79,9 +79,9 @@ class RecursionState:
         self._used: dict[LogInequality, None] = {}
 
     @memoised
-    def sign(self, row: LogInequality) -> int | None:
+    def compute_sign(self, row: LogInequality) -> int | None:
         """Return the sign of the row's form in this state, on the whole region; None if it has both signs."""
-        return self._region.sign(substitute_state(row.form, self._state))
+        return self._region.compute_sign(substitute_state(row.form, self._state))
 
     def derive_motion(self, before: Vector) -> Motion:
         """Return the motion from this state, which was reached in the direction `before`. Raises SplitError."""
@@ -95,7 +95,7 @@ class RecursionState:
             step = self._rules[index].step
             if step is None:
                 return Motion(index, (index,), (), (ZERO,) * len(before), ZERO, ())
-            if number == 0 and all(self.sign(row) for row in self._used):
+            if number == 0 and all(self.compute_sign(row) for row in self._used):
                 return self._make_single_motion(index)
             where = self._make_position_key(offset)
             if where in visited:
@@ -152,7 +152,7 @@ class RecursionState:
         return False
 
     def _evaluate_row(self, row: LogInequality, offset: Sequence[float]) -> bool | None:
-        sign = self.sign(row)
+        sign = self.compute_sign(row)
         if sign:
             return sign > 0
         if sign is None:
@@ -176,7 +176,7 @@ class RecursionState:
         first, *rest = [substitute_state(row.form, self._state) for row in rows]
         for form in rest:
             difference = add_scaled(first, form, fmpq(-1))
-            order = self._region.sign(difference)
+            order = self._region.compute_sign(difference)
             if order is None:
                 return difference
             if order > 0:
@@ -187,7 +187,7 @@ class RecursionState:
         steps = [step for case in cases if (step := self._rules[case].step) is not None]
         weights = [count * step.length for count, step in zip(counts, steps, strict=True)]
         observed = [weight / sum(weights) for weight in weights]
-        ties = [row for row in self._used if self.sign(row) == 0]
+        ties = [row for row in self._used if self.compute_sign(row) == 0]
         speeds = [[inner_product(row.form, step.direction) for step in steps] for row in ties]
         still_rows = [
             speed
@@ -224,7 +224,7 @@ MAX_SEGMENTS = 40
 
 @record
 class PathSegment:
-    """A part of a path with one motion; `state` and `nodes` are those at its start, `length` is its time as a form."""
+    """A part of a path: a motion for the time `length`, from sizes with logarithms `state` and exp(`nodes`) nodes."""
 
     motion: Motion
     state: State
@@ -254,7 +254,7 @@ class RecursionPath:
 
 
 def advance_state(state: State, motion: Motion, time: Vector) -> State:
-    """Return the state after a motion for a time."""
+    """Return the logarithms of the sizes after a motion that takes the given time."""
     return tuple(
         add_scaled(size, time, -speed) if speed else size for size, speed in zip(state, motion.direction, strict=True)
     )
@@ -331,7 +331,7 @@ def _find_next_event(path: RecursionPath, place: RecursionState, motion: Motion)
     times: dict[Vector, None] = {}
     for row in motion.watched:
         speed = inner_product(row.form, motion.direction)
-        side = place.sign(row)
+        side = place.compute_sign(row)
         if side and prove_sign(speed) == side:
             form = substitute_state(row.form, path.state)
             times[tuple(x / speed for x in form)] = None
@@ -340,7 +340,7 @@ def _find_next_event(path: RecursionPath, place: RecursionState, motion: Motion)
     earliest, *rest = times
     for time in rest:
         difference = add_scaled(time, earliest, fmpq(-1))
-        order = path.region.sign(difference)
+        order = path.region.compute_sign(difference)
         if order is None:
             raise SplitError(difference)
         if order < 0:
@@ -350,7 +350,7 @@ def _find_next_event(path: RecursionPath, place: RecursionState, motion: Motion)
 
 @record
 class CostTerm:
-    """A term of a path's cost, from the segment with index `segment` (None for the leaves); `source` is that of a node.
+    """A term of a path's cost, in the segment with index `segment` (None: the leaves); `source` is the cost of a node.
 
     `place` is the part of the segment that dominates: the "first" level, the "last", "each" level, or the "leaves".
     """
@@ -397,7 +397,12 @@ def iterate_path_costs(system: LogSystem, path: RecursionPath) -> Iterator[PathC
 
 def _iterate_leaf_costs(system: LogSystem, path: RecursionPath) -> Iterator[CostTerm]:
     for source in system.rules[path.leaf].terms:
-        yield CostTerm(source.at(path.state).multiply(LogMonomial(path.nodes)).normalize(), source, None, "leaves")
+        yield CostTerm(
+            source.express_in_root_sizes(path.state).multiply(LogMonomial(path.nodes)).normalize(),
+            source,
+            None,
+            "leaves",
+        )
 
 
 def _iterate_segment_costs(
@@ -410,10 +415,10 @@ def _iterate_segment_costs(
         rising = prove_sign(slope)
         if rising:
             state, nodes = (segment.end, segment.end_nodes) if rising > 0 else (segment.state, segment.nodes)
-            term = source.at(state).multiply(LogMonomial(nodes)).normalize()
+            term = source.express_in_root_sizes(state).multiply(LogMonomial(nodes)).normalize()
             yield CostTerm(term, source, index, "last" if rising > 0 else "first")
         else:
-            base = LogMonomial(source.powers).at(segment.state).multiply(LogMonomial(segment.nodes))
+            base = LogMonomial(source.powers).express_in_root_sizes(segment.state).multiply(LogMonomial(segment.nodes))
             for logs in _sum_flat_logs(source, segment, path.region):
                 yield CostTerm(base.multiply(logs).normalize(), source, index, "each")
 
@@ -428,7 +433,7 @@ def _sum_flat_logs(source: LogMonomial, segment: PathSegment, region: RayCone) -
         if power < 0 and speed:
             raise OutOfReachError("a sum of reciprocals of logarithms over the levels")
         high, low = (begin, end) if prove_sign(speed) >= 0 else (end, begin)
-        signs = region.sign(high), region.sign(low)
+        signs = region.compute_sign(high), region.compute_sign(low)
         if None in signs:
             raise SplitError(high if signs[0] is None else low)
         if signs[0] == 1 and signs[1] == -1:

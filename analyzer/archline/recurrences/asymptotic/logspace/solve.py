@@ -92,7 +92,7 @@ def _reject_short_segments(system: LogSystem, piece: PathCosts) -> None:
         edge = piece.region.compute_face(length)
         if not edge.rays:
             continue
-        vanishing = [i for i, short_length in short.items() if edge.sign(short_length) == 0]
+        vanishing = [i for i, short_length in short.items() if edge.compute_sign(short_length) == 0]
         remaining = tuple(
             dict.fromkeys(
                 cost.term
@@ -160,7 +160,7 @@ def _iterate_boundary_faces(system: LogSystem) -> Iterator[RayCone]:
         lines: set[Vector] = set()
         for row in rows:
             line = _normalize_row_form(row)
-            if line in lines or region.sign(row.form) in (0, None):
+            if line in lines or region.compute_sign(row.form) in (0, None):
                 continue
             lines.add(line)
             edge = region.compute_face(row.form)
@@ -184,7 +184,7 @@ def _normalize_row_form(row: LogInequality) -> Vector:
 
 
 def _measure_shift(row: LogInequality) -> float:
-    """Return the distance from equality at which a comparison changes, for its form in small integers."""
+    """Return the magnitude of a row's constant term if its form is scaled to coprime integers."""
     scale = next(
         approximate(y) / approximate(x) for x, y in zip(row.form, to_integer_vector(row.form), strict=True) if x
     )
@@ -207,7 +207,7 @@ Point = tuple[float, ...]
 def check_numerically(
     problem: RealRecurrence, system: LogSystem, found: Sequence[GrowthRegime], pieces: Sequence[PathCosts]
 ) -> int:
-    """Check the regimes' growth by values of the recurrence, and return their number. Raises OutOfReachError."""
+    """Check the growth of regimes by values of the recurrence; return the number of values. Raises OutOfReachError."""
     witness = _GrowthChecker(problem, system, found)
     noise = _estimate_cutoff_variation(system)
     count = 0
@@ -237,7 +237,7 @@ def _estimate_cutoff_variation(system: LogSystem) -> float:
 
 
 def _measure_drift(ratios: list[float], noise: float) -> float:
-    """Return the change of a ratio that persists with each doubling of the scale; infinite if it is unbounded."""
+    """Return the change of log ratios that persists with each doubling of the scale; infinite if one is too large."""
     moves = [after - before for before, after in pairwise(ratios)]
     if any(not isfinite(ratio) or abs(ratio) > MAX_LOG_RATIO + noise for ratio in ratios):
         return inf
@@ -302,7 +302,7 @@ class _GrowthChecker:
         if id(problem) not in self._evaluators:
             self._evaluators[id(problem)] = Evaluator(problem, sizes, BALL_ARITHMETIC, limit=MAX_EVALUATED_SIZES)
         self._evaluators[id(problem)].set_symbols(sizes)
-        return self._evaluators[id(problem)].at(sizes)
+        return self._evaluators[id(problem)].evaluate_at(sizes)
 
     def format_sizes(self, point: Point) -> str:
         """Return the sizes as text."""
@@ -344,7 +344,7 @@ class _SolutionPrinter:
         self._parts = parts
         self._printer = FormulaPrinter(system.names.all)
 
-    def lines(self) -> Iterator[str]:
+    def iterate_lines(self) -> Iterator[str]:
         """Iterate over the lines of the solution."""
         # The example is a path with the most segments; of several, that whose cases come first.
         piece = min(
@@ -363,7 +363,7 @@ class _SolutionPrinter:
             yield from (self._describe_cost(cost) for cost in _select_distinct(piece.costs) if cost.segment == index)
         yield self._describe_leaves(path)
         yield from (self._describe_cost(cost) for cost in _select_distinct(piece.costs) if cost.segment is None)
-        yield f"The maximum of these: {format_expression(self._printer.total(piece.terms))}."
+        yield f"The maximum of these: {format_expression(self._printer.build_sum(piece.terms))}."
         yield from self._describe_growth()
 
     def _describe_region(self, path: RecursionPath) -> str:
@@ -431,7 +431,7 @@ def solve_recurrence_in_log_space(problem: RealRecurrence) -> Answer:
         if not pieces:
             raise OutOfReachError("no sizes satisfy the facts")
         parts = find_regimes(system, pieces)
-        steps = tuple(_SolutionPrinter(system, pieces, parts).lines())
+        steps = tuple(_SolutionPrinter(system, pieces, parts).iterate_lines())
         count = check_numerically(problem, system, parts, pieces)
         answer = _build_answer(system, parts, steps, count)
         if answer.regimes and answer.between:

@@ -45,7 +45,7 @@ from archline.recurrences.asymptotic.theorems import find_exponent
 
 @record(eq=False, slots=True)
 class LogInequality:
-    """The row form . y + log2(factor) >= 0, y the logarithms; compared by identity, as it belongs to one condition."""
+    """The inequality form . y + log2(factor) >= 0 of the names' logarithms y; compared by identity."""
 
     form: Vector
     factor: float
@@ -169,7 +169,7 @@ def split_minima(cases: tuple[EquationCase, ...]) -> list[EquationCase]:
     pending = list(reversed(cases))
     while pending:
         case = pending.pop()
-        calls = (node for node in s.nodes(case.value) if isinstance(node, s.Call))
+        calls = (node for node in s.iterate_nodes(case.value) if isinstance(node, s.Call))
         least = next((call for call in calls if call.function == "min"), None)
         if least is None:
             result.append(case)
@@ -187,13 +187,13 @@ def _split_minimum(case: EquationCase, least: s.Call) -> list[EquationCase]:
         condition = case.condition
         rest = [argument for argument in least.arguments if argument is not chosen]
         for argument in rest if number < len(rest) else ():
-            condition = _with_condition(condition, build.binary("<=", chosen, argument))
+            condition = _add_condition(condition, build.binary("<=", chosen, argument))
         value = rewrite_parts(case.value, lambda part, chosen=chosen: chosen if part is least else None)  # type: ignore[misc]
         branches.append(EquationCase(value, condition))
     return branches
 
 
-def _with_condition(condition: s.Fact | None, other: s.Expr) -> s.Fact:
+def _add_condition(condition: s.Fact | None, other: s.Expr) -> s.Fact:
     if condition is None:
         return other
     if isinstance(condition, s.IsPower | s.IsSquare | s.Divides):
@@ -255,7 +255,7 @@ def read_system(problem: RealRecurrence) -> LogSystem:
     identifiers = dict.fromkeys(
         node.id
         for part in (*asked.parameters, *values, *conditions, *problem.facts)
-        for node in s.nodes(part)
+        for node in s.iterate_nodes(part)
         if isinstance(node, s.Name) and node.id != "pi"
     )
     symbols = [name for name in identifiers if name not in asked.parameters]
@@ -348,7 +348,7 @@ class _CaseReader:
         return SelfCalls(direction, nodes, approximate(compute_logarithm(min(branches), fmpq(2))), text)
 
     def _compute_log_decreases(self, call: s.Call) -> tuple[Vector, fmpq]:
-        """Return the decreases of the logarithms of names in a call, to the base of a factor, and that factor."""
+        """Return the decrease of each name's logarithm in a call, and its base: a factor that divides one size."""
         ratios = [self._compute_ratio(i, argument) for i, argument in enumerate(call.arguments)]
         moved = next((ratio for ratio in ratios if ratio != 1), None)
         if moved is None:

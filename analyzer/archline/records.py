@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import wraps
 from operator import attrgetter
 from typing import Any, Concatenate, ParamSpec, TypeVar, dataclass_transform, overload
@@ -23,12 +23,14 @@ def record(cls: Any = None, *, eq: bool = True, slots: bool = False) -> Any:
     """Make a class a frozen dataclass, compared by its fields, or with `eq=False` by identity.
 
     With `slots`, instances have no `__dict__`. Only type checkers prevent assignments. Only `__init__` is generated and
-    compiled for each class; the standard decorator generates six methods, which would take half of the time that
-    importing this package takes.
+    compiled, for the first object of a class; the standard decorator generates six methods of each class, which would
+    take half of the time that importing this package takes.
     """
 
     def decorate(cls: type[T]) -> type[T]:
-        cls = dataclass(repr=False, eq=False, slots=slots)(cls)
+        cls = dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
+        if "__init__" not in cls.__dict__:
+            cls.__init__ = _InitOnUse(cls)  # type: ignore[assignment]
         if "__repr__" not in cls.__dict__:
             cls.__repr__ = _format_record  # type: ignore[method-assign]
         if eq:
@@ -37,6 +39,55 @@ def record(cls: Any = None, *, eq: bool = True, slots: bool = False) -> Any:
         return cls
 
     return decorate if cls is None else decorate(cls)
+
+
+class _InitOnUse:
+    """Stands for the `__init__` of a class until it is first looked up: then it is compiled, and replaces this."""
+
+    def __init__(self, cls: type[Any]) -> None:
+        self._cls = cls
+
+    def __get__(self, instance: object, owner: type[Any]) -> Any:
+        init = self._cls.__init__ = _compile_init(self._cls)
+        return init.__get__(instance, owner)
+
+
+class _Factory:
+    """The default of a parameter whose field has a factory."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+_FACTORY = _Factory()
+
+
+def _compile_init(cls: type[Any]) -> Callable[..., None]:
+    """Return an `__init__` with the parameters and the effects of the one that `dataclass` generates."""
+    scope: dict[str, Any] = {"_factory": _FACTORY}
+    parameters, keywords, lines = ["self"], ["*"], ["pass"]
+    for item in fields(cls):
+        name = value = item.name
+        default = ""
+        if item.default is not MISSING:
+            scope[f"_default_{name}"] = item.default
+            default = f"=_default_{name}"
+        elif item.default_factory is not MISSING:
+            scope[f"_make_{name}"] = item.default_factory
+            default = "=_factory"
+            value = f"_make_{name}() if {name} is _factory else {name}" if item.init else f"_make_{name}()"
+        if item.init:
+            (keywords if item.kw_only else parameters).append(name + default)
+        if item.init or item.default_factory is not MISSING:
+            lines.append(f"self.{name} = {value}")
+    if hasattr(cls, "__post_init__"):
+        lines.append("self.__post_init__()")
+    named = keywords if len(keywords) > 1 else []
+    exec(f"def __init__({', '.join(parameters + named)}):\n " + "\n ".join(lines), scope)
+    init: Callable[..., None] = scope["__init__"]
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    init.__annotations__ = {item.name: item.type for item in fields(cls) if item.init} | {"return": None}
+    return init
 
 
 def _add_equality(cls: type[Any], values: Callable[[Any], Any]) -> None:

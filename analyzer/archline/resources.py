@@ -2,7 +2,9 @@
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
+from threading import get_ident
 
 PACKAGE = Path(__file__).resolve().parent
 
@@ -19,3 +21,15 @@ def find_cache_folder() -> Path:
     root = next((folder for name in variables if (folder := os.environ.get(name))), None)
     usual = ("Library", "Caches") if sys.platform == "darwin" else (".cache",)
     return (Path.home().joinpath(*usual) if root is None else Path(root)) / "archline"
+
+
+def write_whole(file: Path, data: bytes) -> None:
+    """Write a file that the user alone can read; others see it when it is whole. Raises OSError.
+
+    `tempfile` would do, but takes longer to load than most files take to write.
+    """
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = file.with_name(f"{file.name}.{os.getpid()}.{get_ident()}")
+    with open(part, "wb", opener=partial(os.open, mode=0o600)) as stream:
+        stream.write(data)
+    os.replace(part, file)

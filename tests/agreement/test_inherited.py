@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import archline as al
+from archline.expr.text import format_fact
 from archline.ir.recursive import inherited_facts
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_facts
-from archline.language.printer import format_fact
 from stdlib_cases import load
 
 HELD = {

@@ -11,8 +11,8 @@ from archline.api.algorithms import Algorithm
 from archline.api.modules import loads
 from archline.execution.data import generate_arguments
 from archline.execution.run import execute
+from archline.expr.text import format_fact
 from archline.language.diagnostics import ArchlineError
-from archline.language.printer import format_fact
 from effort import all_of, drawn
 
 HEADER = "algorithm f(x: inout real[n], y: inout real[m], z: out real[n], A: inout real[n, m], b: size):\n"

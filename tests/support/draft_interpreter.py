@@ -17,7 +17,8 @@ import numpy as np
 from lark import Token, Tree
 
 from archline.expr.tree import Source
-from archline.language.parser import _load_grammar, split_items
+from archline.language.lark_parser import load_grammar
+from archline.language.parser import split_items
 
 STRUCTURES = Path(__file__).parents[2] / "stdlib" / "structures"
 KNOWN, BOOL, INT, REAL, INFINITE = range(5)
@@ -185,7 +186,7 @@ class Interpreter:
     # Reading
     def _load(self, text: str) -> None:
         for _, lines in split_items(Source("<draft>", text)):
-            (item,) = _trees(_load_grammar().parse("\n".join(lines) + "\n", start="start").children)
+            (item,) = _trees(load_grammar().parse("\n".join(lines) + "\n", start="start").children)
             children = item.children
             if item.data == "record_definition":
                 self._records[str(children[0])] = item

@@ -8,7 +8,7 @@ import pytest
 from lark import Lark
 from lark import logger as lark_logger
 
-from archline.language.parser import _Indentation
+from archline.language.lark_parser import _Indentation
 from archline.resources import find_resource
 from effort import long
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
 
+from archline.expr.tree import Source
+from archline.language.builder import TreeBuilder
 from archline.language.diagnostics import ArchlineError
+from archline.language.lark_parser import make_parser, parse_with_lark
 from archline.language.loader import list_stdlib_modules, load_path, load_target, load_text
-from archline.language.parser import make_parser
+from archline.language.parser import split_items
+from archline.language.source import read_source
+from archline.language.tables import load_tables
+from archline.resources import find_resource
 from effort import long
 
 ONE = """
@@ -248,6 +255,35 @@ def test_nothing_is_kept_where_nothing_can_be(tmp_path: Path, monkeypatch: pytes
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(Path, "home", _nobody)
     assert make_parser(GRAMMAR, parser="lalr").parse("axb").children == ["x"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"no tables", None])
+def test_tables_that_are_damaged_are_made_anew(folder: Path, damage: bytes | None) -> None:
+    tables = load_tables.__wrapped__()
+    (kept,) = folder.glob("tables-*")
+    good = kept.read_bytes()
+    kept.write_bytes(good[: len(good) // 2] if damage is None else damage)
+    again = load_tables.__wrapped__()
+    assert again.rows == tables.rows
+    assert kept.read_bytes() == good
+
+
+@pytest.mark.parametrize("module", list_stdlib_modules()[::6])
+def test_texts_are_parsed_by_tables_as_with_lark(module: str) -> None:
+    source = read_source(find_resource("stdlib") / f"{module.replace('.', '/')}.algo")
+    for first, lines in split_items(source):
+        text = "\n".join(lines) + "\n"
+        by_tables = load_tables().parse(text, "start", TreeBuilder(source, first - 1))
+        assert _show(by_tables) == _show(parse_with_lark(source, first, text))
+
+
+def _show(value: object) -> object:
+    """Show a node with its places."""
+    if isinstance(value, tuple):
+        return [_show(part) for part in value]
+    if isinstance(value, Source) or not is_dataclass(value):
+        return str(value)
+    return type(value).__name__, [_show(getattr(value, part.name)) for part in fields(value)]
 
 
 def _nobody() -> Path:

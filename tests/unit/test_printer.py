@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
+from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import Source, make_structural_key
 from archline.language.parser import parse_expression, parse_facts, parse_program
-from archline.language.printer import format_expression, format_fact, format_program
+from archline.language.printer import format_program
 from effort import drawn
 from programs import programs
 

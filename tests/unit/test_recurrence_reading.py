@@ -10,9 +10,9 @@ import pytest
 
 from archline.algebra.evaluate.formulas import EvaluationRefusedError, value_at
 from archline.api.growth import recurrence
+from archline.expr.text import format_expression, format_fact
 from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression
-from archline.language.printer import format_expression, format_fact
 from archline.recurrences.asymptotic.evaluate import evaluate
 from archline.recurrences.asymptotic.read import MAX_LENGTH, parse_recurrence
 from cli_support import cli, process

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from archline.expr.tree import Source, make_structural_key
-from archline.language import parser
+from archline.language import lark_parser
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 from archline.language.parser import parse
@@ -345,8 +345,9 @@ def test_a_name_that_costs_or_contracts_need_is_refused(tmp_path: Path, text: st
 
 def test_every_terminal_has_a_text_in_messages() -> None:
     """A message about what is expected shows what a user writes, and no name of the grammar."""
-    tables = parser._TERMINAL_NAMES, parser._UNNAMED_TERMINALS, parser._OPERATOR_TERMINALS, parser._load_literals()
-    assert {terminal.name for terminal in parser._load_grammar().terminals} <= set().union(*tables)
+    texts = lark_parser._load_literals()
+    tables = lark_parser._TERMINAL_NAMES, lark_parser._UNNAMED_TERMINALS, lark_parser._OPERATOR_TERMINALS, texts
+    assert {terminal.name for terminal in lark_parser.load_grammar().terminals} <= set().union(*tables)
     with pytest.raises(ArchlineError, match=r"unexpected `x`, expected `if`, `\?` or `\)`"):
         load_text("algorithm f(x: real[n]):\n    y = (x[0] x[1])\n")
 

@@ -25,13 +25,13 @@ from archline.analysis.metrics.tally import DerivationStep, Tally, make_unknown_
 from archline.analysis.regimes import split_into_regimes
 from archline.analysis.sampling import list_offsets_rules
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import Formula, format_expression, join_phrases
+from archline.expr.text import Formula, format_expression, format_fact, join_phrases
 from archline.expr.values import evaluate_fact
 from archline.ir.amounts import UnknownAmount, add_amounts, exact_amount
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.ir.tree import UntracedError
-from archline.language import parser, printer
+from archline.language import parser
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, find_recursive_component, has_recursion
 from archline.language.checking.scopes import MACHINE_SYMBOLS
@@ -82,7 +82,7 @@ def clear_cost_caches() -> None:
 def _cache_key(algorithm: s.Algorithm) -> object:
     """Return a key of an algorithm: its name, the path and text of its file, and its `where`."""
     source = algorithm.span.source
-    return algorithm.name, str(source.path), source.text, tuple(printer.format_fact(fact) for fact in algorithm.where)
+    return algorithm.name, str(source.path), source.text, tuple(format_fact(fact) for fact in algorithm.where)
 
 
 @lru_cache(maxsize=MAX_MODULES)

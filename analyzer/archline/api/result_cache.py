@@ -16,14 +16,13 @@ from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 from archline import __version__
 from archline.algebra.effort import Clock
 from archline.algebra.lp import failures
 from archline.language.source import Read, is_path, read_current_text, record_reads
-from archline.resources import PACKAGE, find_cache_folder, find_resource
+from archline.resources import PACKAGE, find_cache_folder, find_resource, write_whole
 
 ENTRY_FORMAT = 4
 """The number of the format of entries, to be increased when the format changes."""
@@ -71,10 +70,7 @@ def store(asked: object, read: Read, found: object) -> None:
     text = json.dumps({"read": digests, "found": found})
     with suppress(OSError, RuntimeError):
         file = _make_entry_path(asked)
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with NamedTemporaryFile("w", encoding="utf-8", dir=file.parent, delete=False) as stream:
-            stream.write(f"{_compute_digest(text)}\n{text}")
-        os.replace(stream.name, file)
+        write_whole(file, f"{_compute_digest(text)}\n{text}".encode())
         _forget_oldest(file.parent)
 
 

@@ -50,11 +50,11 @@ from archline.energy.subjects import (
     with_facts,
 )
 from archline.energy.sweeps import SizeSweep
+from archline.expr.text import format_fact
 from archline.growth.growths import Growth
 from archline.language.conditions import SIZE_RULES
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import ON_REQUEST, select_metrics
-from archline.language.printer import format_fact
 
 SKIPPED_RULES = {rules.FACT_FAILS, rules.TOO_SMALL, *SIZE_RULES}
 COMPARED_METRICS = select_metrics(lambda metric: metric.taken and metric.declared)

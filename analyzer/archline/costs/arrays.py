@@ -14,10 +14,10 @@ from archline.analysis.vectorised import NoBoundError, evaluate_upper_at_points,
 from archline.costs import rules
 from archline.costs.derived import DerivedCosts
 from archline.costs.sizes import check_point, convert_python_values
+from archline.expr.text import format_fact
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.metrics import OF_CACHE
-from archline.language.printer import format_fact
 from archline.numbers import format_point
 
 MAX_CHECKED_POINTS = 64

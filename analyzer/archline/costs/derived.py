@@ -27,12 +27,12 @@ from archline.cost_growth.growth_of_cost import derive_cost_growth
 from archline.costs import rules, sizes
 from archline.execution.run_rules import IMPOSSIBLE_DATA
 from archline.expr import build as b
-from archline.expr.text import Formula
+from archline.expr.text import Formula, format_fact
 from archline.growth.growths import Growth
 from archline.ir.conditions import equivalent_constraints
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
-from archline.language import model, printer
+from archline.language import model
 from archline.language import syntax as s
 from archline.language.call_graph import has_recursion
 from archline.language.diagnostics import ArchlineError, error
@@ -181,7 +181,7 @@ class DerivedCosts:
     @property
     def needed(self) -> tuple[str, ...]:
         """The assumptions that are not in the algorithm's `where`."""
-        stated = set(map(printer.format_fact, self.where))
+        stated = set(map(format_fact, self.where))
         return tuple(assumption for assumption in self.assumptions if assumption not in stated)
 
     @property

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from archline.costs import rules
 from archline.expr.intervals import EvaluationError, Interval, Number
-from archline.expr.text import format_expression
+from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import Span, iterate_defined_sizes
 from archline.expr.values import evaluate, evaluate_fact, find_sizes_given_by_facts
 from archline.language import syntax as s
@@ -20,7 +20,6 @@ from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, error
 from archline.language.iterations import list_iterations
 from archline.language.model import Module
 from archline.language.parser import parse_settings
-from archline.language.printer import format_fact
 from archline.numbers import format_readable
 from archline.records import field, record
 

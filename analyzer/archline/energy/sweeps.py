@@ -15,12 +15,12 @@ from archline.energy.subjects import AlgorithmSubject, FormulaSubject, Subject
 from archline.energy.targets import SIZE_PREFIX
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Number
+from archline.expr.text import format_fact
 from archline.expr.tree import Span
 from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error, suggest_closest
 from archline.language.parser import parse_expression
-from archline.language.printer import format_fact
 from archline.language.substitution import build_processor_count
 from archline.records import record
 

@@ -6,9 +6,6 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from lark import Token, v_args
-from lark.tree import Meta
-
 from archline.expr.tree import Span
 from archline.language import surface
 from archline.language import syntax as s
@@ -16,6 +13,7 @@ from archline.language import syntax_rules as rules
 from archline.language.diagnostics import error
 from archline.language.loop_spellings import LoopBuilder
 from archline.language.spellings import ArrayByRange, ArrayOfElements, FilledArray, infer_element_types, rename_shadowed
+from archline.language.tokens import Part, Token
 from archline.records import record, replace
 
 MAX_DIGITS = 1000
@@ -33,38 +31,37 @@ class NestedRanges:
     span: Span
 
 
-@v_args(meta=True)
 class TreeBuilder(LoopBuilder):
     """Builds the syntax tree from lark's parse tree, bottom-up: a method for each grammar rule builds its node."""
 
     # Expressions
-    def integer(self, meta: Meta, children: list[Token]) -> s.Integer:
+    def integer(self, meta: Part, children: list[Token]) -> s.Integer:
         text = str(children[0])
         if len(text) > MAX_DIGITS:
             raise error(rules.NUMBER_TOO_LONG, f"a number of {len(text)} digits", span=self._make_span(meta))
         return s.Integer(int(text, 16 if text.startswith("0x") else 10), span=self._make_span(meta))
 
-    def group(self, meta: Meta, children: list[Any]) -> Any:
+    def group(self, meta: Part, children: list[Any]) -> Any:
         return children[0]
 
     target = start = expression = fact_list = group
 
-    def binary(self, meta: Meta, children: list[Any]) -> Any:
+    def binary(self, meta: Part, children: list[Any]) -> Any:
         left, op, right = children
         return self._combine_operands(left, op, right, self._make_span(meta))
 
-    def unary(self, meta: Meta, children: list[Any]) -> s.Unary:
+    def unary(self, meta: Part, children: list[Any]) -> s.Unary:
         op, operand = children
         op = "not" if op.type == "NOT" else "-"
         operand = operand if op == "not" else self._read_bit(operand)
         node = s.Unary(op, operand, span=self._make_span(meta))
         return self._check_depth(node, operand)  # type: ignore[no-any-return]
 
-    def field_of(self, meta: Meta, children: list[Any]) -> s.Name:
+    def field_of(self, meta: Part, children: list[Any]) -> s.Name:
         owner, field = children
         return s.Name(f"{owner.id if isinstance(owner, s.Name) else owner}.{field}", span=self._make_span(meta))
 
-    def range_comprehension(self, meta: Meta, children: list[Any]) -> surface.Comprehension:
+    def range_comprehension(self, meta: Part, children: list[Any]) -> surface.Comprehension:
         value, variable, _, lo, direction, hi, step, condition = children
         lo, hi = self._make_range(lo, direction, hi)
         if direction.type == "DOWNTO":
@@ -74,7 +71,7 @@ class TreeBuilder(LoopBuilder):
         node = surface.Comprehension(value, name, lo, hi, step, condition, span=self._make_span(meta))
         return self._check_depth(node, value, lo, hi, *filter(None, (step, condition)))  # type: ignore[no-any-return]
 
-    def nested_comprehension(self, meta: Meta, children: list[Any]) -> NestedRanges:
+    def nested_comprehension(self, meta: Part, children: list[Any]) -> NestedRanges:
         value, variable, _, lo, direction, hi, *inner, condition = children
         names = (s.Name(str(variable), span=self._make_span(variable)),)
         ranges = []
@@ -91,7 +88,7 @@ class TreeBuilder(LoopBuilder):
             value = surface.Comprehension(value, name, lo, hi, None, condition, span=nested.span)
         return value  # type: ignore[no-any-return]
 
-    def comprehension_over(self, meta: Meta, children: list[Any]) -> surface.Comprehension:
+    def comprehension_over(self, meta: Part, children: list[Any]) -> surface.Comprehension:
         value, variable, _, over, condition = children
         match over:
             case s.Call(function="range", arguments=(hi,)):
@@ -108,11 +105,11 @@ class TreeBuilder(LoopBuilder):
         )
         return self._check_depth(node, value, lo, hi, *filter(None, (step, condition)))  # type: ignore[no-any-return]
 
-    def transposed_name(self, meta: Meta, children: list[Any]) -> s.Name:
+    def transposed_name(self, meta: Part, children: list[Any]) -> s.Name:
         """Build the transposed array `A'` as the name `A.T`."""
         return s.Name(f"{children[0]}.T", span=self._make_span(meta))
 
-    def call(self, meta: Meta, children: list[Any]) -> s.Call:
+    def call(self, meta: Part, children: list[Any]) -> s.Call:
         name: Any
         name, parts = children
         as_method = isinstance(name, s.Name)
@@ -130,19 +127,19 @@ class TreeBuilder(LoopBuilder):
         self.sized = node.span if sizes else self.sized
         return self._check_depth(node, *arguments, *(value for _, value in sizes))  # type: ignore[no-any-return]
 
-    def arguments(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
+    def arguments(self, meta: Part, children: list[Any]) -> tuple[Any, ...]:
         return tuple(children)
 
     exprs = names = facts = parameters = axes = amounts = settings = parts = arguments
 
-    def statement_line(self, meta: Meta, children: list[Any]) -> list[Any]:
+    def statement_line(self, meta: Part, children: list[Any]) -> list[Any]:
         """Return the statements of one line, separated by `;` or `,`."""
         return children
 
-    def statement_block(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
+    def statement_block(self, meta: Part, children: list[Any]) -> tuple[Any, ...]:
         return tuple(_flatten_statements(children))
 
-    def element(self, meta: Meta, children: list[Any]) -> s.Element:
+    def element(self, meta: Part, children: list[Any]) -> s.Element:
         array, *subscripts = children
         subscripts = list(map(self._read_bit, subscripts))
         match array:
@@ -157,47 +154,47 @@ class TreeBuilder(LoopBuilder):
         parts = [part for subscript in subscripts for part in _list_parts(subscript)]
         return self._check_depth(node, *parts)  # type: ignore[no-any-return]
 
-    def slice_to(self, meta: Meta, children: list[Any]) -> s.Slice:
+    def slice_to(self, meta: Part, children: list[Any]) -> s.Slice:
         lo, kind, hi, step = children
         return s.Slice(lo, hi, step, kind.type == "BY_LENGTH", span=self._make_span(meta))
 
     slice_by = slice_to
 
-    def slice_all(self, meta: Meta, children: list[Any]) -> s.Slice:
+    def slice_all(self, meta: Part, children: list[Any]) -> s.Slice:
         return s.Slice(None, None, children[1], False, span=self._make_span(meta))
 
-    def slice_between(self, meta: Meta, children: list[Any]) -> s.Slice:
+    def slice_between(self, meta: Part, children: list[Any]) -> s.Slice:
         lo, _, hi = children
         return s.Slice(lo, hi, None, False, span=self._make_span(meta))
 
-    def slice_before(self, meta: Meta, children: list[Any]) -> s.Slice:
+    def slice_before(self, meta: Part, children: list[Any]) -> s.Slice:
         end = children[1]
         return s.Slice(s.Integer(0, span=end.span), end, None, False, span=self._make_span(meta))
 
     # Types and parameters
-    def operator_type(self, meta: Meta, _: list[Any]) -> s.OperatorType:
+    def operator_type(self, meta: Part, _: list[Any]) -> s.OperatorType:
         return s.OperatorType(span=self._make_span(meta))
 
-    def array_type(self, meta: Meta, children: list[Any]) -> s.ArrayType:
+    def array_type(self, meta: Part, children: list[Any]) -> s.ArrayType:
         element, *shapes, layout = children
         shape = tuple(extent for part in shapes for extent in part)
         return s.ArrayType(str(element), shape, str(layout or "rowmajor"), span=self._make_span(meta))
 
-    def parameter(self, meta: Meta, children: list[Any]) -> s.Parameter:
+    def parameter(self, meta: Part, children: list[Any]) -> s.Parameter:
         name, mode, local, type_ = children
         span = self._make_span(meta)
         return s.Parameter(self._check_name(name), str(mode or "in"), local is not None, type_, span=span)
 
     # Statements
-    def local(self, meta: Meta, children: list[Any]) -> Any:
+    def local(self, meta: Part, children: list[Any]) -> Any:
         _, name, type_, value, when = children
         return self._declare_local(name, type_, value, self._make_span(meta), when)
 
-    def local_list(self, meta: Meta, children: list[Any]) -> list[Any]:
+    def local_list(self, meta: Part, children: list[Any]) -> list[Any]:
         """Return the declarations of `local a: real[n], b: real[n]`."""
         return children[1:]
 
-    def assign(self, meta: Meta, children: list[Any]) -> Any:
+    def assign(self, meta: Part, children: list[Any]) -> Any:
         atomic, target, op, value = children
         op = "=" if op.type == "ASSIGN_ARROW" else str(op)
         span = self._make_span(meta)
@@ -205,7 +202,7 @@ class TreeBuilder(LoopBuilder):
         stored = self._store_value(target, op, value, atomic is not None, span)
         return [*before, stored, *after] if before or after else stored
 
-    def return_exit(self, meta: Meta, children: list[Any]) -> Any:
+    def return_exit(self, meta: Part, children: list[Any]) -> Any:
         (value,) = children
         span = self._make_span(meta)
         if isinstance(value, FilledArray | ArrayOfElements | ArrayByRange):
@@ -215,28 +212,28 @@ class TreeBuilder(LoopBuilder):
             return s.Exit("return", span=span)
         return self._branch_choice(value, span, lambda chosen: s.Return(chosen, span=span))
 
-    def break_exit(self, meta: Meta, _: list[Any]) -> s.Exit:
+    def break_exit(self, meta: Part, _: list[Any]) -> s.Exit:
         return s.Exit("break", span=self._make_span(meta))
 
-    def continue_exit(self, meta: Meta, _: list[Any]) -> s.Exit:
+    def continue_exit(self, meta: Part, _: list[Any]) -> s.Exit:
         return s.Exit("continue", span=self._make_span(meta))
 
-    def invoke(self, meta: Meta, children: list[Any]) -> s.Invoke:
+    def invoke(self, meta: Part, children: list[Any]) -> s.Invoke:
         spawn, call, _, along = children
         return s.Invoke(call, spawn is not None, along or (), span=self._make_span(meta))
 
-    def invoke_by_call(self, meta: Meta, children: list[Any]) -> s.Invoke:
+    def invoke_by_call(self, meta: Part, children: list[Any]) -> s.Invoke:
         """Build `call f(x)`, another spelling of the statement `f(x)`."""
         return self.invoke(meta, [None, *children])
 
-    def amount(self, meta: Meta, children: list[Any]) -> tuple[Any, str]:
+    def amount(self, meta: Part, children: list[Any]) -> tuple[Any, str]:
         return children[0], str(children[1])
 
-    def transfer(self, meta: Meta, children: list[Any]) -> s.Transfer:
+    def transfer(self, meta: Part, children: list[Any]) -> s.Transfer:
         direction, target, _, value, when = children
         return s.Transfer(str(direction), target, value, when, span=self._make_span(meta))
 
-    def communicate(self, meta: Meta, children: list[Any]) -> Any:
+    def communicate(self, meta: Part, children: list[Any]) -> Any:
         operation, buffer, *clauses = children
         match operation, buffer, clauses:
             # `exchange x with y` is no message: the processors' exchange has `to` and `from`.
@@ -248,78 +245,78 @@ class TreeBuilder(LoopBuilder):
                 pass
         return s.Communicate(str(operation), buffer, tuple(clauses), span=self._make_span(meta))
 
-    def clause(self, meta: Meta, children: list[Any]) -> s.Clause:
+    def clause(self, meta: Part, children: list[Any]) -> s.Clause:
         keyword, value, *when = children
         values = value if isinstance(value, tuple) else (value,)
         return s.Clause(str(keyword), values, when[0] if when else None, span=self._make_span(meta))
 
-    def with_operator(self, meta: Meta, children: list[Any]) -> s.Clause:
+    def with_operator(self, meta: Part, children: list[Any]) -> s.Clause:
         operator = s.Name(str(children[1]), span=self._make_span(children[1]))
         return s.Clause("with", (operator,), span=self._make_span(meta))
 
-    def with_element(self, meta: Meta, children: list[Any]) -> s.Clause:
+    def with_element(self, meta: Part, children: list[Any]) -> s.Clause:
         return s.Clause("with", (children[1],), span=self._make_span(meta))
 
-    def using(self, meta: Meta, children: list[Any]) -> s.Clause:
+    def using(self, meta: Part, children: list[Any]) -> s.Clause:
         name = s.Name(str(children[1]), span=self._make_span(children[1]))
         return s.Clause("using", (name,), span=self._make_span(meta))
 
-    def loop(self, meta: Meta, children: list[Any]) -> s.Loop:
+    def loop(self, meta: Part, children: list[Any]) -> s.Loop:
         parallel, names, word, lo, direction, hi, step, reduction, iterations, body = children
         loop = self._make_written_loop(meta, parallel, names, word, lo, direction, hi, step, reduction, body)
         return loop if iterations is None else replace(loop, iterations=self._check_name(iterations))
 
-    def loop_reduction(self, meta: Meta, children: list[Any]) -> s.Reduction:
+    def loop_reduction(self, meta: Part, children: list[Any]) -> s.Reduction:
         op, register = children[-2:]
         return s.Reduction(str(op), register, span=self._make_span(meta))
 
-    def while_(self, meta: Meta, children: list[Any]) -> s.While:
+    def while_(self, meta: Part, children: list[Any]) -> s.While:
         condition, limit, iterations, body = children
         name = None if iterations is None else self._check_name(iterations)
         return s.While(condition, limit, name, False, body, span=self._make_header_span(meta))
 
-    def repeat_until(self, meta: Meta, children: list[Any]) -> s.While:
+    def repeat_until(self, meta: Part, children: list[Any]) -> s.While:
         iterations, body, until = children
         name = None if iterations is None else self._check_name(iterations)
         return s.While(self._negate(until), None, name, True, body, span=self._make_header_span(meta))
 
-    def if_(self, meta: Meta, children: list[Any]) -> s.If:
+    def if_(self, meta: Part, children: list[Any]) -> s.If:
         condition, body, *rest = children
         head = self._make_header_span(meta)
         first = s.Branch(condition, body, span=head)
         return s.If((first, *(branch for branch in rest if branch is not None)), span=head)
 
-    def elif_(self, meta: Meta, children: list[Any]) -> s.Branch:
+    def elif_(self, meta: Part, children: list[Any]) -> s.Branch:
         condition, body = children
         return s.Branch(condition, body, span=self._make_header_span(meta))
 
-    def else_(self, meta: Meta, children: list[Any]) -> s.Branch:
+    def else_(self, meta: Part, children: list[Any]) -> s.Branch:
         return s.Branch(None, children[0], span=self._make_header_span(meta))
 
     # Items
-    def abbreviation_definition(self, meta: Meta, children: list[Any]) -> surface.Abbreviation:
+    def abbreviation_definition(self, meta: Part, children: list[Any]) -> surface.Abbreviation:
         name, parameters, value = children
         return surface.Abbreviation(self._check_name(name), parameters or (), value, span=self._make_span(meta))
 
-    def record_definition(self, meta: Meta, children: list[Any]) -> surface.RecordDefinition:
+    def record_definition(self, meta: Part, children: list[Any]) -> surface.RecordDefinition:
         name, sizes, doc, *fields = children
         text, span = doc[1] if doc else None, self._make_header_span(meta)
         return surface.RecordDefinition(self._check_name(name), sizes or (), text, tuple(fields), span=span)
 
-    def record_line(self, meta: Meta, children: list[Any]) -> surface.RecordDefinition:
+    def record_line(self, meta: Part, children: list[Any]) -> surface.RecordDefinition:
         name, sizes, *fields = children
         return self.record_definition(meta, [name, sizes, None, *fields])
 
-    def use(self, meta: Meta, children: list[Any]) -> s.Use:
+    def use(self, meta: Part, children: list[Any]) -> s.Use:
         return s.Use(tuple(str(part) for part in children), span=self._make_span(meta))
 
-    def extern(self, meta: Meta, children: list[Any]) -> s.Extern:
+    def extern(self, meta: Part, children: list[Any]) -> s.Extern:
         name, parameters, result, costs = children
         return s.Extern(
             self._check_name(name), parameters or (), str(result) if result else None, costs, span=self._make_span(meta)
         )
 
-    def claim(self, meta: Meta, children: list[Any]) -> s.Claim:
+    def claim(self, meta: Part, children: list[Any]) -> s.Claim:
         title, left, relation, right, *conditions = children
         settings: dict[str, Any] = {}
         for name, value, span in conditions:
@@ -331,7 +328,7 @@ class TreeBuilder(LoopBuilder):
         span = self._make_span(meta)
         return s.Claim(_strip_quotes(title), left, str(relation), right, where, on, at, span=span)
 
-    def condition(self, meta: Meta, children: list[Any]) -> tuple[str, Any, Span]:
+    def condition(self, meta: Part, children: list[Any]) -> tuple[str, Any, Span]:
         word, value, *model = children
         span = self._make_span(meta)
         if word == "on":
@@ -340,13 +337,13 @@ class TreeBuilder(LoopBuilder):
             value = tuple((name, number) for name, number, _ in value)
         return str(word), value, span
 
-    def model(self, meta: Meta, children: list[Any]) -> str:
+    def model(self, meta: Part, children: list[Any]) -> str:
         return "".join(map(str, children))
 
-    def setting(self, meta: Meta, children: list[Any]) -> tuple[str, Any, Span]:
+    def setting(self, meta: Part, children: list[Any]) -> tuple[str, Any, Span]:
         return self._make_setting(*children)
 
-    def values(self, meta: Meta, children: list[Any]) -> tuple[tuple[str, Any, Span], ...]:
+    def values(self, meta: Part, children: list[Any]) -> tuple[tuple[str, Any, Span], ...]:
         *names, value = children
         return tuple(self._make_setting(name, value) for name in names)
 
@@ -356,26 +353,26 @@ class TreeBuilder(LoopBuilder):
             return name.id, value, name.span
         return str(name), value, self._make_span(name)
 
-    def growth(self, meta: Meta, children: list[Any]) -> str:
+    def growth(self, meta: Part, children: list[Any]) -> str:
         return str(children[0])
 
-    def doc(self, meta: Meta, children: list[Any]) -> tuple[str, str]:
+    def doc(self, meta: Part, children: list[Any]) -> tuple[str, str]:
         return ("doc", str(children[0])[1:-1])
 
-    def where(self, meta: Meta, children: list[Any]) -> tuple[str, Any]:
+    def where(self, meta: Part, children: list[Any]) -> tuple[str, Any]:
         return ("where", children[0])
 
-    def decreases(self, meta: Meta, children: list[Any]) -> tuple[str, Any]:
+    def decreases(self, meta: Part, children: list[Any]) -> tuple[str, Any]:
         return ("decreases", children[0])
 
-    def ensures(self, meta: Meta, children: list[Any]) -> tuple[str, s.Ensures]:
+    def ensures(self, meta: Part, children: list[Any]) -> tuple[str, s.Ensures]:
         metric, processors, relation, bound, when = children
         span = self._make_span(meta)
         return "ensures", s.Ensures(str(metric), processors, str(relation), bound, when or (), span=span)
 
     growth_ensures = ensures
 
-    def algorithm(self, meta: Meta, children: list[Any]) -> s.Algorithm:
+    def algorithm(self, meta: Part, children: list[Any]) -> s.Algorithm:
         name, parameters, result, grid, doc, *rest = children
         parts: dict[str, list[Any]] = {"where": [], "ensures": [], "decreases": []}
         body: list[Any] = self.assume_bounds(parameter for parameter in parameters or () if parameter.mode != "out")
@@ -399,10 +396,10 @@ class TreeBuilder(LoopBuilder):
             span=self._make_header_span(meta),
         )
 
-    def setting_list(self, meta: Meta, children: list[Any]) -> Any:
+    def setting_list(self, meta: Part, children: list[Any]) -> Any:
         return tuple(chain.from_iterable(children))
 
-    def __default__(self, data: Any, children: list[Any], meta: Meta) -> Any:
+    def __default__(self, data: Any, children: list[Any], meta: Part) -> Any:
         """Build the node of a rule without a method: the class has the rule's name, its fields are the children."""
         name = "".join(word.capitalize() for word in data.split("_"))
         kind = getattr(s, name, None) or getattr(surface, name)

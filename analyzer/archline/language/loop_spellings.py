@@ -6,9 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from lark import Token, v_args
-from lark.tree import Meta
-
 from archline.expr.text import format_expression
 from archline.expr.tree import Span, has_same_structure
 from archline.language import surface
@@ -16,6 +13,7 @@ from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import Edit, Proposal, error
 from archline.language.spellings import SpellingBuilder, read_update, replace_statements
+from archline.language.tokens import Part, Token
 from archline.language.words import SHADOWABLE
 from archline.records import record, replace
 
@@ -29,13 +27,12 @@ class _Counting:
     steps: tuple[Any, ...]
 
 
-@v_args(meta=True)
 class LoopBuilder(SpellingBuilder):
     """Builds loops of all spellings as `Loop`, `While` and `LoopOver` nodes."""
 
     def _make_written_loop(
         self,
-        meta: Meta,
+        meta: Part,
         parallel: Token | None,
         names: Any,
         word: Token,
@@ -57,7 +54,7 @@ class LoopBuilder(SpellingBuilder):
         loop = self._make_loop(meta, parallel, names, lo, hi, step, body, direction.type == "DOWNTO")
         return self._add_reduction(meta, loop, parallel, reduction)
 
-    def _add_reduction(self, meta: Meta, loop: s.Loop, parallel: Token | None, reduction: Any) -> s.Loop:
+    def _add_reduction(self, meta: Part, loop: s.Loop, parallel: Token | None, reduction: Any) -> s.Loop:
         if reduction is None:
             return loop
         if parallel is None:
@@ -83,7 +80,7 @@ class LoopBuilder(SpellingBuilder):
         whole = replace(whole, end_column=whole.end_column + whole.text.count("(") - whole.text.count(")"))
         return Proposal(hint, [Edit(whole, f"in {text}") for text in ranges], safe=False)
 
-    def loop_over(self, meta: Meta, children: list[Any]) -> s.Loop | surface.LoopOver:
+    def loop_over(self, meta: Part, children: list[Any]) -> s.Loop | surface.LoopOver:
         parallel, names, _, over, reduction, iterations, body = children
         loop = self._make_loop_over(meta, parallel, names, over, body)
         if isinstance(loop, s.Loop):
@@ -95,7 +92,7 @@ class LoopBuilder(SpellingBuilder):
         return loop if iterations is None else replace(loop, iterations=self._check_name(iterations))
 
     def _make_loop_over(
-        self, meta: Meta, parallel: Token | None, names: Any, over: Any, body: Any
+        self, meta: Part, parallel: Token | None, names: Any, over: Any, body: Any
     ) -> s.Loop | surface.LoopOver:
         """Build a loop over consecutive integers, a `range`, or the elements of an array."""
         span = self._make_header_span(meta)
@@ -126,7 +123,7 @@ class LoopBuilder(SpellingBuilder):
         return surface.LoopOver(self._read_loop_variable(names), over, parallel is not None, body, span=span)
 
     def _make_numbered_loop(
-        self, meta: Meta, parallel: Token | None, number: s.Name, names: Any, arrays: tuple[Any, ...], body: Any
+        self, meta: Part, parallel: Token | None, number: s.Name, names: Any, arrays: tuple[Any, ...], body: Any
     ) -> s.Loop:
         """Build the loop over positions of arrays for `enumerate` and `zip`; `names` are set to the elements."""
         for array in arrays:
@@ -151,20 +148,20 @@ class LoopBuilder(SpellingBuilder):
         return self._make_loop(meta, parallel, (number,), zero, end, None, (*elements, *body))
 
     def _make_falling_loop(
-        self, meta: Meta, parallel: Token | None, names: Any, first: Any, end: Any, step: Any, body: Any
+        self, meta: Part, parallel: Token | None, names: Any, first: Any, end: Any, step: Any, body: Any
     ) -> s.Loop:
         """Build the loop from `first` down to `end`, exclusive."""
         return self._make_closed_falling_loop(meta, parallel, names, first, self._add_one(end), step, body)
 
     def _make_closed_falling_loop(
-        self, meta: Meta, parallel: Token | None, names: Any, first: Any, last: Any, step: Any, body: Any
+        self, meta: Part, parallel: Token | None, names: Any, first: Any, last: Any, step: Any, body: Any
     ) -> s.Loop:
         """Build the loop from `first` down to `last`, inclusive."""
         by = None if isinstance(step, s.Integer) and step.value == 1 else step
         return self._make_loop(meta, parallel, names, first, last, by, body, down=True)
 
     def _make_loop(
-        self, meta: Meta, parallel: Token | None, names: Any, lo: Any, hi: Any, step: Any, body: Any, down: bool = False
+        self, meta: Part, parallel: Token | None, names: Any, lo: Any, hi: Any, step: Any, body: Any, down: bool = False
     ) -> s.Loop:
         name = self._read_loop_variable(names)
         span = self._make_header_span(meta)
@@ -183,19 +180,19 @@ class LoopBuilder(SpellingBuilder):
             return lo, hi
         return lo, self._add_one(hi)
 
-    def repeat_times(self, meta: Meta, children: list[Any]) -> s.Loop:
+    def repeat_times(self, meta: Part, children: list[Any]) -> s.Loop:
         """Build `repeat n times` as a loop whose variable has a name that is not in the text."""
         times, body = children
         name = self._find_free_name("i", "j", "k")
         span = self._make_header_span(meta)
         return s.Loop(name, s.Integer(0, span=times.span), times, None, False, False, body, span=span)
 
-    def do_while(self, meta: Meta, children: list[Any]) -> s.While:
+    def do_while(self, meta: Part, children: list[Any]) -> s.While:
         """Build the loop `do:` with its test `while c` at the end."""
         body, condition = children
         return s.While(condition, None, None, True, body, span=self._make_header_span(meta))
 
-    def do_until(self, meta: Meta, children: list[Any]) -> s.While:
+    def do_until(self, meta: Part, children: list[Any]) -> s.While:
         """Build the loop `do:` with its test `until c` at the end."""
         body, condition = children
         return self.do_while(meta, [body, self._negate(condition)])
@@ -206,7 +203,7 @@ class LoopBuilder(SpellingBuilder):
         return condition.operand if is_negation else s.Unary("not", condition, span=condition.span)
 
     # Several ranges, and ranges that fall
-    def nested_loop(self, meta: Meta, children: list[Any]) -> s.Loop:
+    def nested_loop(self, meta: Part, children: list[Any]) -> s.Loop:
         """Build `for i in 0..n, j in 0..m:` as a loop in a loop."""
         parallel, names, word, lo, direction, hi, *inner, body = children
         leaves = [exit_ for exit_ in _find_exits(body) if exit_.kind == "break"]
@@ -217,14 +214,14 @@ class LoopBuilder(SpellingBuilder):
             body = (self._make_written_loop(meta, parallel, names_, word_, first, kind, last, None, None, body),)
         return body[0]  # type: ignore[no-any-return]
 
-    def inner_range(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
+    def inner_range(self, meta: Part, children: list[Any]) -> tuple[Any, ...]:
         return tuple(child for child in children if getattr(child, "type", "") != "_AND_RANGE")
 
-    def reversed_loop(self, meta: Meta, children: list[Any]) -> s.Loop:
+    def reversed_loop(self, meta: Part, children: list[Any]) -> s.Loop:
         parallel, names, _, lo, direction, hi, body = children
         return self._make_reversed_loop(meta, parallel, names, *self._make_range(lo, direction, hi), body)
 
-    def reversed_range(self, meta: Meta, children: list[Any]) -> s.Loop:
+    def reversed_range(self, meta: Part, children: list[Any]) -> s.Loop:
         parallel, names, _, call, body = children
         match call:
             case s.Call(function="range", arguments=(hi,)):
@@ -236,17 +233,17 @@ class LoopBuilder(SpellingBuilder):
                 raise error(rules.UNEXPECTED, "a loop is reversed over a range", span=call.span, hint=hint)
 
     def _make_reversed_loop(
-        self, meta: Meta, parallel: Token | None, names: Any, lo: Any, hi: Any, body: Any
+        self, meta: Part, parallel: Token | None, names: Any, lo: Any, hi: Any, body: Any
     ) -> s.Loop:
         return self._make_loop(meta, parallel, names, self._subtract_one(hi), lo, None, body, down=True)
 
-    def falling_loop(self, meta: Meta, children: list[Any]) -> s.Loop:
+    def falling_loop(self, meta: Part, children: list[Any]) -> s.Loop:
         """Build `for t in n:-2:0`, which has both ends, as `for t in n downto 0 step 2`."""
         parallel, names, _, first, _, _, step, _, last, body = children
         by = None if isinstance(step, s.Integer) and step.value == 1 else step
         return self._make_loop(meta, parallel, names, first, last, by, body, down=True)
 
-    def inclusive_loop(self, meta: Meta, children: list[Any]) -> s.Loop:
+    def inclusive_loop(self, meta: Part, children: list[Any]) -> s.Loop:
         """Build the loop `do i = first, last`, which includes both ends."""
         name, _, first, last, step, body = children
         variable = (s.Name(str(name), span=self._make_span(name)),)
@@ -256,7 +253,7 @@ class LoopBuilder(SpellingBuilder):
         return self._make_loop(meta, None, variable, first, self._add_one(last), step, body)
 
     # Loops that count in three parts
-    def start_of_loop(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
+    def start_of_loop(self, meta: Part, children: list[Any]) -> tuple[Any, ...]:
         statements: list[Any] = []
         for child in children:
             # `int i = 0` declares the counter for this loop alone.
@@ -271,10 +268,10 @@ class LoopBuilder(SpellingBuilder):
             statements += [] if isinstance(child, list) else [child]
         return tuple(statements)
 
-    def step_of_loop(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
+    def step_of_loop(self, meta: Part, children: list[Any]) -> tuple[Any, ...]:
         return tuple(children)
 
-    def counted_loop(self, meta: Meta, children: list[Any]) -> Any:
+    def counted_loop(self, meta: Part, children: list[Any]) -> Any:
         """Build `for (i = a; i < b; i++)`: a loop over a range if the loop counts, else a `while`."""
         parallel, starts, condition, steps, body = children
         counting = _Counting(starts, condition, steps)
@@ -289,7 +286,7 @@ class LoopBuilder(SpellingBuilder):
             raise error(rules.UNEXPECTED, message, span=self._make_header_span(meta), hint=hint)
         return self._make_counting_while(counting, body, self._make_header_span(meta))
 
-    def _make_counted_loop(self, meta: Meta, parallel: Token | None, counting: _Counting, body: Any) -> s.Loop | None:
+    def _make_counted_loop(self, meta: Part, parallel: Token | None, counting: _Counting, body: Any) -> s.Loop | None:
         match counting:
             case _Counting(
                 starts=(

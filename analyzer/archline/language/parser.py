@@ -3,203 +3,35 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
-from functools import cache, lru_cache
-from hashlib import sha256
+from functools import lru_cache
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
-import lark
-from lark import Lark, Token
-from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
-from lark.indenter import DedentError, Indenter
-
 from archline.expr.tree import Source, Span, iterate_conjuncts
+from archline.language import lark_parser
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
-from archline.language.diagnostics import ArchlineError, Diagnostic, find_closest, propose_text, suggest_closest
+from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.foreign_lines import mask_foreign_lines
-from archline.language.mistakes import (
-    CodeLine,
-    count_brackets,
-    find_continued_lines,
-    find_unclosed_bracket,
-    suggest_at_location,
-    suggest_ensures,
-    suggest_for_line,
-    suggest_growth,
-    suggest_joining,
-)
-from archline.language.rearranging import mask_strings_and_comment
+from archline.language.mistakes import count_brackets, find_continued_lines, suggest_joining
+from archline.language.rearranging import iterate_indentation, mask_strings_and_comment, measure_indent
+from archline.language.tables import NotInLanguageError, load_tables
 from archline.records import record, replace
-from archline.resources import find_cache_folder, find_resource
 
-_TERMINAL_NAMES = {
-    "NAME": "a name",
-    "INTEGER": "a number",
-    "REAL": "a number",
-    "STRING": "a string",
-    "_NEWLINE": "the end of the line",
-    "_INDENT": "an indented block",
-    "_DEDENT": "the end of the block",
-    "$END": "the end of the text",
-    "LPAR": "`(`",
-    "RPAR": "`)`",
-    "LSQB": "`[`",
-    "RSQB": "`]`",
-    "COMMA": "`,`",
-    "COLON": "`:`",
-    "UPTO": "`..`",
-    "ASSIGN": "an update such as `+=`",
-    "ASSIGN_OPERATOR": "an update such as `+=`",
-    "ASSIGN_PLAIN": "`=`",
-    "__ANON_0": "`->`",
-    "__ANON_1": "`power`",
-    "__ANON_2": "`times`",
-    "BY_LENGTH": "`..+`",
-    "DOT": "`.`",
-    "SCALAR": "`real`, `int`",
-    "LAYOUT": "a layout",
-    "GROWTH": "`Theta`, `O` or `Omega`",
-    "EQUAL": "`==`",
-    "LESS_EQUAL": "`<=`",
-    "GREATER_EQUAL": "`>=`",
-    "MODE": "a mode such as `inout`",
-    "TRANSFER": "a transfer such as `input`",
-    "COLLECTIVE": "a collective such as `reduce`",
-    "_FOR": "`for`",
-    "_ELIF": "`elif`",
-    "_TYPE": "`type`",
-}
-_OPERATOR_TERMINALS = {
-    "PLUS", "MINUS", "TIMES", "DIVIDE", "FLOOR_DIVIDE", "MODULO", "POWER", "EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL",
-    "GREATER", "GREATER_EQUAL", "AND", "OR", "NOT", "ASSIGN", "OPERATOR", "MATRIX", "BIT_AND", "SHIFT_LEFT",
-    "SHIFT_RIGHT",
-}  # fmt: skip
-_UNNAMED_TERMINALS = {
-    "SEMICOLON", "CHARACTER", "LBRACE", "RBRACE", "C_TYPE", "_DO", "ITERATIONS", "ASSIGN_ARROW", "ASSIGN_SHORT", "_MUT",
-    "_NEW_ARRAY", "_SWAP", "_EXIT", "_NEXT", "_SEMICOLONS", "_CONST", "_CONSTANT", "_CALL", "_COUNT", "_DO_LOOP",
-    "_AND_RANGE", "_DO_BLOCK", "_OTHERWISE", "_TRANSPOSED", "_ELEMENTWISE", "_REVERSED", "_REDUCTION",
-    "_DEF", "INCREMENT", "DECREMENT", "INCREMENT_BEFORE", "DECREMENT_BEFORE", "COMMENT", "__IGNORE_0",
-}  # fmt: skip
-"""Terminals that messages do not offer, as they are spellings of others or rare."""
-_EXPRESSION_STARTS = {"NAME", "INTEGER", "LPAR"}
-STATEMENT_WORDS = (
-    "for", "parallel", "while", "if", "let", "local", "sync", "spawn", "pass", "return", "assume", "costs", "atomic",
-    "elif", "else", "algorithm", "where", "ensures", "decreases", "use", "extern", "claim", "split", "input", "output",
-)  # fmt: skip
-ITEM_WORDS = ("algorithm", "extern", "claim", "function", "procedure")
 CLAUSE_WORDS = ("where", "ensures", "decreases")
 """The words of lines between the header of an algorithm and its statements."""
-_CLOSING = {"(": ")", "[": "]"}
 MAX_BLOCK_DEPTH = 320
 MAX_REPAIRS = 8
 MAX_FRAGMENTS = 512
 """The number of cached fragments: texts of models and of growths are read repeatedly."""
 
 
-def describe_unexpected(token: Token, accepted: Collection[str], line: CodeLine, column: int) -> tuple[str, str | None]:
-    """Return the message about an unexpected token, and a hint or None.
-
-    `accepted` are the terminals that the grammar allows at the token, which is at `column`, from 1, of the line.
-    """
-    kind = _TERMINAL_NAMES.get(token.type) if token.type.startswith("_") or token.type == "$END" else None
-    shown = kind.removeprefix("the ") if kind else f"`{str(token)[:40]}`"
-    expected = _describe_expected(set(accepted))
-    message = f"unexpected {shown}" + (f", expected {expected}" if expected else "")
-    hint = suggest_ensures(line) or suggest_growth(line)
-    hint = hint or suggest_at_location(token.type, line, column, accepted) or suggest_for_line(line)
-    return message, hint or _suggest_fix(token, set(accepted), line, column)
-
-
-def _describe_expected(accepted: set[str]) -> str | None:
-    names: list[str] = []
-    accepted = accepted - _UNNAMED_TERMINALS
-    if accepted >= _EXPRESSION_STARTS:
-        names.append("an expression")
-        accepted = accepted - _EXPRESSION_STARTS - {"REAL", "MINUS", "NOT"}
-    if accepted & {"PLUS", "TIMES"}:
-        names.append("an operator")
-        accepted = accepted - _OPERATOR_TERMINALS
-    for terminal in sorted(accepted):
-        names.append(_TERMINAL_NAMES.get(terminal) or f"`{_load_literals()[terminal]}`")
-    # Longer names are last.
-    names = sorted(dict.fromkeys(names), key=lambda name: " such as " in name)
-    if not names or len(names) > 5:
-        return None
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
-
-
-@cache
-def _load_literals() -> dict[str, str]:
-    """Map the terminals of the grammar that are fixed strings, not patterns, to these strings."""
-    return {item.name: item.pattern.value for item in _load_grammar().terminals if item.pattern.type == "str"}
-
-
-def _suggest_fix(token: Token, accepted: set[str], line: CodeLine, column: int) -> str | None:
-    if token.type == "COLON" and "AT" in accepted:
-        return "a `while` bounds its iterations: `while lo < hi at most log2(n + 1) + 1 times:`"
-    if token.type == "_NEWLINE" and "COLON" in accepted:
-        return "a block header ends with `:`"
-    if token.type == "_INDENT":
-        return "this line is indented further than the block it stands in"
-    # `whiel x > 1` is read as an assignment to `whiel`: the intended word is at the line's start.
-    before = line.code[: column - 1]
-    first = before.split()[0].rstrip(":") if before.split() else str(token)
-    if token.type in ("NAME", "_NEWLINE") and first.isidentifier() and first not in STATEMENT_WORDS:
-        # Of short words only those with the same letters are meant.
-        words = [word for word in STATEMENT_WORDS if len(first) > 3 or sorted(word) == sorted(first)]
-        return suggest_closest(first, words, line.make_span(0, len(line.code)))
-    return None
-
-
-def make_parser(grammar: str, **options: Any) -> lark.Lark:
-    """Return the parser of a grammar, with cached tables if possible; `options` are those of `lark.Lark`."""
-    try:
-        tables = _make_tables_path(grammar, options)
-        tables.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return lark.Lark(grammar, cache=str(tables), **options)
-    except (OSError, RuntimeError):
-        # There is no home folder, or no room in it.
-        return lark.Lark(grammar, **options)
-
-
-def _make_tables_path(grammar: str, options: dict[str, Any]) -> Path:
-    """Return the cache file of a grammar, its options and the versions. Raises RuntimeError without a home folder."""
-    plain = sorted((name, value) for name, value in options.items() if isinstance(value, str | bool | list))
-    parts = repr((grammar, plain, lark.__version__, sys.version_info[:2]))
-    return find_cache_folder() / f"grammar-{sha256(parts.encode()).hexdigest()[:16]}.lark"
-
-
 _HEADER = re.compile(r"(algorithm|def|function|procedure)\b")
 _COMMENT = re.compile(r'"[^"\n]*"|(#.*)')
-
-
-class _Indentation(Indenter):
-    NL_type = "_NEWLINE"
-    OPEN_PAREN_types = ["LPAR", "LSQB"]
-    CLOSE_PAREN_types = ["RPAR", "RSQB"]
-    INDENT_type = "_INDENT"
-    DEDENT_type = "_DEDENT"
-    tab_len = 8
-
-
-@cache
-def _load_grammar() -> Lark:
-    text = (find_resource("grammar") / "archline.lark").read_text(encoding="utf-8")
-    return make_parser(
-        text,
-        parser="lalr",
-        lexer="contextual",
-        postlex=_Indentation(),
-        start=["start", "expression", "fact_list", "setting_list"],
-        propagate_positions=True,
-        maybe_placeholders=True,
-    )
 
 
 @record
@@ -297,23 +129,11 @@ def _adapt_diagnostic(problem: Diagnostic) -> Diagnostic:
 def _try_parse(source: Source, first: int, text: str, start: str = "start") -> Any:
     """Return the syntax tree of a text that begins at line `first` of the source, or the Diagnostic of its failure."""
     builder = TreeBuilder(source, first - 1)
-    try:
-        tree = builder.transform(_load_grammar().parse(text, start=start))
-        if builder.sized is not None:
-            hint = "only a cost in a `claim` has sizes that are set, such as `work(f, n = 2*n)`"
-            return Diagnostic(rules.UNEXPECTED, "sizes cannot be set here", builder.sized, hint=hint)
-        return tree
-    except UnexpectedInput as problem:
-        return _diagnose_syntax(source, first, text, problem)
-    except DedentError:
-        return _diagnose_indentation(source, first, text)
-    except VisitError as problem:
-        if isinstance(problem.orig_exc, ArchlineError):
-            return problem.orig_exc.diagnostics[0]
-        raise
-    except LarkError as problem:
-        span = Span(source, first, 1, first, 2)
-        return Diagnostic(rules.UNEXPECTED, str(problem).splitlines()[0], span)
+    with suppress(NotInLanguageError, ArchlineError):
+        tree = load_tables().parse(text, start, builder)
+        if builder.sized is None:
+            return tree
+    return lark_parser.parse_with_lark(source, first, text, start)
 
 
 def _parse_item(source: Source, first: int, lines: list[str]) -> tuple[s.Item | None, list[Diagnostic]]:
@@ -360,7 +180,7 @@ def _repair_statement(lines: list[str], at: int) -> bool:
     """
     if at <= 0 or at >= len(lines):
         return False
-    indent = _measure_indent(lines[at])
+    indent = measure_indent(lines[at])
     if indent == 0:
         return False
     above = next((line.split()[0] for line in reversed(lines[:at]) if line.strip()), "")
@@ -370,11 +190,11 @@ def _repair_statement(lines: list[str], at: int) -> bool:
         lines[at] = ""
         return True
     end = at + 1
-    while end < len(lines) and (not lines[end].strip() or _measure_indent(lines[end]) > indent):
+    while end < len(lines) and (not lines[end].strip() or measure_indent(lines[end]) > indent):
         end += 1
     branch = re.match(r" *(if|elif|else|elseif|elsif)\b", lines[at])
     before = next(
-        (line.split()[0] for line in reversed(lines[:at]) if line.strip() and _measure_indent(line) <= indent), ""
+        (line.split()[0] for line in reversed(lines[:at]) if line.strip() and measure_indent(line) <= indent), ""
     )
     if branch and (branch[1] == "if" or before in ("if", "elif")) and any(map(str.strip, lines[at + 1 : end])):
         lines[at] = f"{' ' * indent}{'if' if branch[1] == 'if' else 'elif'} 0 < 1:"
@@ -382,10 +202,6 @@ def _repair_statement(lines: list[str], at: int) -> bool:
     lines[at] = " " * indent + "pass"
     lines[at + 1 : end] = [""] * (end - at - 1)
     return True
-
-
-def _measure_indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
 
 
 def split_items(source: Source) -> Iterator[tuple[int, list[str]]]:
@@ -431,107 +247,11 @@ def _diagnose_tabs(source: Source) -> tuple[Diagnostic, ...]:
     return ()
 
 
-def _iterate_indentation(source: Source, first: int, lines: Sequence[str]) -> Iterator[tuple[Span, int, list[int]]]:
-    """Yield each line with code: its span, its indentation, and the indentations of the blocks open before it.
-
-    The first of `lines` is line `first` of the source.
-    """
-    stack = [0]
-    for number, line in enumerate(lines, first):
-        if line.strip() and not line.lstrip().startswith("#"):
-            indent = _measure_indent(line)
-            yield Span(source, number, indent + 1, number, len(line) + 1), indent, stack
-            stack = [*(level for level in stack if level < indent), indent]
-
-
 def _diagnose_depth(source: Source, first: int, lines: list[str]) -> Diagnostic | None:
-    for span, indent, stack in _iterate_indentation(source, first, lines):
+    for span, indent, stack in iterate_indentation(source, first, lines):
         if indent > stack[-1] and len(stack) > MAX_BLOCK_DEPTH:
             return Diagnostic(rules.TOO_DEEP, f"blocks nest deeper than {MAX_BLOCK_DEPTH} levels", span)
     return None
-
-
-def _diagnose_indentation(source: Source, first: int, text: str) -> Diagnostic:
-    """Find the line whose indentation fits no open block, which the indenter's error does not report."""
-    for span, indent, stack in _iterate_indentation(source, first, text.split("\n")):
-        if indent < stack[-1] and indent not in stack:
-            levels = ", ".join(str(level) for level in stack if level < indent)
-            message = f"this line is indented by {indent}, the open blocks by {levels}"
-            return Diagnostic(rules.INDENTATION, message, span)
-    return Diagnostic(rules.INDENTATION, "indentation fits no open block", Span(source, first, 1, first, 2))
-
-
-def _diagnose_syntax(source: Source, first: int, text: str, problem: UnexpectedInput) -> Diagnostic:
-    if isinstance(problem, UnexpectedCharacters):
-        line, column = problem.line + first - 1, problem.column
-        span = Span(source, line, column, line, column + 1)
-        text_of_line = text.split("\n")[problem.line - 1]
-        character = text_of_line[column - 1 : column]
-        if character == '"':
-            return Diagnostic(rules.BAD_CHARACTER, "string that is not closed on its line", span)
-        hint = suggest_for_line(CodeLine(source, line, mask_strings_and_comment(text_of_line)))
-        if character == " " or character.isalnum() or character in "()[]+-*/%^=<>.:,_":
-            return Diagnostic(rules.UNEXPECTED, f"unexpected `{character}`", span, hint=hint)
-        return Diagnostic(rules.BAD_CHARACTER, f"no token starts with {character!r}", span, hint=hint)
-    if isinstance(problem, UnexpectedToken):
-        return _diagnose_token(source, first, text, problem)
-    last = first + text.count("\n") - 1
-    return Diagnostic(rules.UNEXPECTED, "unexpected end of the text", Span(source, last, 1, last, 2))
-
-
-def _diagnose_token(source: Source, first: int, text: str, problem: UnexpectedToken) -> Diagnostic:
-    token: Token = problem.token
-    lines = text.split("\n")
-    bracket = _find_open_bracket(lines, token)
-    if bracket is not None:
-        line, column, sign = bracket
-        span = Span(source, line + first - 1, column, line + first - 1, column + 1)
-        text_of_line = mask_strings_and_comment(lines[line - 1]).rstrip().rstrip(":")
-        end = CodeLine(source, line + first - 1, text_of_line).make_span(len(text_of_line), len(text_of_line))
-        hint: str | None = propose_text(end, _CLOSING[sign], safe=False)
-        return Diagnostic(rules.UNEXPECTED, f"this `{sign}` is not closed", span, hint=hint)
-    line, column, width = _locate_token(lines, first, token)
-    code = CodeLine(source, line, mask_strings_and_comment(lines[line - first]))
-    if column == 1 and line == first and token.type != "_NEWLINE":
-        message = f"`{str(token).strip()[:40]}` does not start a top-level definition"
-        words = [word for word in ITEM_WORDS if find_closest(str(token), [word], 0.75)]
-        near = suggest_closest(str(token), words, code.make_span(0, len(code.code)))
-        advice = suggest_for_line(code) or near or "a file holds `use`, `extern`, `algorithm` and `claim`"
-        return Diagnostic(rules.TOP_LEVEL, message, Span(source, line, 1, line, 1 + width), hint=advice)
-    if source.original is not None and not token.type.startswith(("_", "$")):
-        # A sign that is read as another one is named as it was written.
-        token = Token(token.type, source.written_lines[line - 1][column - 1 :][:width] or str(token))
-    message, hint = describe_unexpected(token, problem.accepts or problem.expected, code, column)
-    return Diagnostic(rules.UNEXPECTED, message, Span(source, line, column, line, column + width), hint=hint)
-
-
-def _locate_token(lines: list[str], first: int, token: Token) -> tuple[int, int, int]:
-    """Return line, column and width of an unexpected token; an unexpected line end is after the line before it.
-
-    The first of `lines` is line `first` of the source.
-    """
-    if token.type not in ("$END", "_NEWLINE", "_DEDENT", "_INDENT") and token.line is not None:
-        return token.line + first - 1, token.column or 1, max(1, len(token))
-    number = min(max(token.line if token.line is not None else len(lines), 1), len(lines))
-    if token.type != "_NEWLINE":
-        while number > 1 and (not lines[number - 1].strip() or token.type == "_DEDENT"):
-            number -= 1
-            if lines[number - 1].strip():
-                break
-    return number + first - 1, len(mask_strings_and_comment(lines[number - 1]).rstrip()) + 1, 1
-
-
-def _find_open_bracket(lines: list[str], token: Token) -> tuple[int, int, str] | None:
-    """Return line, column and text of an open bracket that explains an unexpected token; None if there is none.
-
-    It does if the token is the end of the text, or the first one of a line below the bracket.
-    """
-    if token.type in ("$END", "_DEDENT") or token.line is None:
-        return find_unclosed_bracket(lines, len(lines), len(lines[-1]) + 1)
-    column = token.column or 1
-    bracket = find_unclosed_bracket(lines, token.line, column)
-    starts = not lines[token.line - 1][: column - 1].strip()
-    return bracket if bracket is not None and starts and bracket[0] < token.line else None
 
 
 def parse_headers(source: Source) -> tuple[s.Algorithm, ...]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import Source
 from archline.language import syntax as s
 from archline.language.format_statements import Bracketed, LogicalLine, iterate_logical_lines
 from archline.language.mistakes import count_brackets
 from archline.language.rearranging import mask_strings_and_comment
 from archline.records import record
-
-__all__ = ["format_expression", "format_fact", "format_program"]
 
 WIDTH = 100
 INDENT = 4

@@ -7,7 +7,7 @@ language is changed.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 from archline.expr.tree import Source, Span
@@ -363,3 +363,21 @@ def _find_brackets(text: str) -> tuple[int, int]:
     opened = text.find("(")
     closed = None if opened < 0 else find_closing_bracket(text, opened)
     return (len(text), len(text)) if closed is None else (opened, closed)
+
+
+def iterate_indentation(source: Source, first: int, lines: Sequence[str]) -> Iterator[tuple[Span, int, list[int]]]:
+    """Yield each line with code: its span, its indentation, and the indentations of the blocks open before it.
+
+    The first of `lines` is line `first` of the source.
+    """
+    stack = [0]
+    for number, line in enumerate(lines, first):
+        if line.strip() and not line.lstrip().startswith("#"):
+            indent = measure_indent(line)
+            yield Span(source, number, indent + 1, number, len(line) + 1), indent, stack
+            stack = [*(level for level in stack if level < indent), indent]
+
+
+def measure_indent(line: str) -> int:
+    """Return the number of spaces before the code of a line."""
+    return len(line) - len(line.lstrip(" "))

@@ -10,16 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, count
 from typing import Any
 
-from lark import Token, v_args
-from lark.tree import Meta
-from lark.visitors import Transformer_NonRecursive
-
 from archline.expr.tree import MAX_DEPTH, Source, Span, has_same_structure
 from archline.language import surface
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import error, propose_text
 from archline.language.rearranging import suggest_renaming
+from archline.language.tokens import Part, Token
 from archline.language.words import REAL_FUNCTIONS, RESERVED, SHADOWABLE
 from archline.records import record, replace
 
@@ -98,15 +95,13 @@ class ArrayByRange:
 _Array = FilledArray | ArrayOfElements | ArrayByRange
 
 
-@v_args(meta=True)
-class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
+class SpellingBuilder:
     """Builds nodes of forms with several spellings.
 
     `offset` is added to line numbers, as an item is parsed without the file around it.
     """
 
     def __init__(self, source: Source, offset: int) -> None:
-        super().__init__()
         self._source = source
         self._offset = offset
         self._depth: dict[s.Node, int] = {}
@@ -124,7 +119,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         """The place of a cost with sizes, such as `work(f, n = 2*n)`, outside of claims, where it is a mistake."""
 
     # Positions and limits
-    def _make_span(self, at: Meta | Token) -> Span:
+    def _make_span(self, at: Part | Token) -> Span:
         line, column = at.line or 1, at.column or 1
         end_line, end_column = at.end_line or line, at.end_column or column
         return Span(self._source, line + self._offset, column, end_line + self._offset, end_column)
@@ -154,7 +149,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             raise error(rules.RESERVED, f"`{name}` is a word of the language", span=span, hint=hint)
         return name
 
-    def _make_header_span(self, meta: Meta) -> Span:
+    def _make_header_span(self, meta: Part) -> Span:
         """Return the span of the header's line of a statement with a body, for diagnostics."""
         span = self._make_span(meta)
         line = self._source.lines[span.line - 1] if span.line <= len(self._source.lines) else ""
@@ -230,7 +225,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         self._depth[copy] = self._depth.get(node, 0)
         return copy
 
-    def comparison_chain(self, meta: Meta, children: list[Any]) -> Any:
+    def comparison_chain(self, meta: Part, children: list[Any]) -> Any:
         """Build `a <= x < b` as `a <= x and x < b`."""
         operands, operators = children[::2], children[1::2]
         span = self._make_span(meta)
@@ -246,7 +241,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             whole = part if whole is None else self._make_binary("and", whole, part, span)
         return whole
 
-    def character_literal(self, meta: Meta, children: list[Token]) -> s.Integer:
+    def character_literal(self, meta: Part, children: list[Token]) -> s.Integer:
         return s.Integer(ord(str(children[0])[1]), span=self._make_span(meta))
 
     def _add_one(self, expr: Any) -> Any:
@@ -275,7 +270,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
                 return self._make_binary("-", expr, s.Integer(1, span=expr.span), expr.span)
 
     # Types and declarations
-    def record_type(self, meta: Meta, children: list[Any]) -> Any:
+    def record_type(self, meta: Part, children: list[Any]) -> Any:
         name, *shapes = children
         sizes, span = tuple(chain.from_iterable(shapes)), self._make_span(meta)
         element = _FOREIGN_TYPES.get(name)
@@ -283,11 +278,11 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             return surface.RecordType(str(name), sizes, span=span)
         return s.ArrayType(element, sizes, "rowmajor", span=span) if sizes else s.ScalarType(element, span=span)
 
-    def record_type_of(self, meta: Meta, children: list[Any]) -> surface.RecordType:
+    def record_type_of(self, meta: Part, children: list[Any]) -> surface.RecordType:
         """Build `stack of int`, a record of the library without a size, as `stack`."""
         return surface.RecordType(str(children[0]), (), span=self._make_span(meta))
 
-    def bounded_integer(self, meta: Meta, children: list[Any]) -> s.ScalarType:
+    def bounded_integer(self, meta: Part, children: list[Any]) -> s.ScalarType:
         """Build `index below n` of a single number as `int`, with an `assume` where the number has its first value."""
         type_ = s.ScalarType("int", span=self._make_span(meta))
         self._bounds[type_] = children[-1]
@@ -304,36 +299,36 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
                 statements.append(s.Assume((least, below), span=type_.span))
         return statements
 
-    def typed_name(self, meta: Meta, children: list[Any]) -> Any:
+    def typed_name(self, meta: Part, children: list[Any]) -> Any:
         name, type_, value = children
         if value is not None and isinstance(type_, s.SizeType | s.IndexType):
             return s.Let(self._read_inner_name(name), value, span=self._make_span(meta))
         return self._declare_local(name, type_, value, self._make_span(meta))
 
-    def declared_array(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
+    def declared_array(self, meta: Part, children: list[Any]) -> tuple[Any, ...]:
         """Return the parts of `table[n]` in `int table[n]`: name, type with unknown elements, value and span."""
         name, *shapes, value = children
         shapes = [shape for shape in shapes if isinstance(shape, tuple)]
         span = self._make_span(meta)
         return name, s.ArrayType("", tuple(chain.from_iterable(shapes)), "rowmajor", span=span), value, span
 
-    def constant_declarations(self, meta: Meta, children: list[Any]) -> list[Any]:
+    def constant_declarations(self, meta: Part, children: list[Any]) -> list[Any]:
         """Return the statements of `const a = 1, b = 2`."""
         return children
 
-    def constant_declaration(self, meta: Meta, children: list[Any]) -> Any:
+    def constant_declaration(self, meta: Part, children: list[Any]) -> Any:
         name, type_, value = children
         return self._declare_local(name, type_, value, self._make_span(meta))
 
-    def untyped_local(self, meta: Meta, children: list[Any]) -> Any:
+    def untyped_local(self, meta: Part, children: list[Any]) -> Any:
         name, value = children[-2:]
         return self._declare_local(name, None, value, self._make_span(meta))
 
-    def declared_name(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
+    def declared_name(self, meta: Part, children: list[Any]) -> tuple[Any, ...]:
         name, type_, _, value = children
         return name, type_, value, self._make_span(meta)
 
-    def typed_declaration(self, meta: Meta, children: list[Any]) -> list[Any]:
+    def typed_declaration(self, meta: Part, children: list[Any]) -> list[Any]:
         """Build the declarations `int lo = 0, hi = n`; those with `var` or `auto` may have no type.
 
         An `int` with a value is like a name without a declaration: it may be a size.
@@ -349,14 +344,14 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             locals_.append(self._declare_local(name, type_, value, span))
         return locals_
 
-    def allotted_array(self, meta: Meta, children: list[Any]) -> s.Local:
+    def allotted_array(self, meta: Part, children: list[Any]) -> s.Local:
         """Build `r[0..n]` in `let r[0..n] be a new array` as `local r` of extent n + 1, with both ends."""
         name, *subscripts = children
         ends = (self._add_one(part.hi) if isinstance(part, s.Slice) else part for part in subscripts)
         type_ = s.ArrayType("", tuple(ends), "rowmajor", span=self._make_span(meta))
         return s.Local(self._read_inner_name(name), type_, None, None, span=self._make_span(meta))
 
-    def new_array(self, meta: Meta, children: list[Any]) -> list[Any]:
+    def new_array(self, meta: Part, children: list[Any]) -> list[Any]:
         return [child for child in children if isinstance(child, s.Local)]
 
     def _declare_local(self, token: Token, type_: Any, value: Any, span: Span, when: Any = None) -> Any:
@@ -379,27 +374,27 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         return [local, *assumed] if assumed else local
 
     # Values and assignments
-    def value_choice(self, meta: Meta, children: list[Any]) -> Choice:
+    def value_choice(self, meta: Part, children: list[Any]) -> Choice:
         return Choice(children[1], children[0], children[2])
 
-    def choice_by_mark(self, meta: Meta, children: list[Any]) -> Choice:
+    def choice_by_mark(self, meta: Part, children: list[Any]) -> Choice:
         return Choice(*children)
 
-    def filled_array(self, meta: Meta, children: list[Any]) -> FilledArray:
+    def filled_array(self, meta: Part, children: list[Any]) -> FilledArray:
         value, _, extent = children
         return FilledArray(value, (extent,), self._make_span(meta))
 
-    def filled_rows(self, meta: Meta, children: list[Any]) -> FilledArray:
+    def filled_rows(self, meta: Part, children: list[Any]) -> FilledArray:
         """Build the array of n rows `[[value] * m for i in range(n)]`."""
         row, _, _, over = children
         if not isinstance(over, s.Call) or over.function != "range" or len(over.arguments) != 1:
             raise error(rules.UNEXPECTED, "the rows of an array are counted by `range(n)`", span=over.span)
         return FilledArray(row.value, (over.arguments[0], *row.extents), self._make_span(meta))
 
-    def array_of_elements(self, meta: Meta, children: list[Any]) -> ArrayOfElements:
+    def array_of_elements(self, meta: Part, children: list[Any]) -> ArrayOfElements:
         return ArrayOfElements((tuple(children),), False, self._make_span(meta))
 
-    def array_of_rows(self, meta: Meta, children: list[Any]) -> ArrayOfElements:
+    def array_of_rows(self, meta: Part, children: list[Any]) -> ArrayOfElements:
         lengths = {len(row) for row in children}
         span = self._make_span(meta)
         if len(lengths) > 1:
@@ -407,10 +402,10 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             raise error(rules.UNEXPECTED, message, span=span, hint="the rows of an array have equal lengths")
         return ArrayOfElements(tuple(children), True, span)
 
-    def row_of_elements(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
+    def row_of_elements(self, meta: Part, children: list[Any]) -> tuple[Any, ...]:
         return tuple(children)
 
-    def array_by_range(self, meta: Meta, children: list[Any]) -> ArrayByRange:
+    def array_by_range(self, meta: Part, children: list[Any]) -> ArrayByRange:
         (comprehension,) = children
         span = self._make_span(meta)
         if not isinstance(comprehension, surface.Comprehension):
@@ -485,7 +480,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             )
         return [*declared, *stores]
 
-    def update(self, meta: Meta, children: list[Any]) -> Any:
+    def update(self, meta: Part, children: list[Any]) -> Any:
         """Build `x //= y` as `x = x//y`."""
         target, op, value = children
         span = self._make_span(meta)
@@ -538,12 +533,12 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         branches += last.branches if isinstance(last, s.If) else [s.Branch(None, (last,), span=span)]
         return s.If(tuple(branches), span=span)
 
-    def swap_values(self, meta: Meta, children: list[Any]) -> surface.Multiple:
+    def swap_values(self, meta: Part, children: list[Any]) -> surface.Multiple:
         first, second = (child for child in children if not isinstance(child, Token))
         values = self._copy_node(second), self._copy_node(first)
         return surface.Multiple((first, second), values, span=self._make_span(meta))
 
-    def increment_after_use(self, meta: Meta, children: list[Token]) -> s.Name:
+    def increment_after_use(self, meta: Part, children: list[Token]) -> s.Name:
         name, op = children if children[0].type == "NAME" else children[::-1]
         node = s.Name(str(name), span=self._make_span(meta))
         self._increments[node] = ("+=" if op.type.startswith("INCREMENT") else "-=", op.type.endswith("BEFORE"))
@@ -575,22 +570,22 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
             message = "a counter changes in the subscripts of an assignment alone"
             raise error(rules.UNEXPECTED, message, span=node.span, hint=hint)
 
-    def unit_increment(self, meta: Meta, children: list[Any]) -> s.Assign:
+    def unit_increment(self, meta: Part, children: list[Any]) -> s.Assign:
         target, op = children
         span = self._make_span(meta)
         return s.Assign(target, "+=" if op.type == "INCREMENT" else "-=", s.Integer(1, span=span), False, span=span)
 
-    def increment_before(self, meta: Meta, children: list[Any]) -> s.Assign:
+    def increment_before(self, meta: Part, children: list[Any]) -> s.Assign:
         op, target = children
         span = self._make_span(meta)
         sign = "+=" if op.type == "INCREMENT_BEFORE" else "-="
         return s.Assign(target, sign, s.Integer(1, span=span), False, span=span)
 
-    def multiple_assignment(self, meta: Meta, children: list[Any]) -> surface.Multiple:
+    def multiple_assignment(self, meta: Part, children: list[Any]) -> surface.Multiple:
         position = next(number for number, child in enumerate(children) if isinstance(child, Token))
         return self._assign_several(meta, tuple(children[:position]), tuple(children[position + 1 :]))
 
-    def names_of_type(self, meta: Meta, children: list[Any]) -> list[Any]:
+    def names_of_type(self, meta: Part, children: list[Any]) -> list[Any]:
         """Return the declarations of the names in `r, p: real[n]`."""
         *names, type_ = children
         for name in names:
@@ -598,7 +593,7 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
                 raise error(rules.UNEXPECTED, f"`{name.span.text}` is no name to declare", span=name.span)
         return [self._declare_local(Token("NAME", name.id), type_, None, name.span) for name in names]
 
-    def assigned_chain(self, meta: Meta, children: list[Any]) -> list[Any]:
+    def assigned_chain(self, meta: Part, children: list[Any]) -> list[Any]:
         """Build `a = b = e` as a register with the value, which is then stored from left to right."""
         *targets, value = (child for child in children if not isinstance(child, Token))
         span = self._make_span(meta)
@@ -618,20 +613,20 @@ class SpellingBuilder(Transformer_NonRecursive[Token, Any]):
         words = {*re.findall(r"\w+", self._source.text), *self._made_names}
         return next(name for name in chain(names, map(f"{names[0]}{{}}".format, count(1))) if name not in words)
 
-    def values_of_tuple(self, meta: Meta, children: list[Any]) -> tuple[Any, ...]:
+    def values_of_tuple(self, meta: Part, children: list[Any]) -> tuple[Any, ...]:
         return tuple(children)
 
-    def assigned_tuple(self, meta: Meta, children: list[Any]) -> surface.Multiple:
+    def assigned_tuple(self, meta: Part, children: list[Any]) -> surface.Multiple:
         *targets, _, values = children
         return self._assign_several(meta, tuple(targets), values)
 
-    def let_tuple(self, meta: Meta, children: list[Any]) -> surface.Multiple:
+    def let_tuple(self, meta: Part, children: list[Any]) -> surface.Multiple:
         """Build `let (a, b) = (c, d)` as an assignment of several values."""
         *names, values = (child for child in children if child is not None)
         targets = tuple(s.Name(self._read_inner_name(name), span=self._make_span(name)) for name in names)
         return self._assign_several(meta, targets, values)
 
-    def _assign_several(self, meta: Meta, targets: tuple[Any, ...], values: tuple[Any, ...]) -> surface.Multiple:
+    def _assign_several(self, meta: Part, targets: tuple[Any, ...], values: tuple[Any, ...]) -> surface.Multiple:
         span = self._make_span(meta)
         if len(targets) != len(values):
             message = f"{len(targets)} places on the left, {len(values)} values on the right"

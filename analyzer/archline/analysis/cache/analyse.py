@@ -35,12 +35,12 @@ from archline.analysis.cost import AnyScheduleBound, Cost, HblTerm, enclose_cost
 from archline.analysis.metrics.accesses import bound_accesses
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval, Point
+from archline.expr.text import format_fact
 from archline.growth.growths import Growth
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, ONE_LINE_FITS, WORDS, count_array_lines
 from archline.ir.lower import Lowering
 from archline.ir.tree import UntracedError, contiguous_dimension, iterate_accesses, require_traceable
-from archline.language import printer
 from archline.language import syntax as s
 from archline.language.call_graph import has_recursion, iterate_local_arrays
 from archline.language.iterations import list_iterations
@@ -408,7 +408,7 @@ def _derive_recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     growths: dict[tuple[str, ...], tuple[Growth, ...] | str] = {}
 
     def derive_cached_growth(facts: Sequence[s.Fact]) -> tuple[Growth, ...] | str:
-        key = tuple(map(printer.format_fact, facts))
+        key = tuple(map(format_fact, facts))
         if key not in growths:
             try:
                 growths[key] = asymptotic.derive_io_growth(recursions, facts)

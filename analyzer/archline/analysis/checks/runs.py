@@ -12,7 +12,7 @@ from typing import Any
 
 from archline.analysis.checks.follower import Environment, Explanation, StatementFollower
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import format_expression, format_list
+from archline.expr.text import format_expression, format_fact, format_list
 from archline.expr.values import evaluate, evaluate_fact, evaluate_static
 from archline.ir.places import read_array_type
 from archline.language import conditions as rules
@@ -21,7 +21,6 @@ from archline.language.call_graph import find_recursive_component
 from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Kind, Module, is_buffer
-from archline.language.printer import format_fact
 from archline.language.proposals import propose_mode, suggest_division
 from archline.language.substitution import build_processor_count
 from archline.numbers import format_point

@@ -18,6 +18,7 @@ from archline.algebra.relax import bound_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.communication.floors import iterate_upper_bounds
 from archline.analysis.cost import Cost
+from archline.expr.text import format_fact
 from archline.expr.tree import Span
 from archline.ir.amounts import ZERO_AMOUNT, Amount, KnownAmount, UnknownAmount, exact_amount
 from archline.ir.conditions import (
@@ -34,7 +35,6 @@ from archline.ir.ranges import IterationRange
 from archline.ir.scope import NotStaticError, Scope, known_value, static_value
 from archline.language import syntax as s
 from archline.language.model import Kind, Module, ViewType
-from archline.language.printer import format_fact
 from archline.records import field, record, replace
 
 Guard = tuple[s.Fact, Scope]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
@@ -14,8 +15,10 @@ from archline.analysis.cost import IntervalAt
 from archline.expr.intervals import Interval
 from archline.ir.amounts import Amount, KnownAmount, UnknownAmount, map_bounds
 from archline.records import field, record
-from archline.recurrences.exact.constraints import InductionProof
 from archline.recurrences.model import Decision, Equation, SizeFunction, list_case_conditions
+
+if TYPE_CHECKING:
+    from archline.recurrences.exact.constraints import InductionProof
 
 
 @record(eq=False)

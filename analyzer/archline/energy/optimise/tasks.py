@@ -55,13 +55,13 @@ from archline.energy.targets import SIZE_PREFIX
 from archline.energy.units import format_si
 from archline.expr import build as b
 from archline.expr.intervals import Interval
+from archline.expr.text import format_fact
 from archline.expr.tree import iterate_defined_sizes, substitute_in_fact
 from archline.language import syntax as s
 from archline.language.conditions import SIZE_RULES
 from archline.language.diagnostics import ArchlineError, error, suggest_closest
 from archline.language.metrics import OF_CACHE
 from archline.language.parser import parse_facts
-from archline.language.printer import format_fact
 from archline.language.substitution import express_facts_in_sizes
 from archline.records import replace
 

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from archline.algebra.reals import Constant, OutOfReachError
 from archline.expr import build
+from archline.expr.text import format_expression
 from archline.growth.normal_form import evaluate_constant, expand
 from archline.language import call_graph
 from archline.language import syntax as s
-from archline.language.printer import format_expression
 from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.asymptotic.evaluate import choose_default_base

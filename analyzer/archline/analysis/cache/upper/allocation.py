@@ -12,11 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from itertools import chain
-from math import inf
 from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
 
 from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.evaluate.compiled import Compiler
@@ -34,7 +30,7 @@ from archline.analysis.cache.residency.single import (
     make_walk_key,
 )
 from archline.analysis.cache.upper.evaluate import AllocationPlan, RetainClasses, RetainRows, Retention
-from archline.analysis.cache.upper.pareto import ParetoChoices, concatenate_choices
+from archline.analysis.cache.upper.pareto import ParetoChoices, ResidencyChoice, concatenate_choices
 from archline.expr.intervals import EvaluationError, Number
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
@@ -203,7 +199,6 @@ class AllocationPlanner:
     facts: Facts
     points: Sequence[Mapping[str, int]]
     _exact: list[dict[Resident, tuple[Number, Number]]] = field(default_factory=list)
-    _units: dict[Resident, int] = field(default_factory=dict)
     _clusters: list[list[ReferenceCluster]] = field(default_factory=list)
     _alone: dict[Reference, tuple[Resident, ...]] = field(default_factory=dict)
 
@@ -231,8 +226,7 @@ class AllocationPlanner:
         if can_hold_nothing:
             result[frozenset()] = self._build_plan(nothing)
         small_choices = self._fill_small_capacities(nothing) if can_hold_nothing else ()
-        for numbered in chain(self._iterate_pareto_choices(arrays), small_choices):
-            units = tuple([self._residencies[number] for number in numbered])
+        for units in chain(self._iterate_pareto_choices(arrays), small_choices):
             key = frozenset(units)
             if key not in result:
                 result[key] = self._build_plan(units)
@@ -287,8 +281,8 @@ class AllocationPlanner:
 
     # Numbers
     def _evaluate_residencies(self, units: Iterable[Resident]) -> None:
-        self._units = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
-        units = self._residencies
+        """Evaluate the lines and misses of all residencies at every sample."""
+        units = dict.fromkeys(units)
         restored = {value: self.facts.restore(value) for unit in units for value in (unit.space, unit.misses)}
         names = sorted({name for value in restored.values() for name in value.names})
         compiler = Compiler(names)
@@ -321,12 +315,12 @@ class AllocationPlanner:
     # Best choices at samples
     def _iterate_pareto_choices(
         self, arrays: Sequence[Sequence[Sequence[ReferenceCluster]]]
-    ) -> Iterator[tuple[int, ...]]:
-        """Yield the choices with fewest misses for some capacity at a sample, as tuples of residency numbers."""
+    ) -> Iterator[tuple[Resident, ...]]:
+        """Yield the choices with fewest misses for some number of lines at each sample, as their residencies."""
         by_clustering = ([self._combine_clusters(clusters) for clusters in clusterings] for clusterings in arrays)
         by_array = (concatenate_choices(choices).select_best(MAX_ARRAY_CHOICES) for choices in by_clustering)
         together = reduce(lambda one, other: one.combine(other, MAX_PLAN_CHOICES), by_array)
-        return chain.from_iterable(map(together.at, range(len(self.points))))
+        return (choice.units for choices in together.samples for choice in choices)
 
     def _combine_clusters(self, clusters: Sequence[ReferenceCluster]) -> ParetoChoices:
         first, *others = map(self._build_cluster_choices, clusters)
@@ -334,19 +328,18 @@ class AllocationPlanner:
             lambda one, other: one.combine(other, MAX_ARRAY_CHOICES), others, first.select_best(MAX_ARRAY_CHOICES)
         )
 
-    def _fill_small_capacities(self, nothing: Sequence[Resident]) -> Iterator[Sequence[int]]:
+    def _fill_small_capacities(self, nothing: Sequence[Resident]) -> Iterator[tuple[Resident, ...]]:
         """Yield the choices that fill a few lines greedily with the residencies that save most and fit.
 
         The Pareto search may miss these plans, as it compares choices by the region with the largest need.
         """
         units = [unit for first in nothing for unit in _drop_equivalent_residencies(self._alone[first.references[0]])]
-        owners, first = [unit.references[0] for unit in units], [unit.scratch for unit in units]
         choices = self._build_residency_choices(units)
         samples = range(len(self.points))
         # The benefit of giving up lines depends on the lengths of segments, which differ between samples.
         for sample in samples if any(unit.given_up for unit in units) else samples[-LARGE_SAMPLE_COUNT:]:
             if all(unit in self._float_safe_values[sample] for unit in nothing):
-                yield from choices.fill_greedily(sample, owners, first, SMALL_CAPACITIES)
+                yield from choices.fill_greedily(sample, SMALL_CAPACITIES)
 
     @memoised
     def _build_cluster_choices(self, cluster: ReferenceCluster) -> ParetoChoices:
@@ -355,45 +348,22 @@ class AllocationPlanner:
         return concatenate_choices([self._combine_clusters(cluster.parts), whole]) if cluster.parts else whole
 
     def _build_residency_choices(self, units: Sequence[Resident]) -> ParetoChoices:
-        """Make each residency a choice by itself, with infinite misses at samples where it has no value."""
-        numbers = [self._units[unit] for unit in units]
-        held, fetching = self._region_masks
-        distinct_rows, regions = np.unique(
-            np.concatenate([held[:, numbers], fetching[:, numbers]], axis=1), axis=0, return_inverse=True
-        )
-        active, scratch = np.split(distinct_rows, 2, axis=1)
-        lines, misses = self._lines_and_misses
+        """Make each residency a choice by itself, at the samples where it has values."""
         return ParetoChoices(
-            lines[:, numbers] * active[:, None],
-            np.broadcast_to(scratch[:, None], (len(scratch), len(lines), len(numbers))),
-            misses[:, numbers],
-            np.broadcast_to(np.array(numbers, dtype=np.intp)[:, None], (len(lines), len(numbers), 1)),
-            regions.reshape(-1),
+            tuple(
+                [
+                    [self._make_choice(unit, *values[unit]) for unit in units if unit in values]
+                    for values in self._float_safe_values
+                ]
+            )
         )
 
-    @cached_property
-    def _residencies(self) -> list[Resident]:
-        return list(self._units)
-
-    @cached_property
-    def _lines_and_misses(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The lines and misses by sample and residency; infinite misses where no value exists."""
-        without_value = 0, inf
-        rows = [[numbers.get(unit, without_value) for unit in self._residencies] for numbers in self._float_safe_values]
-        both = np.array(rows, dtype=float).reshape(len(rows), len(self._units), 2)
-        return both[:, :, 0], both[:, :, 1]
-
-    @cached_property
-    def _region_masks(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Masks by region and residency: where lines are held, and where every access fetches."""
-        active = np.zeros((len(self._regions), len(self._units)), dtype=bool)
-        scratch = np.zeros_like(active)
-        for number, unit in enumerate(self._residencies):
-            held, fetching = self._find_held_regions(unit)
-            active[list(held), number] = True
-            if fetching is not None:
-                scratch[fetching, number] = True
-        return active, scratch
+    def _make_choice(self, unit: Resident, lines: int, misses: int) -> ResidencyChoice:
+        held, fetching = self._find_held_regions(unit)
+        regions = range(len(self._regions))
+        scratch = tuple([region == fetching for region in regions])
+        needs = tuple([float(lines if region in held else scratch[region]) for region in regions])
+        return ResidencyChoice((unit,), float(misses), lines * float(len(held)), needs, scratch, fetching is not None)
 
     @memoised
     def _find_held_regions(self, unit: Resident) -> tuple[tuple[int, ...], int | None]:

@@ -1,214 +1,140 @@
-"""Compares choices of residencies by their lines and misses, for all sample sizes in one array operation."""
+"""Compares choices of residencies by their lines and misses, at each sample."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from math import inf
+from operator import add, and_, or_, sub
+from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from archline.analysis.cache.residency.base import Resident
 from archline.records import record
 
-MAX_TESTED_CHOICES = 16
-"""The number of choices that are tested in one array operation, in order of saving; usually one of them fits."""
+T = TypeVar("T")
+
+
+@record(eq=False, slots=True)
+class ResidencyChoice:
+    """Residencies that are held together, with their misses at a sample.
+
+    By region, `lines` are the lines that they need, and `scratch` tells whether a residency fetches at every access,
+    which takes one line. `total` sums the lines over all regions, without those for `scratch`. Numbers are
+    floats, as they only compare choices and are in no bound.
+    """
+
+    units: tuple[Resident, ...]
+    misses: float
+    total: float
+    lines: tuple[float, ...]
+    scratch: tuple[bool, ...]
+    shares: bool
+    """Whether `scratch` has a region: a scratch line can be shared with other residencies."""
+
+    def add_lines(self, added: ResidencyChoice) -> Iterable[float]:
+        """Return the lines by region that both need."""
+        lines = map(add, self.lines, added.lines)
+        return map(sub, lines, map(and_, self.scratch, added.scratch)) if self.shares and added.shares else lines
+
+    def combine(self, added: ResidencyChoice) -> ResidencyChoice:
+        """Return the choice of the residencies of both."""
+        scratch = tuple(map(or_, self.scratch, added.scratch))
+        return ResidencyChoice(
+            self.units + added.units,
+            self.misses + added.misses,
+            self.total + added.total,
+            tuple(self.add_lines(added)),
+            scratch,
+            self.shares or added.shares,
+        )
 
 
 @record(eq=False)
 class ParetoChoices:
-    """Choices of residencies as numpy arrays: `misses` and the residencies `units` by sample and choice.
+    """Choices of residencies by sample."""
 
-    `space` has, by region, sample and choice, the lines that the residencies hold, and `scratch` whether one of the
-    residencies fetches at every access. Regions with equal rows share one: `regions` maps each region to its row.
-    Numbers are floats, as they only compare choices and are in no bound. A sample with fewer choices than another is
-    padded with infinite misses, and a choice with fewer residencies with -1 in `units`.
-    """
-
-    space: NDArray[np.float64]
-    scratch: NDArray[np.bool_]
-    misses: NDArray[np.float64]
-    units: NDArray[np.intp]
-    regions: NDArray[np.intp]
-
-    @cached_property
-    def _residency_counts(self) -> NDArray[np.intp]:
-        counts: NDArray[np.intp] = np.sum(self.units >= 0, axis=2)
-        return counts
-
-    @cached_property
-    def _total_lines(self) -> NDArray[np.float64]:
-        """The lines of each choice, summed over all regions."""
-        lines: NDArray[np.float64] = np.tensordot(np.bincount(self.regions).astype(float), self.space, 1)
-        return lines
-
-    @cached_property
-    def _uses_scratch(self) -> NDArray[np.bool_]:
-        """True for choices with residencies that fetch at every access."""
-        sharing: NDArray[np.bool_] = np.any(self.scratch, axis=0)
-        return sharing
-
-    def at(self, sample: int) -> list[tuple[int, ...]]:
-        """List the residencies of each choice at a sample, as their numbers."""
-        rows = self.units[sample][np.isfinite(self.misses[sample])].tolist()
-        return [tuple([unit for unit in row if unit >= 0]) for row in rows]
+    samples: tuple[list[ResidencyChoice], ...]
 
     def combine(self, more: ParetoChoices, limit: int) -> ParetoChoices:
         """Pair each choice with each of another set, and select the best pairs, at most `limit` at each sample."""
-        shared = _SharedRegions.of((self.regions, more.regions))
-        wide, more_count = (len(self.misses), -1), more.misses.shape[1]
-        keys = _ComparisonKeys(
-            self._compute_pair_needs(more, shared).reshape(wide),
-            (self.misses[..., None] + more.misses[:, None]).reshape(wide),
-            (self._total_lines[..., None] + more._total_lines[:, None]).reshape(wide),
-            (self._residency_counts[..., None] + more._residency_counts[:, None]).reshape(wide),
-            (self._uses_scratch[..., None] | more._uses_scratch[:, None]).reshape(wide),
-        )
-        best, valid = keys.select_best(limit)
-        (left, right), rows = shared.rows, np.arange(len(best))[:, None]
-        first, second = best // more_count, best % more_count
-        return ParetoChoices(
-            self.space[left[:, None, None], rows, first] + more.space[right[:, None, None], rows, second],
-            self.scratch[left[:, None, None], rows, first] | more.scratch[right[:, None, None], rows, second],
-            np.where(valid, keys.misses[rows, best], np.inf),
-            np.concatenate([self.units[rows, first], more.units[rows, second]], axis=2),
-            shared.regions,
-        )
-
-    def _compute_pair_needs(self, more: ParetoChoices, both: _SharedRegions) -> NDArray[np.float64]:
-        """Compute the lines that each pair of choices needs in the region where it needs most."""
-        left, right = both.rows
-        needs = np.full((*self.misses.shape, more.misses.shape[1]), -np.inf)
-        for row in range(len(more.space)):
-            rows = left[right == row]
-            lines = (self.space[rows] + self.scratch[rows]).max(axis=0)[..., None]
-            scratch = more.scratch[row][:, None]
-            if scratch.any():
-                lines = np.where(scratch, self.space[rows].max(axis=0)[..., None] + 1, lines)
-            np.maximum(needs, lines + more.space[row][:, None], out=needs)
-        return needs
+        both = zip(self.samples, more.samples, strict=True)
+        return ParetoChoices(tuple([_combine_at_sample(one, other, limit) for one, other in both]))
 
     def select_best(self, limit: int) -> ParetoChoices:
         """Select the Pareto-optimal choices in lines and misses, evenly spread if they exceed `limit`.
 
         Choices with scratch lines are selected separately, as a scratch line can be shared.
         """
-        needs = (self.space + self.scratch).max(axis=0)
-        keys = _ComparisonKeys(needs, self.misses, self._total_lines, self._residency_counts, self._uses_scratch)
-        best, valid = keys.select_best(limit)
-        rows = np.arange(len(best))[:, None]
-        misses = np.where(valid, self.misses[rows, best], np.inf)
-        return ParetoChoices(
-            self.space[:, rows, best], self.scratch[:, rows, best], misses, self.units[rows, best], self.regions
-        )
+        return ParetoChoices(tuple([_select_at_sample(choices, limit) for choices in self.samples]))
 
-    def fill_greedily(
-        self, sample: int, owners: Sequence[object], first: Sequence[bool], capacities: Sequence[int]
-    ) -> Iterator[list[int]]:
-        """Yield, for each capacity in lines, residency numbers that a greedy search selects at a sample.
+    def fill_greedily(self, sample: int, capacities: Sequence[int]) -> Iterator[tuple[Resident, ...]]:
+        """Yield for each capacity the residencies of one choice for each reference; each choice has one residency.
 
-        Each choice belongs to an owner in `owners`, for which exactly one is selected: at first the one marked
-        in `first`, then repeatedly the alternative that fits and saves most misses.
+        It begins with the choices that fetch at every access, and repeatedly changes to the choice that saves most
+        misses and fits.
         """
-        numbers = {owner: number for number, owner in enumerate(dict.fromkeys(owners))}
-        owner = np.array([numbers[key] for key in owners], dtype=np.intp)
-        start = np.zeros(len(numbers), dtype=np.intp)
-        start[owner[np.flatnonzero(first)]] = np.flatnonzero(first)
-        misses, rows = self.misses[sample], np.concatenate([self.space[:, sample], self.scratch[:, sample]], axis=1)
-        space, scratch = np.hsplit(np.unique(rows, axis=0), 2)
+        owners = {choice: choice.units[0].references[0] for choice in self.samples[sample]}
+        start = {owner: choice for choice, owner in owners.items() if choice.shares}
         for capacity in capacities:
-            chosen = start.copy()
-            lines, sharing = space[:, chosen].sum(axis=1), scratch[:, chosen].sum(axis=1)
+            chosen = dict(start)
+            lines = [sum(needed) for needed in zip(*(choice.lines for choice in start.values()), strict=True)]
+            fetching = [sum(marked) for marked in zip(*(choice.scratch for choice in start.values()), strict=True)]
             while True:
-                now = chosen[owner]
-                saved = misses[now] - misses
-                saving = np.flatnonzero(saved > 0)
-                order = saving[np.argsort(-saved[saving], kind="stable")]
-                for begin in range(0, len(order), MAX_TESTED_CHOICES):
-                    tried = order[begin : begin + MAX_TESTED_CHOICES]
-                    needs = lines[:, None] + space[:, tried] - space[:, now[tried]]
-                    needs += sharing[:, None] + scratch[:, tried] - scratch[:, now[tried]] > 0
-                    fitting = np.flatnonzero(needs.max(axis=0) <= capacity)
-                    if fitting.size:
+                saved = {choice: chosen[owner].misses - choice.misses for choice, owner in owners.items()}
+                saving = [choice for choice in owners if saved[choice] > 0]
+                for best in sorted(saving, key=saved.__getitem__, reverse=True):
+                    now = chosen[owners[best]]
+                    lines_then = list(map(sub, map(add, lines, best.lines), now.lines))
+                    fetching_then = list(map(sub, map(add, fetching, best.scratch), now.scratch))
+                    # All that fetch at every access share one line.
+                    if all(
+                        needed - max(0, count - 1) <= capacity
+                        for needed, count in zip(lines_then, fetching_then, strict=True)
+                    ):
                         break
                 else:
                     break
-                best = tried[fitting[0]]
-                lines += space[:, best] - space[:, now[best]]
-                sharing += scratch[:, best] - scratch[:, now[best]]
-                chosen[owner[best]] = best
-            yield [int(unit) for unit in self.units[sample, chosen].ravel() if unit >= 0]
+                chosen[owners[best]], lines, fetching = best, lines_then, fetching_then
+            yield tuple([choice.units[0] for choice in chosen.values()])
 
 
 def concatenate_choices(parts: Sequence[ParetoChoices]) -> ParetoChoices:
     """Concatenate several sets of choices into one, as alternatives."""
-    max_units = max(part.units.shape[2] for part in parts)
-    padding = [((0, 0), (0, 0), (0, max_units - part.units.shape[2])) for part in parts]
-    units = [np.pad(part.units, widths, constant_values=-1) for part, widths in zip(parts, padding, strict=True)]
-    shared = _SharedRegions.of([part.regions for part in parts])
-    return ParetoChoices(
-        np.concatenate([part.space[rows] for part, rows in zip(parts, shared.rows, strict=True)], axis=2),
-        np.concatenate([part.scratch[rows] for part, rows in zip(parts, shared.rows, strict=True)], axis=2),
-        np.concatenate([part.misses for part in parts], axis=1),
-        np.concatenate(units, axis=1),
-        shared.regions,
-    )
+    by_sample = zip(*(part.samples for part in parts), strict=True)
+    return ParetoChoices(tuple([list(chain.from_iterable(choices)) for choices in by_sample]))
 
 
-@record(eq=False)
-class _SharedRegions:
-    """A common numbering of regions for several sets of choices, which store regions with equal values as one row.
+def _combine_at_sample(
+    one: Sequence[ResidencyChoice], other: Sequence[ResidencyChoice], limit: int
+) -> list[ResidencyChoice]:
+    pairs = [(left, right) for left in one for right in other]
+    keys = [
+        (max(x.add_lines(y)), x.misses + y.misses, x.total + y.total, len(x.units) + len(y.units)) for x, y in pairs
+    ]
+    selected = _select_best(pairs, keys, [x.shares or y.shares for x, y in pairs], limit)
+    return [left.combine(right) for left, right in selected]
 
-    `regions` maps each region to its row in the common numbering, and `rows` has, for each set, the set's row of
-    each common row.
+
+def _select_at_sample(choices: Sequence[ResidencyChoice], limit: int) -> list[ResidencyChoice]:
+    keys = [(max(choice.lines), choice.misses, choice.total, len(choice.units)) for choice in choices]
+    return _select_best(choices, keys, [choice.shares for choice in choices], limit)
+
+
+def _select_best(
+    items: Sequence[T], keys: Sequence[tuple[float, float, float, int]], sharing: Sequence[bool], limit: int
+) -> list[T]:
+    """Select those with fewer misses than all before them in the order of `keys`: lines, misses, lines of all regions
+    and number of residencies; at most `limit` that share and `limit` that do not, evenly spaced.
     """
-
-    rows: NDArray[np.intp]
-    regions: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, several: Sequence[NDArray[np.intp]]) -> _SharedRegions:
-        """Merge the region maps of several sets of choices."""
-        if len(several) == 1:
-            return cls(np.arange(several[0].max(initial=-1) + 1)[None], several[0])
-        joint, *others = several
-        for regions in others:
-            joint = np.unique(joint * (regions.max(initial=-1) + 1) + regions, return_inverse=True)[1].reshape(-1)
-        _, examples = np.unique(joint, return_index=True)
-        return cls(np.stack([regions[examples] for regions in several]), joint)
-
-
-@record(eq=False)
-class _ComparisonKeys:
-    """Sort keys of choices: `needs` (peak lines), `misses`, `lines` (sum over regions), `counts` (of residencies).
-
-    Choices marked in `sharing` use the shared scratch line, which is fetched at every access.
-    """
-
-    needs: NDArray[np.float64]
-    misses: NDArray[np.float64]
-    lines: NDArray[np.float64]
-    counts: NDArray[np.intp]
-    sharing: NDArray[np.bool_]
-
-    def select_best(self, limit: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return, for each sample, the indices of the Pareto-optimal choices, and a mask of the valid indices."""
-        order = np.lexsort((self.counts, self.lines, self.misses, self.needs), axis=-1)
-        rows = np.arange(len(order))[:, None]
-        sharing = self.sharing[rows, order]
-        by_sharing = np.where(np.stack([~sharing, sharing]), self.misses[rows, order], np.inf)
-        before = np.full_like(by_sharing, np.inf)
-        np.minimum.accumulate(by_sharing[..., :-1], axis=2, out=before[..., 1:])
-        chosen = np.concatenate(_select_evenly_spaced(by_sharing < before, limit), axis=1)
-        selected = np.argsort(~chosen, axis=1, kind="stable")[:, : chosen.sum(axis=1).max(initial=0)]
-        return order[rows, selected % order.shape[1]], chosen[rows, selected]
-
-
-def _select_evenly_spaced(marked: NDArray[np.bool_], limit: int) -> NDArray[np.bool_]:
-    """Keep at most `limit` of n marked choices, evenly spaced: numbers i*(n - 1) // (limit - 1)."""
-    count = marked.sum(axis=2, keepdims=True)
-    if count.max(initial=0) <= limit:
-        return marked
-    number, last = marked.cumsum(axis=2) - 1, np.maximum(count - 1, 1)
-    nearest = -(-number * (limit - 1) // last)
-    chosen: NDArray[np.bool_] = (count <= limit) | (nearest * last // (limit - 1) == number)
-    return marked & chosen
+    order = sorted(range(len(items)), key=keys.__getitem__)
+    selected: list[T] = []
+    for kind in (False, True):
+        chosen, least = [], inf
+        for number in order:
+            misses = keys[number][1]
+            if misses < least and sharing[number] is kind:
+                chosen.append(items[number])
+                least = misses
+        last = len(chosen) - 1
+        selected += chosen if last < limit else [chosen[number * last // (limit - 1)] for number in range(limit)]
+    return selected

@@ -767,9 +767,14 @@ class Interpreter:
         values: Any
         if loop.data == "loop":
             low, high = number(children[3]), number(children[5])
-            by = 1 if children[6] is None else number(children[6])
-            reduction = children[7]
+            by = 1 if children[7] is None else number(children[7])
+            reduction = children[8]
             match str(children[4]):
+                case kind if children[6] is not None:
+                    powers = [by**power for power in range(64)]
+                    falling = [low // power for power in powers if low // power >= high]
+                    rising = [low * power for power in powers if low * power < high + (kind in ("to", "..="))]
+                    values = falling if kind == "downto" else rising
                 case "downto":
                     values = range(low, high - 1, -by)
                 case "to" | "..=":

@@ -259,7 +259,7 @@ DATA = {
         bounded(lambda n, m: clog(n - m) + 3 if n > m else 0, lambda n, m: clog(n - m) + 4 if n > m else 0),
     ),
     # A while: one test at least; at most m times iteration, body and test again: 1 + 1 + 2.
-    "local i: int = 0\nwhile i < m at most m times:\n    i += 1": (
+    "local i: int = k[0]\nwhile i < m at most m times:\n    i += 1": (
         bounded(lambda n, m: 0, lambda n, m: 0),
         *(2 * [bounded(lambda n, m: 2, lambda n, m: 2 + 4 * m)]),
     ),

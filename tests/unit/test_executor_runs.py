@@ -359,6 +359,39 @@ algorithm f(n: size, k: out int[m]):
     assert found.outputs["k"].tolist() == [math.isqrt(2**63 - 1), math.isqrt(2**63 - 1) + 1]
 
 
+FACTORS = """
+algorithm f(lo: int, hi: int, x: inout int[n]):
+    local up: int = 0
+    for s in lo..hi step *3:
+        x[up] = s
+        up += 1
+    local down: int = 40
+    for s in hi downto lo step /3:
+        x[down] = s
+        down += 1
+    x[80] = up
+    x[81] = down - 40
+"""
+
+
+@pytest.mark.parametrize("compiled", MODES)
+@pytest.mark.parametrize(("lo", "hi"), [(1, 1), (1, 81), (2, 161), (2, 163), (5, 4), (1, 2**62), (2**61, 2**62)])
+def test_loops_by_factors(lo: int, hi: int, compiled: bool) -> None:
+    found = run(FACTORS, {"lo": lo, "hi": hi, "x": [0] * 82}, compiled=compiled)
+    x = found.outputs["x"].tolist()
+    up = [lo * 3**power for power in range(40) if lo * 3**power < hi]
+    down = [hi // 3**power for power in range(40) if hi // 3**power >= lo]
+    assert (x[: x[80]], x[40 : 40 + x[81]]) == (up, down)
+    # 1 for the call and for each iteration, and for each update of a register.
+    assert found.counts.work == 1 + 2 * len(up) + 2 * len(down) + 1
+
+
+@pytest.mark.parametrize("compiled", MODES)
+@pytest.mark.parametrize("lo", [0, -3])
+def test_no_factor_moves_a_loop_from_0(lo: int, compiled: bool) -> None:
+    assert codes(FACTORS, {"lo": lo, "hi": 7, "x": [0] * 82}, compiled=compiled) == ["AL515"]
+
+
 def test_a_range_of_more_than_64_bits_that_runs_backwards_is_empty_in_compiled_code() -> None:
     text = "algorithm f(d: int, e: int, x: inout real[n]):\n    for i in d..e:\n        x[0] += 1\n"
     for d, e, rounds, compiled in ((5, 2, 0, True), (-2, 5, 7, True), (2**63 - 1, 1 - 2**63, 0, False)):

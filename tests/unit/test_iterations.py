@@ -442,8 +442,8 @@ def test_diff_of_versions_that_differ_in_names_needs_no_assumption(tmp_path) -> 
         assert "assuming" not in done.out
 
 
-@pytest.mark.parametrize("name", ["", " iterations T"])
-def test_iterations_of_loops_that_differ_are_not_comparable(tmp_path, name: str) -> None:
+def test_iterations_of_loops_that_differ_are_not_comparable(tmp_path) -> None:
+    name = " iterations T"
     bisection = f"""
 algorithm search(A: real[n], key: real) -> int:
     local lo: int = 0
@@ -473,6 +473,8 @@ algorithm search(A: real[n], key: real) -> int:
     assert growth["summary"] == {"not decided": 4}
     ignored = linear.replace("-> int:", "-> int:  # archline: ignore AL604")
     assert diff_texts(tmp_path, bisection, ignored).code == 0
+    unnamed = [text.replace(name, "") for text in (bisection, linear)]
+    assert "growth Theta(log2(n)) where n >= 2 -> O(n)" in " ".join(diff_texts(tmp_path, *unnamed).out.split())
 
 
 def test_a_changed_loop_is_compared_iteration_by_iteration_in_the_reason(tmp_path) -> None:
@@ -581,9 +583,9 @@ def test_a_register_that_is_read_behind_a_loop_keeps_its_name(body: str) -> None
 NESTED = """
 def f(A: inout real[n, n]):
     i = 0
-    while i < n:
+    while i < n iterations T1:
         j = 0
-        while j < n and A[i, j] > 0.0:
+        while j < n and A[i, j] > 0.0 iterations T2:
             A[i, j] -= 1.0
             j += 1
         i += 1
@@ -954,8 +956,164 @@ def test_every_claim_on_a_cost_with_free_iterations_says_so(tmp_path: Path) -> N
     file = tmp_path / "sort.algo"
     file.write_text(
         "algorithm sort(x: inout real[n])\n    ensures flops <= n*(n-1)/2\n    ensures work <= 6*n^2\n    for i in 1..n:\n"
-        "        key = x[i]\n        j = i - 1\n        while j >= 0 and x[j] > key:\n            x[j+1] = x[j]\n"
+        "        key = x[i]\n        j = i - 1\n        while j >= 0 and x[j] > key iterations T:\n            x[j+1] = x[j]\n"
         "            j -= 1\n        x[j+1] = key\n"
     )
     done = " ".join(cli("check", str(file)).out.split())
     assert done.count("nothing bounds in the sizes: bound the loop, `while ... at most e times`") == 2
+
+
+# Bounds of all iterations in a call
+TOTALS = {
+    "two_pointer": """
+algorithm f(a: real[n], t: inout real[1]):
+    local j: int = 0
+    for i in 0..n:
+        while j < n and a[i] < a[min(j, n - 1)] at most n times in total:
+            j += 1
+            t[0] += 1.0
+""",
+    "stack": """
+algorithm f(a: real[n], t: inout real[1]):
+    local st: int[n]
+    local sp: int = 0
+    for i in 0..n:
+        while sp > 0 and a[st[max(0, sp - 1)]] < a[i] at most len(a) times in total:
+            sp -= 1
+            t[0] += 1.0
+        st[sp] = i
+        sp += 1
+""",
+    "counter": """
+algorithm f(a: real[n], t: inout real[1]):
+    local bit: int[n] = 0
+    for i in 0..n:
+        local b: int = 0
+        while b < n and bit[b] == 1 at most 2*n times in total:
+            bit[b] = 0
+            b += 1
+        if b < n:
+            bit[b] = 1
+""",
+    "with an exit, and a loop over the counter": """
+algorithm f(a: real[n], t: inout real[1]):
+    for i in 0..n:
+        local b: int = 0
+        while b < i and a[b] > 0.9 at most n*n times in total:
+            for j in 0..b:
+                t[0] += 1.0
+            b += 1
+            if t[0] > 9.0: break
+""",
+    "in parallel": """
+algorithm f(a: real[n], t: inout real[1]):
+    local x: real[n] = 0.0
+    parallel for i in 0..n:
+        local j: int = i
+        while j > 0 and a[j] > 0.3 at most n*n times in total:
+            x[i] += 1.0
+            j = j//3
+""",
+    "in a called algorithm": """
+algorithm g(a: real[n], t: inout real[1]):
+    local j: int = 0
+    for i in 0..n:
+        while a[j] > 0.5 and t[0] < 40.0 at most 50 + n times in total:
+            j = (j + 1)%n
+            t[0] += 1.0
+
+algorithm f(a: real[n], t: inout real[1]):
+    for i in 0..n:
+        g(a[0..i + 1], t)
+""",
+    "in a recursion": """
+algorithm f(a: real[n], t: inout real[1]):
+    decreases n
+    local j: int = 0
+    while j < n and a[j] > 0.4 at most n times in total:
+        t[0] += 1.0
+        j += 1
+    if n > 1:
+        f(a[0..n//2], t)
+        f(a[n//2..n], t)
+""",
+}
+
+
+@pytest.mark.parametrize("text", TOTALS.values(), ids=TOTALS)
+@pytest.mark.parametrize("n", [1, 2, 7, 16, 33])
+def test_costs_with_a_bound_in_total_are_in_sizes(text: str, n: int) -> None:
+    algorithm = subject(text)
+    for metric in ("flops", "work", "span"):
+        cost = algorithm.report().cost(metric)
+        assert cost.upper is not None
+        assert cost.upper.names <= {"n"}, cost.upper
+    generator = np.random.default_rng(n)
+    for share in (0.0, 0.5, 1.0):
+        check_run(algorithm, {"a": generator.random(n) * (1 - share) + share, "t": np.zeros(1)})
+
+
+def test_a_bound_in_total_is_one_for_the_whole_call() -> None:
+    work = formulas(subject(TOTALS["two_pointer"]), "work")
+    assert work == ["3*n + 1", "12*n + 1"]
+    once = formulas(subject(TOTALS["two_pointer"].replace(" in total", "")), "work")
+    assert once[1] == "7*n^2 + 5*n + 1"
+
+
+def test_iterations_with_a_name_stay_a_size() -> None:
+    named = subject(TOTALS["two_pointer"].replace("in total", "in total iterations T"))
+    assert formulas(named, "work") == ["3*n + 5*T + 1", "5*n + 7*T + 1"]
+
+
+@pytest.mark.parametrize("compiled", MODES)
+def test_runs_count_the_iterations_of_a_call(compiled: bool) -> None:
+    algorithm = subject(TOTALS["counter"].replace("2*n", "n//2"))
+    with pytest.raises(ArchlineError, match="iteration 5 of this call begins, but `at most n//2 times in total`"):
+        algorithm.run({"a": np.zeros(8), "t": np.zeros(1)}, compiled=compiled)
+    # Each of the calls counts from 0.
+    called = subject(TOTALS["in a called algorithm"])
+    called.run({"a": np.ones(9), "t": np.zeros(1)}, compiled=compiled)
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        ("i", "`in total` counts from the beginning of `f`, where `i` has no value"),
+        ("r", "a bound `in total` is an expression in sizes, and `r` is a `let` name"),
+        ("j", "the bound after `at most` is an integer known to the analysis, and `j` is int data"),
+    ],
+)
+def test_a_bound_in_total_is_in_sizes(bound: str, said: str) -> None:
+    text = (
+        TOTALS["two_pointer"]
+        .replace("    local j", "    let r = n + 1\n    local j")
+        .replace("n times", f"{bound} times")
+    )
+    with pytest.raises(ArchlineError) as caught:
+        loader.load_text(text)
+    assert said in str(caught.value)
+    assert "AL226" in str(caught.value)
+
+
+def test_check_finds_a_bound_in_total_that_sizes_exceed(tmp_path: Path) -> None:
+    program = tmp_path / "f.algo"
+    program.write_text(
+        "algorithm f(n: size, t: inout real[1]):\n    for i in 0..n:\n        local j: int = 0\n"
+        "        while j < i at most 3*n times in total:\n            j += 1\n"
+    )
+    done = cli("check", str(program))
+    assert done.code == 2
+    assert "iteration 25 begins, but `at most 3*n times in total` allows fewer, at n = 8" in done.err
+
+
+def test_a_bound_in_total_on_a_grid() -> None:
+    algorithm = subject(
+        "algorithm f(n: size) on grid(i: P):\n    local x: real[1] = 3.0\n    local y: real[1]\n"
+        "    while x[0] > 0.5 at most 2*P times in total:\n"
+        "        exchange x to ((i + 1) % P) into y from ((i - 1) % P)\n        x[0] -= 1.0\n"
+    )
+    cost = algorithm.report().cost("messages")
+    assert cost.upper is not None
+    assert cost.upper.names <= {"P"}
+    run = algorithm.run({"n": 1, "P": 4})
+    assert run.view.counts.outside == ()

@@ -156,9 +156,19 @@ ROWS = (
     ("for (int i = 1; i <= n - 1; i += 2)\n    x[i] = 1", "for i in 1..n step 2:\n    x[i] = 1"),
     ("for i = n-1; i >= 0; i--:\n    x[i] = 1", "for i in n-1 downto 0:\n    x[i] = 1"),
     (
-        "for (i = 1; i < n; i *= 2):\n    if y[i] > 0: continue\n    x[i] = 1",
-        "local i: int = 1\nwhile i < n:\n    if y[i] > 0:\n        i *= 2\n        continue\n    x[i] = 1\n    i *= 2",
+        "for (i = 1; i < n; i = 2*i + 1):\n    if y[i] > 0: continue\n    x[i] = 1",
+        "local i: int = 1\nwhile i < n:\n    if y[i] > 0:\n        i = 2*i + 1\n        continue\n    x[i] = 1\n"
+        "    i = 2*i + 1",
     ),
+    (
+        "for (i = 1; i < n; i *= 2):\n    if y[i] > 0: continue\n    x[i] = 1",
+        "for i in 1..n step *2:\n    if y[i] > 0:\n        continue\n    x[i] = 1",
+    ),
+    ("for (int i = 1; i < n; i <<= 1)\n    x[i] = 1", "for i in 1..n step *2:\n    x[i] = 1"),
+    ("for (i = n - 1; i > 0; i /= 2)\n    x[i] = 1", "for i in n-1 downto 1 step /2:\n    x[i] = 1"),
+    ("for (i = n - 1; i >= 1; i = i//4)\n    x[i] = 1", "for i in n-1 downto 1 step /4:\n    x[i] = 1"),
+    ("for i in n - 1 downto 1 step //2:\n    x[i] = 1", "for i in n-1 downto 1 step /2:\n    x[i] = 1"),
+    ("for i in 1..=n - 1 by *3:\n    x[i] = 1", "for i in 1..n step *3:\n    x[i] = 1"),
     (
         "for (i = 0; i < n; i++):\n    if y[i] > 0: break\nx[0] = i",
         "local i: int = 0\nwhile i < n:\n    if y[i] > 0:\n        break\n    i += 1\nx[0] = i",

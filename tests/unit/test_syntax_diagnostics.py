@@ -352,6 +352,25 @@ def test_every_terminal_has_a_text_in_messages() -> None:
         load_text("algorithm f(x: real[n]):\n    y = (x[0] x[1])\n")
 
 
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("for s in 1..n step *1:", "the variable of a loop is multiplied by a whole number from 2 on"),
+        ("for s in 1..n step *m:", "the variable of a loop is multiplied by a whole number from 2 on"),
+        ("for s in n downto 1 step /-2:", "the variable of a loop is divided by a whole number from 2 on"),
+        ("for s in 1..n step /2:", "a loop that goes up multiplies its variable"),
+        ("for s in n downto 1 step *2:", "a loop that goes down divides its variable"),
+        ("for s in 0..n step *2:", "no factor moves 0"),
+    ],
+)
+def test_steps_of_loops_by_factors(tmp_path: Path, header: str, said: str) -> None:
+    path = tmp_path / "f.algo"
+    path.write_text(f"algorithm f(n: size, m: size):\n    {header}\n        pass\n", encoding="utf-8")
+    done = cli("check", str(path))
+    assert done.code == 2
+    assert said in done.err
+
+
 def test_messages_show_what_the_author_wrote(tmp_path: Path) -> None:
     path = tmp_path / "f.algo"
     path.write_text(

@@ -25,7 +25,7 @@ from archline.analysis.metrics.tally import DerivationStep, Tally, make_unknown_
 from archline.analysis.regimes import split_into_regimes
 from archline.analysis.sampling import list_offsets_rules
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import Formula, format_expression, format_fact, join_phrases
+from archline.expr.text import Formula, format_fact, join_phrases
 from archline.expr.values import evaluate_fact
 from archline.ir.amounts import UnknownAmount, add_amounts, exact_amount
 from archline.ir.declarations import declared_scope
@@ -35,6 +35,7 @@ from archline.language import parser
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, find_recursive_component, has_recursion
 from archline.language.checking.scopes import MACHINE_SYMBOLS
+from archline.language.format_statements import format_limit
 from archline.language.iterations import list_iterations
 from archline.language.metrics import CALL, METRICS
 from archline.language.model import Module
@@ -285,8 +286,8 @@ def _list_assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]
         for statement in s.iterate_nodes(part.body):
             line = f"line {statement.span.line}{place}"
             facts += [join_phrases(Formula(fact), f" (assumed at {line})") for fact in getattr(statement, "facts", ())]
-            if isinstance(statement, s.While) and statement.limit is not None:
-                facts.append(f"{line}: at most {format_expression(statement.limit)} times")
+            if isinstance(statement, s.While) and (statement.limit is not None or statement.total is not None):
+                facts.append(f"{line}: {format_limit(statement)}")
     return tuple(facts)
 
 

@@ -151,8 +151,10 @@ class _Match:
 
     @cached_property
     def canonical_forms(self) -> tuple[Canonical | None, Canonical | None]:
-        """The canonical forms of both versions, in which matching sizes and iteration counts have equal names."""
-        old, new = self.old, None if self.new is None else make_canonical(self.new.module, self.new.node)
+        """The canonical forms of both versions, in which matching sizes have equal names; `shared` matches them."""
+        old, new = self.old, None
+        if self.new is not None:
+            new = make_canonical(self.new.module, self.new.node, keep_iterations=self.names_iterations)
         if isinstance(old, Entry):
             names = dict(zip(old.sizes, new.sizes if new else (), strict=True))
             names |= self._match_recorded_iterations(old)
@@ -160,7 +162,14 @@ class _Match:
         if old is None or self.new is None:
             return None if old is None else make_canonical(old.module, old.node, self.matched_sizes[0]), new
         counted = match_iterations((old.module, old.node), (self.new.module, self.new.node), self.matched_sizes[0])
-        return make_canonical(old.module, old.node, self.matched_sizes[0], counted), new
+        return make_canonical(old.module, old.node, self.matched_sizes[0], counted, self.names_iterations), new
+
+    @cached_property
+    def names_iterations(self) -> bool:
+        """Whether one version names the iterations of a loop, and the other one does not."""
+        versions = [version for version in (self.old, self.new) if isinstance(version, Algorithm)]
+        chosen = [{item.loop.chosen for item in list_iterations(version.module, version.node)} for version in versions]
+        return len(chosen) == 2 and {True} in chosen and any(False in kinds for kinds in chosen)
 
     def _match_recorded_iterations(self, old: Entry) -> dict[str, str]:
         """Map iteration counts in an entry's costs to canonical names, by its program, else by names in the source."""

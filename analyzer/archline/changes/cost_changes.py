@@ -172,7 +172,8 @@ def _write_accesses(subject: AlgorithmSubject) -> str:
     """Write the ordered accesses of an algorithm as text; the name of the algorithm if they cannot be traced."""
     with suppress(UntracedError, TooComplexError):
         if not subject.report.recursive:
-            return repr(Lowering(subject.report.module).trace(subject.report.node)[1])
+            program = Lowering(subject.report.module)
+            return repr(program.trace(subject.report.node)[1])
     return subject.name
 
 

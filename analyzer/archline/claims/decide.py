@@ -135,7 +135,8 @@ def _explain_free_iterations(verdict: Verdict, costs: Costs, counted: Mapping[st
     reason = f"the cost depends on {item.name}, {item.described}, which nothing bounds in the sizes"
     hint = f"name its iterations in the claim, or add a fact about them, `when {item.name} <= ...`"
     if isinstance(item.loop, s.While) and not item.loop.tests_last:
-        hint = f"bound the loop, `while ... at most e times`, {hint}"
+        total = "" if item.loop in item.algorithm.body else " or `... in total`"
+        hint = f"bound the loop, `while ... at most e times`{total}, {hint}"
     return Verdict(verdict.ensures, "unknown", f"{reason}: {hint}", derived=verdict.derived)
 
 

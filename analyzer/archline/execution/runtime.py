@@ -31,6 +31,16 @@ def ceil_log2(count: int) -> int:
 
 
 @helper
+def count_digits(value: int, base: int) -> int:
+    """Return the number of powers of a base from 1 on that are at most a value; 0 for values below 1."""
+    count = 0
+    while value > 0:
+        value = value // base
+        count += 1
+    return count
+
+
+@helper
 def spread(index: int) -> int:
     """Move bit k of the index (below 2^31) to bit 2*k."""
     index = (index | (index << 16)) & 0x0000FFFF0000FFFF
@@ -226,6 +236,7 @@ def append_compiled_event(mem: Any, kind: int, position: int, value: int) -> Non
 SHARED_FUNCTIONS: tuple[Callable[..., Any], ...] = (
     fail,
     ceil_log2,
+    count_digits,
     spread,
     enclosing_square,
     is_power,

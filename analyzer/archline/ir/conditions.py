@@ -14,8 +14,10 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.sums.summation import clear_single_floor
 from archline.ir.amounts import KnownAmount, exact_amount
+from archline.ir.ranges import bound_integer
 from archline.ir.scope import Scope, has_log_or_root, known_value
 from archline.language import syntax as s
+from archline.records import replace
 
 Names = TypeVar("Names", bound=Scope)
 NEGATED_OPERATORS = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "==", "==": "!="}
@@ -24,7 +26,7 @@ IndicatorFilter = Callable[[Poly], bool]
 """Tests whether an indicator is to be used; one that it rejects is bounded by 0 and 1 instead."""
 
 MAX_DEGREE = 16
-_MIRRORED_OPERATORS = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "!=": "!=", "==": "=="}
+MIRRORED_OPERATORS = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "!=": "!=", "==": "=="}
 
 
 # Constraints
@@ -144,16 +146,39 @@ def assume_facts(scope: Names, *facts: s.Fact) -> Names:
 def scope_after(statement: s.Stmt, scope: Names) -> Names:
     """Return the scope after a statement.
 
-    A `let`, or a register that is never reassigned, binds a name to a value; an `assume` adds facts.
+    A `let`, or a register that is never reassigned, binds a name to a value, and an assignment to a register with a
+    known value binds it to another one; an `assume` adds facts.
     """
     if statement.named_value and not scope.module.is_view(statement.named_value[1]):
-        name, value = statement.named_value
-        number = known_value(value, scope)
-        return scope.without_value(name) if number is None else scope.with_value(name, scope.facts.simplify(number))
+        return _scope_after_definition(*statement.named_value, scope.without_value(statement.named_value[0]))
     if isinstance(statement, s.Local) and statement.constant and statement.value is not None:
-        number = known_value(statement.value, scope)
-        return scope if number is None else scope.with_value(statement.name, scope.facts.simplify(number))
+        return _scope_after_definition(statement.name, statement.value, scope)
+    if isinstance(statement, s.Assign) and isinstance(statement.target, s.Name) and statement.target.id in scope.values:
+        return _scope_after_assignment(statement, statement.target.id, scope)
     return assume_facts(scope, *statement.assumed) if statement.assumed else scope
+
+
+def _scope_after_definition(name: str, value: s.Expr, scope: Names) -> Names:
+    """Return the scope in which a name that nothing sets again has a value, or lies in its interval."""
+    number = known_value(value, scope)
+    if number is not None:
+        return scope.with_value(name, scope.facts.simplify(number))
+    interval = bound_integer(value, scope)
+    if interval is None and name not in scope.intervals:
+        return scope
+    others = {key: ends for key, ends in scope.intervals.items() if key != name}
+    return replace(scope, intervals=others if interval is None else {**others, name: interval})
+
+
+def _scope_after_assignment(statement: s.Assign, name: str, scope: Names) -> Names:
+    """Return the scope after an assignment to a register whose value was known."""
+    value = statement.value
+    if statement.op in ("+=", "-=", "*="):
+        value = s.Binary(statement.op[0], s.Name(name, span=value.span), value, span=value.span)
+    elif statement.op != "=":
+        return scope.without_value(name)
+    number = None if statement.outputs else known_value(value, scope)
+    return scope.without_value(name) if number is None else scope.with_value(name, scope.facts.simplify(number))
 
 
 # Indicators
@@ -244,7 +269,7 @@ def _comparison_indicator(op: str, difference: Poly, facts: Facts) -> Poly:
     test = _match_remainder_comparison(difference, facts)
     if test is not None:
         below, mirrored, limit = test
-        return _indicator_by_thresholds(_MIRRORED_OPERATORS[op] if mirrored else op, below, limit)
+        return _indicator_by_thresholds(MIRRORED_OPERATORS[op] if mirrored else op, below, limit)
 
     return _indicator_by_thresholds(op, lambda limit: _nonnegativity_indicator(limit - 1 - difference, facts), ZERO)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from math import prod
 from random import Random
@@ -10,10 +11,11 @@ from random import Random
 from archline.algebra import atoms as a
 from archline.algebra import disjunctions
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, Poly, Symbol
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.expr.solutions import SizeSearch
+from archline.ir.amounts import KnownAmount
 from archline.ir.conditions import NEGATED_OPERATORS, assume_facts, implied_constraints, subtract_sides
-from archline.ir.scope import NotStaticError, Scope, known_value, static_value
+from archline.ir.scope import NotStaticError, Scope, floor_while_bound, known_value, static_value
 from archline.language import syntax as s
 from archline.language.checking.scopes import list_machine_symbols
 from archline.language.iterations import list_iterations
@@ -68,6 +70,25 @@ def _build_declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
     for fact in express_facts_in_sizes(algorithm):
         scope = assume_facts(scope, fact)
     return _with_array_properties(scope, algorithm)
+
+
+@lru_cache(maxsize=128)
+def bound_declared_iterations(module: Module, algorithm: s.Algorithm) -> Mapping[s.While | s.Loop, KnownAmount]:
+    """Map the loops `while ... at most E times in total` of an algorithm to bounds of their iterations in a call of it.
+
+    Loops whose iterations have a name by the author keep that.
+    """
+    totals = {
+        loop: loop.total for loop in s.find_nodes(algorithm.body, s.While) if loop.total is not None and loop.chosen
+    }
+    result: dict[s.While | s.Loop, KnownAmount] = {}
+    scope = declared_scope(module, algorithm) if totals else None
+    for loop, total in totals.items():
+        assert scope is not None
+        with suppress(NotStaticError):
+            most = floor_while_bound(static_value(total, scope), scope.facts)
+            result[loop] = KnownAmount(ZERO, scope.facts.restore(scope.facts.positive_part(most)))
+    return result
 
 
 def _apply_divisibility_facts(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:

@@ -11,8 +11,10 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.expr.tree import Span
 from archline.ir.conditions import equivalent_constraints, negate_condition, scope_after
-from archline.ir.declarations import declared_scope
+from archline.ir.counters import count_while
+from archline.ir.declarations import bound_declared_iterations, declared_scope
 from archline.ir.factored import UnboundedError, bound_maximum
+from archline.ir.iteration_bounds import bound_iterations, find_owner
 from archline.ir.layout import count_array_lines
 from archline.ir.places import (
     LoweringContext,
@@ -40,6 +42,7 @@ MAX_ACCESSES = 400
 CounterRange = tuple[Poly, Poly, Poly, Poly, Facts, bool]
 """The least counter, the greatest one plus 1, the maximum trip count, the loop variable in terms of the counter,
 the facts inside, and whether an iteration is executed for every counter of the range."""
+
 
 ElementPlace = tuple[Array, tuple[Poly | None, ...]]
 """An array and the subscripts of an element in it, None where they depend on data."""
@@ -309,14 +312,22 @@ class Lowering:
         return lo, hi, trips, Poly.symbol(loop.variable), inside, True
 
     def _lower_while(self, loop: s.While, context: LoweringContext) -> Iterator[Node]:
-        limit = self._bound_while_iterations(loop, context)
+        counted = count_while(loop, context.scope)
+        limit = self._bound_while_iterations(loop, context) if counted is None else counted.range.trips
         name = self._counters[loop] = self.make_loop_name("while")
+        reads = next(self.lower_reads(loop.condition, context), None) is not None
         # The condition of a `while` is evaluated once more than the body.
-        extra = int(not loop.tests_last and next(self.lower_reads(loop.condition, context), None) is not None)
+        extra = int(reads and not loop.tests_last and (counted is None or counted.guard is None))
         trips = context.scope.facts.positive_part(limit) + extra
         inside = context.scope.facts.with_symbol(name, (ZERO,), (trips - 1,))
+        scope = context.scope if counted is None else counted.set_registers(context.scope, Poly.symbol(name))
+        if counted is not None and counted.exact and not reads:
+            body = tuple(self.lower_block(loop.body, context.inside_loop(scope.with_facts(inside), loop, name, ())))
+            if body:
+                yield Loop(name, ZERO, trips, trips, context.scope.facts, inside, body, loop.span)
+            return
         # The first test is certain, and of a `repeat` the first iteration.
-        first = context.inside_loop(context.scope.with_facts(inside), loop, name, (-Poly.symbol(name),))
+        first = context.inside_loop(scope.with_facts(inside), loop, name, (-Poly.symbol(name),))
         if loop.tests_last:
             tested = first.with_sure_conditions(None) if s.list_exit_kinds(loop.body) else first
             body = (*self.lower_block(loop.body, first), *self.lower_reads(loop.condition, tested))
@@ -332,6 +343,13 @@ class Lowering:
         """Bound the iterations of a loop at each entry: without a bound, by those of the whole run."""
         if isinstance(loop, s.Loop) or loop.limit is None:
             assert self.traced is not None
+            owner = find_owner(self.module, loop)
+            assert owner is not None
+            # Costs in the iterations of the algorithm itself are sharper; these are bounded at the end.
+            bounds = bound_declared_iterations if owner is self.traced else bound_iterations
+            total = bounds(self.module, owner).get(loop)
+            if total is not None:
+                return total.upper.substitute(context.scope.values)
             if has_recursion(self.module, self.traced):
                 reason = "io of a recursion with a loop whose iterations data decides is not derived in this version"
                 raise UntracedError(reason, loop.span)

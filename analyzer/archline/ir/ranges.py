@@ -26,11 +26,15 @@ from archline.ir.amounts import (
     scale_amount,
     widen_to_zero,
 )
+from archline.ir.factors import StepCount, count_divisions, count_multiplications
 from archline.ir.max_plus import MaxPlusMap
 from archline.ir.scope import NotStaticError, Scope, has_data_symbol, known_value, static_value
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import field, record, replace
+
+MAX_NESTED_ATOMS = 8
+"""The number of atoms in a sum, one in the other, up to which bounds are put in place of its number of iterations."""
 
 
 @record
@@ -38,6 +42,7 @@ class IterationRange:
     """The iterations of a loop, lo <= counter < hi with lo <= hi.
 
     `variable` names the counter, `value` is the loop variable as an expression in it; `facts` hold around the loop.
+    If there is an iteration, the `distance` between the ends of the values is at least 0.
     """
 
     variable: str
@@ -46,6 +51,7 @@ class IterationRange:
     value: Poly
     facts: Facts
     span: Span
+    distance: Poly = ZERO
     # Results, as the amounts of a body for flops of several kinds, work and span are often one expression.
     _done: dict[tuple[str, KnownAmount], Amount] = field(default_factory=dict, compare=False, repr=False)
 
@@ -62,7 +68,7 @@ class IterationRange:
         """
         now = Poly.symbol(self.variable)
         parts = self.value.coefficients(next(iter(now.atoms())))
-        if self.value == now or set(parts) - {0, 1}:
+        if self.value == now or 1 not in parts or set(parts) - {0, 1}:
             return None
         return self.variable, (now - parts.get(0, ZERO)) * parts[1] ** -1
 
@@ -80,7 +86,7 @@ class IterationRange:
             rest = self.trips - Poly.of_atom(atom)
             if isinstance(atom, a.PositivePart) and (not rest or rest == -atom.argument):
                 trips = rest or atom.argument
-        return self.facts.with_nonnegative(trips - 1)
+        return self.facts.with_nonnegative(trips - 1).with_nonnegative(self.distance)
 
     def sum(self, amount: Amount) -> Amount:
         """Sum an amount over the iterations."""
@@ -159,6 +165,74 @@ class IterationRange:
         return result if scale == 1 else map_bounds(result, lambda value: value.scaled(scale))
 
 
+@record
+class BoundedRange(IterationRange):
+    """The iterations of a loop by a factor, whose number K lies between bounds, as the K-th power of the factor does.
+
+    Sums and maxima are those of `whole`, a range whose end is the symbol K, with the bounds in place of K and of its
+    power. The end of this range is the upper bound.
+    """
+
+    whole: IterationRange = field(kw_only=True)
+    steps: StepCount = field(kw_only=True)
+
+    @property
+    def inside(self) -> Facts:
+        """The facts in the body."""
+        return self.whole.inside
+
+    def bound_amount(self, amount: Amount) -> Amount:
+        """Return bounds of an amount in all iterations; they have no meaning if there are none."""
+        return self._replace_count(self.whole.bound_amount(amount))
+
+    def _accumulate(
+        self,
+        amount: Amount,
+        exact: Callable[[Poly, str, Poly, Poly, Facts], Poly],
+        bounded: Callable[[Poly, str, Poly, Poly, Facts, bool], Poly | None],
+        facts: Facts,
+        what: str,
+    ) -> Amount:
+        around = self.whole.facts if what == "sum" else self.whole._nonempty_facts
+        return self._replace_count(self.whole._accumulate(amount, exact, bounded, around, what))
+
+    def _replace_count(self, amount: Amount) -> Amount:
+        if isinstance(amount, UnknownAmount) or not self.whole.hi.names & (amount.lower.names | amount.upper.names):
+            return amount
+        lower, upper = self._bound(amount.lower, False), self._bound(amount.upper, True)
+        if upper is None:
+            return UnknownAmount(f"no bound was found for the sum over `{self.variable}`", self.span)
+        return KnownAmount(ZERO if lower is None else self.facts.positive_part(lower), upper)
+
+    def _bound(self, value: Poly, upper: bool) -> Poly | None:
+        facts, power = self.whole.facts, a.find_single_atom(a.exponential(self.steps.factor, self.whole.hi))
+        bound: Poly | None = value
+        if power in value.atoms() and self.steps.power is not None:
+            name = facts.make_unused_name(f"power of {self.variable}")
+            within = facts.with_symbol(name, (self.steps.power.lower,), (self.steps.power.upper,))
+            bound = replace_atom_by_bound(value.replace_atom(power, Poly.symbol(name)), Symbol(name), within, upper)
+        (count,) = self.whole.hi.atoms()
+        for _ in range(MAX_NESTED_ATOMS):
+            if bound is None or count.key not in bound.names:
+                return bound
+            # An atom that contains the number is replaced first, by a bound that may contain it too.
+            bound = replace_atom_by_bound(bound, count, facts, upper)
+        return None
+
+
+def make_bounded_range(
+    variable: str, value: Poly, steps: StepCount, facts: Facts, span: Span, distance: Poly = ZERO
+) -> BoundedRange | None:
+    """Return the range of a number of steps between bounds; None unless the bounds of a power sharpen these."""
+    count = Poly.symbol(facts.make_unused_name(f"iterations of {variable}"))
+    if steps.power is None or a.find_single_atom(a.exponential(steps.factor, count)) is None:
+        return None
+    (name,) = count.names
+    within = facts.with_symbol(name, (steps.amount.lower,), (steps.amount.upper,))
+    whole = IterationRange(variable, ZERO, count, value, within, span, distance)
+    return BoundedRange(variable, ZERO, steps.amount.upper, value, facts, span, distance, whole=whole, steps=steps)
+
+
 def take_if_nonempty(amount: Amount, trips: Amount, facts: Facts) -> Amount:
     """Return the amount if a loop has iterations, else 0."""
 
@@ -180,6 +254,11 @@ def static_range(loop: s.Loop, scope: Scope) -> IterationRange:
     hi = facts.simplify(static_value(loop.hi, scope))
     step = Poly.constant(1) if loop.step is None else static_value(loop.step, scope)
     variable = Poly.symbol(loop.variable)
+    if loop.scales:
+        range_ = count_scaled(loop, scope)
+        if isinstance(range_, BoundedRange):
+            raise NotStaticError("the number of its values is only bounded", loop.hi)
+        return range_
     if not loop.down and step == Poly.constant(1):
         return IterationRange(loop.variable, lo, facts.maximum(lo, hi), variable, facts, loop.span)
     if not facts.positive(step):
@@ -189,6 +268,59 @@ def static_range(loop: s.Loop, scope: Scope) -> IterationRange:
     else:
         count, value = a.ceil_div(hi - lo, step), lo + step * variable
     return IterationRange(loop.variable, ZERO, facts.positive_part(facts.simplify(count)), value, facts, loop.span)
+
+
+def segment_range(loop: s.Loop, scope: Scope) -> IterationRange | None:
+    """Return the range of a loop over a segment of an offsets array, counted from 0; None for other loops."""
+    reading = replace(scope, reads_offsets=True)
+    lo, hi = known_value(loop.lo, reading), known_value(loop.hi, reading)
+    if loop.down or loop.step is not None or lo is None or hi is None:
+        return None
+    if not is_nonnegative_distance(hi - lo, scope.facts):
+        return None
+    value = lo + Poly.symbol(loop.variable)
+    return IterationRange(loop.variable, ZERO, a.as_gaps(hi - lo), value, scope.facts, loop.span)
+
+
+def count_scaled(loop: s.Loop, scope: Scope) -> IterationRange:
+    """Return the range of a loop by factors between sizes, perhaps with bounds. Raises NotStaticError."""
+    facts, variable = scope.facts, Poly.symbol(loop.variable)
+    lo, hi = (facts.simplify(static_value(end, scope)) for end in (loop.lo, loop.hi))
+    if not facts.positive(hi if loop.down else lo):
+        raise NotStaticError("its values are not known to be positive", loop.hi if loop.down else loop.lo)
+    factor = _read_factor(loop)
+    power = a.exponential(factor, variable)
+    if loop.down:
+        steps, value, distance = count_divisions(lo, hi, factor, facts), a.floor_div(lo, power), lo - hi
+    else:
+        steps, value, distance = count_multiplications(lo, hi, factor, facts), lo * power, hi - lo - 1
+    if steps.amount.exact:
+        return IterationRange(loop.variable, ZERO, steps.amount.upper, value, facts, loop.span, distance)
+    bounded = make_bounded_range(loop.variable, value, steps, facts, loop.span, distance)
+    if bounded is None:
+        raise NotStaticError("the number of its values is only bounded", loop.hi)
+    return bounded
+
+
+def _count_scaled(lo: KnownAmount, hi: KnownAmount, loop: s.Loop, facts: Facts) -> KnownAmount | None:
+    """Count the values of a loop by factors between bounds of its ends; None unless the least value is positive."""
+    factor = _read_factor(loop)
+    if not facts.positive(hi.lower if loop.down else lo.lower):
+        return None
+    if loop.down:
+        fewest, most = (
+            count_divisions(lo.lower, hi.upper, factor, facts),
+            count_divisions(lo.upper, hi.lower, factor, facts),
+        )
+    else:
+        fewest = count_multiplications(lo.upper, hi.lower, factor, facts)
+        most = count_multiplications(lo.lower, hi.upper, factor, facts)
+    return KnownAmount(fewest.amount.lower, most.amount.upper)
+
+
+def _read_factor(loop: s.Loop) -> int:
+    assert isinstance(loop.step, s.Integer)
+    return loop.step.value
 
 
 def compose_iterations(body: MaxPlusMap, iterations: IterationRange) -> MaxPlusMap:
@@ -249,6 +381,10 @@ def bound_data_range(loop: s.Loop, scope: Scope) -> DataRange | None:
     # The end of `downto` is included.
     included = ONE if loop.down else ZERO
     facts = scope.facts
+    if loop.scales:
+        ends = KnownAmount(*low_range), KnownAmount(*high_range)
+        scaled = _count_scaled(*(ends[::-1] if loop.down else ends), loop, facts)
+        return None if scaled is None else DataRange(scaled, low_range[0], high_range[1] - 1 + included)
     distance = _bound_segment_distance(low, high, included, scope)
     if distance is None:
         distance = KnownAmount(
@@ -357,6 +493,8 @@ def bound_integer(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
     if value is not None:
         return value, value
     match expr:
+        case s.Name(id=name) if name in scope.intervals:
+            return scope.intervals[name]
         case s.Element(array=array) if array in scope.below:
             return ZERO, scope.below[array] - 1
         case s.Element(array=array) if array in scope.segments:
@@ -374,14 +512,20 @@ def bound_integer(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
             return None
 
 
-def bound_amount_over_loop(amount: Amount, loop: s.Loop, facts: Facts) -> Amount:
-    """Bound an amount for all values of a loop variable; the result is unknown if no upper bound is found."""
+def bound_amount_over_loop(amount: Amount, loop: s.Loop, facts: Facts, values: IterationRange | None = None) -> Amount:
+    """Bound an amount for all values of a loop variable, which are among `values`.
+
+    The result is unknown if no upper bound is found.
+    """
     if isinstance(amount, UnknownAmount) or loop.variable not in amount.lower.names | amount.upper.names:
         return amount
     lower, upper = (
         _bound_for_all_values(amount.lower, loop, facts, False),
         _bound_for_all_values(amount.upper, loop, facts, True),
     )
+    if upper is None and values is not None:
+        # Without values there are no iterations, but perhaps a bound of their number that is not 0.
+        return map_bounds(values.bound_amount(amount), values.facts.positive_part)
     if upper is None:
         return UnknownAmount(f"the body depends on `{loop.variable}`, whose values depend on data", loop.span)
     return KnownAmount(ZERO if lower is None else lower, upper)

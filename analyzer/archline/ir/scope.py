@@ -28,6 +28,7 @@ class Scope:
     `reads_offsets`. `settled` names data-dependent integers that are symbols because an `assume` bounds them. `fixed`
     are the symbols with one value throughout the body, so no loop variables. If `names_data`, every other
     data-dependent integer is a symbol too, named by its text, which is valid only while its value does not change.
+    `intervals` has the least and the greatest value of registers whose value is data, and that nothing sets again.
     `element` is the kind of elements of `any` arrays, `on_grid` whether the algorithm has a grid of processors. If
     `reads_decimals`, as in claims, decimal numerals are exact fractions; programs use floating point for them.
     """
@@ -44,6 +45,7 @@ class Scope:
     element: Kind = Kind.REAL
     on_grid: bool = False
     reads_decimals: bool = False
+    intervals: Mapping[str, tuple[Poly, Poly]] = field(default_factory=dict)
 
     def with_value(self, name: str, value: Poly) -> Self:
         """Bind a name to an expression."""

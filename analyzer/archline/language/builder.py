@@ -262,8 +262,11 @@ class TreeBuilder(LoopBuilder):
         return s.Clause("using", (name,), span=self._make_span(meta))
 
     def loop(self, meta: Part, children: list[Any]) -> s.Loop:
-        parallel, names, word, lo, direction, hi, step, reduction, iterations, body = children
+        parallel, names, word, lo, direction, hi, sign, step, reduction, iterations, body = children
+        if sign is not None:
+            self._check_factor(sign, step, direction)
         loop = self._make_written_loop(meta, parallel, names, word, lo, direction, hi, step, reduction, body)
+        loop = loop if sign is None else replace(loop, scales=True)
         return loop if iterations is None else replace(loop, iterations=self._check_name(iterations))
 
     def loop_reduction(self, meta: Part, children: list[Any]) -> s.Reduction:
@@ -271,9 +274,13 @@ class TreeBuilder(LoopBuilder):
         return s.Reduction(str(op), register, span=self._make_span(meta))
 
     def while_(self, meta: Part, children: list[Any]) -> s.While:
-        condition, limit, iterations, body = children
+        condition, bound, in_total, iterations, body = children
         name = None if iterations is None else self._check_name(iterations)
-        return s.While(condition, limit, name, False, body, span=self._make_header_span(meta))
+        limit, total = (bound, None) if in_total is None else (None, bound)
+        return s.While(condition, limit, name, False, body, total=total, span=self._make_header_span(meta))
+
+    def in_total(self, meta: Part, children: list[Any]) -> str:
+        return "in total"
 
     def repeat_until(self, meta: Part, children: list[Any]) -> s.While:
         iterations, body, until = children

@@ -18,6 +18,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, iterate_callees
 from archline.language.format_statements import format_type, iterate_logical_lines
 from archline.language.iterations import (
+    UNNAMED,
     IterationCount,
     iterate_unbounded_loops,
     list_iterations,
@@ -184,11 +185,15 @@ def write_canonical_loop(module: Module, counted: IterationCount, sizes: Mapping
 
 
 @lru_cache(maxsize=MAX_CACHED_FORMS)
-def make_canonical(module: Module, algorithm: s.Algorithm, like: Names = (), counted_like: Names = ()) -> Canonical:
+def make_canonical(
+    module: Module, algorithm: s.Algorithm, like: Names = (), counted_like: Names = (), keep_iterations: bool = False
+) -> Canonical:
     """Return the canonical form of an algorithm of a checked module.
 
-    `like` has names in the order of the sizes of another version; sizes with these names get the same numbers.
-    `counted_like` has the names of iterations of loops for the same purpose.
+    With `keep_iterations`, costs of the form depend on the iterations of its loops even if their author gave no name.
+
+    `like` has names in the order of the sizes of another version; sizes with these names get the same numbers. So has
+    `counted_like` for the iterations of loops.
     """
     algorithms, externs = _find_reached_definitions(module, algorithm)
     nodes = s.iterate_nodes(tuple(reached.body for reached in algorithms))
@@ -199,8 +204,13 @@ def make_canonical(module: Module, algorithm: s.Algorithm, like: Names = (), cou
     calls = {f"{reached.name}(": f"{new(ALGORITHM_PREFIX)}(" for reached in algorithms if reached not in collectives}
     lines: list[str] = []
     sizes: dict[str, str] = {}
-    order = counted_like or tuple(counted.name for counted in list_iterations(module, algorithm))
-    counted_names = {name: new(ITERATIONS_PREFIX) for name in (name or str(place) for place, name in enumerate(order))}
+    counted_loops = {counted.name: counted.loop for counted in list_iterations(module, algorithm)}
+    # The analysis may derive the iterations that have no name from the author.
+    counted_names = {
+        name: new(ITERATIONS_PREFIX)
+        + UNNAMED * (not keep_iterations and name in counted_loops and counted_loops[name].chosen)
+        for name in (name or str(place) for place, name in enumerate(counted_like or counted_loops))
+    }
     iterations: dict[str, str] = {}
     for reached in algorithms:
         signature = module.signatures[reached]

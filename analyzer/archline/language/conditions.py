@@ -124,7 +124,12 @@ NOT_DECREASING = Rule(
     ```
     """,
 )
-BAD_STEP = Rule("AL515", "step that is not positive", "The step of a loop or slice is at least 1.")
+BAD_STEP = Rule(
+    "AL515",
+    "step that is not positive",
+    "The step of a loop or slice is at least 1, and so are all values of a loop with `step *2` or `step /2`.",
+)
+SCALED_HINT = "no factor moves 0: a loop with `step *2` begins at 1, and one with `step /2` ends there"
 BAD_SIZE = Rule(
     "AL524",
     "bad value of a size",

@@ -267,18 +267,32 @@ def _format_condition(condition: s.Expr | None) -> str:
 def _format_loop(loop: s.Loop) -> str:
     head = f"{'parallel ' if loop.parallel else ''}for {loop.variable} in"
     between = " downto " if loop.down else ".."
-    step = f" step {format_bound(loop.step)}" if loop.step is not None else ""
+    step = f" {format_step(loop)}" if loop.step is not None else ""
     combined = f" with {loop.reduction.op} on {loop.reduction.register.id}" if loop.reduction is not None else ""
     name = f" iterations {loop.iterations}" if loop.iterations is not None else ""
     return f"{head} {format_bound(loop.lo)}{between}{format_bound(loop.hi)}{step}{combined}{name}:"
+
+
+def format_step(loop: s.Loop) -> str:
+    """Return the text of the step of a loop that has one."""
+    assert loop.step is not None
+    sign = "" if not loop.scales else "/" if loop.down else "*"
+    return f"step {sign}{format_bound(loop.step)}"
 
 
 def _format_while(loop: s.While) -> str:
     name = f" iterations {loop.iterations}" if loop.iterations is not None else ""
     if loop.tests_last:
         return f"repeat{name}:"
-    limit = f" at most {format_expression(loop.limit)} times" if loop.limit is not None else ""
+    limit = f" {format_limit(loop)}" if loop.limit is not None or loop.total is not None else ""
     return f"while {format_expression(loop.condition)}{limit}{name}:"
+
+
+def format_limit(loop: s.While) -> str:
+    """Return the text of the bound of a loop that has one."""
+    bound = loop.limit or loop.total
+    assert bound is not None
+    return f"at most {format_expression(bound)} times{' in total' if loop.limit is None else ''}"
 
 
 def _format_communication(statement: s.Communicate) -> str:

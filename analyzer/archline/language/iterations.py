@@ -17,6 +17,8 @@ from archline.language.diagnostics import Edit, Proposal
 from archline.language.model import Module
 from archline.records import record
 
+UNNAMED = "_unnamed"
+"""The end of the name of iterations in a canonical form where the author gave none."""
 _HEADER_END = re.compile(r"(\)*(?:\s+with\s+\S+\s+on\s+\w+)?)\s*(?::|do\b|then\b|iterations\b|#|$)")
 
 
@@ -181,10 +183,12 @@ def relative_name(qualified: str, algorithm: s.Algorithm) -> str:
 
 
 @lru_cache(maxsize=16)
+def find_algorithms_of_loops(module: Module) -> Mapping[s.While | s.Loop, s.Algorithm]:
+    """Map the unbounded loops of all algorithms of a module, used ones included, to the algorithms they stand in."""
+    return {loop: algorithm for algorithm in module.signatures for loop in iterate_unbounded_loops(algorithm)}
+
+
+@lru_cache(maxsize=16)
 def name_unbounded_loops(module: Module) -> Mapping[s.While | s.Loop, str]:
     """Map the unbounded loops of all algorithms of a module, used ones included, to their qualified names."""
-    return {
-        loop: qualified_name(algorithm, loop)
-        for algorithm in module.signatures
-        for loop in iterate_unbounded_loops(algorithm)
-    }
+    return {loop: qualified_name(algorithm, loop) for loop, algorithm in find_algorithms_of_loops(module).items()}

@@ -17,6 +17,9 @@ from archline.language.tokens import Part, Token
 from archline.language.words import SHADOWABLE
 from archline.records import record, replace
 
+MAX_SHIFT = 64
+"""The power of 2 from which on a shift of a counter is left as it is written."""
+
 
 @record
 class _Counting:
@@ -53,6 +56,18 @@ class LoopBuilder(SpellingBuilder):
         lo, hi = self._make_range(lo, direction, hi)
         loop = self._make_loop(meta, parallel, names, lo, hi, step, body, direction.type == "DOWNTO")
         return self._add_reduction(meta, loop, parallel, reduction)
+
+    def _check_factor(self, sign: Token, factor: Any, direction: Token) -> None:
+        """Refuse a loop that goes away from its end, or by a factor that is not a whole number of at least 2."""
+        falls = direction.type == "DOWNTO"
+        if not isinstance(factor, s.Integer) or factor.value < 2:
+            hint = "write a number, `step *2`; or a `while`, such as `while i < n:` with `i *= c` at its end"
+            message = f"the variable of a loop is {'divided' if falls else 'multiplied'} by a whole number from 2 on"
+            raise error(rules.UNEXPECTED, message, span=factor.span, hint=hint)
+        if falls == (sign.type == "TIMES"):
+            header = "for i in n downto 1 step /2:" if falls else "for i in 1..n step *2:"
+            message = f"a loop that goes {'down divides' if falls else 'up multiplies'} its variable"
+            raise error(rules.UNEXPECTED, message, span=self._make_span(sign), hint=f"such as `{header}`")
 
     def _add_reduction(self, meta: Part, loop: s.Loop, parallel: Token | None, reduction: Any) -> s.Loop:
         if reduction is None:
@@ -303,15 +318,17 @@ class LoopBuilder(SpellingBuilder):
         read = s.find_names((end, by)) | {element.array for element in s.find_nodes((end, by), s.Element)}
         if variable in changed or read & changed or variable in read or any(s.find_nodes(end, s.Call)):
             return None
-        if (direction == "+=") != (comparison in ("<", "<=")):
+        rises, scales = direction in ("+=", "*="), direction in ("*=", "/=")
+        if rises != (comparison in ("<", "<=")):
             return None
-        if direction == "+=":
-            hi = end if comparison == "<" else self._add_one(end)
-        else:
-            hi = end if comparison == ">=" else self._add_one(end)
+        hi = end if comparison in ("<", ">=") else self._add_one(end)
+        least = first if rises else hi
+        if scales and not (isinstance(least, s.Integer) and least.value > 0):
+            return None
         by = None if isinstance(by, s.Integer) and by.value == 1 else by
         names = (s.Name(variable, span=counting.starts[0].span),)
-        return self._make_loop(meta, parallel, names, first, hi, by, body, down=direction == "-=")
+        loop = self._make_loop(meta, parallel, names, first, hi, by, body, down=not rises)
+        return replace(loop, scales=True) if scales else loop
 
     def _make_counting_while(self, counting: _Counting, body: tuple[Any, ...], span: Span) -> list[Any]:
         """Build `for (start; condition; step)` as a `while` with the step at its end and before each `continue`."""
@@ -351,8 +368,15 @@ class LoopBuilder(SpellingBuilder):
 
 
 def _read_stride(step: Any, variable: str) -> tuple[str, Any] | None:
-    """Return `+=` or `-=` and the stride of a statement that moves a counter; None if it does something else."""
+    """Return `+=`, `-=`, `*=` or `/=` and the stride or factor by which a counter moves; None if it moves otherwise."""
     match step:
+        case s.Assign(target=s.Name(id=name), op="*=" | "/=" as op, value=factor) if name == variable:
+            return (op, factor) if isinstance(factor, s.Integer) and factor.value > 1 else None
+        case s.Assign(
+            target=s.Name(id=name), op="=", value=s.Binary(op="*" | "//" as op, left=s.Name(id=same), right=factor)
+        ) if name == same == variable:
+            number = _read_number(factor)
+            return None if number < 2 else (f"{op[0]}=", s.Integer(number, span=factor.span))
         case s.Assign(target=s.Name(id=name), op="+=" | "-=" as op, value=stride) if name == variable:
             return op, stride
         case s.Assign(
@@ -362,6 +386,17 @@ def _read_stride(step: Any, variable: str) -> tuple[str, Any] | None:
         case _:
             # Anything else does not count by equal steps.
             return None
+
+
+def _read_number(expr: Any) -> int:
+    """Return the number that 2 or 2^3 is; 0 for other expressions."""
+    match expr:
+        case s.Integer(value=value):
+            return value
+        case s.Binary(op="^", left=s.Integer(value=base), right=s.Integer(value=power)) if power < MAX_SHIFT:
+            return int(base**power)
+        case _:
+            return 0
 
 
 def _find_changed(body: tuple[Any, ...]) -> frozenset[str]:

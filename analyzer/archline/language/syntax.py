@@ -5,7 +5,7 @@ docs/reference/language.md explains their meaning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
@@ -318,6 +318,8 @@ class Reduction(Node):
 class Loop(Statement):
     """The loop `for variable in lo..hi step step:`; with `down`, `lo downto hi` with hi inclusive; perhaps parallel.
 
+    If it `scales`, as `step *2` and `downto ... step /2` do, the step is a whole number of at least 2 that multiplies
+    the variable, or divides it, down to a whole number.
     The iterations of a parallel loop with a `reduction` combine their values in a register, in a binary tree. If data
     decides the bounds, the size `iterations` counts what a run executes; it is `chosen` by the elaboration if the
     author gave no name.
@@ -335,6 +337,7 @@ class Loop(Statement):
     reduction: Reduction | None = None
     iterations: str | None = None
     chosen: bool = False
+    scales: bool = False
 
     iterates: ClassVar[bool] = True
 
@@ -343,13 +346,27 @@ class Loop(Statement):
         return self.variable if self.parallel else None
 
 
+def list_loop_values(lo: int, hi: int, step: int, down: bool, scales: bool) -> Sequence[int]:
+    """List the values of the variable of a loop between numbers; none if its step or its least value is below 1."""
+    if step < 1:
+        return ()
+    if not scales:
+        return range(lo, hi - 1, -step) if down else range(lo, hi, step)
+    values = []
+    while 1 <= hi <= lo if down else 1 <= lo < hi:
+        values.append(lo)
+        lo = lo // step if down else lo * step
+    return values
+
+
 @tree_node
 class While(Statement):
     """The loop `while condition at most limit times:`, or `while condition iterations name:`.
 
-    With `iterations`, that name is a size: the number of iterations in one call of the analysed algorithm. It is
-    `chosen` by the elaboration if the author gave no name. With `tests_last`, the loop is `repeat ... until not
-    condition`, whose test follows each iteration.
+    The `limit` holds at each entry; the `total` of `at most total times in total`, in the sizes of the algorithm, for
+    all iterations in one call of it. Without a limit `iterations` is a size: the number of iterations in one call of
+    the analysed algorithm. It is `chosen` by the elaboration if the author gave no name. With `tests_last`, the loop is
+    `repeat ... until not condition`, whose test follows each iteration.
     """
 
     condition: Expr
@@ -358,6 +375,7 @@ class While(Statement):
     tests_last: bool
     body: tuple[Stmt, ...]
     chosen: bool = False
+    total: Expr | None = None
 
     iterates: ClassVar[bool] = True
 

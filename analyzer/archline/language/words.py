@@ -28,7 +28,7 @@ CONTEXTUAL_WORDS = frozenset(
         "each", "every", "exchange", "function", "gather", "grid", "in", "index", "inout", "input",
         "iterations", "longest", "mod", "most", "of", "offsets", "operator", "out", "output", "power",
         "procedure", "receive", "reduce", "scan", "scatter", "send", "shift", "size", "square", "step", "then",
-        "times", "until", "use", "within",
+        "times", "total", "until", "use", "within",
     }
 )  # fmt: skip
 """Words of the language that can be names too: they are its words only at places where no name can stand."""

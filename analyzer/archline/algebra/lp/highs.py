@@ -162,6 +162,15 @@ class LinearProgram:
             _record_failure(problem)
         return None
 
+    def set_objective(self, aim: Array) -> None:
+        """Minimise another objective; the solver restarts from its last corner."""
+        columns = np.arange(len(aim), dtype=np.int32)
+        self._solver.changeColsCost(len(aim), columns, aim)
+
+    def read_row_duals(self) -> Array:
+        """Return the prices of the rows at the optimum, as many as it has."""
+        return np.array(self._solver.getSolution().row_dual)
+
     def set_variable_bounds(self, column: int, ends: VariableBounds) -> None:
         self._solver.changeColBounds(column, *ends)
 

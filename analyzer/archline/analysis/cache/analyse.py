@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_effort
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly
+from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import shorten_expression, to_tree
+from archline.algebra.relax import replace_atoms_by_bounds
 from archline.analysis.bounds import Bound, BoundUse, Piece, Region, Residency
 from archline.analysis.cache.data_dependent import analyse, divided
 from archline.analysis.cache.footprint.references import build_references, relax_remainders
@@ -37,12 +38,14 @@ from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.expr.text import format_fact
 from archline.growth.growths import Growth
+from archline.ir.declarations import declared_scope
 from archline.ir.factored import UnboundedError
+from archline.ir.iteration_bounds import bound_iterations
 from archline.ir.layout import LINE, ONE_LINE_FITS, WORDS, count_array_lines
 from archline.ir.lower import Lowering
 from archline.ir.tree import UntracedError, contiguous_dimension, iterate_accesses, require_traceable
 from archline.language import syntax as s
-from archline.language.call_graph import has_recursion, iterate_local_arrays
+from archline.language.call_graph import find_reachable, has_recursion, iterate_local_arrays
 from archline.language.iterations import list_iterations
 from archline.language.model import Module
 from archline.records import record
@@ -130,7 +133,8 @@ def derive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """
     key = module, algorithm
     if key not in _solved:
-        _solved[key] = _derive_io_by_reuse_or_accesses(module, algorithm)
+        cost = _derive_io_by_reuse_or_accesses(module, algorithm)
+        _solved[key] = _bound_iterations_in_cost(cost, module, algorithm)
         if len(_solved) > MAX_CACHED_COSTS:
             _solved.popitem(last=False)
     return _solved[key]
@@ -145,6 +149,53 @@ def _derive_io_by_reuse_or_accesses(module: Module, algorithm: s.Algorithm) -> C
     if accesses.status == "unknown":
         return by_reuse
     return replace(accesses, metric="io", reason=by_reuse.reason, span=by_reuse.span)
+
+
+def _bound_iterations_in_cost(cost: Cost, module: Module, algorithm: s.Algorithm) -> Cost:
+    """Replace the iterations of loops by their bounds over a whole call, where these are known.
+
+    Bounds under conditions on iterations are left out.
+    """
+    derived = bound_iterations(module, algorithm)
+    names = {loop.iterations: amount for loop, amount in derived.items() if loop.iterations is not None}
+    if cost.lower is None or cost.upper is None or not names:
+        return cost
+    values = [cost.lower, cost.upper, *(bound.value for bound in cost.bounds)]
+    needs = [need for bound in cost.bounds for need in bound.where.needs]
+    if not any(value.names & names.keys() for value in (*values, *needs)):
+        return cost
+    facts = declared_scope(module, algorithm).facts
+    for name, amount in names.items():
+        facts = facts.with_symbol(name, (amount.lower,), (amount.upper,))
+
+    def find_iterations(value: Poly) -> Atom | None:
+        return next((Symbol(name) for name in sorted(names) if name in value.names), None)
+
+    def bound_value(value: Poly, upper: bool) -> Poly | None:
+        bounded = replace_atoms_by_bounds(value, find_iterations, facts, upper)
+        return None if bounded is None else facts.simplify(bounded)
+
+    upper = bound_value(cost.upper, True)
+    if upper is None:
+        return cost
+    bounds = tuple(
+        replace(bound, value=value, smooth=lambda: None)
+        for bound in cost.bounds
+        if not any(need.names & names.keys() for need in bound.where.needs)
+        and (value := bound_value(bound.value, bound.side == "upper")) is not None
+    )
+    lower = facts.positive_part(bound_value(cost.lower, False) or ZERO)
+    return replace(
+        cost,
+        status="exact" if lower == upper else "bounded",
+        lower=lower,
+        upper=upper,
+        bounds=bounds,
+        interval_at=None,
+        least_at=None,
+        upper_growths=None,
+        any_schedule_bound=None,
+    )
 
 
 def _derive_or_explain(algorithm: s.Algorithm, derivation: Callable[[], Cost]) -> Cost:
@@ -274,7 +325,8 @@ def derive_loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = 
         fitting = _make_all_arrays_fit_bound(footprint.lines(scope.facts))
         alternatives = (*alternatives, replace(fitting, value=footprint.lines(scope.facts, moved=True)))
     iterations = {counted.name for counted in list_iterations(module, algorithm)}
-    if any(iterations & bound.value.names for bound in alternatives):
+    bounded = any(bound_iterations(module, part) for part in (algorithm, *find_reachable(module, algorithm)))
+    if bounded or any(iterations & bound.value.names for bound in alternatives):
         alternatives = _drop_bounds_above_access_count(alternatives, values.access_cost, points)
     with_one_line = scope.facts.with_nonnegative(ONE_LINE_FITS)
     shown = [bound for bound in reversed(alternatives) if bound.shown == "page"]

@@ -394,7 +394,7 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
             inner = self._with_counter(
                 loop.variable, scope.facts.make_unused_name(loop.variable), lows[0], highs[1] - 1, block
             )
-            if step != 1 and lo is not None and hi is not None:
+            if step != 1 and not loop.scales and lo is not None and hi is not None:
                 self._bind_stepping(loop.variable, lo, hi, step, inner)
         yield inner
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
+from itertools import chain, islice, product
 from typing import Any
 
 from archline.algebra.evaluate.exact import evaluate
@@ -19,9 +20,12 @@ from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.tree import has_same_structure
 from archline.expr.values import evaluate_fact
+from archline.ir.conditions import scope_after
+from archline.ir.counters import count_while
 from archline.ir.declarations import declared_scope
 from archline.ir.places import read_array_type
 from archline.ir.recursive import inherited_facts
+from archline.ir.scope import known_value
 from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, find_recursive_component, has_recursion
@@ -72,6 +76,8 @@ MAX_OUTPUT_RUNS, MAX_BOUNDED_SIZE, MAX_CACHED_RESULTS = 12, 17, 256
 SIZE_INDEPENDENT_RULES = (rules.NOT_DECREASING, TOO_MANY_ITERATIONS)
 """Rules whose failures are faults of the program at any size; they are reported apart."""
 Point = Mapping[str, int]
+MAX_EQUAL_SIZE = 2000
+"""Sizes below this one are tried for a bound of a `while` that is too small."""
 NOWHERE_ELSE = ", nor anywhere else"
 RULES_AT_ALL_SIZES = {
     rules.OUT_OF_BOUNDS: ACCESS_OUTSIDE,
@@ -196,10 +202,30 @@ def find_exceeded_while_bounds(module: Module, algorithm: s.Algorithm) -> Iterat
     """Yield the failures of runs of small sizes that exceed the bound of a `while`, for any data and indices."""
     algorithms = (algorithm, *find_reachable(module, algorithm))
     if any(s.find_nodes(tuple(called.body for called in algorithms), s.While)):
-        failures = (
-            follow_run_at(module, algorithm, point).failure for point in list_short_run_sizes(module, algorithm)
-        )
+        points = (*list_short_run_sizes(module, algorithm), *_find_sizes_beyond_limits(module, algorithm))
+        failures = (follow_run_at(module, algorithm, point).failure for point in points)
         yield from (failure for failure in failures if failure is not None and failure.rule is TOO_MANY_ITERATIONS)
+
+
+def _find_sizes_beyond_limits(module: Module, algorithm: s.Algorithm) -> Iterator[Point]:
+    """Yield sizes at which a `while` of the algorithm's own block has more iterations than `at most` allows."""
+    scope = declared_scope(module, algorithm)
+    for statement in algorithm.body:
+        if isinstance(statement, s.While) and statement.limit is not None and not algorithm.grid:
+            counted, limit = count_while(statement, scope), known_value(statement.limit, scope)
+            if counted is not None and counted.exact and limit is not None:
+                excess = scope.facts.restore(counted.range.trips - limit)
+                yield from islice(_iterate_sizes_above_zero(excess, module, algorithm), 1)
+        scope = scope_after(statement, scope)
+
+
+def _iterate_sizes_above_zero(value: Poly, module: Module, algorithm: s.Algorithm) -> Iterator[Point]:
+    """Yield sizes at which an expression is positive: those of checks, then equal ones in ascending order."""
+    equal = (dict.fromkeys(module.signatures[algorithm].size_names, size) for size in range(MAX_EQUAL_SIZE))
+    for point in chain(list_check_sizes(module, algorithm), equal):
+        with suppress(EvaluationError):
+            if evaluate(value, point) > 0 and all(evaluate_fact(fact, point) for fact in algorithm.where):
+                yield point
 
 
 def describe_side_conditions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:

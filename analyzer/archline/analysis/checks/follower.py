@@ -15,7 +15,7 @@ from archline.ir.places import read_array_type
 from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.diagnostics import Rule
-from archline.language.format_statements import format_type
+from archline.language.format_statements import format_step, format_type
 from archline.language.model import Kind, Module, is_buffer
 from archline.language.visitor import StatementVisitor
 
@@ -179,9 +179,11 @@ class StatementFollower(StatementVisitor[B, None]):
             if extent is not None:
                 self._require_minimum(rule, entry, f"the extent `{format_expression(entry)}`", extent, 0, block)
 
-    def _require_minimum(self, rule: Rule, node: s.Node, about: str, value: Any, least: int, block: B) -> None:
+    def _require_minimum(
+        self, rule: Rule, node: s.Node, about: str, value: Any, least: int, block: B, hint: str = ""
+    ) -> None:
         explanation = lambda: (f"{about} is at least {least}", f"{about} is {value}, and must be at least {least}")  # noqa: E731
-        self.require_nonnegative(rule, node, (None if value is None else value - least,), block, explanation)
+        self.require_nonnegative(rule, node, (None if value is None else value - least,), block, explanation, hint)
 
     def while_loop(self, loop: s.While, block: B) -> None:
         # The body of a `repeat` may set elements that its condition reads, which is evaluated after it.
@@ -199,6 +201,10 @@ class StatementFollower(StatementVisitor[B, None]):
             self.evaluate_integer(loop.hi, block),
             self._evaluate_step(loop.step, block),
         )
+        if loop.scales:
+            part, least = (loop.hi, hi) if loop.down else (loop.lo, lo)
+            about = f"the least value `{format_expression(part)}` of a loop with `{format_step(loop)}`"
+            self._require_minimum(rules.BAD_STEP, part, about, least, 1, block, rules.SCALED_HINT)
         for iteration in self.enter_iterations(loop, lo, hi, step, block):
             self.follow_block(loop.body, iteration)
 

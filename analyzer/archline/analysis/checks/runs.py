@@ -20,6 +20,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import find_recursive_component
 from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
+from archline.language.format_statements import format_limit
 from archline.language.model import Kind, Module, is_buffer
 from archline.language.proposals import propose_mode, suggest_division
 from archline.language.substitution import build_processor_count
@@ -131,6 +132,7 @@ class RunBlock(Environment):
     axes: dict[str, Any] = field(default_factory=dict)
     views: dict[str, _View] = field(default_factory=dict)
     registers: dict[str, str] = field(default_factory=dict)
+    iterations: dict[s.While, int] = field(default_factory=dict)
 
     def define(self, name: str, value: Any) -> None:
         self.values.pop(name, None)
@@ -368,13 +370,15 @@ class FollowedRuns(StatementFollower[RunBlock]):
                 if not goes_on:
                     return
             number += 1
-            if loop.limit is None:
+            block.iterations[loop] = block.iterations.get(loop, 0) + 1
+            bound, count = (loop.limit, number) if loop.total is None else (loop.total, block.iterations[loop])
+            if bound is None:
                 self.follow_block(loop.body, block)
                 continue
-            begun = s.Integer(number, span=loop.span)
-            if evaluate_fact(s.Binary("<=", begun, loop.limit, span=loop.span), block.values) is False:
-                limit = f"`at most {format_expression(loop.limit)}`"
-                explanation = f"{limit} is enough", f"iteration {number} begins, but {limit} allows fewer"
+            begun = s.Integer(count, span=loop.span)
+            if evaluate_fact(s.Binary("<=", begun, bound, span=loop.span), block.values) is False:
+                limit = f"`{format_limit(loop).removesuffix(' times')}`"
+                explanation = f"{limit} is enough", f"iteration {count} begins, but {limit} allows fewer"
                 hint = "the condition depends on sizes alone: declare a bound that holds at all sizes, or end the loop"
                 raise StopError(self._build_failure(TOO_MANY_ITERATIONS, loop, *explanation, hint))
             self.follow_block(loop.body, block)
@@ -384,7 +388,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
             block.define(loop.variable, None)
             self.handle_uncertain_blocks((loop.body,), block)
             return
-        values = range(lo, hi - 1, -step) if loop.down else range(lo, hi, step)
+        values = s.list_loop_values(lo, hi, step, loop.down, loop.scales)
         for value in values if self._every else dict.fromkeys((*values[:1], *values[-1:])):
             if value != values[0] and not self._every and values[1:-1]:
                 self._forget_registers(s.find_assigned_names(loop.body), block)

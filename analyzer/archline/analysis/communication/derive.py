@@ -46,6 +46,7 @@ from archline.expr.tree import Span
 from archline.ir.amounts import ZERO_AMOUNT, Amount, KnownAmount, UnknownAmount, add_amounts, exact_amount, map_bounds
 from archline.ir.conditions import NEGATED_OPERATORS, subtract_sides
 from archline.ir.declarations import declared_scope
+from archline.ir.iteration_bounds import make_iteration_counts
 from archline.ir.scope import NotStaticError, Scope
 from archline.language import syntax as s
 from archline.language.call_graph import find_recursive_component
@@ -151,7 +152,12 @@ def derive_steps(
         spent = GridWalk(module, recursions, stepwise=True).derive_body_costs(algorithm, place)
     except NotStaticError:
         return ()
-    counts = {part.name: Poly.symbol(relative_name(part.name, algorithm)) for part in spent.rounds}
+    bounded = make_iteration_counts(module, algorithm)
+    counts = {
+        part.name: Poly.symbol(relative_name(part.name, algorithm)) if count is None else count.upper
+        for part in spent.rounds
+        for count in (bounded(part.name),)
+    }
 
     def express_in_iteration_counts(amount: Amount) -> Amount:
         closed = _express_amount_in_sizes(amount, facts, algorithm)

@@ -23,6 +23,7 @@ from archline.ir.amounts import (
     exact_amount,
     scale_amount,
 )
+from archline.ir.iteration_bounds import make_iteration_counts
 from archline.language import syntax as s
 from archline.language.iterations import name_unbounded_loops, relative_name
 from archline.language.lockstep import find_progress
@@ -103,8 +104,10 @@ class IterationCosts:
         ).lower
 
     def _scale_by_count(self, name: str, once: KnownAmount) -> KnownAmount:
-        count = Poly.symbol(relative_name(name, self.algorithm))
-        return KnownAmount(count * once.lower, count * once.upper)
+        count = make_iteration_counts(self.module, self.algorithm)(name)
+        if count is None:
+            count = exact_amount(Poly.symbol(relative_name(name, self.algorithm)))
+        return KnownAmount(count.lower * once.lower, count.upper * once.upper)
 
     def _take_lower_bound(self, amount: Amount) -> KnownAmount:
         """Return the lower bound of an amount, as an exact amount; 0 if the amount is unknown."""

@@ -237,6 +237,10 @@ class PathCosts:
         )
 
 
+def _count_by_symbol(name: str) -> KnownAmount:
+    return exact_amount(Poly.symbol(name))
+
+
 def _mark_iterations_repeated(rounds: tuple[PathIteration, ...]) -> tuple[PathIteration, ...]:
     return tuple(replace(part, repeated=True) for part in rounds)
 
@@ -348,7 +352,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             return spent
         costs = [
             self._max_over_processors(PathCosts(self._stretch_amounts(part, statements)), statements[0], place)
-            for part in (part.tally.fold_iterations(Poly.symbol) for part in parts)
+            for part in (part.tally.fold_iterations(_count_by_symbol) for part in parts)
         ]
         steps = [step for part, most in zip(parts, costs, strict=True) for step in make_step(part.span, most.amounts)]
         return replace(spent, steps=tuple(steps))

@@ -18,6 +18,7 @@ from archline.expr.tree import substitute_names
 from archline.ir.amounts import Amount, KnownAmount, UnknownAmount
 from archline.ir.conditions import UNDECIDED_INDICATOR, assume_facts, disjunctive_form, negate_condition
 from archline.ir.declarations import declared_scope
+from archline.ir.iteration_bounds import make_iteration_counts
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.call_graph import find_recursive_component
@@ -150,7 +151,8 @@ class CaseDerivation(Statements):
         self._way, self._data, self._loops, self._facts = way, {}, 0, scope.facts
         self._unsettled, self._older, self._lets = {}, frozenset(), {}
         tally, steps = self.derive_block(self._algorithm.body, scope)
-        closed = tally.then(self.model.sync, scope.facts)
+        counts = make_iteration_counts(self.module, self._algorithm)
+        closed = tally.then(self.model.sync, scope.facts).fold_iterations(counts)
         facts = self._facts
         for name in self._data:
             if name in self._unnamed:

@@ -11,6 +11,7 @@ from typing import Protocol, Self
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_effort
+from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.reduce import reduce_in_sizes
 from archline.analysis.metrics.data import (
@@ -51,7 +52,14 @@ from archline.ir.amounts import (
     widen_to_zero,
 )
 from archline.ir.conditions import assume_facts, bound_indicator, is_summable, negate_condition, scope_after
+from archline.ir.counters import CountedWhile, count_while
 from archline.ir.declarations import declared_scope
+from archline.ir.iteration_bounds import (
+    derive_iteration_bounds,
+    find_owner,
+    has_declared_total,
+    is_bounded_in_calls,
+)
 from archline.ir.max_plus import MaxPlusMap
 from archline.ir.ranges import (
     IterationRange,
@@ -61,9 +69,11 @@ from archline.ir.ranges import (
     bound_fork_depth,
     bound_integer,
     compose_iterations,
+    count_scaled,
     evaluate_extent,
     fork_depth,
     has_row_length_bound,
+    segment_range,
     static_range,
 )
 from archline.ir.scope import NotStaticError, Scope, floor_while_bound, static_value
@@ -157,9 +167,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return tally.fold_iterations(self.iteration_symbols(algorithm)), steps
 
     @staticmethod
-    def iteration_symbols(algorithm: s.Algorithm) -> Callable[[str], Poly]:
-        """Return a function from the qualified name of an iteration count to its symbol in costs of an algorithm."""
-        return lambda name: Poly.symbol(relative_name(name, algorithm))
+    def iteration_symbols(algorithm: s.Algorithm) -> Callable[[str], KnownAmount]:
+        """Return a function from the qualified name of iterations to their size in the costs of an algorithm."""
+        return lambda name: exact_amount(Poly.symbol(relative_name(name, algorithm)))
 
     def _derive_body(self, algorithm: s.Algorithm) -> Result:
         try:
@@ -171,9 +181,20 @@ class Statements(StatementVisitor[Scope, Outcome]):
             return make_unknown_tally(str(problem), algorithm.span), ()
         closed = tally.then(self.model.sync, scope.facts)
         shortest = partial(reduce_in_sizes, facts=scope.facts)
-        return closed.map_amounts(
-            lambda amount: map_bounds(express_in_sizes(amount, scope.facts, algorithm), shortest)
+        return self._resolve_iterations(
+            algorithm,
+            closed.map_amounts(lambda amount: map_bounds(express_in_sizes(amount, scope.facts, algorithm), shortest)),
+            scope.facts,
         ), steps
+
+    def _resolve_iterations(self, algorithm: s.Algorithm, tally: Tally, facts: Facts) -> Tally:
+        """Bound the iterations of loops that the algorithm's registers bound over a whole call."""
+        names = name_unbounded_loops(self.module)
+        if not tally.rounds:
+            return tally
+        derived = derive_iteration_bounds(self.module, algorithm)
+        bounds = {names[loop]: amount for loop, amount in derived.loops.items()}
+        return tally.resolve_rounds(bounds, derived.together, facts)
 
     def derive_call(self, call: s.Call, scope: Scope) -> Tally:
         """Return the cost of a call of an algorithm (1 plus its cost at the arguments' sizes) or of an extern."""
@@ -322,6 +343,10 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 bounds = bounds.then(evaluation_cost(part, scope, self), scope.facts)
         try:
             total, children = self._derive_loop(loop, scope)
+            if loop.scales and not total.known:
+                # A body that has no sum over powers may have a maximum.
+                rough, _ = self._derive_data_loop(loop, NotStaticError("its sum", loop.lo), scope)
+                total = total.complete(rough)
             rule = f"sum over {loop.variable} of (1 + body)"
             if s.may_end_early(loop):
                 rule = f"from the first iteration to the {rule}, as an exit may end it"
@@ -359,14 +384,16 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return self._with_fewer_guards().without_guard_counts if self.counts_guards else self
 
     def _count_loop(self, loop: s.Loop, scope: Scope) -> Result:
-        iterations = self.find_iteration_range(loop, scope)
+        return self._count_iterations(loop, self.find_iteration_range(loop, scope), scope)
+
+    def _count_iterations(self, loop: s.Loop, iterations: IterationRange, scope: Scope) -> Result:
         inner = scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
         body, steps = self.derive_block(loop.body, inner)
         children = tuple(replace(step, counter=iterations.counter_substitution) for step in steps)
         test = self._iteration_cost(loop, inner)
         once = test.then(body, inner.facts)
 
-        def bound_any_iteration(round_: Tally) -> Tally:
+        def any_iteration(round_: Tally) -> Tally:
             return round_.map(
                 iterations.bound_amount, lambda path: max_plus.serial_map(iterations.bound_amount(path.finish))
             )
@@ -375,12 +402,12 @@ class Statements(StatementVisitor[Scope, Outcome]):
             once = once.with_parallel_iterations()
         if loop.parallel:
             side_by_side = once.map(
-                iterations.sum, lambda path: max_plus.serial_map(iterations.maximum(path.finish)), bound_any_iteration
+                iterations.sum, lambda path: max_plus.serial_map(iterations.maximum(path.finish)), any_iteration
             )
             return side_by_side.then(self._fork_cost(loop, fork_depth(iterations), scope), scope.facts), children
 
         def sum_over_iterations(tally: Tally) -> Tally:
-            return tally.map(iterations.sum, lambda path: compose_iterations(path, iterations), bound_any_iteration)
+            return tally.map(iterations.sum, lambda path: compose_iterations(path, iterations), any_iteration)
 
         total = sum_over_iterations(once)
         if s.may_end_early(loop):
@@ -451,7 +478,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     def find_iteration_range(self, loop: s.Loop, scope: Scope) -> IterationRange:
         """Return the range of a loop between sizes. Raises NotStaticError."""
-        return static_range(loop, scope)
+        return count_scaled(loop, scope) if loop.scales else static_range(loop, scope)
 
     def _iteration_cost(self, loop: s.Loop | s.While, scope: Scope) -> Tally:
         if loop.span in self._untested:
@@ -478,19 +505,28 @@ class Statements(StatementVisitor[Scope, Outcome]):
         trips = range_.trips
         facts = scope.facts.with_symbol(loop.variable, (range_.first,), (range_.last,))
         with_variable = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
-        total, children = self._bound_loop_by_trip_count(loop, trips, with_variable)
+        values = IterationRange(
+            loop.variable, range_.first, range_.last + 1, Poly.symbol(loop.variable), scope.facts, loop.span
+        )
+        total, children = self._bound_loop_by_trip_count(loop, trips, with_variable, values)
+        segment = None if total.exact else segment_range(loop, scope)
+        if segment is not None:
+            with suppress(NotStaticError):
+                total = self._count_iterations(loop, segment, scope)[0].tighten(total, scope.facts)
         if not total.known:
             # Without a value for the loop variable, guards on it depend on data, and so are bounded.
             bounded, children = self._bound_loop_by_trip_count(loop, trips, scope.without_value(loop.variable))
             total = total.tighten(bounded, scope.facts)
         return total, children
 
-    def _bound_loop_by_trip_count(self, loop: s.Loop, trips: Amount, scope: Scope) -> Result:
-        """Bound the cost of a loop by its trip count and bounds of one iteration that hold for all."""
+    def _bound_loop_by_trip_count(
+        self, loop: s.Loop, trips: Amount, scope: Scope, values: IterationRange | None = None
+    ) -> Result:
+        """Bound the cost of a loop by its trip count and bounds of one iteration that hold for all `values`."""
         body, children = self.derive_block(loop.body, scope)
 
         def without_variable(amount: Amount) -> Amount:
-            return bound_amount_over_loop(amount, loop, scope.facts)
+            return bound_amount_over_loop(amount, loop, scope.facts, values)
 
         def bound_path(path: MaxPlusMap) -> MaxPlusMap:
             finish = without_variable(path.finish)
@@ -518,6 +554,10 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     def while_loop(self, loop: s.While, scope: Scope) -> Outcome:
         test = self._test_cost(loop.condition, scope)
+        if (counted := count_while(loop, scope)) is not None:
+            outcome = self._derive_counted_while(loop, counted, test, scope)
+            if outcome[0].known:
+                return outcome
         body, children = self.derive_block(loop.body, scope)
         # No test follows an iteration that an exit ends: there is one less than else.
         entry = bound_either_tally(test, FREE, scope.facts) if s.may_end_early(loop) else test
@@ -525,7 +565,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
             last = entry if loop.tests_last else test
             once = self._iteration_cost(loop, scope).then(body, scope.facts).then(last, scope.facts)
             total = repeat_unbounded(once, name_unbounded_loops(self.module)[loop], scope.facts)
-            rounds = f"{loop.iterations} iterations of (1 + body + test) in the whole call"
+            number = "all" if is_bounded_in_calls(self.module, loop) else loop.iterations
+            rounds = f"{number} iterations of (1 + body + test) in the whole call"
             if loop.tests_last:
                 return total, rounds, children
             return entry.then(total, scope.facts), f"test at each entry + {rounds}", children
@@ -539,6 +580,51 @@ class Statements(StatementVisitor[Scope, Outcome]):
             entry.then(repeat_tally(once, trips), scope.facts),
             "test + at most the declared number of (1 + body + test)",
             children,
+        )
+
+    def _derive_counted_while(self, loop: s.While, counted: CountedWhile, test: Tally, scope: Scope) -> Outcome:
+        """Derive the cost of a loop whose counters count its iterations, or bound their number."""
+        iterations, inner = counted.range, counted.enter(scope)
+        body, steps = self.derive_block(loop.body, inner)
+        once = self._iteration_cost(loop, inner).then(body, inner.facts).then(test, inner.facts)
+        if once.has_pending_calls:
+            once = once.with_parallel_iterations()
+
+        def sum_over_iterations(range_: IterationRange) -> Tally:
+            return once.map(
+                range_.sum,
+                lambda path: compose_iterations(path, range_),
+                lambda round_: round_.map(
+                    range_.bound_amount, lambda path: max_plus.serial_map(range_.bound_amount(path.finish))
+                ),
+            )
+
+        serial = all(path.serial for path in once.paths.values())
+        if has_declared_total(self.module, loop) and serial and not counted.exact:
+            most = once.map_amounts(lambda amount: widen_to_zero(iterations.maximum(amount)))
+            total = repeat_unbounded(most, name_unbounded_loops(self.module)[loop], scope.facts)
+            return test.then(total, scope.facts), "test at each entry + (1 + body + test) in each iteration", steps
+        if not counted.exact and iterations.variable not in _names_in(once) and self._is_bounded_in_total(loop):
+            # Each iteration costs the same, and the iterations of all executions have a bound.
+            return make_unknown_tally("bounded in total", loop.span), "", ()
+        total = sum_over_iterations(iterations)
+        if not counted.bounded:
+            total = bound_early_exit(total, sum_over_iterations(counted.certain) if counted.least else FREE)
+        rule = f"test + sum over the {'' if counted.exact else 'possible '}iterations of (1 + body + test)"
+        # Behind a guard that fails at the end nothing else is evaluated; if another test fails, some iteration lacks.
+        entry = test if counted.guard is None else self._test_cost(counted.guard, scope)
+        return entry.then(total, scope.facts), rule, steps
+
+    def _is_bounded_in_total(self, loop: s.While) -> bool:
+        """Test whether a loop in another one has a bound on its iterations over one call of its algorithm."""
+        owner = find_owner(self.module, loop)
+        return (
+            owner is not None
+            and any(
+                isinstance(outer, s.Loop | s.While) and loop is not outer and loop in s.iterate_nodes(outer.body)
+                for outer in s.iterate_nodes(owner.body)
+            )
+            and is_bounded_in_calls(self.module, loop)
         )
 
     # Branches
@@ -579,6 +665,14 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     def _derive_remaining_branches(self, rest: list[s.Branch], scope: Scope) -> Outcome:
         return self.branches(tuple(rest), scope) if rest else (FREE, "", ())
+
+
+def _names_in(tally: Tally) -> frozenset[str]:
+    """Return the symbols in the amounts of a tally, outside of iterations that have their own sizes."""
+    amounts = (tally.amount(name) for name in tally.names)
+    return frozenset[str]().union(
+        *(amount.lower.names | amount.upper.names for amount in amounts if isinstance(amount, KnownAmount))
+    )
 
 
 def _bind_extern_symbols(extern: s.Extern, scope: Scope) -> Scope:

@@ -139,21 +139,63 @@ class Tally:
         """Return the tally with 0 as lower bound of the delay by an iteration, which may run parallel to other code."""
         return replace(self, rounds={name: _drop_minimum_delay(once) for name, once in self.rounds.items()})
 
-    def fold_iterations(self, symbol: Callable[[str], Poly]) -> Tally:
-        """Return the tally plus, for each loop without a bound, the number of its iterations times the cost of one.
+    def fold_iterations(self, count_of: Callable[[str], KnownAmount | None]) -> Tally:
+        """Return the cost at the end of an algorithm: the iterations of each loop times the cost of one.
 
-        `symbol` returns the number of iterations by their qualified name.
+        `count_of` returns their number by their qualified name; rounds stay where it returns None.
         """
-        if not self.rounds:
+        counts = {name: count for name in self.rounds if (count := count_of(name)) is not None}
+        if not counts:
             return self
+        rest = {name: once for name, once in self.rounds.items() if name not in counts}
         base = replace(self, rounds={}).map_amounts(lambda amount: amount)
-        for name, once in self.rounds.items():
-            count = exact_amount(symbol(name))
+        for name, count in counts.items():
+            once = self.rounds[name]
             scaled = once.map_amounts(lambda amount, count=count: scale_amount(amount, count))  # type: ignore[misc]
             base = base._combine(
                 scaled, add_amounts, lambda first, second: max_plus.serial_map(add_amounts(first.finish, second.finish))
             )
-        return base
+        return replace(base, rounds=rest)
+
+    def resolve_rounds(self, bounds: Mapping[str, KnownAmount], together: KnownAmount | None, facts: Facts) -> Tally:
+        """Return the cost with the iterations of some loops bounded, by their qualified names.
+
+        `together` bounds the iterations of all these loops: the least cost of an iteration is paid for all of them, and
+        what one costs more for those of its loop.
+        """
+        names = [name for name in self.rounds if name in bounds]
+        if not names:
+            return self
+        rest = {name: once for name, once in self.rounds.items() if name not in bounds}
+        base = replace(self, rounds={}).map_amounts(lambda amount: amount)
+
+        def count(amounts: Mapping[str, Amount]) -> Amount:
+            total: Amount = ZERO_AMOUNT
+            for name in names:
+                total = add_amounts(total, scale_amount(amounts.get(name, ZERO_AMOUNT), bounds[name]))
+            if together is None or set(names) != set(bounds) or isinstance(total, UnknownAmount):
+                return total
+            shared = _count_together(amounts, bounds, together, facts)
+            return total if shared is None else intersect_amounts(total, shared, facts)
+
+        def collect(metric: str, pick: Callable[[Tally], Mapping[str, Amount]]) -> dict[str, Amount]:
+            return {name: pick(self.rounds[name]).get(metric, ZERO_AMOUNT) for name in names}
+
+        onces = [self.rounds[name] for name in names]
+        sums = {metric: count(collect(metric, lambda once: once.sums)) for once in onces for metric in once.sums}
+        paths = {
+            metric: max_plus.serial_map(
+                count(collect(metric, lambda once: {key: path.finish for key, path in once.paths.items()}))
+            )
+            for once in onces
+            for metric in once.paths
+        }
+        gap = next((once.gap for once in onces if once.gap is not None), None)
+        iterations = Tally(sums, paths, gap, frozenset[str]().union(*(once.declared for once in onces)))
+        total = base._combine(
+            iterations, add_amounts, lambda first, second: max_plus.serial_map(add_amounts(first.finish, second.finish))
+        )
+        return replace(total, rounds=rest)
 
     def map_amounts(self, function: Callable[[Amount], Amount]) -> Tally:
         """Apply a function to every amount; a path becomes serial, with the time at which all code has ended."""
@@ -178,6 +220,17 @@ class Tally:
         amounts = map(self.amount, self.names)
         return max((len(amount.upper.terms) for amount in amounts if isinstance(amount, KnownAmount)), default=0)
 
+    def complete(self, second: Tally) -> Tally:
+        """Return this tally, with the amounts of another one of the same code where they are unknown."""
+        if self.gap is not None or second.gap is not None:
+            return self if self.gap is None else second
+        both = self._combine(
+            second,
+            lambda amount, other: other if isinstance(amount, UnknownAmount) else amount,
+            lambda path, other: other if isinstance(path.finish, UnknownAmount) else path,
+        )
+        return replace(both, rounds=second.rounds)
+
     def tighten(self, second: Tally, facts: Facts) -> Tally:
         """Combine two tallies of one piece of code to the tighter bounds; if neither is proved so, use `second`."""
         if self.rounds or second.rounds:
@@ -199,6 +252,36 @@ class Tally:
 
 
 FREE = Tally()
+
+
+def _count_together(
+    amounts: Mapping[str, Amount], bounds: Mapping[str, KnownAmount], together: KnownAmount, facts: Facts
+) -> KnownAmount | None:
+    """Bound the cost of the iterations of several loops by the number of all; None if one costs no number."""
+    known = {name: amount for name, amount in amounts.items() if isinstance(amount, KnownAmount)}
+    if len(known) < len(amounts):
+        return None
+
+    def sum_bounds(costs: Mapping[str, Poly], all_iterations: Poly, each: Mapping[str, Poly]) -> Poly | None:
+        if not all(cost.is_constant for cost in costs.values()):
+            return None
+        least = min(cost.constant_term for cost in costs.values())
+        return sum(
+            (each[name].scaled(cost.constant_term - least) for name, cost in costs.items()),
+            all_iterations.scaled(least),
+        )
+
+    lower = sum_bounds(
+        {name: amount.lower for name, amount in known.items()},
+        together.lower,
+        {name: bounds[name].lower for name in known},
+    )
+    upper = sum_bounds(
+        {name: amount.upper for name, amount in known.items()},
+        together.upper,
+        {name: bounds[name].upper for name in known},
+    )
+    return None if upper is None else KnownAmount(lower or ZERO, upper)
 
 
 def _combine_mappings_by_name(

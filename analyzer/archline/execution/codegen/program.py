@@ -11,7 +11,13 @@ from archline.execution.codegen.conditions import write_fact
 from archline.execution.codegen.expressions import make_atom, write_integer
 from archline.execution.codegen.messages import define_grid, number_communications, write_grid_checks
 from archline.execution.codegen.scope import AlgorithmWriter, Layout, list_names_in_fact, plan_layout
-from archline.execution.codegen.statements import write_block, write_leavable, write_scalar, write_statement
+from archline.execution.codegen.statements import (
+    write_block,
+    write_leavable,
+    write_scalar,
+    write_statement,
+    write_totals,
+)
 from archline.execution.codegen.values import ArrayValue, IntegerValue, Operator, Register, make_view_parameter
 from archline.execution.codegen.writer import CheckSite, Options, Tables
 from archline.execution.slots import (
@@ -59,6 +65,7 @@ def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, form
         _write_parameter_checks(fn, algorithm)
         _write_where_checks(fn, algorithm)
         measure = _write_entry(fn, algorithm)
+    write_totals(fn, algorithm)
     results = _write_body(fn, algorithm)
     fn.finish()
     _write_exit(fn, algorithm, measure)

@@ -111,6 +111,8 @@ class AlgorithmWriter(FunctionWriter):
     """How processors go through the loops that some may leave earlier than others."""
     axes: dict[str, int]
     """The numbers in `group` of the axes of the grid and of the surrounding splits."""
+    totals: dict[s.While, tuple[str, str]]
+    """The counters and the bounds of the loops whose iterations in a whole call are bounded."""
     infinite: bool
     """Whether the program has `inf` among its integers, so that sums with it have to stay infinite."""
     group: str
@@ -137,6 +139,7 @@ class AlgorithmWriter(FunctionWriter):
         self.algorithm_axes = ()
         self.progress = {}
         self.axes = {}
+        self.totals = {}
         self.infinite = False
         self.group = "grid"
         self.iteration = ()

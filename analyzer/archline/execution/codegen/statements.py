@@ -52,6 +52,8 @@ from archline.execution.slots import INT_LIMIT, MAX_UNCHECKED_SIZE, MEM_DECLARED
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import Span
 from archline.language import syntax as s
+from archline.language.conditions import SCALED_HINT
+from archline.language.format_statements import format_limit, format_step
 from archline.language.iterations import name_unbounded_loops
 from archline.language.metrics import DECLARED, ITERATION, METRICS, SEPARATE_METRICS, TEST
 from archline.language.model import Kind
@@ -67,19 +69,26 @@ def write_loop(fn: AlgorithmWriter, node: s.Loop, block: BlockWriter) -> None:
     hi_code = write_integer(fn, node.hi)
     hi = make_atom(fn, hi_code, "w")
     step = "1" if node.step is None else write_step(fn, node.step)
+    if node.scales:
+        _write_positive_end(fn, node, hi if node.down else lo)
     if fn.options.compiled:
         for value, code in ((lo, lo_code), (hi, hi_code)):
             if code.bound is None or code.bound > MAX_UNCHECKED_SIZE**2:
                 fn.leave_compiled_if(f"{value} > {_MAX_LOOP_BOUND} or {value} < -{_MAX_LOOP_BOUND}")
     fn.flush()
-    trips = _write_trip_count(fn, node.down, lo, hi, step)
+    trips = _write_trip_count(fn, node, lo, hi, step)
     if not s.may_end_early(node):
         fn.count_steps(trips)
     variable = fn.make_name(f"n_{node.variable}_")
-    if node.down:
-        header = f"for {variable} in range({lo}, {hi} - 1, -{step}):"
+    header: tuple[str, ...]
+    if node.scales:
+        following = fn.assign_name(lo, "f")
+        advance = f"{following} = {variable} {'//' if node.down else '*'} {step}"
+        header = f"for {fn.make_name('i')} in range({trips}):", f"{variable} = {following}", advance
+    elif node.down:
+        header = (f"for {variable} in range({lo}, {hi} - 1, -{step}):",)
     else:
-        header = f"for {variable} in range({lo}, {hi}{'' if step == '1' else f', {step}'}):"
+        header = (f"for {variable} in range({lo}, {hi}{'' if step == '1' else f', {step}'}):",)
     index = IntegerValue(
         variable, _bound_variable_from_above(lo_code, hi_code), _find_lower_limit(fn, node), None if node.down else hi
     )
@@ -92,9 +101,19 @@ def write_loop(fn: AlgorithmWriter, node: s.Loop, block: BlockWriter) -> None:
             _write_serial_loop(fn, node, header, trips, begun, block)
 
 
-def _write_trip_count(fn: AlgorithmWriter, down: bool, lo: Atom, hi: Atom, step: Atom) -> Atom:
+def _write_positive_end(fn: AlgorithmWriter, node: s.Loop, end: Atom) -> None:
+    """Write the check that the smaller end of a loop by factors is positive; from 0 on no factor moves."""
+    part = node.hi if node.down else node.lo
+    message = f"`{format_expression(part)}` is {{0}}, but a loop with `{format_step(node)}` has values of at least 1"
+    fn.check(f"{end} < 1", fn.add_site(rules.BAD_STEP, part.span, message, hint=SCALED_HINT), end)
+
+
+def _write_trip_count(fn: AlgorithmWriter, node: s.Loop, lo: Atom, hi: Atom, step: Atom) -> Atom:
+    if node.scales:
+        largest = f"{lo} // {hi}" if node.down else f"({hi} - 1) // {lo}"
+        return fn.assign_name(f"count_digits({largest}, {step})", "w")
     upwards = hi if lo == "0" else f"{hi} - {lo}"
-    length = f"{lo} - {hi} + 1" if down else upwards
+    length = f"{lo} - {hi} + 1" if node.down else upwards
     if step != "1":
         length = f"({length} + {step} - 1) // {step}"
     return fn.assign_name(f"max({length}, 0)", "w")
@@ -117,11 +136,13 @@ def _find_lower_limit(fn: AlgorithmWriter, node: s.Loop) -> int | None:
 
 
 def _write_serial_loop(
-    fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, begun: str, block: BlockWriter
+    fn: AlgorithmWriter, node: s.Loop, header: tuple[str, ...], trips: Atom, begun: str, block: BlockWriter
 ) -> None:
     """Write a serial loop; `begun` is the name of its record of `write_loop_record`, or empty."""
     counts_steps = s.may_end_early(node)
-    with fn.looped(header, node.span) as account, open_leavable(fn, "break", "continue"):
+    with fn.looped(header[0], node.span) as account, open_leavable(fn, "break", "continue"):
+        for line in header[1:]:
+            fn.emit(line)
         if begun:
             fn.emit(f"{begun}[0] += 1")
         if counts_steps:
@@ -139,7 +160,9 @@ def _write_serial_loop(
         _write_passing_exit(fn, "return", node.span)
 
 
-def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BlockWriter) -> None:
+def _write_parallel_loop(
+    fn: AlgorithmWriter, node: s.Loop, header: tuple[str, ...], trips: Atom, block: BlockWriter
+) -> None:
     fn.update_span()
     outer = fn.frame
     if node.reduction is not None:
@@ -152,7 +175,9 @@ def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: 
     variables = {"span": fn.make_name("s"), "pending": fn.make_name("q") if forks else ""}
     if fn.options.races:
         variables |= {"task": fn.make_name("task"), "bag": fn.make_name("bag") if forks else ""}
-    with fn.strand(**variables), fn.looped(header, node.span) as account:
+    with fn.strand(**variables), fn.looped(header[0], node.span) as account:
+        for line in header[1:]:
+            fn.emit(line)
         fn.write_event(TraceEvent.ITERATION)
         _begin_iteration(fn)
         fn.count_event(ITERATION)
@@ -217,6 +242,9 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> 
             value, _ = write_quantity(fn, node.limit)
             limit = fn.assign_name(value.text, "m")
     iterations = fn.assign_name("0", "w")
+    counter = iterations
+    if node.total is not None:
+        counter, limit = fn.totals[node]
     site = _make_limit_site(fn, node)
     kinds = ("break",) if node.tests_last else ("break", "continue")
     begun = write_loop_record(fn, node)
@@ -224,9 +252,11 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> 
         if not node.tests_last:
             _write_loop_test(fn, node)
         fn.emit(f"{iterations} += 1")
+        if counter != iterations:
+            fn.emit(f"{counter} += 1")
         if begun:
             fn.emit(f"{begun}[0] += 1")
-        fn.check(f"not {iterations} <= {limit}", site, iterations)
+        fn.check(f"not {counter} <= {limit}", site, counter)
         fn.count_steps("1")
         fn.count_event(ITERATION)
         if node.limit is None:
@@ -242,6 +272,15 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> 
         _write_passing_exit(fn, "return", node.span)
 
 
+def write_totals(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
+    """Write the bounds of loops in a whole call, at no cost, and the counters of their iterations in it."""
+    with fn.uncounted():
+        for loop in s.find_nodes(algorithm.body, s.While):
+            if loop.total is not None:
+                value, _ = write_quantity(fn, loop.total)
+                fn.totals[loop] = fn.assign_name("0", "w"), fn.assign_name(value.text, "m")
+
+
 def _write_loop_test(fn: AlgorithmWriter, node: s.While) -> None:
     """Write the test of a loop, and its end if that is false."""
     fn.count_event(TEST)
@@ -252,14 +291,15 @@ def _write_loop_test(fn: AlgorithmWriter, node: s.While) -> None:
 
 
 def _make_limit_site(fn: AlgorithmWriter, loop: s.While) -> int:
-    if loop.limit is None:
+    if loop.limit is None and loop.total is None:
         return fn.add_site(
             rules.TOO_MANY_ITERATIONS,
             loop.span,
             "the run stops in this loop, which has not ended after {0:,} iterations",
             hint=rules.ENDLESS_HINT,
         )
-    message = f"iteration {{0}} begins, but `at most {format_expression(loop.limit)}` allows fewer"
+    which = "iteration {0}" if loop.total is None else "iteration {0} of this call"
+    message = f"{which} begins, but `{format_limit(loop).removesuffix(' times')}` allows fewer"
     return fn.add_site(rules.TOO_MANY_ITERATIONS, loop.span, message)
 
 

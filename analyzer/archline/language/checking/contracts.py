@@ -261,8 +261,8 @@ def _describe_promised_iterations(name: str, loop: s.While | s.Loop, algorithm: 
         for fact in algorithm.where
         if isinstance(fact, s.Binary) and fact.op == "<=" and isinstance(fact.left, s.Name) and fact.left.id == name
     ]
-    if limits and isinstance(loop, s.While) and not loop.tests_last and loop in algorithm.body:
-        header = quote_header(loop, f" at most {limits[0]} times")
+    if limits and isinstance(loop, s.While) and not loop.tests_last and loop in s.find_nodes(algorithm.body, s.While):
+        header = quote_header(loop, f" at most {limits[0]} times{'' if loop in algorithm.body else ' in total'}")
         if header is not None:
             return name_rules.NOT_A_SIZE, message, f"bound the loop, `{header}`, which runs check; or {claimed}"
     return name_rules.NOT_A_SIZE, message, claimed

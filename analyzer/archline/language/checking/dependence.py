@@ -143,9 +143,9 @@ class _Guard:
                 if decided is None:
                     raise EvaluationError("not decided", condition)
                 return decided is truth
-            case s.Loop(variable=variable, down=down):
+            case s.Loop(variable=variable, down=down, scales=scales):
                 lo, hi, step = (evaluate_static(bound, point) for bound in self.bounds)
-                return point[variable] in (range(lo, hi - 1, -step) if down else range(lo, hi, step))
+                return point[variable] in s.list_loop_values(lo, hi, step, down, scales)
             case None:
                 return True
 
@@ -254,7 +254,7 @@ class _AgreementPass(StatementVisitor[None, None]):
                 self._add_guard(_Guard(None, data=True), OpaqueFrame())
             else:
                 guard = _Guard(loop, tuple(map(self._inline_names, bounds)))
-                self._add_guard(guard, BoundedVariable(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
+                self._add_guard(guard, BoundedVariable.of_loop(loop))
             self._check_block(loop.body)
 
     def branches(self, branches: tuple[s.Branch, ...], place: None = None) -> None:

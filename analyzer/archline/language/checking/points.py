@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Self
 
 from archline.expr import build as b
 from archline.expr.solutions import SizeSearch
@@ -28,13 +29,21 @@ class FreeVariable:
 
 @record
 class BoundedVariable:
-    """A loop variable or coordinate: lo, lo + step, ... below hi; with `down`, from lo to hi included."""
+    """A loop variable or coordinate: lo, lo + step, ... below hi; with `down`, from lo to hi included.
+
+    If it `scales`, the step multiplies it, or divides it with `down`.
+    """
 
     name: str
     lo: s.Expr
     hi: s.Expr
     step: s.Expr | None = None
     down: bool = False
+    scales: bool = False
+
+    @classmethod
+    def of_loop(cls, loop: s.Loop) -> Self:
+        return cls(loop.variable, loop.lo, loop.hi, loop.step, loop.down, loop.scales)
 
 
 @record
@@ -78,13 +87,19 @@ def make_search(path: Path) -> SizeSearch | None:
                 names.append(name)
                 if frame.least is not None:
                     least[name] = frame.least
+            case BoundedVariable(scales=True, down=True):
+                # No fact says which quotients the variable is.
+                pass
             case BoundedVariable(name=name, lo=lo, hi=hi, step=step, down=down) if s.find_names((lo, hi, step)) <= set(
                 names
             ):
                 names.append(name)
                 value, (first, last) = b.name(name), (hi, lo) if down else (lo, hi)
                 facts += [b.binary(">=", value, first), b.binary("<=" if down else "<", value, last)]
-                if step is not None:
+                if frame.scales and step is not None:
+                    factor = b.binary("//", value, lo)
+                    facts += [s.Divides(lo, value, span=lo.span), s.IsPower(factor, step, span=lo.span)]
+                elif step is not None:
                     facts += [
                         b.binary(">=", step, b.number(1)),
                         s.Divides(step, b.binary("-", value, lo), span=lo.span),

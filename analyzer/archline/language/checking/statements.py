@@ -100,10 +100,25 @@ def _check_while(body: BodyContext, loop: s.While) -> None:
         check_condition(body, loop.condition)
     if loop.limit is not None:
         check_static(body, loop.limit, "the bound after `at most`")
+    if loop.total is not None and check_static(body, loop.total, "the bound after `at most`"):
+        _check_total(body, loop.total)
     with body.block():
         check_block(body, loop.body)
     if loop.tests_last:
         check_condition(body, loop.condition)
+
+
+def _check_total(body: BodyContext, total: s.Expr) -> None:
+    """Check that the bound of all iterations in a call has a value where the call begins."""
+    for node in s.find_nodes(total, s.Name):
+        symbol = body.scope.find(node.id)
+        if symbol is not None and symbol.role not in (Role.SIZE, Role.MACHINE):
+            message = f"`in total` counts from the beginning of `{body.algorithm.name}`, where `{node.id}` has no value"
+            if symbol.role is not Role.LOOP:
+                message = f"a bound `in total` is an expression in sizes, and `{node.id}` is {symbol.role.described}"
+            hint = "write it in sizes, or without `in total` for the iterations at each entry"
+            body.report(type_rules.WRONG_KIND, message, node.span, hint)
+            return
 
 
 def check_body(body: BodyContext) -> None:
@@ -402,7 +417,7 @@ def _check_loop(body: BodyContext, loop: s.Loop) -> None:
     with body.block():
         body.define(SymbolEntry(loop.variable, Role.LOOP, Kind.STATIC, loop.span))
         if set(kinds) == {Kind.STATIC}:
-            body.path.append(BoundedVariable(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
+            body.path.append(BoundedVariable.of_loop(loop))
         check_block(body, loop.body)
 
 

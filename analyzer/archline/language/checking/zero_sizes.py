@@ -119,7 +119,7 @@ def _iterate_extended_points(point: Point, frame: Frame, numbers: Iterable[int])
             case BoundedVariable():
                 lo, hi = evaluate_static(frame.lo, point), evaluate_static(frame.hi, point)
                 step = 1 if frame.step is None else evaluate_static(frame.step, point)
-                whole = range(0) if step < 1 else range(lo, hi - 1, -step) if frame.down else range(lo, hi, step)
+                whole = s.list_loop_values(lo, hi, step, frame.down, frame.scales)
                 values = dict.fromkeys((*whole[:LOOP_END_VALUES], *whole[-LOOP_END_VALUES:]))
             case LetDefinition():
                 values = (evaluate_static(frame.value, point),)

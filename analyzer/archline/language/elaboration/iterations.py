@@ -9,7 +9,7 @@ from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import Diagnostic
-from archline.language.iterations import iterate_unbounded_loops
+from archline.language.iterations import UNNAMED, iterate_unbounded_loops
 from archline.records import replace
 
 
@@ -41,6 +41,7 @@ def name_iterations(algorithm: s.Algorithm, cost_symbols: frozenset[str]) -> tup
         used.add(loop.iterations)
     free = (name for number in count(1) if (name := f"T{number}") not in used)
     names = {loop: next(free) for loop in loops if loop.iterations is None}
+    names |= {loop: name for loop in named if (name := loop.iterations or "").endswith(UNNAMED)}
     return replace(algorithm, body=_set_iteration_names(algorithm.body, names)) if names else algorithm, tuple(
         diagnostics
     )

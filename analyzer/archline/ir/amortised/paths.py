@@ -1,0 +1,463 @@
+"""The paths of an algorithm between the bodies of its loops, as transitions of its integer registers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count, product
+
+from archline.algebra import atoms as a
+from archline.algebra.polynomial import Poly
+from archline.ir.amortised.linear import (
+    Linear,
+    add_forms,
+    constant_form,
+    constant_part,
+    is_constant,
+    register_form,
+    scale_form,
+    shift_form,
+    size_form,
+)
+from archline.ir.amortised.proofs import Proof
+from archline.ir.conditions import MIRRORED_OPERATORS, NEGATED_OPERATORS
+from archline.ir.ranges import bound_integer
+from archline.ir.scope import Scope, known_value
+from archline.language import syntax as s
+from archline.language.model import Kind
+from archline.numbers import fmpq
+from archline.records import record, replace
+
+MAX_TRANSITIONS, MAX_ALTERNATIVES = 60, 32
+"""Limits on the paths of an algorithm, and on the alternatives of one condition."""
+START, END = "start", "end"
+
+
+class TooManyPathsError(Exception):
+    """The algorithm has more paths than are followed."""
+
+
+@record(eq=False)
+class Transition:
+    """A path from one node to another: it is taken only where all `constraints` are nonnegative.
+
+    `update` maps each register to its value after it. `entered` is the loop whose iteration it begins, None at the end.
+    """
+
+    source: str
+    target: str
+    constraints: tuple[Linear, ...]
+    update: Mapping[str, Linear]
+    entered: s.Loop | s.While | None
+
+
+@record(eq=False)
+class TransitionSystem:
+    """The transitions of a block from START to END; the other nodes are the bodies of its loops.
+
+    `facts` are forms in sizes that are nonnegative everywhere, `registers` the names that transitions update. `refuted`
+    has the paths that no run takes, with the proofs of that.
+    """
+
+    nodes: tuple[str, ...]
+    transitions: tuple[Transition, ...]
+    registers: tuple[str, ...]
+    facts: tuple[Linear, ...]
+    refuted: tuple[tuple[Transition, Proof], ...] = ()
+
+
+@record(eq=False)
+class _Place:
+    """A place in a block: what comes next, and the loop or branch around the block with the place behind it."""
+
+    block: Sequence[s.Stmt]
+    index: int
+    around: _Around | None
+    key: tuple[int, ...] = ()
+    """The place of the block in the program."""
+
+    @property
+    def after(self) -> _Place:
+        return replace(self, index=self.index + 1)
+
+    def inside(self, block: Sequence[s.Stmt], number: int, around: _Around) -> _Place:
+        """Return the start of a block, by its number, inside the statement before this place."""
+        return _Place(block, 0, around, (*self.key, self.index, number))
+
+
+@record(eq=False)
+class _Around:
+    statement: s.Stmt
+    behind: _Place
+    end: Linear | None = None
+
+
+@record(eq=False)
+class _State:
+    """The registers and the constraints on a path so far, from the node that it starts at."""
+
+    source: str
+    values: Mapping[str, Linear]
+    constraints: tuple[Linear, ...] = ()
+
+    def with_value(self, name: str, value: Linear) -> _State:
+        return replace(self, values={**self.values, name: value})
+
+    def with_constraints(self, more: Iterable[Linear]) -> _State:
+        return replace(self, constraints=(*self.constraints, *more))
+
+
+def build_transitions(body: Sequence[s.Stmt], scope: Scope, integers: frozenset[str]) -> TransitionSystem:
+    """Build the transitions of a block, given its registers and parameters of integers. Raises TooManyPathsError."""
+    return _Builder(scope, body, integers).build()
+
+
+class _Builder:
+    def __init__(self, scope: Scope, body: Sequence[s.Stmt], integers: frozenset[str]) -> None:
+        self._scope = scope
+        self._body = body
+        self._integers = integers
+        self._fresh = count()
+        self._transitions: list[Transition] = []
+        self._nodes: dict[tuple[int, ...], str] = {}
+        self._around: dict[str, _Around] = {}
+        self._registers = self._find_registers()
+
+    def _find_registers(self) -> tuple[str, ...]:
+        """Find the integers that vary, and integer parameters, which keep their values."""
+        names: dict[str, None] = {}
+        for node in s.iterate_nodes(tuple(self._body)):
+            match node:
+                case s.Loop(variable=variable):
+                    names[variable] = names[_name_end(variable)] = None
+                case s.Let(name=name, value=value) if self._is_integer(value, names):
+                    names[name] = None
+                case s.Name(id=name) if name in self._integers:
+                    names[name] = None
+                case s.Local(name=name) if name in self._integers:
+                    names[name] = None
+                case _:
+                    pass
+        return tuple(name for name in names if name not in self._scope.values)
+
+    def _is_integer(self, expr: s.Expr, registers: Collection[str]) -> bool:
+        """Test whether an expression has whole values only."""
+        match expr:
+            case s.Integer():
+                return True
+            case s.Name(id=name):
+                return name in registers or name in self._scope.values
+            case s.Unary(op="-", operand=operand):
+                return self._is_integer(operand, registers)
+            case s.Binary(op="+" | "-" | "*" | "//" | "%", left=left, right=right):
+                return self._is_integer(left, registers) and self._is_integer(right, registers)
+            case s.Call(function="min" | "max" | "abs", arguments=arguments):
+                return all(self._is_integer(argument, registers) for argument in arguments)
+            case s.Call(function="floor" | "ceil"):
+                return True
+            case s.Element(array=array):
+                known = array in self._scope.below or array in self._scope.segments
+                return known or self._scope.module.types.get(expr) is Kind.INT
+            case _:
+                value = known_value(expr, self._scope)
+                return value is not None and a.is_integral(value)
+
+    def build(self) -> TransitionSystem:
+        unknown = {name: self._make_fresh_form() for name in self._registers}
+        self._follow(_Place(self._body, 0, None), _State(START, unknown))
+        done: set[str] = set()
+        while pending := [node for node in self._around if node not in done]:
+            node = pending[0]
+            done.add(node)
+            around = self._around[node]
+            state = _State(node, {name: register_form(name) for name in self._registers})
+            self._follow(around.behind.inside(_body_of(around.statement), 0, around), state)
+        return TransitionSystem(tuple(self._around), tuple(self._transitions), self._registers, ())
+
+    def _make_fresh_form(self) -> Linear:
+        return register_form(f"?{next(self._fresh)}")
+
+    def _emit(self, state: _State, target: str, entered: s.Loop | s.While | None) -> None:
+        if len(self._transitions) >= MAX_TRANSITIONS:
+            raise TooManyPathsError
+        if any(is_constant(form) and constant_part(form) < 0 for form in state.constraints):
+            return
+        self._transitions.append(Transition(state.source, target, state.constraints, state.values, entered))
+
+    # Statements
+    def _follow(self, place: _Place, state: _State) -> None:
+        """Follow a path from a place to the next bodies of loops, or to the end."""
+        while True:
+            around = place.around
+            if any(is_constant(form) and constant_part(form) < 0 for form in state.constraints):
+                return
+            if place.index == len(place.block):
+                if around is None:
+                    self._emit(state, END, None)
+                    return
+                if around.statement.iterates:
+                    self._end_iteration(around, state)
+                    return
+                place = around.behind
+                continue
+            statement = place.block[place.index]
+            place = here = place.after
+            match statement:
+                case s.Simple() if not isinstance(statement, s.Exit | s.Return):
+                    state = self._apply(statement, state)
+                    continue
+                case s.Loop():
+                    self._start_loop(statement, here, state)
+                case s.While(tests_last=True):
+                    self._enter(_Around(statement, here), state)
+                case s.While(condition=condition):
+                    self._test(condition, _Around(statement, here), state)
+                case s.If(branches=branches):
+                    self._choose(branches, here, state)
+                case s.Split(body=body):
+                    self._follow(here.inside(body, 0, _Around(statement, here)), state)
+                case s.Exit(kind=kind):
+                    self._leave(kind, around, state)
+                case _:
+                    self._emit(state, END, None)
+            return
+
+    def _apply(self, statement: s.Simple, state: _State) -> _State:
+        """Return the state after a statement without blocks."""
+        match statement:
+            case s.Assume(facts=facts):
+                for fact in facts:
+                    alternatives = self._read_condition(fact, True, state) if isinstance(fact, s.Expr) else []
+                    if len(alternatives) == 1:
+                        state = state.with_constraints(alternatives[0])
+                return state
+            case s.Let(name=name, value=value) if name in self._registers:
+                return self._assign(name, value, state)
+            case s.Local(name=name, value=value, when=when) if name in self._registers:
+                if value is None or when is not None:
+                    return state.with_value(name, self._make_fresh_form())
+                return self._assign(name, value, state)
+            case s.Assign(target=s.Name(id=name), op=op, value=value, outputs=()) if name in self._registers:
+                if op in ("+=", "-=", "*="):
+                    value = s.Binary(op[0], s.Name(name, span=value.span), value, span=value.span)
+                elif op != "=":
+                    return state.with_value(name, self._make_fresh_form())
+                return self._assign(name, value, state)
+            case _:
+                for name in statement.sets:
+                    if name in self._registers:
+                        state = state.with_value(name, self._make_fresh_form())
+                return state
+
+    def _assign(self, name: str, value: s.Expr, state: _State) -> _State:
+        form, state = self._read(value, state)
+        return state.with_value(name, form)
+
+    def _leave(self, kind: str, around: _Around | None, state: _State) -> None:
+        while kind != "return" and around is not None and not around.statement.iterates:
+            around = around.behind.around
+        if kind == "return" or around is None:
+            self._emit(state, END, None)
+        elif kind == "continue":
+            self._end_iteration(around, state)
+        else:
+            self._follow(around.behind, state)
+
+    def _choose(self, branches: tuple[s.Branch, ...], here: _Place, state: _State) -> None:
+        """Follow each branch of an `if`, and the path on which no condition holds."""
+        states = [state]
+        around = _Around(here.block[here.index - 1], here)
+        for number, branch in enumerate(branches):
+            inside = here.inside(branch.body, number, around)
+            condition = branch.condition
+            always = condition is None or isinstance(condition, s.Reached)
+            remaining: list[_State] = []
+            for before in states:
+                if condition is None or isinstance(condition, s.Reached):
+                    self._follow(inside, before)
+                    continue
+                for constraints in self._read_condition(condition, True, before):
+                    self._follow(inside, before.with_constraints(constraints))
+                remaining += [
+                    before.with_constraints(constraints)
+                    for constraints in self._read_condition(condition, False, before)
+                ]
+            states = [] if always else remaining
+            if len(states) > MAX_ALTERNATIVES:
+                raise TooManyPathsError
+        for rest in states:
+            self._follow(here, rest)
+
+    # Loops
+    def _start_loop(self, loop: s.Loop, here: _Place, state: _State) -> None:
+        first, state = self._read(loop.lo, state)
+        last, state = self._read(loop.hi, state)
+        if not loop.down:
+            last = shift_form(last, -1)
+        step: Linear | None = constant_form(1)
+        if loop.step is not None:
+            step, state = self._read(loop.step, state)
+        state = state.with_value(loop.variable, first).with_value(_name_end(loop.variable), last)
+        self._test_range(_Around(loop, here, step), state)
+
+    def _end_iteration(self, around: _Around, state: _State) -> None:
+        loop = around.statement
+        if isinstance(loop, s.While):
+            self._test(loop.condition, around, state)
+        elif isinstance(loop, s.Loop) and around.end is not None:
+            moved = add_forms(state.values[loop.variable], around.end, -1 if loop.down else 1)
+            self._test_range(around, state.with_value(loop.variable, moved))
+
+    def _test_range(self, around: _Around, state: _State) -> None:
+        loop = around.statement
+        assert isinstance(loop, s.Loop)
+        ahead = add_forms(state.values[_name_end(loop.variable)], state.values[loop.variable], -1)
+        if loop.down:
+            ahead = scale_form(ahead, -1)
+        self._enter(around, state.with_constraints((ahead,)))
+        self._follow(around.behind, state.with_constraints((shift_form(scale_form(ahead, -1), -1),)))
+
+    def _test(self, condition: s.Expr, around: _Around, state: _State) -> None:
+        for constraints in self._read_condition(condition, True, state):
+            self._enter(around, state.with_constraints(constraints))
+        for constraints in self._read_condition(condition, False, state):
+            self._follow(around.behind, state.with_constraints(constraints))
+
+    def _enter(self, around: _Around, state: _State) -> None:
+        loop = around.statement
+        assert isinstance(loop, s.Loop | s.While)
+        # Several loops that stand for one statement have its place in the text.
+        place = (*around.behind.key, around.behind.index)
+        node = self._nodes.setdefault(place, f"body {len(self._nodes)} in line {loop.span.line}")
+        self._around.setdefault(node, around)
+        self._emit(state, node, loop)
+
+    # Expressions
+    def _read(self, expr: s.Expr, state: _State) -> tuple[Linear, _State]:
+        """Return the affine form of an expression; what is not affine is a fresh register with constraints."""
+        if not s.find_names(expr) & set(self._registers) and not any(s.find_nodes(expr, s.Element)):
+            value = known_value(expr, self._scope)
+            if value is not None and a.is_integral(value):
+                return size_form(value), state
+        match expr:
+            case s.Name(id=name) if name in state.values:
+                return state.values[name], state
+            case s.Unary(op="-", operand=operand):
+                form, state = self._read(operand, state)
+                return scale_form(form, -1), state
+            case s.Binary(op="+" | "-" | "*" | "//" | "%" as op, left=left, right=right):
+                first, state = self._read(left, state)
+                second, state = self._read(right, state)
+                return self._combine(op, first, second, state)
+            case s.Call(function="min" | "max" as function, arguments=arguments):
+                result, sign = self._make_fresh_form(), 1 if function == "max" else -1
+                for argument in arguments:
+                    form, state = self._read(argument, state)
+                    state = state.with_constraints((scale_form(add_forms(result, form, -1), sign),))
+                return result, state
+            case s.Call(function="floor", arguments=(s.Binary(op="/", left=left, right=right),)):
+                first, state = self._read(left, state)
+                second, state = self._read(right, state)
+                return self._combine("//", first, second, state)
+            case s.Element():
+                form = self._make_fresh_form()
+                ends = bound_integer(expr, self._scope)
+                if ends is not None and all(not end.names & set(self._registers) for end in ends):
+                    state = state.with_constraints(
+                        (add_forms(form, size_form(ends[0]), -1), add_forms(size_form(ends[1]), form, -1))
+                    )
+                return form, state
+            case _:
+                return self._make_fresh_form(), state
+
+    def _combine(self, op: str, left: Linear, right: Linear, state: _State) -> tuple[Linear, _State]:
+        match op:
+            case "+" | "-":
+                return add_forms(left, right, 1 if op == "+" else -1), state
+            case "*" if is_constant(right):
+                return scale_form(left, constant_part(right)), state
+            case "*" if is_constant(left):
+                return scale_form(right, constant_part(left)), state
+            case "//" if is_constant(right) and constant_part(right) > 0:
+                quotient, divisor = self._make_fresh_form(), constant_part(right)
+                rest = add_forms(left, quotient, -divisor)
+                return quotient, state.with_constraints((rest, shift_form(scale_form(rest, -1), divisor - 1)))
+            case "%":
+                rest = self._make_fresh_form()
+                return rest, state.with_constraints((rest, shift_form(add_forms(right, rest, -1), -1)))
+            case _:
+                return self._make_fresh_form(), state
+
+    # Conditions
+    def _read_condition(self, condition: s.Expr, holds: bool, state: _State) -> list[tuple[Linear, ...]]:
+        """Return alternatives, in one of which a condition holds, or does not; each a tuple of nonnegative forms."""
+        match condition:
+            case s.Unary(op="not", operand=operand):
+                return self._read_condition(operand, not holds, state)
+            case s.Binary(op="and" | "or" as op, left=left, right=right):
+                first = self._read_condition(left, holds, state)
+                if (op == "and") == holds:
+                    second = self._read_condition(right, holds, state)
+                    joined = [(*one, *other) for one, other in product(first, second)]
+                else:
+                    # The second operand is evaluated only if the first one does not decide.
+                    passed = self._read_condition(left, not holds, state)
+                    second = self._read_condition(right, holds, state)
+                    joined = [*first, *((*one, *other) for one, other in product(passed, second))]
+                if len(joined) > MAX_ALTERNATIVES:
+                    raise TooManyPathsError
+                return joined
+            case s.Binary(op=op, left=left, right=right) if op in MIRRORED_OPERATORS and all(
+                self._is_integer(side, self._registers) for side in (left, right)
+            ):
+                former, after = self._read(left, state)
+                latter, after = self._read(right, after)
+                extra = after.constraints[len(state.constraints) :]
+                difference = add_forms(former, latter, -1)
+                comparisons = _compare(op if holds else NEGATED_OPERATORS[op], difference)
+                return [(*extra, *forms) for forms in comparisons]
+            case _:
+                return [()]
+
+
+def _compare(op: str, difference: Linear) -> list[tuple[Linear, ...]]:
+    """Return alternatives of nonnegative forms, one of which holds if an integer difference compares with 0."""
+    negated = scale_form(difference, -1)
+    match op:
+        case "<":
+            return [(shift_form(negated, -1),)]
+        case "<=":
+            return [(negated,)]
+        case ">":
+            return [(shift_form(difference, -1),)]
+        case ">=":
+            return [(difference,)]
+        case "==":
+            return [(difference, negated)]
+        case _:
+            return [(shift_form(difference, -1),), (shift_form(negated, -1),)]
+
+
+def _name_end(variable: str) -> str:
+    """Return the name of the register for the last value of a loop variable."""
+    return f"last {variable}"
+
+
+def _body_of(statement: s.Stmt) -> Sequence[s.Stmt]:
+    assert isinstance(statement, s.Loop | s.While)
+    return statement.body
+
+
+def find_loops(system: TransitionSystem) -> Iterator[s.Loop | s.While]:
+    """Yield the loops whose iterations the system counts."""
+    yield from dict.fromkeys(transition.entered for transition in system.transitions if transition.entered is not None)
+
+
+def size_columns(system: TransitionSystem) -> Iterator[Poly]:
+    """Yield the monomials of sizes in the system."""
+    seen: dict[object, None] = {}
+    for transition in system.transitions:
+        for form in (*transition.constraints, *transition.update.values()):
+            seen.update(dict.fromkeys(column for column in form if not isinstance(column, str)))
+    for column in seen:
+        if column:
+            yield Poly({column: fmpq(1)})  # type: ignore[dict-item]

@@ -1,0 +1,337 @@
+"""Invariants of the nodes of a transition system, and potentials that bound how often loops iterate.
+
+A potential has an affine form at each node. For a bound from above, each path from a node to another gives up at least
+what it costs: `phi(source) - cost - phi(target after the path)` is nonnegative wherever the constraints of the path and
+the invariants of its source are; then `phi(START)` is at least the total. From below the sign changes, nothing else.
+By Farkas' lemma each of these conditions is linear in the coefficients of the potential and in multipliers of the
+constraints, so that one linear program gives the coefficients, whatever the sizes are; it is solved for a few points of
+sizes, and each solution is a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from archline.algebra.effort import spend_effort
+from archline.algebra.lp.highs import FREE, NONNEGATIVE, LinearProgram, Matrix, SolverError, index_array
+from archline.ir.amortised.linear import (
+    UNIT,
+    Column,
+    Linear,
+    add_forms,
+    constant_form,
+    freeze_form,
+    register_form,
+    scale_form,
+    shift_form,
+    substitute_form,
+)
+from archline.ir.amortised.paths import END, START, Transition, TransitionSystem
+from archline.ir.amortised.proofs import Proof, Prover
+from archline.language import syntax as s
+from archline.numbers import fmpq
+from archline.records import record, replace
+
+MAX_CANDIDATES = 160
+MAX_SLACK = 3
+EFFORT_OF_POTENTIAL = 4000
+
+Invariants = Mapping[str, tuple[Linear, ...]]
+IsWhole = Callable[[Column], bool]
+
+
+@record(eq=False)
+class Balance:
+    """A potential of a system, with the proofs that it pays for the iterations of some loops on every path.
+
+    `invariants` hold at the nodes: `kept` proves each of them behind each path into the node. `steps` proves the
+    condition of the potential on each path, with `sign` 1 for a bound from above, -1 for one from below.
+    """
+
+    system: TransitionSystem
+    loops: frozenset[s.Loop | s.While]
+    sign: int
+    potentials: Mapping[str, Linear]
+    invariants: Invariants
+    kept: tuple[tuple[Proof, ...], ...]
+    steps: tuple[Proof, ...]
+
+    @property
+    def bound(self) -> Linear:
+        """The bound on the number of all iterations, in sizes."""
+        return self.potentials[START]
+
+    def check(self, whole: IsWhole) -> bool:
+        """Check all proofs in exact arithmetic."""
+        if any(isinstance(column, str) for column in self.bound) or self.potentials[END]:
+            return False
+        if not check_refuted(self.system, self.invariants, whole):
+            return False
+        for transition, kept, step in zip(self.system.transitions, self.kept, self.steps, strict=True):
+            constraints = path_constraints(self.system, transition, self.invariants)
+            claims = self.invariants.get(transition.target, ())
+            for invariant, proof in zip(claims, kept, strict=True):
+                if not proof.check(substitute_form(invariant, transition.update), constraints, whole):
+                    return False
+            form = _condition(transition, self.potentials, self.loops, self.sign)
+            if not step.check(form, constraints, whole):
+                return False
+        return True
+
+
+def path_constraints(system: TransitionSystem, transition: Transition, invariants: Invariants) -> tuple[Linear, ...]:
+    """Return the forms that are nonnegative on a path; the invariants come last."""
+    return (*transition.constraints, *system.facts, *invariants.get(transition.source, ()))
+
+
+def check_refuted(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> bool:
+    """Check exactly that the constraints of each path that is left out contradict each other."""
+    return all(
+        proof.check(constant_form(-1), path_constraints(system, transition, invariants), whole)
+        for transition, proof in system.refuted
+    )
+
+
+def _condition(
+    transition: Transition, potentials: Mapping[str, Linear], loops: frozenset[s.Loop | s.While], sign: int
+) -> Linear:
+    """Return the form that is nonnegative on a path exactly if the potential pays for it."""
+    after = substitute_form(potentials[transition.target], transition.update)
+    paid = add_forms(potentials[transition.source], after, -1)
+    return scale_form(shift_form(paid, -1 if transition.entered in loops else 0), sign)
+
+
+# Invariants
+def find_invariants(system: TransitionSystem, whole: IsWhole) -> tuple[TransitionSystem, Invariants]:
+    """Find invariants of the nodes: the candidates that every path keeps. Paths that none can take are left out.
+
+    Candidates that some path does not keep are dropped until none is (C. Flanagan, K. Leino, Houdini, 2001).
+    """
+    system = _drop_infeasible(system, {}, whole)
+    candidates = tuple(_list_candidates(system))[:MAX_CANDIDATES]
+    invariants: dict[str, tuple[Linear, ...]] = dict.fromkeys(system.nodes, candidates)
+    changed = set(system.nodes) | {START}
+    while changed:
+        sources, changed = changed, set()
+        for transition in system.transitions:
+            if transition.source not in sources or not invariants.get(transition.target):
+                continue
+            prover = Prover(path_constraints(system, transition, invariants), whole)
+            claims = invariants[transition.target]
+            kept = tuple(form for form in claims if prover.prove(substitute_form(form, transition.update)) is not None)
+            if len(kept) < len(claims):
+                invariants[transition.target] = kept
+                changed.add(transition.target)
+    thin = {node: _drop_implied(forms, system, whole) for node, forms in invariants.items()}
+    return _drop_infeasible(system, thin, whole), thin
+
+
+def _drop_infeasible(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> TransitionSystem:
+    """Leave out the paths whose constraints contradict each other, and keep the proofs of that."""
+    taken: list[Transition] = []
+    refuted = list(system.refuted)
+    for transition in system.transitions:
+        proof = Prover(path_constraints(system, transition, invariants), whole).refute()
+        if proof is None:
+            taken.append(transition)
+        else:
+            refuted.append((transition, proof))
+    return replace(system, transitions=tuple(taken), refuted=tuple(refuted))
+
+
+def _drop_implied(forms: tuple[Linear, ...], system: TransitionSystem, whole: IsWhole) -> tuple[Linear, ...]:
+    kept = list(forms)
+    for form in forms:
+        others = [other for other in kept if other is not form]
+        if Prover((*others, *system.facts), whole).prove(form) is not None:
+            kept = others
+    return tuple(kept)
+
+
+def _list_candidates(system: TransitionSystem) -> Iterator[Linear]:
+    """Yield forms that may be invariants: tests and what is near them, and differences of registers and sizes."""
+    seen: set[frozenset[tuple[Column, fmpq]]] = set()
+    used = {column for transition in system.transitions for form in transition.constraints for column in form}
+    registers = [name for name in system.registers if name in used]
+    for form in _generate_candidates(system, registers):
+        key = freeze_form(form)
+        if key not in seen and any(isinstance(column, str) for column in form):
+            seen.add(key)
+            yield form
+
+
+def _generate_candidates(system: TransitionSystem, registers: Sequence[str]) -> Iterator[Linear]:
+    tests = [
+        form
+        for transition in system.transitions
+        if transition.source != START
+        for form in transition.constraints
+        if all(not isinstance(column, str) or not column.startswith("?") for column in form)
+    ]
+    for form in tests:
+        for slack in range(MAX_SLACK + 1):
+            yield shift_form(form, slack)
+    starts = [
+        form
+        for transition in system.transitions
+        if transition.source == START
+        for form in transition.update.values()
+        if not any(isinstance(column, str) for column in form)
+    ]
+    sizes = {column: None for form in tests for column in form if not isinstance(column, str) and column != UNIT}
+    size_forms: list[Linear] = [{column: fmpq(1)} for column in sizes]
+    tops: list[Linear] = [{}, constant_form(1), *starts, *size_forms]
+    for name in registers:
+        for top in tops:
+            yield add_forms(register_form(name), top, -1)
+            yield add_forms(top, register_form(name), -1)
+    for first in registers:
+        for second in registers:
+            if first != second:
+                difference = add_forms(register_form(first), register_form(second), -1)
+                yield difference
+                yield shift_form(difference, -1)
+                yield shift_form(difference, 1)
+    for form in tests:
+        for slack in range(MAX_SLACK):
+            yield shift_form(scale_form(form, -1), slack - 1)
+
+
+# Potentials
+def find_balances(
+    system: TransitionSystem,
+    invariants: Invariants,
+    loops: Iterable[s.Loop | s.While],
+    sign: int,
+    points: Sequence[Mapping[Column, float]],
+    whole: IsWhole,
+) -> Iterator[Balance]:
+    """Yield balances for the iterations of some loops, one for each point of sizes; each gives a valid bound."""
+    counted = frozenset(loops)
+    program = _PotentialProgram(system, invariants, counted, sign)
+    provers = [Prover(path_constraints(system, transition, invariants), whole) for transition in system.transitions]
+    kept: tuple[tuple[Proof, ...], ...] | None = None
+    seen: set[frozenset[tuple[Column, fmpq]]] = set()
+    for point in points:
+        for potentials in program.propose(point):
+            key = freeze_form(potentials[START])
+            if key in seen:
+                break
+            steps = [
+                prover.prove(_condition(transition, potentials, counted, sign))
+                for transition, prover in zip(system.transitions, provers, strict=True)
+            ]
+            if None in steps:
+                continue
+            kept = kept or tuple(_prove_kept(system, invariants, provers))
+            balance = Balance(
+                system, counted, sign, potentials, invariants, kept, tuple(step for step in steps if step is not None)
+            )
+            if balance.check(whole):
+                seen.add(key)
+                yield balance
+                break
+
+
+def _prove_kept(
+    system: TransitionSystem, invariants: Invariants, provers: Sequence[Prover]
+) -> Iterator[tuple[Proof, ...]]:
+    for transition, prover in zip(system.transitions, provers, strict=True):
+        proofs = (
+            prover.prove(substitute_form(form, transition.update)) for form in invariants.get(transition.target, ())
+        )
+        yield tuple(proof for proof in proofs if proof is not None)
+
+
+class _PotentialProgram:
+    """The linear program whose solutions are potentials: their coefficients, and multipliers for each path."""
+
+    def __init__(
+        self, system: TransitionSystem, invariants: Invariants, loops: frozenset[s.Loop | s.While], sign: int
+    ) -> None:
+        self._system, self._sign = system, sign
+        self._places: dict[tuple[str, Column], int] = {}
+        sizes: dict[Column, None] = {UNIT: None}
+        for transition in system.transitions:
+            for form in (*path_constraints(system, transition, invariants), *transition.update.values()):
+                sizes.update(dict.fromkeys(column for column in form if not isinstance(column, str)))
+        registers = _used_registers(system)
+        for node in (START, *system.nodes):
+            for column in (*sizes, *(registers if node != START else ())):
+                self._places[node, column] = len(self._places)
+        rows: list[int] = []
+        columns: list[int] = []
+        numbers: list[float] = []
+        right: list[float] = []
+        width = len(self._places)
+        for transition in system.transitions:
+            # The condition of the potential, column by column, is a sum of constraints times multipliers.
+            entries: dict[Column, dict[int, fmpq]] = {}
+            for node, factor, update in ((transition.source, sign, {}), (transition.target, -sign, transition.update)):
+                for (owner, column), place in self._places.items():
+                    if owner != node:
+                        continue
+                    form = update.get(column, {column: fmpq(1)}) if isinstance(column, str) else {column: fmpq(1)}
+                    for inner, number in form.items():
+                        entry = entries.setdefault(inner, {})
+                        entry[place] = entry.get(place, fmpq(0)) + factor * number
+            constraints = path_constraints(system, transition, invariants)
+            for index, form in enumerate((*constraints, constant_form(1))):
+                for column, number in form.items():
+                    entries.setdefault(column, {})[width + index] = -number
+            width += len(constraints) + 1
+            for column, entry in entries.items():
+                for place, number in entry.items():
+                    rows.append(len(right))
+                    columns.append(place)
+                    numbers.append(float(number))
+                right.append(float(sign) if column == UNIT and transition.entered in loops else 0.0)
+        self._matrix = Matrix(
+            index_array(rows), index_array(columns), np.array(numbers, dtype=float), (len(right), width)
+        )
+        self._right = np.array(right)
+        self._width = width
+        self._program: LinearProgram | None = None
+
+    def propose(self, point: Mapping[Column, float]) -> Iterator[Mapping[str, Linear]]:
+        """Yield roundings of the potential that gives the sharpest bound at a point of sizes; none if there is none."""
+        spend_effort(EFFORT_OF_POTENTIAL)
+        aim = np.zeros(self._width)
+        for (node, column), place in self._places.items():
+            if node == START:
+                aim[place] = self._sign * point.get(column, 1.0)
+        free = len(self._places)
+        ends = [FREE] * free + [NONNEGATIVE] * (self._width - free)
+        try:
+            if self._program is None:
+                self._program = LinearProgram(aim, self._matrix, self._right, self._right, ends)
+            self._program.set_objective(aim)
+        except (SolverError, OverflowError):
+            return
+        solution = self._program.solve()
+        if solution is None:
+            return
+        for denominator in (12, 1000):
+            potentials: dict[str, Linear] = {node: {} for node in (START, *self._system.nodes, END)}
+            for (node, column), place in self._places.items():
+                nearest = Fraction(float(solution[place])).limit_denominator(denominator)
+                if nearest:
+                    potentials[node][column] = fmpq(nearest.numerator, nearest.denominator)
+            yield potentials
+
+
+def _used_registers(system: TransitionSystem) -> tuple[str, ...]:
+    """Return the registers that tests or updates of others read."""
+    used = {
+        column
+        for transition in system.transitions
+        for form in (
+            *transition.constraints,
+            *(form for name, form in transition.update.items() if form != register_form(name)),
+        )
+        for column in form
+    }
+    return tuple(name for name in system.registers if name in used)

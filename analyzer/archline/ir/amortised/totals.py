@@ -1,0 +1,220 @@
+"""Bound the iterations of the loops of an algorithm in a whole call, in its sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+
+from archline.algebra import atoms as a
+from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_effort
+from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.ir.amortised.linear import UNIT, Column, Linear, form_to_poly, size_form
+from archline.ir.amortised.logarithms import Logarithms, extend_by_logarithms
+from archline.ir.amortised.paths import TooManyPathsError, TransitionSystem, build_transitions, size_columns
+from archline.ir.amortised.potentials import Balance, find_balances, find_invariants
+from archline.ir.amounts import KnownAmount, scale_amount
+from archline.ir.counters import count_while
+from archline.ir.declarations import declared_scope
+from archline.ir.ranges import IterationRange, static_range
+from archline.ir.scope import NotStaticError, Scope
+from archline.language import syntax as s
+from archline.language.model import Module
+from archline.numbers import fmpq
+from archline.records import record, replace
+
+MAX_EFFORT = 1_000_000
+"""The effort, in term products, for the loops of an algorithm."""
+LARGE, SMALL, LEAST = 1000, 40, 3
+"""The sizes for which bounds are minimised: all large, one large or small, all near their least."""
+
+
+@record(eq=False)
+class TotalBounds:
+    """Bounds of the iterations of loops in a whole call: of each loop, and of all together, with their certificates."""
+
+    loops: Mapping[s.Loop | s.While, KnownAmount]
+    together: KnownAmount | None
+    balances: tuple[Balance, ...]
+
+
+NO_BOUNDS = TotalBounds({}, None, ())
+
+
+def bound_totals(module: Module, algorithm: s.Algorithm, loops: Iterable[s.Loop | s.While]) -> TotalBounds:
+    """Bound the iterations of some loops of an algorithm; loops without a bound from above are left out."""
+    scope = declared_scope(module, algorithm)
+    try:
+        with limit_effort(MAX_EFFORT, own=True):
+            return _bound_in_block(algorithm.body, scope, _find_integers(algorithm), tuple(loops))
+    except (TooComplexError, OutOfBudgetError):
+        return NO_BOUNDS
+
+
+def _find_integers(algorithm: s.Algorithm) -> frozenset[str]:
+    """Return the names of the registers and parameters of integers."""
+    parameters = (
+        parameter.name
+        for parameter in algorithm.parameters
+        if isinstance(parameter.type, s.ScalarType) and parameter.type.element in ("int", "char")
+    )
+    return frozenset(
+        (*parameters, *(local.name for local in s.find_nodes(algorithm.body, s.Local) if local.integer_register))
+    )
+
+
+def _bound_in_block(
+    body: Sequence[s.Stmt], scope: Scope, integers: frozenset[str], loops: tuple[s.Loop | s.While, ...]
+) -> TotalBounds:
+    """Bound the iterations of loops in one execution of a block, by potentials, or by the loops around them."""
+    try:
+        derived = _bound_by_potentials(body, scope, integers, loops)
+    except TooManyPathsError:
+        derived = NO_BOUNDS
+    known = dict(derived.loops)
+    balances = list(derived.balances)
+    for outer in _iterate_outer_loops(body):
+        inside = tuple(loop for loop in loops if loop not in known and loop in s.iterate_nodes(outer.body))
+        if inside:
+            nested, proofs = _bound_in_loop(outer, outer in body, scope, integers, inside, known)
+            known.update(nested)
+            balances += proofs
+    return TotalBounds(known, derived.together if set(known) == set(derived.loops) else None, tuple(balances))
+
+
+def _iterate_outer_loops(body: Sequence[s.Stmt]) -> Iterator[s.Loop | s.While]:
+    """Yield the loops of a block that are in no other loop of it."""
+    for statement in body:
+        if isinstance(statement, s.Loop | s.While):
+            yield statement
+        else:
+            for block in s.list_blocks(statement):
+                yield from _iterate_outer_loops(block)
+
+
+def _bound_in_loop(
+    outer: s.Loop | s.While,
+    certain: bool,
+    scope: Scope,
+    integers: frozenset[str],
+    loops: tuple[s.Loop | s.While, ...],
+    known: Mapping[s.Loop | s.While, KnownAmount],
+) -> tuple[Mapping[s.Loop | s.While, KnownAmount], tuple[Balance, ...]]:
+    """Bound the iterations of loops inside another one: those in one iteration of it, summed over its iterations."""
+    range_, inner, exact = _enter_loop(outer, scope)
+    if range_ is None and outer not in known:
+        return {}, ()
+    once = _bound_in_block(outer.body, inner, integers, loops)
+    totals: dict[s.Loop | s.While, KnownAmount] = {}
+    for loop, amount in once.loops.items():
+        total = scale_amount(amount, known[outer]) if range_ is None else range_.sum(amount)
+        if isinstance(total, KnownAmount):
+            lower = total.lower if certain and exact and not s.may_end_early(outer) else ZERO
+            totals[loop] = KnownAmount(lower, scope.facts.simplify(total.upper))
+    return totals, once.balances
+
+
+def _enter_loop(loop: s.Loop | s.While, scope: Scope) -> tuple[IterationRange | None, Scope, bool]:
+    """Return the range of a loop, None if it is not known, the scope in its body, and if it is certain."""
+    inner = scope
+    for name in s.find_assigned_names((loop,)):
+        inner = inner.without_value(name)
+    if isinstance(loop, s.While):
+        counted = count_while(loop, scope)
+        return (None, inner, False) if counted is None else (counted.range, counted.enter(inner), counted.exact)
+    try:
+        range_ = static_range(loop, scope)
+    except NotStaticError:
+        return None, inner, False
+    return range_, inner.with_facts(range_.inside).with_value(loop.variable, range_.value), True
+
+
+def _bound_by_potentials(
+    body: Sequence[s.Stmt], scope: Scope, integers: frozenset[str], loops: tuple[s.Loop | s.While, ...]
+) -> TotalBounds:
+    system = build_transitions(body, scope, integers)
+    system = replace(system, facts=tuple(_list_facts(system, scope.facts)))
+
+    def is_whole(column: Column) -> bool:
+        return isinstance(column, str) or a.is_integral(Poly({column: fmpq(1)}))
+
+    system, invariants = find_invariants(system, is_whole)
+    extended = extend_by_logarithms(system, invariants, is_whole)
+    systems: list[tuple[TransitionSystem, Logarithms | None]] = [(system, None)]
+    if extended is not None:
+        with_logarithms, logarithms = extended
+        facts = tuple(_list_facts(with_logarithms, scope.facts))
+        with_logarithms = replace(with_logarithms, facts=facts)
+        if logarithms.check(with_logarithms, is_whole):
+            systems.insert(0, (with_logarithms, logarithms))
+    balances: list[Balance] = []
+
+    def prove(counted: tuple[s.Loop | s.While, ...], sign: int) -> list[Poly]:
+        """Return bounds on the iterations of some loops, by logarithms if these are of use."""
+        for tried, logarithms in systems:
+            points = list(_list_points(tried, small=logarithms is None))
+            proved = list(find_balances(tried, invariants, counted, sign, points, is_whole))
+            values = [scope.facts.simplify(form_to_poly(balance.bound)) for balance in proved]
+            if logarithms is None or any(isinstance(atom, a.CeilLog2) for value in values for atom in value.atoms()):
+                balances.extend(proved)
+                return values
+        return []
+
+    def bound(counted: tuple[s.Loop | s.While, ...]) -> KnownAmount | None:
+        above = prove(counted, 1)
+        if not above:
+            return None
+        facts = scope.facts
+        upper = reduce(facts.minimum, (facts.positive_part(_round(value, False)) for value in above))
+        below = prove(counted, -1)
+        lower = reduce(facts.maximum, (facts.positive_part(_round(value, True)) for value in below), ZERO)
+        return KnownAmount(lower, upper)
+
+    known = {loop: amount for loop in loops if (amount := bound((loop,))) is not None}
+    together = bound(loops) if len(loops) > 1 and len(known) == len(loops) else None
+    return TotalBounds(known, together, tuple(balances))
+
+
+def _round(value: Poly, up: bool) -> Poly:
+    """Round a bound on a whole number inwards: from above down, from below up."""
+    denominator = Poly.constant(int(a.compute_content(value).q)) if value else ONE
+    whole = value * denominator
+    if denominator == ONE or not a.is_integral(whole):
+        return value
+    return a.ceil_div(whole, denominator) if up else a.floor_div(whole, denominator)
+
+
+def _list_facts(system: TransitionSystem, facts: Facts) -> Iterable[Linear]:
+    """List forms in sizes that are nonnegative: sizes from 0 or 1 on, differences of two, floors beside quotients."""
+    sizes = list(size_columns(system))
+    for size in sizes:
+        for atom in size.atoms():
+            if isinstance(atom, a.Floor):
+                sizes += [Poly({m: fmpq(1)}) for m in atom.argument.terms if m and Poly({m: fmpq(1)}) not in sizes]
+    for size in sizes:
+        for value in (size - 1, size):
+            if facts.nonnegative(value):
+                yield size_form(value)
+                break
+    for first in sizes:
+        for second in sizes:
+            if first != second and facts.nonnegative(first - second):
+                yield size_form(first - second)
+
+
+def _list_points(system: TransitionSystem, small: bool) -> Iterable[Mapping[Column, float]]:
+    """List sizes at which bounds are minimised."""
+    sizes = list(size_columns(system))
+    for form in system.facts:
+        sizes += [Poly({column: fmpq(1)}) for column in form if not isinstance(column, str) and column != UNIT]
+    sizes = list(dict.fromkeys(sizes))
+    names = sorted(frozenset[str]().union(*(size.names for size in sizes)))
+    environments = [dict.fromkeys(names, LARGE)]
+    if len(names) > 1:
+        for single, rest in ((LARGE, SMALL), (SMALL, LARGE)):
+            environments += [{name: single if name == chosen else rest for name in names} for chosen in names]
+    if small:
+        environments.append(dict.fromkeys(names, LEAST))
+    for environment in environments:
+        yield {column: float(evaluate(size, environment)) for size in sizes for column in size.terms}

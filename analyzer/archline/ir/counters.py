@@ -1,0 +1,465 @@
+"""Count the iterations of `while` loops whose registers move alike in each iteration: by 3, by factors, by squares.
+
+    i = 1                       # after k iterations i is 2^k,
+    while i < n and a[i] > 0:   # so there are at most ceil(log2(n)) of them.
+        i *= 2
+
+A counter is an integer register with a known value at the entry of the loop that each iteration moves in one way. Its
+value is then an expression in the number k of the iterations before, and a test on counters and sizes alone is one on
+k: a threshold counts the iterations. If other tests or an exit may end the loop earlier, the threshold bounds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, reduce
+
+from archline.algebra import atoms as a
+from archline.algebra.effort import OutOfBudgetError, TooComplexError
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.ir.amounts import exact_amount
+from archline.ir.conditions import MIRRORED_OPERATORS, negate_condition
+from archline.ir.factors import StepCount, count_divisions, count_multiplications
+from archline.ir.ranges import BoundedRange, IterationRange, make_bounded_range
+from archline.ir.scope import Scope, known_value
+from archline.language import syntax as s
+from archline.language.model import Module
+from archline.numbers import fmpq
+from archline.records import record, replace
+
+
+@record
+class CountedWhile:
+    """The iterations of a `while` by its counters: at most those of `range`, and at least the first `least`.
+
+    `values` are the counters at the start of an iteration, in terms of the variable of the range; `unknown` are the
+    other registers that the loop sets. If the counters decide by the first part of the condition alone, that is the
+    `guard`: no other part is evaluated more often than the range has iterations.
+    """
+
+    range: IterationRange
+    values: Mapping[str, Poly]
+    unknown: frozenset[str]
+    least: Poly
+    guard: s.Expr | None
+
+    @property
+    def exact(self) -> bool:
+        """True if the loop has all iterations of the range."""
+        return self.least == self.range.trips
+
+    @property
+    def bounded(self) -> bool:
+        """True if sums over the range are bounds on both sides."""
+        return self.exact or (bool(self.least) and isinstance(self.range, BoundedRange))
+
+    @property
+    def certain(self) -> IterationRange:
+        """The range of the iterations that the loop has at least."""
+        return replace(self.range, hi=self.least, _done={})
+
+    def enter(self, scope: Scope) -> Scope:
+        """Return the scope at the start of an iteration."""
+        return self.set_registers(scope, Poly.symbol(self.range.variable)).with_facts(self.range.inside)
+
+    def set_registers(self, scope: Scope, iterations: Poly) -> Scope:
+        """Return the scope with the values of the registers after a number of iterations."""
+        for name in self.unknown:
+            scope = scope.without_value(name)
+        for name, value in self.values.items():
+            scope = scope.with_value(name, value.substitute({self.range.variable: iterations}))
+        return scope
+
+
+def count_while(loop: s.While, scope: Scope) -> CountedWhile | None:
+    """Count the iterations of a loop by its counters; None if they do not bound them, or if their number has a name."""
+    if loop.iterations is not None and not loop.chosen:
+        return None
+    starts = _find_initial_values(scope.module).get(loop)
+    if starts is None:
+        return None
+    try:
+        return _count_while(loop, starts, scope)
+    except OutOfBudgetError:
+        raise
+    except TooComplexError:
+        return None
+
+
+def _count_while(loop: s.While, starts: Mapping[str, s.Expr], scope: Scope) -> CountedWhile | None:
+    variable = f"iteration in line {loop.span.line}"
+    moves = _read_moves(loop)
+    changed = s.find_assigned_names(loop.body)
+    around = scope
+    for name in changed:
+        around = around.without_value(name)
+    counters = {
+        name: counter
+        for name, start in starts.items()
+        if name in moves and (counter := _make_counter(start, moves[name], scope, around)) is not None
+    }
+    if not counters:
+        return None
+    k = Poly.symbol(variable)
+    tests = _list_conjuncts(loop.condition)
+    facts = scope.facts
+    thresholds = [_count_until_false(test, counters, scope, around, k) for test in tests]
+    known = [threshold for threshold in thresholds if threshold is not None]
+    if not known:
+        return None
+    trips = _find_minimum((threshold.amount.upper for threshold in known), facts)
+    certain = None not in thresholds and not s.may_end_early(loop)
+    least = _find_minimum((threshold.amount.lower for threshold in known), facts) if certain else ZERO
+    if loop.tests_last:
+        # The test follows the iteration: only if it held before each one, it decides about the next.
+        return None
+    bounded = make_bounded_range(variable, k, known[0], facts, loop.span) if len(known) == 1 else None
+    range_ = IterationRange(variable, ZERO, trips, k, facts, loop.span) if bounded is None else bounded
+    values = {name: value for name, counter in counters.items() if (value := counter.value_after(k)) is not None}
+    guard = tests[0] if len(known) == 1 and thresholds[0] is not None else None
+    return CountedWhile(range_, values, changed - values.keys(), least, guard)
+
+
+def _find_minimum(counts: Iterable[Poly], facts: Facts) -> Poly:
+    return reduce(facts.minimum, (facts.positive_part(facts.simplify(count)) for count in counts))
+
+
+# Moves
+@record
+class _Move:
+    """What an iteration does to a register x: x + amount, factor*x + offset, x//factor, x^2 or floor(sqrt(x))."""
+
+    kind: str
+    amount: s.Expr | int
+    offset: int = 0
+
+
+def _read_moves(loop: s.While) -> dict[str, tuple[_Move, ...]]:
+    """Map the registers that each whole iteration moves to their moves, which stand outside of its branches."""
+    moves: dict[str, list[_Move]] = {}
+    counted: dict[str, int] = {}
+    for statement in _iterate_certain_statements(loop.body):
+        if isinstance(statement, s.Simple):
+            for name in statement.sets:
+                counted[name] = counted.get(name, 0) + 1
+                if (move := _read_move(name, statement)) is not None:
+                    moves.setdefault(name, []).append(move)
+    everywhere = [name for node in s.find_nodes(loop.body, s.Simple) for name in node.sets]
+    variables = {inner.variable for inner in s.find_nodes(loop.body, s.Loop)}
+    return {
+        name: tuple(found)
+        for name, found in moves.items()
+        if len(found) == everywhere.count(name) and name not in variables
+    }
+
+
+def _iterate_certain_statements(block: Sequence[s.Stmt]) -> Iterator[s.Stmt]:
+    """Yield the statements that each iteration executes which does not leave the loop."""
+    for statement in block:
+        match statement:
+            case s.If(branches=(s.Branch(condition=s.Reached(), body=body),)):
+                yield from _iterate_certain_statements(body)
+            case _:
+                # What stands in branches and in inner loops is not looked at.
+                yield statement
+
+
+def _read_move(name: str, statement: s.Simple) -> _Move | None:
+    match statement:
+        case s.Assign(target=s.Name(), op="+=", value=value):
+            return _Move("+", value)
+        case s.Assign(target=s.Name(), op="-=", value=value):
+            return _Move("+", s.Unary("-", value, span=value.span))
+        case s.Assign(target=s.Name(), op="*=", value=s.Integer(value=factor)) if factor > 1:
+            return _Move("*", factor)
+        case s.Assign(target=s.Name(id=target), op="*=", value=s.Name(id=other)) if target == other:
+            return _Move("square", 2)
+        case s.Assign(target=s.Name(), op="=", value=value):
+            return _read_assigned_move(name, value)
+        case _:
+            # Any other statement moves a register in a way that is not followed.
+            return None
+
+
+def _read_assigned_move(name: str, value: s.Expr) -> _Move | None:
+    def is_register(expr: s.Expr) -> bool:
+        return isinstance(expr, s.Name) and expr.id == name
+
+    match value:
+        case s.Binary(op="*", left=left, right=right) if is_register(left) and is_register(right):
+            return _Move("square", 2)
+        case s.Binary(op="^", left=left, right=s.Integer(value=2)) if is_register(left):
+            return _Move("square", 2)
+        case s.Binary(op="+", left=left, right=right) if is_register(left) and is_register(right):
+            return _Move("*", 2)
+        case (
+            s.Binary(op="*", left=s.Integer(value=factor), right=other)
+            | s.Binary(op="*", left=other, right=s.Integer(value=factor))
+        ) if is_register(other) and factor > 1:
+            return _Move("*", factor)
+        case s.Binary(op="+" | "-" as op, left=inner, right=s.Integer(value=offset)) if (
+            scaled := _read_assigned_move(name, inner)
+        ) is not None and scaled.kind == "*":
+            return _Move("*", scaled.amount, offset if op == "+" else -offset)
+        case s.Binary(op="+", left=left, right=right) if is_register(left):
+            return _Move("+", right)
+        case s.Binary(op="+", left=left, right=right) if is_register(right):
+            return _Move("+", left)
+        case s.Binary(op="-", left=left, right=right) if is_register(left):
+            return _Move("+", s.Unary("-", right, span=right.span))
+        case s.Binary(op="//", left=left, right=divisor) if is_register(left) and (factor := _read_number(divisor)) > 1:
+            return _Move("//", factor)
+        case s.Call(function="floor", arguments=(s.Call(function="sqrt", arguments=(operand,)),)) if is_register(
+            operand
+        ):
+            return _Move("root", 2)
+        case s.Call(function="floor", arguments=(s.Binary(op="/", left=left, right=divisor),)) if (
+            is_register(left) and (factor := _read_number(divisor)) > 1
+        ):
+            return _Move("//", factor)
+        case _:
+            return None
+
+
+def _read_number(expr: s.Expr) -> int:
+    """Return the number that an expression such as 2 or 2^3 is; 0 for others."""
+    match expr:
+        case s.Integer(value=value):
+            return value
+        case s.Binary(op="^", left=s.Integer(value=base), right=s.Integer(value=exponent)) if 0 <= exponent < 64:
+            return int(base**exponent)
+        case _:
+            return 0
+
+
+# Counters
+@record
+class _Counter:
+    """A register with the value `start` at the entry of a loop, that each iteration moves.
+
+    `amount` is what it adds, or its factor or divisor; with `kind` "*", x becomes factor*x + offset.
+    """
+
+    start: Poly
+    kind: str
+    amount: Poly
+    offset: int = 0
+
+    @property
+    def factor(self) -> int:
+        return int(self.amount.constant_term.p)
+
+    @property
+    def shift(self) -> Poly:
+        """The number b for which x + b is multiplied by the factor, where x becomes factor*x + offset."""
+        return Poly.constant(fmpq(self.offset, self.factor - 1))
+
+    def value_after(self, iterations: Poly) -> Poly | None:
+        """Return the value after a number of iterations; None if it is no expression in it."""
+        match self.kind:
+            case "+":
+                return self.start + self.amount * iterations
+            case "*":
+                return (self.start + self.shift) * a.exponential(self.factor, iterations) - self.shift
+            case "//":
+                return a.floor_div(self.start, a.exponential(self.factor, iterations))
+            case _:
+                return None
+
+
+def _make_counter(start: s.Expr, moves: tuple[_Move, ...], scope: Scope, around: Scope) -> _Counter | None:
+    first = known_value(start, scope)
+    if first is None or not a.is_integral(first):
+        return None
+    if all(move.kind == "+" for move in moves):
+        amounts = [known_value(move.amount, around) for move in moves if isinstance(move.amount, s.Expr)]
+        if None in amounts:
+            return None
+        step = sum((amount for amount in amounts if amount is not None), ZERO)
+        return _Counter(first, "+", scope.facts.simplify(step)) if step and a.is_integral(step) else None
+    if len(moves) != 1 or not isinstance(moves[0].amount, int):
+        return None
+    return _Counter(first, moves[0].kind, Poly.constant(moves[0].amount), moves[0].offset)
+
+
+# Thresholds
+def _list_conjuncts(condition: s.Expr) -> list[s.Expr]:
+    match condition:
+        case s.Binary(op="and", left=left, right=right):
+            return [*_list_conjuncts(left), *_list_conjuncts(right)]
+        case s.Unary(op="not", operand=s.Unary() | s.Binary() as operand):
+            negated = negate_condition(operand)
+            return [negated] if isinstance(negated, s.Unary) else _list_conjuncts(negated)
+        case _:
+            return [condition]
+
+
+def _count_until_false(
+    test: s.Expr, counters: Mapping[str, _Counter], scope: Scope, around: Scope, k: Poly
+) -> StepCount | None:
+    """Count the iterations that begin while a test holds; None if the counters do not decide it."""
+    if not isinstance(test, s.Binary) or test.op not in MIRRORED_OPERATORS:
+        return None
+    for name, op, other in ((test.left, test.op, test.right), (test.right, MIRRORED_OPERATORS[test.op], test.left)):
+        match name:
+            case s.Name(id=register) if register in counters and counters[register].kind != "+":
+                limit = known_value(other, around)
+                return None if limit is None else _count_geometric(counters[register], op, limit, scope.facts)
+            case s.Binary(op="*", left=s.Name(id=register), right=s.Name(id=same)) if (
+                register == same and register in counters
+            ):
+                limit = known_value(other, around)
+                count = None if limit is None else _count_squared(counters[register], op, limit, scope.facts, k)
+                return None if count is None else _count_exactly(count)
+            case _:
+                pass
+    inside = around
+    for register, counter in counters.items():
+        value = counter.value_after(k)
+        if counter.kind == "+" and value is not None:
+            inside = inside.with_value(register, value)
+    left, right = known_value(test.left, inside), known_value(test.right, inside)
+    if left is None or right is None:
+        return None
+    count = _count_linear(left - right, test.op, scope.facts, k)
+    return None if count is None else _count_exactly(count)
+
+
+def _count_linear(difference: Poly, op: str, facts: Facts, k: Poly) -> Poly | None:
+    """Count the k from 0 on for which an expression, linear in k, compares with 0 as `op` says."""
+    (atom,) = k.atoms()
+    match op:
+        case "<" | "<=":
+            difference, op = -difference, ">" if op == "<" else ">="
+        case "!=":
+            start = difference.coefficients(atom).get(0, ZERO)
+            if facts.nonnegative(-start):
+                difference, start = -difference, -start
+            slope = difference.coefficients(atom).get(1, ZERO)
+            # It passes 0 without being 0, unless each step is 1 or divides the distance.
+            divided = facts.simplify(a.exact_quotient(start, -slope)) if facts.positive(-slope) else start
+            if not facts.nonnegative(start) or not facts.positive(-slope) or not facts.integral(divided):
+                return None
+            op = ">"
+        case ">" | ">=":
+            pass
+        case _:
+            return None
+    parts = difference.coefficients(atom)
+    if set(parts) - {0, 1} or not a.is_integral(difference):
+        return None
+    start, step = parts.get(0, ZERO), -parts.get(1, ZERO)
+    if any(atom in inner.atoms() or k.names & inner.names for inner in (start, step)) or not facts.positive(step):
+        return None
+    count = start if op == ">" else start + 1
+    return count if step == ONE else a.ceil_div(count, step)
+
+
+def _count_squared(counter: _Counter, op: str, limit: Poly, facts: Facts, k: Poly) -> Poly | None:
+    """Count the iterations while x*x is at most a limit, for a counter x that is not negative and grows."""
+    grows = counter.kind == "+" and facts.nonnegative(counter.start) and facts.positive(counter.amount)
+    largest = limit if op == "<=" else limit - 1
+    if not grows or op not in ("<", "<=") or not facts.nonnegative(largest) or not a.is_integral(largest):
+        return None
+    value = counter.value_after(k)
+    assert value is not None
+    return _count_linear(a.floor_sqrt(largest) - value, ">=", facts, k)
+
+
+def _count_geometric(counter: _Counter, op: str, limit: Poly, facts: Facts) -> StepCount | None:
+    """Count the iterations while a counter that grows, or falls, by factors compares with a limit."""
+    if not a.is_integral(limit):
+        return None
+    start = counter.start
+    falls = counter.kind in ("//", "root")
+    if falls and op == "!=" and not limit and counter.kind == "//":
+        op = ">"
+    if op not in ((">", ">=") if falls else ("<", "<=")):
+        return None
+    # From here on the loop runs while x >= limit, or while x < limit.
+    limit = limit + int(op in (">", "<="))
+    match counter.kind:
+        case "*":
+            base, limit = start + counter.shift, limit + counter.shift
+            scale = Poly.constant(int(a.compute_content(base).q))
+            base, limit = base * scale, limit * scale
+            if not facts.positive(base) or not a.is_integral(limit):
+                return None
+            return count_multiplications(base, limit, counter.factor, facts)
+        case "//":
+            if not facts.positive(limit):
+                return None
+            return count_divisions(start, limit, counter.factor, facts)
+        case "square" if (exponent := _read_power_of_two(start)) is not None:
+            return _count_exactly(a.ceil_log2(a.ceil_div(a.ceil_log2(limit), exponent)))
+        case "root" if (exponent := _read_power_of_two(limit)) is not None:
+            return _count_exactly(a.ceil_log2(a.floor_div(a.ceil_log2(start + 1) - 1, exponent) + 1))
+        case _:
+            return None
+
+
+def _count_exactly(count: Poly) -> StepCount:
+    return StepCount(exact_amount(count))
+
+
+def _read_power_of_two(value: Poly) -> Poly | None:
+    """Return the exponent of a number 2, 4, 8, ...; None for others."""
+    if not value.is_constant or value.constant_term.q != 1:
+        return None
+    number = int(value.constant_term.p)
+    return Poly.constant(number.bit_length() - 1) if number >= 2 and number.bit_count() == 1 else None
+
+
+# Initial values
+@lru_cache(maxsize=16)
+def _find_initial_values(module: Module) -> Mapping[s.While, Mapping[str, s.Expr]]:
+    """Map the loops of a module to the registers that they set, with the expressions of their values at the entry."""
+    result: dict[s.While, Mapping[str, s.Expr]] = {}
+    for algorithm in module.signatures:
+        integers = frozenset(node.name for node in s.find_nodes(algorithm.body, s.Local) if node.integer_register)
+        _follow_block(algorithm.body, {}, integers, result)
+    return result
+
+
+def _follow_block(
+    block: Sequence[s.Stmt],
+    before: Mapping[str, s.Expr],
+    integers: frozenset[str],
+    result: dict[s.While, Mapping[str, s.Expr]],
+) -> dict[str, s.Expr]:
+    """Follow the values of integer registers through a block; record them at loops, and return those after it."""
+    values = dict(before)
+    for statement in block:
+        match statement:
+            case s.Local(name=name, value=s.Node() as value, when=None) if name in integers:
+                _set_register(values, name, value)
+            case s.Assign(target=s.Name(id=name), op="=", value=value, outputs=()) if name in integers:
+                _set_register(values, name, value)
+            case s.Simple(sets=names):
+                _forget(values, names)
+            case _:
+                changed = s.find_assigned_names(statement)
+                inside = dict(values)
+                if isinstance(statement, s.While):
+                    result[statement] = {name: value for name, value in values.items() if name in changed}
+                if statement.iterates:
+                    _forget(inside, changed)
+                for inner in s.list_blocks(statement):
+                    _follow_block(inner, inside, integers, result)
+                _forget(values, changed)
+    return values
+
+
+def _set_register(values: dict[str, s.Expr], name: str, value: s.Expr) -> None:
+    reads_itself = name in s.find_names(value)
+    _forget(values, (name,))
+    if not reads_itself:
+        values[name] = value
+
+
+def _forget(values: dict[str, s.Expr], names: Iterable[str]) -> None:
+    """Drop the values of registers that are set, and those that are expressions in them."""
+    changed = frozenset(names)
+    for name in [name for name, value in values.items() if name in changed or s.find_names(value) & changed]:
+        del values[name]

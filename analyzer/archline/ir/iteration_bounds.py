@@ -1,0 +1,66 @@
+"""Bounds on the iterations of the loops whose number data decides, over one call of their algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from archline.algebra.polynomial import ZERO
+from archline.ir.amortised.totals import NO_BOUNDS, TotalBounds, bound_totals
+from archline.ir.amounts import KnownAmount
+from archline.ir.declarations import bound_declared_iterations, declared_scope
+from archline.language import syntax as s
+from archline.language.iterations import find_algorithms_of_loops, iterate_unbounded_loops, name_unbounded_loops
+from archline.language.model import Module
+from archline.records import replace
+
+
+@lru_cache(maxsize=256)
+def derive_iteration_bounds(module: Module, algorithm: s.Algorithm) -> TotalBounds:
+    """Bound the iterations of the loops of an algorithm that have no name from its author.
+
+    The bounds are derived from the registers, or declared by `at most ... times in total`. Loops on a grid have only
+    declared ones.
+    """
+    declared = bound_declared_iterations(module, algorithm)
+    loops = tuple(loop for loop in iterate_unbounded_loops(algorithm) if loop.chosen)
+    derived = bound_totals(module, algorithm, loops) if loops and not algorithm.grid else NO_BOUNDS
+    if not declared:
+        return derived
+    facts = declared_scope(module, algorithm).facts
+    known = dict(derived.loops)
+    for loop, total in declared.items():
+        amount = known.get(loop)
+        if amount is None or not facts.nonnegative(total.upper - amount.upper):
+            known[loop] = KnownAmount(ZERO if amount is None else amount.lower, total.upper)
+    together = derived.together if set(known) == set(derived.loops) else None
+    return replace(derived, loops=known, together=together)
+
+
+def bound_iterations(module: Module, algorithm: s.Algorithm) -> Mapping[s.While | s.Loop, KnownAmount]:
+    """Map loops of an algorithm to bounds of their iterations in one call of it, in its sizes."""
+    return derive_iteration_bounds(module, algorithm).loops
+
+
+def make_iteration_counts(module: Module, algorithm: s.Algorithm) -> Callable[[str], KnownAmount | None]:
+    """Return a function from the qualified names of iterations to their bounds; it returns None for names without."""
+    names = name_unbounded_loops(module)
+    bounds = {names[loop]: amount for loop, amount in bound_iterations(module, algorithm).items()}
+    return bounds.get
+
+
+def find_owner(module: Module, loop: s.Loop | s.While) -> s.Algorithm | None:
+    """Return the algorithm that a loop without a bound stands in; None for other loops."""
+    return find_algorithms_of_loops(module).get(loop)
+
+
+def is_bounded_in_calls(module: Module, loop: s.Loop | s.While) -> bool:
+    """Test whether the iterations of a loop have a bound in one call of its algorithm."""
+    owner = find_owner(module, loop)
+    return owner is not None and loop in bound_iterations(module, owner)
+
+
+def has_declared_total(module: Module, loop: s.Loop | s.While) -> bool:
+    """Test whether `at most ... times in total` declares a bound in sizes."""
+    owner = find_owner(module, loop)
+    return owner is not None and loop in bound_declared_iterations(module, owner)

@@ -1,0 +1,134 @@
+"""Random programs whose loops are driven by integer registers, with an interpreter of their own that counts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+MAX_STEPS = 3000
+SIZES = ("n", "m")
+INDENT = "    "
+
+
+class EndlessError(Exception):
+    """A run took more steps than any run of a program that ends should."""
+
+
+@dataclass(frozen=True)
+class LoopProgram:
+    """A program `loops(n, m, a, t)` as text, and the body that the interpreter executes."""
+
+    text: str
+    body: str
+
+    def count(self, sizes: dict[str, int], draw: Callable[[], float]) -> int:
+        """Return how often a run adds to `t`, once in each iteration; `draw` gives the data. Raises EndlessError."""
+        count = 0
+
+        def tick() -> None:
+            nonlocal count
+            count += 1
+            if count > MAX_STEPS:
+                raise EndlessError
+
+        exec(self.body, {"tick": tick, "draw": draw, **sizes})
+        return count
+
+
+def loop_program_from_seed(seed: int) -> LoopProgram:
+    """Return a random program: whiles and fors over registers that move by constants, factors and each other."""
+    source = random.Random(seed)
+    registers = ["x", "y", "z"][: source.randrange(2, 4)]
+    lines = [f"{name}: int = {source.choice(['0', '1', 'n', 'm', 'n + m', '2'])}" for name in registers]
+    while not any(line.lstrip().startswith("while") for line in lines):
+        _append_block(lines, "", 0, registers, source)
+    text, body = [], []
+    for line in lines:
+        stripped = line.lstrip()
+        indent = line[: len(line) - len(stripped)]
+        if ": int =" in stripped:
+            text.append(f"{indent}local {stripped}")
+            body.append(indent + stripped.replace(": int", ""))
+        elif stripped == "tick":
+            text.append(f"{indent}t[0] += 1.0")
+            body.append(f"{indent}tick()")
+        else:
+            text.append(line.replace("draw", "a[0]"))
+            body.append(_to_python(line))
+    header = "algorithm loops(n: size, m: size, a: real[1], t: inout real[1]):\n"
+    return LoopProgram(header + "".join(f"{INDENT}{line}\n" for line in text), "\n".join(body) + "\n")
+
+
+def _to_python(line: str) -> str:
+    stripped = line.lstrip()
+    indent = line[: len(line) - len(stripped)]
+    if stripped.startswith("for "):
+        name, bounds = stripped[4:-1].split(" in ")
+        low, high = bounds.split("..")
+        return f"{indent}for {name} in range({low}, {high}):"
+    return line.replace("draw", "draw()")
+
+
+def _append_block(lines: list[str], indent: str, depth: int, registers: list[str], source: random.Random) -> None:
+    for _ in range(source.randrange(1, 4)):
+        kind = source.random()
+        if kind < 0.3 and depth < 2:
+            lines.append(f"{indent}while {_test(registers, source)}:")
+            lines.append(f"{indent}{INDENT}tick")
+            _append_block(lines, indent + INDENT, depth + 1, registers, source)
+        elif kind < 0.4 and depth < 2:
+            lines.append(f"{indent}for {'ij'[depth]} in 0..{source.choice(['n', 'm', registers[0], '5'])}:")
+            lines.append(f"{indent}{INDENT}tick")
+            _append_block(lines, indent + INDENT, depth + 1, registers, source)
+        elif kind < 0.55:
+            lines.append(f"{indent}if {source.choice(['draw < 0.5', 'x < y', 'y > 2'])}:")
+            lines.append(f"{indent}{INDENT}{_move(registers, source)}")
+            if source.random() < 0.5:
+                lines.append(f"{indent}else:")
+                lines.append(f"{indent}{INDENT}{_move(registers, source)}")
+            if depth and source.random() < 0.2:
+                lines[-1] = f"{indent}{INDENT}break"
+        else:
+            lines.append(indent + _move(registers, source))
+
+
+def _move(registers: list[str], source: random.Random) -> str:
+    name, other = source.choice(registers), source.choice(registers)
+    return source.choice(
+        [
+            f"{name} += {source.randrange(1, 4)}",
+            f"{name} -= {source.randrange(1, 4)}",
+            f"{name} *= 2",
+            f"{name} = {name}//2",
+            f"{name} += {other}",
+            f"{name} = {other}",
+            f"{name} = 0",
+            f"{name} = n",
+            f"{name} = {name}//3",
+            f"{name} += 1",
+            f"{name} -= 1",
+            f"{name} = ({name} + {other})//2",
+            f"{name} = {name} - {name}//2",
+            f"{name} = {other} % 5",
+            f"{name} = 2*{name} + 1",
+        ]
+    )
+
+
+def _test(registers: list[str], source: random.Random) -> str:
+    name, other = source.choice(registers), source.choice(registers)
+    test = source.choice(
+        [
+            f"{name} < n",
+            f"{name} > 0",
+            f"{name} < {other}",
+            f"{name} <= m",
+            f"{name} != n",
+            f"{name} >= 1",
+            f"{name}*{name} <= n",
+            f"2*{name} < {other}",
+            f"{name} + {other} < n + m",
+        ]
+    )
+    return test + source.choice(["", "", "", " and draw < 0.8", f" and {source.choice(registers)} < m"])

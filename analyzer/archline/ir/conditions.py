@@ -166,8 +166,8 @@ def _scope_after_definition(name: str, value: s.Expr, scope: Names) -> Names:
     interval = bound_integer(value, scope)
     if interval is None and name not in scope.intervals:
         return scope
-    others = {key: ends for key, ends in scope.intervals.items() if key != name}
-    return replace(scope, intervals=others if interval is None else {**others, name: interval})
+    intervals = {key: ends for key, ends in scope.intervals.items() if key != name}
+    return replace(scope, intervals=intervals if interval is None else {**intervals, name: interval})
 
 
 def _scope_after_assignment(statement: s.Assign, name: str, scope: Names) -> Names:

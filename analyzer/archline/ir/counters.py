@@ -105,19 +105,19 @@ def _count_while(loop: s.While, starts: Mapping[str, s.Expr], scope: Scope) -> C
     tests = _list_conjuncts(loop.condition)
     facts = scope.facts
     thresholds = [_count_until_false(test, counters, scope, around, k) for test in tests]
-    known = [threshold for threshold in thresholds if threshold is not None]
-    if not known:
+    decided = [threshold for threshold in thresholds if threshold is not None]
+    if not decided:
         return None
-    trips = _find_minimum((threshold.amount.upper for threshold in known), facts)
+    trips = _find_minimum((threshold.amount.upper for threshold in decided), facts)
     certain = None not in thresholds and not s.may_end_early(loop)
-    least = _find_minimum((threshold.amount.lower for threshold in known), facts) if certain else ZERO
+    least = _find_minimum((threshold.amount.lower for threshold in decided), facts) if certain else ZERO
     if loop.tests_last:
         # The test follows the iteration: only if it held before each one, it decides about the next.
         return None
-    bounded = make_bounded_range(variable, k, known[0], facts, loop.span) if len(known) == 1 else None
+    bounded = make_bounded_range(variable, k, decided[0], facts, loop.span) if len(decided) == 1 else None
     range_ = IterationRange(variable, ZERO, trips, k, facts, loop.span) if bounded is None else bounded
     values = {name: value for name, counter in counters.items() if (value := counter.value_after(k)) is not None}
-    guard = tests[0] if len(known) == 1 and thresholds[0] is not None else None
+    guard = tests[0] if len(decided) == 1 and thresholds[0] is not None else None
     return CountedWhile(range_, values, changed - values.keys(), least, guard)
 
 
@@ -128,7 +128,7 @@ def _find_minimum(counts: Iterable[Poly], facts: Facts) -> Poly:
 # Moves
 @record
 class _Move:
-    """What an iteration does to a register x: x + amount, factor*x + offset, x//factor, x^2 or floor(sqrt(x))."""
+    """A change of a register x by an iteration: x + amount, factor*x + offset, x//factor, x^2 or floor(sqrt(x))."""
 
     kind: str
     amount: s.Expr | int
@@ -148,9 +148,9 @@ def _read_moves(loop: s.While) -> dict[str, tuple[_Move, ...]]:
     everywhere = [name for node in s.find_nodes(loop.body, s.Simple) for name in node.sets]
     variables = {inner.variable for inner in s.find_nodes(loop.body, s.Loop)}
     return {
-        name: tuple(found)
-        for name, found in moves.items()
-        if len(found) == everywhere.count(name) and name not in variables
+        name: tuple(all_moves)
+        for name, all_moves in moves.items()
+        if len(all_moves) == everywhere.count(name) and name not in variables
     }
 
 
@@ -238,7 +238,7 @@ def _read_number(expr: s.Expr) -> int:
 class _Counter:
     """A register with the value `start` at the entry of a loop, that each iteration moves.
 
-    `amount` is what it adds, or its factor or divisor; with `kind` "*", x becomes factor*x + offset.
+    `amount` is the number that it adds, or its factor or divisor; with `kind` "*", x becomes factor*x + offset.
     """
 
     start: Poly
@@ -256,7 +256,7 @@ class _Counter:
         return Poly.constant(fmpq(self.offset, self.factor - 1))
 
     def value_after(self, iterations: Poly) -> Poly | None:
-        """Return the value after a number of iterations; None if it is no expression in it."""
+        """Return the value after a number of iterations; None if no expression gives it."""
         match self.kind:
             case "+":
                 return self.start + self.amount * iterations
@@ -301,15 +301,15 @@ def _count_until_false(
     """Count the iterations that begin while a test holds; None if the counters do not decide it."""
     if not isinstance(test, s.Binary) or test.op not in MIRRORED_OPERATORS:
         return None
-    for name, op, other in ((test.left, test.op, test.right), (test.right, MIRRORED_OPERATORS[test.op], test.left)):
+    for name, op, side in ((test.left, test.op, test.right), (test.right, MIRRORED_OPERATORS[test.op], test.left)):
         match name:
             case s.Name(id=register) if register in counters and counters[register].kind != "+":
-                limit = known_value(other, around)
+                limit = known_value(side, around)
                 return None if limit is None else _count_geometric(counters[register], op, limit, scope.facts)
             case s.Binary(op="*", left=s.Name(id=register), right=s.Name(id=same)) if (
                 register == same and register in counters
             ):
-                limit = known_value(other, around)
+                limit = known_value(side, around)
                 count = None if limit is None else _count_squared(counters[register], op, limit, scope.facts, k)
                 return None if count is None else _count_exactly(count)
             case _:
@@ -437,29 +437,29 @@ def _follow_block(
             case s.Assign(target=s.Name(id=name), op="=", value=value, outputs=()) if name in integers:
                 _set_register(values, name, value)
             case s.Simple(sets=names):
-                _forget(values, names)
+                _drop_values(values, names)
             case _:
                 changed = s.find_assigned_names(statement)
                 inside = dict(values)
                 if isinstance(statement, s.While):
                     result[statement] = {name: value for name, value in values.items() if name in changed}
                 if statement.iterates:
-                    _forget(inside, changed)
+                    _drop_values(inside, changed)
                 for inner in s.list_blocks(statement):
                     _follow_block(inner, inside, integers, result)
-                _forget(values, changed)
+                _drop_values(values, changed)
     return values
 
 
 def _set_register(values: dict[str, s.Expr], name: str, value: s.Expr) -> None:
     reads_itself = name in s.find_names(value)
-    _forget(values, (name,))
+    _drop_values(values, (name,))
     if not reads_itself:
         values[name] = value
 
 
-def _forget(values: dict[str, s.Expr], names: Iterable[str]) -> None:
-    """Drop the values of registers that are set, and those that are expressions in them."""
+def _drop_values(values: dict[str, s.Expr], names: Iterable[str]) -> None:
+    """Drop the values of registers that are set, and values that are expressions in such registers."""
     changed = frozenset(names)
     for name in [name for name, value in values.items() if name in changed or s.find_names(value) & changed]:
         del values[name]

@@ -28,13 +28,13 @@ def derive_iteration_bounds(module: Module, algorithm: s.Algorithm) -> TotalBoun
     if not declared:
         return derived
     facts = declared_scope(module, algorithm).facts
-    known = dict(derived.loops)
+    bounds = dict(derived.loops)
     for loop, total in declared.items():
-        amount = known.get(loop)
+        amount = bounds.get(loop)
         if amount is None or not facts.nonnegative(total.upper - amount.upper):
-            known[loop] = KnownAmount(ZERO if amount is None else amount.lower, total.upper)
-    together = derived.together if set(known) == set(derived.loops) else None
-    return replace(derived, loops=known, together=together)
+            bounds[loop] = KnownAmount(ZERO if amount is None else amount.lower, total.upper)
+    together = derived.together if set(bounds) == set(derived.loops) else None
+    return replace(derived, loops=bounds, together=together)
 
 
 def bound_iterations(module: Module, algorithm: s.Algorithm) -> Mapping[s.While | s.Loop, KnownAmount]:

@@ -160,8 +160,8 @@ class Tally:
     def resolve_rounds(self, bounds: Mapping[str, KnownAmount], together: KnownAmount | None, facts: Facts) -> Tally:
         """Return the cost with the iterations of some loops bounded, by their qualified names.
 
-        `together` bounds the iterations of all these loops: the least cost of an iteration is paid for all of them, and
-        what one costs more for those of its loop.
+        `together` bounds the iterations of all these loops: all pay the least cost of an iteration, and those of each
+        loop pay the difference to its own.
         """
         names = [name for name in self.rounds if name in bounds]
         if not names:
@@ -178,14 +178,16 @@ class Tally:
             shared = _count_together(amounts, bounds, together, facts)
             return total if shared is None else intersect_amounts(total, shared, facts)
 
-        def collect(metric: str, pick: Callable[[Tally], Mapping[str, Amount]]) -> dict[str, Amount]:
+        def collect_amounts(metric: str, pick: Callable[[Tally], Mapping[str, Amount]]) -> dict[str, Amount]:
             return {name: pick(self.rounds[name]).get(metric, ZERO_AMOUNT) for name in names}
 
         onces = [self.rounds[name] for name in names]
-        sums = {metric: count(collect(metric, lambda once: once.sums)) for once in onces for metric in once.sums}
+        sums = {
+            metric: count(collect_amounts(metric, lambda once: once.sums)) for once in onces for metric in once.sums
+        }
         paths = {
             metric: max_plus.serial_map(
-                count(collect(metric, lambda once: {key: path.finish for key, path in once.paths.items()}))
+                count(collect_amounts(metric, lambda once: {key: path.finish for key, path in once.paths.items()}))
             )
             for once in onces
             for metric in once.paths
@@ -258,8 +260,8 @@ def _count_together(
     amounts: Mapping[str, Amount], bounds: Mapping[str, KnownAmount], together: KnownAmount, facts: Facts
 ) -> KnownAmount | None:
     """Bound the cost of the iterations of several loops by the number of all; None if one costs no number."""
-    known = {name: amount for name, amount in amounts.items() if isinstance(amount, KnownAmount)}
-    if len(known) < len(amounts):
+    known_amounts = {name: amount for name, amount in amounts.items() if isinstance(amount, KnownAmount)}
+    if len(known_amounts) < len(amounts):
         return None
 
     def sum_bounds(costs: Mapping[str, Poly], all_iterations: Poly, each: Mapping[str, Poly]) -> Poly | None:
@@ -272,14 +274,14 @@ def _count_together(
         )
 
     lower = sum_bounds(
-        {name: amount.lower for name, amount in known.items()},
+        {name: amount.lower for name, amount in known_amounts.items()},
         together.lower,
-        {name: bounds[name].lower for name in known},
+        {name: bounds[name].lower for name in known_amounts},
     )
     upper = sum_bounds(
-        {name: amount.upper for name, amount in known.items()},
+        {name: amount.upper for name, amount in known_amounts.items()},
         together.upper,
-        {name: bounds[name].upper for name in known},
+        {name: bounds[name].upper for name in known_amounts},
     )
     return None if upper is None else KnownAmount(lower or ZERO, upper)
 

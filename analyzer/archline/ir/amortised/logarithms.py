@@ -50,7 +50,7 @@ class Logarithm:
 
 @record(eq=False)
 class Rule:
-    """On a path where all of `needs` are nonnegative, so is `constraint`, which is about logarithms.
+    """A constraint on logarithms, which is nonnegative on each path where all of `needs` are.
 
     `factor` tells that it counts a halving or a doubling.
     """
@@ -100,7 +100,7 @@ def extend_by_logarithms(
 ) -> tuple[TransitionSystem, Logarithms] | None:
     """Add registers for the logarithms of the forms that a path halves or doubles; None if there are none."""
     provers = [Prover(path_constraints(system, path, invariants), whole) for path in system.transitions]
-    kept: list[Logarithm] = []
+    logarithms_used: list[Logarithm] = []
     rules: list[list[tuple[Rule, tuple[Proof, ...]]]] = [[] for _ in system.transitions]
     for number, form in enumerate(_list_forms(invariants, whole)):
         logarithms = [Logarithm(f"log {number} + {shift}", shift_form(form, shift)) for shift in range(MAX_SHIFT + 1)]
@@ -110,43 +110,46 @@ def extend_by_logarithms(
             if path.source == path.target
         ):
             continue
-        kept += logarithms
+        logarithms_used += logarithms
         for place, (path, prover) in enumerate(zip(system.transitions, provers, strict=True)):
             for logarithm in logarithms:
                 rules[place] += _prove_rules(system, path, logarithm, prover)
-        if len(kept) >= MAX_FORMS * (MAX_SHIFT + 1):
+        if len(logarithms_used) >= MAX_FORMS * (MAX_SHIFT + 1):
             break
-    if not kept:
+    if not logarithms_used:
         return None
     transitions = tuple(
         replace(
             path,
             constraints=(*path.constraints, *(rule.constraint for rule, _ in on_path)),
-            update={**path.update, **{logarithm.name: register_form(_after(logarithm)) for logarithm in kept}},
+            update={
+                **path.update,
+                **{logarithm.name: register_form(_name_value_after(logarithm)) for logarithm in logarithms_used},
+            },
         )
         for path, on_path in zip(system.transitions, rules, strict=True)
     )
     extended = replace(
         system,
         transitions=transitions,
-        registers=(*system.registers, *(logarithm.name for logarithm in kept)),
+        registers=(*system.registers, *(logarithm.name for logarithm in logarithms_used)),
         refuted=(),
     )
-    return extended, Logarithms(system, invariants, tuple(kept), tuple(map(tuple, rules)))
+    return extended, Logarithms(system, invariants, tuple(logarithms_used), tuple(map(tuple, rules)))
 
 
 def _list_forms(invariants: Invariants, whole: IsWhole) -> Iterator[Linear]:
     """Yield forms of whole values that are at least 1 at some node: invariants plus 1."""
-    seen = set()
+    keys = set()
     for forms in invariants.values():
         for form in forms:
             key = freeze_form(form)
-            if key not in seen and has_registers(form) and is_whole(form, whole):
-                seen.add(key)
+            if key not in keys and has_registers(form) and is_whole(form, whole):
+                keys.add(key)
                 yield shift_form(form, 1)
 
 
-def _after(logarithm: Logarithm) -> str:
+def _name_value_after(logarithm: Logarithm) -> str:
     """Return the name of the value of a logarithm after a path."""
     return f"?{logarithm.name}"
 
@@ -164,7 +167,7 @@ def _prove_rules(
 
 def _list_rules(system: TransitionSystem, path: Transition, logarithm: Logarithm) -> Iterator[Rule]:
     """Yield the rules that relate a logarithm before and after a path to each other, to sizes and to numbers."""
-    later, after = register_form(_after(logarithm)), substitute_form(logarithm.form, path.update)
+    later, after = register_form(_name_value_after(logarithm)), substitute_form(logarithm.form, path.update)
     yield Rule((), shift_form(later, 1))
     yield from _compare_with_sizes(system, later, after)
     if path.source == START:

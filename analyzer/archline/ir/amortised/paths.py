@@ -1,4 +1,4 @@
-"""The paths of an algorithm between the bodies of its loops, as transitions of its integer registers."""
+"""Builds the transitions of an algorithm: its paths from one body of a loop to the next, on integer registers."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class TransitionSystem:
 
 @record(eq=False)
 class _Place:
-    """A place in a block: what comes next, and the loop or branch around the block with the place behind it."""
+    """A place in a block: the index of the next statement, and the loop or branch that has the block."""
 
     block: Sequence[s.Stmt]
     index: int
@@ -79,7 +79,7 @@ class _Place:
     def after(self) -> _Place:
         return replace(self, index=self.index + 1)
 
-    def inside(self, block: Sequence[s.Stmt], number: int, around: _Around) -> _Place:
+    def enter_block(self, block: Sequence[s.Stmt], number: int, around: _Around) -> _Place:
         """Return the start of a block, by its number, inside the statement before this place."""
         return _Place(block, 0, around, (*self.key, self.index, number))
 
@@ -163,14 +163,14 @@ class _Builder:
 
     def build(self) -> TransitionSystem:
         unknown = {name: self._make_fresh_form() for name in self._registers}
-        self._follow(_Place(self._body, 0, None), _State(START, unknown))
+        self._follow_path(_Place(self._body, 0, None), _State(START, unknown))
         done: set[str] = set()
         while pending := [node for node in self._around if node not in done]:
             node = pending[0]
             done.add(node)
             around = self._around[node]
             state = _State(node, {name: register_form(name) for name in self._registers})
-            self._follow(around.behind.inside(_body_of(around.statement), 0, around), state)
+            self._follow_path(around.behind.enter_block(_body_of(around.statement), 0, around), state)
         return TransitionSystem(tuple(self._around), tuple(self._transitions), self._registers, ())
 
     def _make_fresh_form(self) -> Linear:
@@ -184,7 +184,7 @@ class _Builder:
         self._transitions.append(Transition(state.source, target, state.constraints, state.values, entered))
 
     # Statements
-    def _follow(self, place: _Place, state: _State) -> None:
+    def _follow_path(self, place: _Place, state: _State) -> None:
         """Follow a path from a place to the next bodies of loops, or to the end."""
         while True:
             around = place.around
@@ -210,13 +210,13 @@ class _Builder:
                 case s.While(tests_last=True):
                     self._enter(_Around(statement, here), state)
                 case s.While(condition=condition):
-                    self._test(condition, _Around(statement, here), state)
+                    self._test_condition(condition, _Around(statement, here), state)
                 case s.If(branches=branches):
-                    self._choose(branches, here, state)
+                    self._follow_branches(branches, here, state)
                 case s.Split(body=body):
-                    self._follow(here.inside(body, 0, _Around(statement, here)), state)
+                    self._follow_path(here.enter_block(body, 0, _Around(statement, here)), state)
                 case s.Exit(kind=kind):
-                    self._leave(kind, around, state)
+                    self._leave_loop(kind, around, state)
                 case _:
                     self._emit(state, END, None)
             return
@@ -231,28 +231,28 @@ class _Builder:
                         state = state.with_constraints(alternatives[0])
                 return state
             case s.Let(name=name, value=value) if name in self._registers:
-                return self._assign(name, value, state)
+                return self._assign_register(name, value, state)
             case s.Local(name=name, value=value, when=when) if name in self._registers:
                 if value is None or when is not None:
                     return state.with_value(name, self._make_fresh_form())
-                return self._assign(name, value, state)
+                return self._assign_register(name, value, state)
             case s.Assign(target=s.Name(id=name), op=op, value=value, outputs=()) if name in self._registers:
                 if op in ("+=", "-=", "*="):
                     value = s.Binary(op[0], s.Name(name, span=value.span), value, span=value.span)
                 elif op != "=":
                     return state.with_value(name, self._make_fresh_form())
-                return self._assign(name, value, state)
+                return self._assign_register(name, value, state)
             case _:
                 for name in statement.sets:
                     if name in self._registers:
                         state = state.with_value(name, self._make_fresh_form())
                 return state
 
-    def _assign(self, name: str, value: s.Expr, state: _State) -> _State:
+    def _assign_register(self, name: str, value: s.Expr, state: _State) -> _State:
         form, state = self._read(value, state)
         return state.with_value(name, form)
 
-    def _leave(self, kind: str, around: _Around | None, state: _State) -> None:
+    def _leave_loop(self, kind: str, around: _Around | None, state: _State) -> None:
         while kind != "return" and around is not None and not around.statement.iterates:
             around = around.behind.around
         if kind == "return" or around is None:
@@ -260,23 +260,23 @@ class _Builder:
         elif kind == "continue":
             self._end_iteration(around, state)
         else:
-            self._follow(around.behind, state)
+            self._follow_path(around.behind, state)
 
-    def _choose(self, branches: tuple[s.Branch, ...], here: _Place, state: _State) -> None:
+    def _follow_branches(self, branches: tuple[s.Branch, ...], here: _Place, state: _State) -> None:
         """Follow each branch of an `if`, and the path on which no condition holds."""
         states = [state]
         around = _Around(here.block[here.index - 1], here)
         for number, branch in enumerate(branches):
-            inside = here.inside(branch.body, number, around)
+            inside = here.enter_block(branch.body, number, around)
             condition = branch.condition
             always = condition is None or isinstance(condition, s.Reached)
             remaining: list[_State] = []
             for before in states:
                 if condition is None or isinstance(condition, s.Reached):
-                    self._follow(inside, before)
+                    self._follow_path(inside, before)
                     continue
                 for constraints in self._read_condition(condition, True, before):
-                    self._follow(inside, before.with_constraints(constraints))
+                    self._follow_path(inside, before.with_constraints(constraints))
                 remaining += [
                     before.with_constraints(constraints)
                     for constraints in self._read_condition(condition, False, before)
@@ -285,7 +285,7 @@ class _Builder:
             if len(states) > MAX_ALTERNATIVES:
                 raise TooManyPathsError
         for rest in states:
-            self._follow(here, rest)
+            self._follow_path(here, rest)
 
     # Loops
     def _start_loop(self, loop: s.Loop, here: _Place, state: _State) -> None:
@@ -302,7 +302,7 @@ class _Builder:
     def _end_iteration(self, around: _Around, state: _State) -> None:
         loop = around.statement
         if isinstance(loop, s.While):
-            self._test(loop.condition, around, state)
+            self._test_condition(loop.condition, around, state)
         elif isinstance(loop, s.Loop) and around.end is not None:
             moved = add_forms(state.values[loop.variable], around.end, -1 if loop.down else 1)
             self._test_range(around, state.with_value(loop.variable, moved))
@@ -314,13 +314,13 @@ class _Builder:
         if loop.down:
             ahead = scale_form(ahead, -1)
         self._enter(around, state.with_constraints((ahead,)))
-        self._follow(around.behind, state.with_constraints((shift_form(scale_form(ahead, -1), -1),)))
+        self._follow_path(around.behind, state.with_constraints((shift_form(scale_form(ahead, -1), -1),)))
 
-    def _test(self, condition: s.Expr, around: _Around, state: _State) -> None:
+    def _test_condition(self, condition: s.Expr, around: _Around, state: _State) -> None:
         for constraints in self._read_condition(condition, True, state):
             self._enter(around, state.with_constraints(constraints))
         for constraints in self._read_condition(condition, False, state):
-            self._follow(around.behind, state.with_constraints(constraints))
+            self._follow_path(around.behind, state.with_constraints(constraints))
 
     def _enter(self, around: _Around, state: _State) -> None:
         loop = around.statement
@@ -333,7 +333,7 @@ class _Builder:
 
     # Expressions
     def _read(self, expr: s.Expr, state: _State) -> tuple[Linear, _State]:
-        """Return the affine form of an expression; what is not affine is a fresh register with constraints."""
+        """Return the affine form of an expression; other parts become fresh registers with constraints."""
         if not s.find_names(expr) & set(self._registers) and not any(s.find_nodes(expr, s.Element)):
             value = known_value(expr, self._scope)
             if value is not None and a.is_integral(value):
@@ -347,7 +347,7 @@ class _Builder:
             case s.Binary(op="+" | "-" | "*" | "//" | "%" as op, left=left, right=right):
                 first, state = self._read(left, state)
                 second, state = self._read(right, state)
-                return self._combine(op, first, second, state)
+                return self._combine_forms(op, first, second, state)
             case s.Call(function="min" | "max" as function, arguments=arguments):
                 result, sign = self._make_fresh_form(), 1 if function == "max" else -1
                 for argument in arguments:
@@ -357,7 +357,7 @@ class _Builder:
             case s.Call(function="floor", arguments=(s.Binary(op="/", left=left, right=right),)):
                 first, state = self._read(left, state)
                 second, state = self._read(right, state)
-                return self._combine("//", first, second, state)
+                return self._combine_forms("//", first, second, state)
             case s.Element():
                 form = self._make_fresh_form()
                 ends = bound_integer(expr, self._scope)
@@ -369,7 +369,7 @@ class _Builder:
             case _:
                 return self._make_fresh_form(), state
 
-    def _combine(self, op: str, left: Linear, right: Linear, state: _State) -> tuple[Linear, _State]:
+    def _combine_forms(self, op: str, left: Linear, right: Linear, state: _State) -> tuple[Linear, _State]:
         match op:
             case "+" | "-":
                 return add_forms(left, right, 1 if op == "+" else -1), state
@@ -389,7 +389,7 @@ class _Builder:
 
     # Conditions
     def _read_condition(self, condition: s.Expr, holds: bool, state: _State) -> list[tuple[Linear, ...]]:
-        """Return alternatives, in one of which a condition holds, or does not; each a tuple of nonnegative forms."""
+        """Return alternatives of nonnegative forms for a condition that holds, or does not."""
         match condition:
             case s.Unary(op="not", operand=operand):
                 return self._read_condition(operand, not holds, state)
@@ -397,12 +397,12 @@ class _Builder:
                 first = self._read_condition(left, holds, state)
                 if (op == "and") == holds:
                     second = self._read_condition(right, holds, state)
-                    joined = [(*one, *other) for one, other in product(first, second)]
+                    joined = [(*former, *latter) for former, latter in product(first, second)]
                 else:
                     # The second operand is evaluated only if the first one does not decide.
                     passed = self._read_condition(left, not holds, state)
                     second = self._read_condition(right, holds, state)
-                    joined = [*first, *((*one, *other) for one, other in product(passed, second))]
+                    joined = [*first, *((*former, *latter) for former, latter in product(passed, second))]
                 if len(joined) > MAX_ALTERNATIVES:
                     raise TooManyPathsError
                 return joined
@@ -420,7 +420,7 @@ class _Builder:
 
 
 def _compare(op: str, difference: Linear) -> list[tuple[Linear, ...]]:
-    """Return alternatives of nonnegative forms, one of which holds if an integer difference compares with 0."""
+    """Return alternatives of nonnegative forms for a comparison of an integer difference with 0."""
     negated = scale_form(difference, -1)
     match op:
         case "<":
@@ -454,10 +454,10 @@ def find_loops(system: TransitionSystem) -> Iterator[s.Loop | s.While]:
 
 def size_columns(system: TransitionSystem) -> Iterator[Poly]:
     """Yield the monomials of sizes in the system."""
-    seen: dict[object, None] = {}
+    columns: dict[object, None] = {}
     for transition in system.transitions:
         for form in (*transition.constraints, *transition.update.values()):
-            seen.update(dict.fromkeys(column for column in form if not isinstance(column, str)))
-    for column in seen:
+            columns.update(dict.fromkeys(column for column in form if not isinstance(column, str)))
+    for column in columns:
         if column:
             yield Poly({column: fmpq(1)})  # type: ignore[dict-item]

@@ -47,7 +47,7 @@ IsWhole = Callable[[Column], bool]
 class Balance:
     """A potential of a system, with the proofs that it pays for the iterations of some loops on every path.
 
-    `invariants` hold at the nodes: `kept` proves each of them behind each path into the node. `steps` proves the
+    `invariants` hold at the nodes: `kept` proves each invariant after each path into its node. `steps` proves the
     condition of the potential on each path, with `sign` 1 for a bound from above, -1 for one from below.
     """
 
@@ -76,7 +76,7 @@ class Balance:
             for invariant, proof in zip(claims, kept, strict=True):
                 if not proof.check(substitute_form(invariant, transition.update), constraints, whole):
                     return False
-            form = _condition(transition, self.potentials, self.loops, self.sign)
+            form = _state_condition(transition, self.potentials, self.loops, self.sign)
             if not step.check(form, constraints, whole):
                 return False
         return True
@@ -95,7 +95,7 @@ def check_refuted(system: TransitionSystem, invariants: Invariants, whole: IsWho
     )
 
 
-def _condition(
+def _state_condition(
     transition: Transition, potentials: Mapping[str, Linear], loops: frozenset[s.Loop | s.While], sign: int
 ) -> Linear:
     """Return the form that is nonnegative on a path exactly if the potential pays for it."""
@@ -121,9 +121,11 @@ def find_invariants(system: TransitionSystem, whole: IsWhole) -> tuple[Transitio
                 continue
             prover = Prover(path_constraints(system, transition, invariants), whole)
             claims = invariants[transition.target]
-            kept = tuple(form for form in claims if prover.prove(substitute_form(form, transition.update)) is not None)
-            if len(kept) < len(claims):
-                invariants[transition.target] = kept
+            proved = tuple(
+                form for form in claims if prover.prove(substitute_form(form, transition.update)) is not None
+            )
+            if len(proved) < len(claims):
+                invariants[transition.target] = proved
                 changed.add(transition.target)
     thin = {node: _drop_implied(forms, system, whole) for node, forms in invariants.items()}
     return _drop_infeasible(system, thin, whole), thin
@@ -131,35 +133,35 @@ def find_invariants(system: TransitionSystem, whole: IsWhole) -> tuple[Transitio
 
 def _drop_infeasible(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> TransitionSystem:
     """Leave out the paths whose constraints contradict each other, and keep the proofs of that."""
-    taken: list[Transition] = []
+    feasible: list[Transition] = []
     refuted = list(system.refuted)
     for transition in system.transitions:
         proof = Prover(path_constraints(system, transition, invariants), whole).refute()
         if proof is None:
-            taken.append(transition)
+            feasible.append(transition)
         else:
             refuted.append((transition, proof))
-    return replace(system, transitions=tuple(taken), refuted=tuple(refuted))
+    return replace(system, transitions=tuple(feasible), refuted=tuple(refuted))
 
 
 def _drop_implied(forms: tuple[Linear, ...], system: TransitionSystem, whole: IsWhole) -> tuple[Linear, ...]:
-    kept = list(forms)
+    remaining = list(forms)
     for form in forms:
-        others = [other for other in kept if other is not form]
-        if Prover((*others, *system.facts), whole).prove(form) is not None:
-            kept = others
-    return tuple(kept)
+        rest = [member for member in remaining if member is not form]
+        if Prover((*rest, *system.facts), whole).prove(form) is not None:
+            remaining = rest
+    return tuple(remaining)
 
 
 def _list_candidates(system: TransitionSystem) -> Iterator[Linear]:
-    """Yield forms that may be invariants: tests and what is near them, and differences of registers and sizes."""
-    seen: set[frozenset[tuple[Column, fmpq]]] = set()
+    """Yield forms that may be invariants: tests, near or opposite ones, and differences of registers and sizes."""
+    keys: set[frozenset[tuple[Column, fmpq]]] = set()
     used = {column for transition in system.transitions for form in transition.constraints for column in form}
     registers = [name for name in system.registers if name in used]
     for form in _generate_candidates(system, registers):
         key = freeze_form(form)
-        if key not in seen and any(isinstance(column, str) for column in form):
-            seen.add(key)
+        if key not in keys and any(isinstance(column, str) for column in form):
+            keys.add(key)
             yield form
 
 
@@ -213,25 +215,31 @@ def find_balances(
     counted = frozenset(loops)
     program = _PotentialProgram(system, invariants, counted, sign)
     provers = [Prover(path_constraints(system, transition, invariants), whole) for transition in system.transitions]
-    kept: tuple[tuple[Proof, ...], ...] | None = None
-    seen: set[frozenset[tuple[Column, fmpq]]] = set()
+    inductions: tuple[tuple[Proof, ...], ...] | None = None
+    bounds_found: set[frozenset[tuple[Column, fmpq]]] = set()
     for point in points:
-        for potentials in program.propose(point):
+        for potentials in program.propose_potentials(point):
             key = freeze_form(potentials[START])
-            if key in seen:
+            if key in bounds_found:
                 break
             steps = [
-                prover.prove(_condition(transition, potentials, counted, sign))
+                prover.prove(_state_condition(transition, potentials, counted, sign))
                 for transition, prover in zip(system.transitions, provers, strict=True)
             ]
             if None in steps:
                 continue
-            kept = kept or tuple(_prove_kept(system, invariants, provers))
+            inductions = inductions or tuple(_prove_kept(system, invariants, provers))
             balance = Balance(
-                system, counted, sign, potentials, invariants, kept, tuple(step for step in steps if step is not None)
+                system,
+                counted,
+                sign,
+                potentials,
+                invariants,
+                inductions,
+                tuple(step for step in steps if step is not None),
             )
             if balance.check(whole):
-                seen.add(key)
+                bounds_found.add(key)
                 yield balance
                 break
 
@@ -296,7 +304,7 @@ class _PotentialProgram:
         self._width = width
         self._program: LinearProgram | None = None
 
-    def propose(self, point: Mapping[Column, float]) -> Iterator[Mapping[str, Linear]]:
+    def propose_potentials(self, point: Mapping[Column, float]) -> Iterator[Mapping[str, Linear]]:
         """Yield roundings of the potential that gives the sharpest bound at a point of sizes; none if there is none."""
         spend_effort(EFFORT_OF_POTENTIAL)
         aim = np.zeros(self._width)

@@ -75,7 +75,7 @@ class Prover:
                     self._columns.setdefault(column, len(self._columns))
         self._slopes: dict[frozenset[tuple[Column, fmpq]], int] = {}
         for index, form in enumerate(constraints):
-            key = _slope(form)
+            key = _list_slope(form)
             best = self._slopes.get(key)
             if best is None or constant_part(form) < constant_part(constraints[best]):
                 self._slopes[key] = index
@@ -93,7 +93,7 @@ class Prover:
         """Prove a number, or a form that differs from a constraint by a number."""
         if is_constant(form) and constant_part(form) >= 0:
             return Proof({}, constant_part(form))
-        index = self._slopes.get(_slope(form))
+        index = self._slopes.get(_list_slope(form))
         if index is None:
             return None
         rest = constant_part(form) - constant_part(self.constraints[index])
@@ -172,7 +172,7 @@ class Prover:
         return LinearProgram(self._make_aim(aim), matrix, low, np.full(height, np.inf), [(-BOX, BOX)] * width)
 
 
-def _slope(form: Linear) -> frozenset[tuple[Column, fmpq]]:
+def _list_slope(form: Linear) -> frozenset[tuple[Column, fmpq]]:
     return frozenset((column, number) for column, number in form.items() if column != UNIT)
 
 

@@ -26,7 +26,7 @@ from archline.records import record, replace
 
 MAX_EFFORT = 1_000_000
 """The effort, in term products, for the loops of an algorithm."""
-LARGE, SMALL, LEAST = 1000, 40, 3
+LARGE_SIZE, SMALL_SIZE, LEAST_SIZE = 1000, 40, 3
 """The sizes for which bounds are minimised: all large, one large or small, all near their least."""
 
 
@@ -72,15 +72,15 @@ def _bound_in_block(
         derived = _bound_by_potentials(body, scope, integers, loops)
     except TooManyPathsError:
         derived = NO_BOUNDS
-    known = dict(derived.loops)
+    amounts = dict(derived.loops)
     balances = list(derived.balances)
     for outer in _iterate_outer_loops(body):
-        inside = tuple(loop for loop in loops if loop not in known and loop in s.iterate_nodes(outer.body))
+        inside = tuple(loop for loop in loops if loop not in amounts and loop in s.iterate_nodes(outer.body))
         if inside:
-            nested, proofs = _bound_in_loop(outer, outer in body, scope, integers, inside, known)
-            known.update(nested)
+            nested, proofs = _bound_in_loop(outer, outer in body, scope, integers, inside, amounts)
+            amounts.update(nested)
             balances += proofs
-    return TotalBounds(known, derived.together if set(known) == set(derived.loops) else None, tuple(balances))
+    return TotalBounds(amounts, derived.together if set(amounts) == set(derived.loops) else None, tuple(balances))
 
 
 def _iterate_outer_loops(body: Sequence[s.Stmt]) -> Iterator[s.Loop | s.While]:
@@ -161,22 +161,22 @@ def _bound_by_potentials(
                 return values
         return []
 
-    def bound(counted: tuple[s.Loop | s.While, ...]) -> KnownAmount | None:
+    def bound_iterations_of(counted: tuple[s.Loop | s.While, ...]) -> KnownAmount | None:
         above = prove(counted, 1)
         if not above:
             return None
         facts = scope.facts
-        upper = reduce(facts.minimum, (facts.positive_part(_round(value, False)) for value in above))
+        upper = reduce(facts.minimum, (facts.positive_part(_round_inwards(value, False)) for value in above))
         below = prove(counted, -1)
-        lower = reduce(facts.maximum, (facts.positive_part(_round(value, True)) for value in below), ZERO)
+        lower = reduce(facts.maximum, (facts.positive_part(_round_inwards(value, True)) for value in below), ZERO)
         return KnownAmount(lower, upper)
 
-    known = {loop: amount for loop in loops if (amount := bound((loop,))) is not None}
-    together = bound(loops) if len(loops) > 1 and len(known) == len(loops) else None
-    return TotalBounds(known, together, tuple(balances))
+    amounts = {loop: amount for loop in loops if (amount := bound_iterations_of((loop,))) is not None}
+    together = bound_iterations_of(loops) if len(loops) > 1 and len(amounts) == len(loops) else None
+    return TotalBounds(amounts, together, tuple(balances))
 
 
-def _round(value: Poly, up: bool) -> Poly:
+def _round_inwards(value: Poly, up: bool) -> Poly:
     """Round a bound on a whole number inwards: from above down, from below up."""
     denominator = Poly.constant(int(a.compute_content(value).q)) if value else ONE
     whole = value * denominator
@@ -186,7 +186,7 @@ def _round(value: Poly, up: bool) -> Poly:
 
 
 def _list_facts(system: TransitionSystem, facts: Facts) -> Iterable[Linear]:
-    """List forms in sizes that are nonnegative: sizes from 0 or 1 on, differences of two, floors beside quotients."""
+    """List forms in sizes that are nonnegative: sizes, differences of two sizes, quotients beyond their floors."""
     sizes = list(size_columns(system))
     for size in sizes:
         for atom in size.atoms():
@@ -210,11 +210,11 @@ def _list_points(system: TransitionSystem, small: bool) -> Iterable[Mapping[Colu
         sizes += [Poly({column: fmpq(1)}) for column in form if not isinstance(column, str) and column != UNIT]
     sizes = list(dict.fromkeys(sizes))
     names = sorted(frozenset[str]().union(*(size.names for size in sizes)))
-    environments = [dict.fromkeys(names, LARGE)]
+    environments = [dict.fromkeys(names, LARGE_SIZE)]
     if len(names) > 1:
-        for single, rest in ((LARGE, SMALL), (SMALL, LARGE)):
+        for single, rest in ((LARGE_SIZE, SMALL_SIZE), (SMALL_SIZE, LARGE_SIZE)):
             environments += [{name: single if name == chosen else rest for name in names} for chosen in names]
     if small:
-        environments.append(dict.fromkeys(names, LEAST))
+        environments.append(dict.fromkeys(names, LEAST_SIZE))
     for environment in environments:
         yield {column: float(evaluate(size, environment)) for size in sizes for column in size.terms}

@@ -90,7 +90,7 @@ class IterationRange:
 
     def sum(self, amount: Amount) -> Amount:
         """Sum an amount over the iterations."""
-        return self._accumulate(amount, sum_over, bound_sum, self.facts, "sum")
+        return self._accumulate_amount(amount, sum_over, bound_sum, self.facts, "sum")
 
     def maximum(self, amount: Amount) -> Amount:
         """Return the maximum over the iterations, 0 if there are none."""
@@ -99,7 +99,7 @@ class IterationRange:
 
     def maximum_if_nonempty(self, amount: Amount) -> Amount:
         """Return the maximum over the iterations; it has no meaning if there are none."""
-        return self._accumulate(amount, max_over, bound_nonnegative_maximum, self._nonempty_facts, "maximum")
+        return self._accumulate_amount(amount, max_over, bound_nonnegative_maximum, self._nonempty_facts, "maximum")
 
     def bound_amount(self, amount: Amount) -> Amount:
         """Return bounds of an amount in all iterations; they have no meaning if there are none."""
@@ -116,7 +116,7 @@ class IterationRange:
             negated = ZERO
         return KnownAmount(self.facts.positive_part(-negated), largest.upper)
 
-    def _accumulate(
+    def _accumulate_amount(
         self,
         amount: Amount,
         exact: Callable[[Poly, str, Poly, Poly, Facts], Poly],
@@ -185,7 +185,7 @@ class BoundedRange(IterationRange):
         """Return bounds of an amount in all iterations; they have no meaning if there are none."""
         return self._replace_count(self.whole.bound_amount(amount))
 
-    def _accumulate(
+    def _accumulate_amount(
         self,
         amount: Amount,
         exact: Callable[[Poly, str, Poly, Poly, Facts], Poly],
@@ -194,17 +194,17 @@ class BoundedRange(IterationRange):
         what: str,
     ) -> Amount:
         around = self.whole.facts if what == "sum" else self.whole._nonempty_facts
-        return self._replace_count(self.whole._accumulate(amount, exact, bounded, around, what))
+        return self._replace_count(self.whole._accumulate_amount(amount, exact, bounded, around, what))
 
     def _replace_count(self, amount: Amount) -> Amount:
         if isinstance(amount, UnknownAmount) or not self.whole.hi.names & (amount.lower.names | amount.upper.names):
             return amount
-        lower, upper = self._bound(amount.lower, False), self._bound(amount.upper, True)
+        lower, upper = self._bound_count(amount.lower, False), self._bound_count(amount.upper, True)
         if upper is None:
             return UnknownAmount(f"no bound was found for the sum over `{self.variable}`", self.span)
         return KnownAmount(ZERO if lower is None else self.facts.positive_part(lower), upper)
 
-    def _bound(self, value: Poly, upper: bool) -> Poly | None:
+    def _bound_count(self, value: Poly, upper: bool) -> Poly | None:
         facts, power = self.whole.facts, a.find_single_atom(a.exponential(self.steps.factor, self.whole.hi))
         bound: Poly | None = value
         if power in value.atoms() and self.steps.power is not None:

@@ -346,7 +346,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
             if loop.scales and not total.known:
                 # A body that has no sum over powers may have a maximum.
                 rough, _ = self._derive_data_loop(loop, NotStaticError("its sum", loop.lo), scope)
-                total = total.complete(rough)
+                total = total.replace_unknown(rough)
             rule = f"sum over {loop.variable} of (1 + body)"
             if s.may_end_early(loop):
                 rule = f"from the first iteration to the {rule}, as an exit may end it"

@@ -222,7 +222,7 @@ class Tally:
         amounts = map(self.amount, self.names)
         return max((len(amount.upper.terms) for amount in amounts if isinstance(amount, KnownAmount)), default=0)
 
-    def complete(self, second: Tally) -> Tally:
+    def replace_unknown(self, second: Tally) -> Tally:
         """Return this tally, with the amounts of another one of the same code where they are unknown."""
         if self.gap is not None or second.gap is not None:
             return self if self.gap is None else second

@@ -6,35 +6,42 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from archline.algebra.polynomial import ZERO
-from archline.ir.amortised.totals import NO_BOUNDS, TotalBounds, bound_totals
+from archline.ir.amortised import totals
 from archline.ir.amounts import KnownAmount
 from archline.ir.declarations import bound_declared_iterations, declared_scope
 from archline.language import syntax as s
 from archline.language.iterations import find_algorithms_of_loops, iterate_unbounded_loops, name_unbounded_loops
 from archline.language.model import Module
-from archline.records import replace
+from archline.records import field, record
+
+
+@record(eq=False)
+class IterationBounds:
+    """Bounds on the iterations of loops in one call of their algorithm: of each loop, and of all together."""
+
+    loops: Mapping[s.While | s.Loop, KnownAmount] = field(default_factory=dict)
+    together: KnownAmount | None = None
 
 
 @lru_cache(maxsize=256)
-def derive_iteration_bounds(module: Module, algorithm: s.Algorithm) -> TotalBounds:
+def derive_iteration_bounds(module: Module, algorithm: s.Algorithm) -> IterationBounds:
     """Bound the iterations of the loops of an algorithm that have no name from its author.
 
     The bounds are derived from the registers, or declared by `at most ... times in total`. Loops on a grid have only
     declared ones.
     """
-    declared = bound_declared_iterations(module, algorithm)
     loops = tuple(loop for loop in iterate_unbounded_loops(algorithm) if loop.chosen)
-    derived = bound_totals(module, algorithm, loops) if loops and not algorithm.grid else NO_BOUNDS
-    if not declared:
-        return derived
+    bounds, together = dict[s.While | s.Loop, KnownAmount](), None
+    if loops and not algorithm.grid:
+        derived = totals.bound_totals(module, algorithm, loops)
+        bounds, together = dict(derived.loops), derived.together
     facts = declared_scope(module, algorithm).facts
-    bounds = dict(derived.loops)
-    for loop, total in declared.items():
+    for loop, total in bound_declared_iterations(module, algorithm).items():
         amount = bounds.get(loop)
         if amount is None or not facts.nonnegative(total.upper - amount.upper):
             bounds[loop] = KnownAmount(ZERO if amount is None else amount.lower, total.upper)
-    together = derived.together if set(bounds) == set(derived.loops) else None
-    return replace(derived, loops=bounds, together=together)
+            together = None
+    return IterationBounds(bounds, together)
 
 
 def bound_iterations(module: Module, algorithm: s.Algorithm) -> Mapping[s.While | s.Loop, KnownAmount]:

@@ -117,7 +117,7 @@ def test_the_hint_for_a_size_of_a_grid_names_an_array(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("asked", [("order", "n!", "2^n"), ("recurrence", "T(n) = 16*T(n/4) + n!")])
 def test_a_factorial_has_a_hint_of_its_own(asked: tuple[str, ...]) -> None:
-    assert "hint: factorials are not in the language; the nearest is `n^n`, and n! is at most that" in cli(*asked).err
+    assert "hint: claims and growths have `factorial(n)`; the language has no factorials" in cli(*asked).err
     assert cli("order", "n^n", "2^n").code in (0, 1)
 
 

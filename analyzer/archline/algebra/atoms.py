@@ -18,6 +18,7 @@ from archline.algebra.offsets import Segments as Segments
 from archline.algebra.offsets import as_gaps as as_gaps
 from archline.algebra.offsets import offset as offset
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
+from archline.expr.sequences import compute_sequence
 from archline.numbers import fmpq, fmpz
 
 MAX_CONSTANT_EXPONENT = 100_000
@@ -134,6 +135,22 @@ class AppliedFunction(Atom):
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         return Poly.of_atom(AppliedFunction(self.function, parts))
+
+
+class Sequence(Atom):
+    """A term of the sequence `name` at an integer e >= 0.
+
+    That is `fibonacci(e)`, `factorial(e)`, or `arrangements(e)`, the sum of e!/k! over 0 <= k <= e.
+    """
+
+    __slots__ = ("argument", "name")
+
+    def __init__(self, name: str, argument: Poly) -> None:
+        super().__init__(f"{name}({argument.key})", argument)
+        self.name, self.argument = name, argument
+
+    def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
+        return make_sequence_term(self.name, *parts)
 
 
 # Constructors
@@ -444,6 +461,35 @@ def _split_perfect_power(base: int) -> tuple[int, int]:
         if root**exponent == base:
             return root, exponent
     return base, 1
+
+
+MAX_FACTORS = 8
+"""The maximum difference of two factorials that is written as a product."""
+
+
+def make_sequence_term(name: str, argument: Poly) -> Poly:
+    """Return a term of a sequence; constants in the argument are taken out where the sequence's recurrence allows."""
+    shift = argument.constant_term
+    core = argument - shift
+    if shift.q == 1 and abs(shift) <= MAX_CONSTANT_EXPONENT:
+        steps = int(shift.p)
+        if not core and (value := compute_sequence(name, steps)) is not None:
+            return Poly.constant(value)
+        if name == "fibonacci" and core and steps not in (0, 1):
+            # fibonacci(n + s) = fibonacci(s - 1)*fibonacci(n) + fibonacci(s)*fibonacci(n + 1)
+            first, second = (Poly.of_atom(Sequence(name, core + more)) for more in (0, 1))
+            before, at = (compute_sequence(name, place) or 0 for place in (steps - 1, steps))
+            return first.scaled(before) + second.scaled(at)
+        if name != "fibonacci" and core and (0 < steps <= MAX_FACTORS or (steps == -1 and len(core.terms) == 1)):
+            added = 1 if name == "arrangements" else 0
+            result = Poly.of_atom(Sequence(name, core))
+            if steps < 0:
+                # (n - 1)! = n!/n
+                return (result - added) * core**-1
+            for more in range(1, steps + 1):
+                result = result * (core + more) + added
+            return result
+    return Poly.of_atom(Sequence(name, argument))
 
 
 def find_exponent_of_two(value: Poly) -> Poly | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import permutations
 
 from archline.algebra.bounds import Bounds
 from archline.algebra.facts import Facts
@@ -17,12 +18,16 @@ from archline.records import record, replace
 
 @record
 class IndexRange:
-    """Two indices with high = low + size, for a new name `size`; `least` is the known minimum of the size."""
+    """Two indices with high = low + size, for a new name `size`; `least` is the known minimum of the size.
+
+    If `high_stays`, low = high - size is eliminated instead of high, a size that calls pass on.
+    """
 
     low: str
     high: str
     size: str
     least: int
+    high_stays: bool = False
 
     @property
     def distance(self) -> Poly:
@@ -30,25 +35,42 @@ class IndexRange:
 
     # To terms of the size
     def substitute_high(self, value: Poly) -> Poly:
-        return value.substitute({self.high: Poly.symbol(self.low) + Poly.symbol(self.size)})
+        """Eliminate the higher index from a value, or the lower one if the higher one stays."""
+        low, high, size = map(Poly.symbol, (self.low, self.high, self.size))
+        return value.substitute({self.low: high - size} if self.high_stays else {self.high: low + size})
 
     def substitute_high_in_facts(self, facts: Facts) -> Facts:
         """Replace both indices by the size in facts; bounds that mention the lower index are dropped."""
         bounds: dict[str, Bounds] = {}
         for name, bound in facts.bounds.items():
-            if name == self.high:
+            if name == self.high and not self.high_stays:
                 low = Poly.symbol(self.low)
                 bounds[self.size] = Bounds(self._move_bounds(bound.lower, low), self._move_bounds(bound.upper, low))
             elif name != self.low:
                 bounds[name] = Bounds(self._move_bounds(bound.lower), self._move_bounds(bound.upper))
+        size, low_bounds = bounds.get(self.size, Bounds()), facts.bounds.get(self.low, Bounds())
+        # i <= n - 1 is d >= 1 for n = i + d.
+        above, below = self._express_size(low_bounds.upper), self._express_size(low_bounds.lower)
+        minimum = () if any(value.is_constant for value in (*size.lower, *above)) else (Poly.constant(self.least),)
+        bounds[self.size] = Bounds((*size.lower, *above, *minimum), (*size.upper, *below))
         return facts.with_bounds(bounds)
+
+    def _express_size(self, values: Iterable[Poly]) -> tuple[Poly, ...]:
+        """Return the values of the size at which the lower index equals each of `values`, if it is not in them."""
+        size = Poly.symbol(self.size)
+        moved = (size - self.substitute_high(value - Poly.symbol(self.low)) for value in values)
+        if self.high_stays:
+            moved = (Poly.symbol(self.high) - value for value in values)
+        return tuple(value for value in moved if value.names.isdisjoint((self.low, self.size)))
 
     def _move_bounds(self, values: Iterable[Poly], less: Poly | int = 0) -> tuple[Poly, ...]:
         return tuple(moved for value in values if self.low not in (moved := self.substitute_high(value) - less).names)
 
     def eliminate_high(self, expr: s.Expr) -> s.Expr:
         """Eliminate the higher index from an expression of the language."""
-        low, size = (s.Name(name, span=expr.span) for name in (self.low, self.size))
+        low, high, size = (s.Name(name, span=expr.span) for name in (self.low, self.high, self.size))
+        if self.high_stays:
+            return substitute_names(expr, {self.low: s.Binary("-", high, size, span=expr.span)})
         return substitute_names(expr, {self.high: s.Binary("+", low, size, span=expr.span)})
 
     def eliminate_high_in_facts(self, facts: Iterable[s.Fact]) -> tuple[s.Fact, ...]:
@@ -57,7 +79,9 @@ class IndexRange:
 
     # Back
     def add_high_to_point(self, point: Mapping[str, int]) -> dict[str, int]:
-        """Add the value of the higher index to a point that has the lower index and the size."""
+        """Add the value of the eliminated index to a point that has the other index and the size."""
+        if self.high_stays and self.size in point and self.high in point:
+            return {**point, self.low: point[self.high] - point[self.size]}
         if self.size not in point or self.low not in point:
             return dict(point)
         return {**point, self.high: point[self.low] + point[self.size]}
@@ -80,13 +104,19 @@ class IndexRange:
         return re.sub(rf"([(]|, ){re.escape(distance)}(?=[,)]| [-+] )", rf"\1{distance[1:-1]}", shown)
 
 
-def find_index_range(indices: Sequence[str], facts: Facts, used: Iterable[str]) -> IndexRange | None:
-    """Return the range of two indices if one is known to be at most the other; else None."""
-    if len(indices) != 2:
+def find_index_range(
+    indices: Sequence[str], facts: Facts, used: Iterable[str], ends: Iterable[str] = ()
+) -> IndexRange | None:
+    """Return the range of two indices if one is known to be at most the other; else None.
+
+    A single index may begin a range that ends at one of the sizes `ends`.
+    """
+    if len(indices) not in (1, 2):
         return None
     used_names = {*used, *facts.bounds}
     size = next(name for name in ("d", "d_", "d__", "d___") if name not in used_names)
-    for low, high in (tuple(indices), tuple(reversed(indices))):
+    pairs = [(indices[0], end) for end in ends] if len(indices) == 1 else list(permutations(indices))
+    for low, high in pairs:
         if facts.nonnegative(Poly.symbol(high) - Poly.symbol(low)):
             unbounded = IndexRange(low, high, size, 0)
             return replace(unbounded, least=unbounded.substitute_high_in_facts(facts).bounds[size].minimum or 0)

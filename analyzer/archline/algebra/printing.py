@@ -138,6 +138,8 @@ class _Writer:
                 return b.call("ceil", b.call("log2", self._write_at_least_one(atom.argument)))
             case a.RealFunction(function="isqrt"):
                 return b.call("floor", b.call("sqrt", self.write_tree(atom.argument)))
+            case a.Sequence(name=name):
+                return b.call(name, self.write_tree(atom.argument))
             case a.RealFunction(function=function):
                 return b.call(function, self.write_tree(atom.argument))
             case a.Exponential():

@@ -320,7 +320,7 @@ def find_atom_range(atom: Atom, facts: Facts) -> _Range:
             return ZERO, atom.segments.total
         case a.Data():
             return atom.low, atom.high
-        case a.AppliedFunction():
+        case a.AppliedFunction() | a.Sequence():
             return ZERO, None
         case a.Quotient() if facts.nonnegative(atom.argument) and facts.nonnegative(atom.divisor):
             return ZERO, atom.argument

@@ -70,6 +70,11 @@ class _Translator:
                 return sympy.ceiling(sympy.log(sympy.Max(1, self.translate_expression(atom.argument)), 2))
             case a.Exponential():
                 return sympy.Integer(atom.base) ** self.translate_expression(atom.exponent)
+            case a.Sequence(name="arrangements"):
+                # It is n!*e rounded down; 1 at 0.
+                return sympy.uppergamma(self.translate_expression(atom.argument) + 1, 1) * sympy.E
+            case a.Sequence():
+                return getattr(sympy, atom.name)(self.translate_expression(atom.argument))
             case a.RealFunction(function="log2"):
                 return sympy.log(self.translate_expression(atom.argument), 2)
             case a.RealFunction():

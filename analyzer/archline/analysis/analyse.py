@@ -225,7 +225,12 @@ def _build_costs(
                 *signature.indices,
             )
         ),
-        find_index_range(signature.indices, facts, signature.size_names),
+        find_index_range(
+            signature.indices,
+            facts,
+            signature.size_names,
+            signature.size_names if find_recursive_component(module, algorithm) else (),
+        ),
     )
 
 

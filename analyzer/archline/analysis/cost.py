@@ -191,8 +191,7 @@ def enclose_cost(cost: Cost, point: Point) -> Interval:
     """Evaluate the sharpest bounds at a point: of formulas, recurrences and related metrics. Raises EvaluationError."""
     forms = partial(evaluate_formulas, cost)
     # A recurrence may take too many steps, or have a call without sizes; then formulas remain. An exact one suffices.
-    recurrences = () if cost.interval_at is None else (cost.interval_at,)
-    functions = recurrences if recurrences and cost.exact else (*recurrences, forms)
+    functions = (forms,) if cost.exact or cost.interval_at is None else (cost.interval_at, forms)
     intervals = list(_evaluate_defined(functions, point)) or [forms(point)]
     below, above = ([partial(enclose_cost, limit) for limit in limits] for limits in (cost.at_least, cost.at_most))
     lower = max(interval.lower for interval in (*intervals, *_evaluate_defined(below, point)))

@@ -6,6 +6,7 @@ from archline.certificates.check import Checked, check, check_counterexample
 from archline.expr.text import format_expression, format_fact
 from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict, is_O
 from archline.growth.log_domain import Domain
+from archline.growth.sequences import replace_sequences
 from archline.language.parser import parse_expression, parse_facts
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve
@@ -54,6 +55,9 @@ def _check_verdicts(
 
 def _check_verdict(f: str, g: str, facts: tuple[str, ...], verdict: Verdict | None) -> Checked | None:
     """Check a verdict on f = O(g) by the independent checker; None if it is undecided."""
+    # Certificates are about the expressions that stand for factorials and the like.
+    f = format_expression(replace_sequences(parse_expression(f), upper=True))
+    g = format_expression(replace_sequences(parse_expression(g)))
     match verdict:
         case Proved(certificate=certificate):
             question = {"f": f, "g": g, "facts": list(facts)}

@@ -45,7 +45,7 @@ def track_place(*place: str | int) -> Iterator[None]:
         raise
 
 
-# A generator is ("log2", p) for log2(p), ("root", p, q) for p^(1/q), or ("^", base, exponent).
+# A generator is ("log2", p) for log2(p), ("exp", 1), ("root", p, q) for p^(1/q), or ("^", base, exponent).
 Generator: TypeAlias = "tuple[str, int | Number] | tuple[str, int, int] | tuple[str, Number, Number]"
 Powers: TypeAlias = tuple[tuple[Generator, int], ...]
 Terms: TypeAlias = tuple[tuple[Powers, Fraction], ...]
@@ -142,6 +142,8 @@ def evaluate_constant(expr: s.Expr) -> Number:
             return _BINARY_OPERATIONS[op](evaluate_constant(left), evaluate_constant(right))
         case s.Call(function="sqrt", arguments=(inner,)):
             return raise_to_power(evaluate_constant(inner), make_rational(Fraction(1, 2)))
+        case s.Call(function="exp", arguments=(s.Integer(value=1),)):
+            return _make_generator_power(("exp", 1))
         case s.Call(function="log2", arguments=(inner,)):
             return log2(evaluate_constant(inner))
         case s.Binary(op="//" | "%" as op, left=left, right=right):
@@ -341,6 +343,8 @@ def _enclose_generator(generator: Generator) -> arb:
             return arb(prime).log() / arb(2).log()
         case ("log2", Number() as inner):
             return inner.enclose(ctx.prec).log() / arb(2).log()
+        case ("exp", int(power)):
+            return arb(power).exp()
         case ("root", int(prime), int(degree)):
             return arb(prime) ** (arb(1) / degree)
         case ("^", Number() as base, Number() as exponent):

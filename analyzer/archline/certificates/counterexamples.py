@@ -120,6 +120,8 @@ def _apply_function(function: str, value: Value, shift: int) -> Value:
             return _select_extreme("max", [value, -value])
         case "sqrt":
             return _raise_to_power(value, Fraction(1, 2))
+        case "exp":
+            return convert_to_ball(value).exp()
         case "log2" | "log":
             shifted = _apply_operator("+", value, Fraction(shift))
             if is_at_most(shifted, Fraction(0)) is not False:

@@ -35,12 +35,44 @@ def build_growth_bounds(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blo
 
     `ends` are its lower and its upper bound. With `blocks` terms m*floor(e/m) of the upper bound are kept.
     """
+    ends = _relax_sequences(ends[0], False), _relax_sequences(ends[1], True)
     below, above = _build_cached_bounds(costs, ends, facts, blocks)
     if any(map(_is_rounded_power, s.iterate_nodes((below, above)))):
         most = drop_conditions(ends[1], facts)
         unrounded = -bound_rounded_powers_above(-ends[0], facts), bound_rounded_powers_above(most, facts)
         below, above = _build_cached_bounds(costs, unrounded, facts, blocks)
     return below, above
+
+
+SEQUENCE_RATIOS = {"arrangements": ("factorial", 0, 3), "fibonacci": ("fibonacci", 1, 2)}
+"""The sequence, and the shift to its argument, of which multiples bound another sequence; the greatest multiple."""
+
+
+def _relax_sequences(value: Poly, upper: bool) -> Poly:
+    """Write the sequences in a bound by one sequence each, so that no multiple of one is subtracted from another.
+
+    For e >= 1, arrangements(e) is from 2*e! to 3*e!, and fibonacci(e + 1) from fibonacci(e) to 2*fibonacci(e).
+    """
+    for atom in [atom for atom in value.atoms() if isinstance(atom, a.Sequence) and atom.name in SEQUENCE_RATIOS]:
+        name, shift, most = SEQUENCE_RATIOS[atom.name]
+        if atom.argument.constant_term != shift or value.degree(atom) != 1:
+            continue
+        bounding = a.make_sequence_term(name, atom.argument - shift)
+        for monomial, coefficient in value.terms.items():
+            plain = all(factor is atom or isinstance(factor, Symbol | a.Exponential) for factor, _ in monomial)
+            if (atom, 1) in monomial and plain:
+                rest = Poly({tuple(pair for pair in monomial if pair[0] is not atom): coefficient})
+                ratio = most if (coefficient > 0) == upper else most - 1
+                value = value - Poly({monomial: coefficient}) + rest * bounding.scaled(ratio)
+    less = value.constant_term
+    if upper or less >= 0:
+        return value
+    for monomial, coefficient in value.terms.items():
+        alone = len(monomial) == 1 and isinstance(monomial[0][0], a.Sequence) and monomial[0][1] > 0
+        if alone and coefficient > -less:
+            # A term of a sequence is at least 1: c*s - d >= (c - d)*s.
+            return value - less + Poly({monomial: less})
+    return value
 
 
 def _is_rounded_power(expr: s.Node) -> bool:

@@ -91,15 +91,17 @@ def express_cost_over_range(
 ) -> tuple[Cost, tuple[s.Fact, ...], Facts] | None:
     """Express a cost, its facts and `known` in the length of an index range.
 
-    None if `indices` is None, or if the cost depends on where the range starts.
+    None if `indices` is None, or if the cost depends on where the range starts in another way.
     """
     if indices is None or cost.lower is None or cost.upper is None:
         return None
-    moved = rewrite_bounds(cost, indices.substitute_high, indices.substitute_high_in_facts)
-    ends = (moved.lower, moved.upper, *(end for piece in moved.pieces for end in (piece.lower, piece.upper)))
-    if any(end is not None and indices.low in end.names for end in ends):
-        return None
-    return moved, indices.eliminate_high_in_facts(facts), indices.substitute_high_in_facts(known)
+    # A range that ends at a size may cost what depends on that size too.
+    for range_ in (indices, replace(indices, high_stays=True)):
+        moved = rewrite_bounds(cost, range_.substitute_high, range_.substitute_high_in_facts)
+        ends = (moved.lower, moved.upper, *(end for piece in moved.pieces for end in (piece.lower, piece.upper)))
+        if not any(end is not None and range_.low in end.names for end in ends):
+            return moved, range_.eliminate_high_in_facts(facts), range_.substitute_high_in_facts(known)
+    return None
 
 
 def build_time_growth_pieces(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[Growth]:

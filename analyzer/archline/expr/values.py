@@ -24,6 +24,7 @@ from archline.expr.intervals import (
     enclose_executed_power,
     exact_root,
 )
+from archline.expr.sequences import SEQUENCES, compute_sequence
 from archline.expr.tree import iterate_defined_sizes
 
 T = TypeVar("T")
@@ -265,6 +266,11 @@ class _ExactDomain:
                 if len(whole) < len(values):
                     raise EvaluationError("`gcd` of a number that is not an integer", expr)
                 return math.gcd(*whole)
+            case _ if function in SEQUENCES and isinstance(values[0], int):
+                term = compute_sequence(function, values[0])
+                if term is None:
+                    raise EvaluationError(f"`{function}` of a number that is negative or too large", expr)
+                return term
             case "floor" | "ceil" | "sqrt" | "log2":
                 return self._locate_errors(expr, lambda: Interval.of(values[0]).apply_function(function))
             case _:

@@ -10,6 +10,7 @@ import operator
 from functools import reduce
 
 from archline.algebra.reals import HALF, ONE_CONSTANT, Constant, OutOfReachError
+from archline.expr.sequences import SEQUENCES
 from archline.expr.text import format_expression
 from archline.growth import normal_form as e
 from archline.growth import rules
@@ -292,6 +293,8 @@ class EnvelopeReader:
                 return self._read_ceil(argument)
             case "abs", (argument,):
                 return self._read_abs(argument)
+            case _ if function in SEQUENCES:
+                raise OutOfReachError(f"a difference with `{function}`")
             case _:
                 raise error(rules.NOT_A_SIZE_EXPRESSION, f"`{function}` has no growth here", span=expr.span)
 

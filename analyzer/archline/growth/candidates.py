@@ -14,6 +14,7 @@ from archline.expr import build as b
 from archline.expr import tree as s
 from archline.expr.text import format_expression
 from archline.growth.monomials import Factor, Monomial, Term, make_monomial, make_size_factor
+from archline.growth.sequences import replace_sequences
 from archline.records import record
 
 MAX_SHAPES = 16
@@ -136,6 +137,12 @@ class _ShapeReader:
                 return _drop_divisors((*self._read_quotient(*parts), ONE))
             case a.Floor() | a.Quotient():
                 return self._read_quotient(*atom.parts)
+            case a.Sequence(argument=argument) if isinstance(
+                size := a.find_single_atom(argument - argument.constant_term), Symbol
+            ):
+                term = b.call("fibonacci" if atom.name == "fibonacci" else "factorial", b.name(size.name))
+                order = replace_sequences(term) if atom.name == "fibonacci" else term
+                return (make_monomial(make_factor(order)),)
             case a.Exponential(base=base, exponent=exponent):
                 return (self._read_exponential(base, exponent),)
             case _:

@@ -46,6 +46,7 @@ from archline.growth.log_domain import Domain, find_sizes
 from archline.growth.monomials import Monomial
 from archline.growth.normal_form import find_exponent_sizes
 from archline.growth.prove import SLOW, ProofSearch, Tree, uses_log_bounds
+from archline.growth.sequences import replace_sequences
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.parser import parse_expression
@@ -245,6 +246,7 @@ def is_O(  # noqa: N802
     `trials` is the number of curves that are tried where neither a proof nor a counterexample is found; 0 tries none.
     Raises ArchlineError (AL481) where a side is nowhere positive.
     """
+    f, g = replace_sequences(f, upper=True), replace_sequences(g)
     domain = facts if isinstance(facts, Domain) else Domain(facts)
     names = find_sizes(f) | find_sizes(g) | domain.names
     question = Question(f, g, domain, names)
@@ -274,6 +276,7 @@ def is_O(  # noqa: N802
 
 def can_prove_big_o(f: s.Expr, g: s.Expr, domain: Domain, factor: s.Expr | None = None) -> bool:
     """Whether f = O(g), or O(factor*g), is proved; cheaper than `is_O`, as a failed proof ends the search."""
+    f, g = replace_sequences(f, upper=True), replace_sequences(g)
     both = (f, g) if factor is None else (f, g, factor)
     names = domain.names.union(*map(find_sizes, both))
     reader = domain.get_shared_reader(names, frozenset[str]().union(*map(find_exponent_sizes, both)))

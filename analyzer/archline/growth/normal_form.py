@@ -19,6 +19,7 @@ from archline.algebra.reals import (
     enclosed_constant,
 )
 from archline.expr import build as b
+from archline.expr.sequences import SEQUENCES, compute_sequence
 from archline.expr.text import Formula, format_expression
 from archline.expr.tree import has_same_structure, rewrite_parts
 from archline.growth import rules
@@ -31,7 +32,7 @@ MAX_TERMS = 300
 MAX_WHOLE_POWER = 8
 MAX_EXPONENT_DIGITS = 4
 ARITHMETIC = frozenset(("+", "-", "*", "/", "//", "%", "^"))
-FUNCTIONS = frozenset(("min", "max", "sqrt", "rsqrt", "log2", "log", "floor", "ceil", "abs"))
+FUNCTIONS = frozenset(("min", "max", "sqrt", "rsqrt", "log2", "log", "floor", "ceil", "abs", *SEQUENCES))
 
 
 Sum: TypeAlias = Mapping[Term, Constant]
@@ -109,6 +110,11 @@ def _apply_function(function: str, values: list[Constant]) -> Constant:
             return -_floor_constant(-first)
         case "abs":
             return -first if first.sign() < 0 else first
+        case _ if function in SEQUENCES and first.is_rational and first.rational.q == 1:
+            term = compute_sequence(function, int(first.rational.p))
+            if term is None:
+                raise OutOfReachError(f"`{function}` of a number that is negative or large")
+            return Constant.of(term)
         case _:
             raise OutOfReachError(f"`{function}` of a constant")
 

@@ -11,6 +11,7 @@ from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import RATIONAL_ONE, ZERO, Atom, Poly
 from archline.expr.intervals import EvaluationError
+from archline.expr.sequences import SEQUENCES
 from archline.expr.text import format_expression
 from archline.expr.values import parse_decimal
 from archline.language import syntax as s
@@ -219,6 +220,8 @@ def _evaluate_call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, s
             return _square_root(value, facts)
         case "floor" | "ceil", [value]:
             return value
+        case _, [value] if function in SEQUENCES:
+            return a.make_sequence_term(function, value)
         case _:
             raise NotStaticError(f"`{function}` of sizes has no exact expression", expr)
 

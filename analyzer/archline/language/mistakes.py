@@ -320,7 +320,7 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str | None]] | _Form, ...
         r"abs(\2)",
     ),
     (r"\|", "write `or`"),
-    (r"(\w+|\([^()]*\))!(?!=)", r"factorials are not in the language; the nearest is `\1^\1`, and \1! is at most that"),
+    (r"(\w+|\([^()]*\))!(?!=)", r"claims and growths have `factorial(\1)`; the language has no factorials"),
     (r"!(?!=)", "write `not`"),
     (r";", "a statement ends with its line"),
     (r"'", "text stands in double quotes; only docstrings, titles and machine names are text"),

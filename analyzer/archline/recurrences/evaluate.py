@@ -157,7 +157,10 @@ def evaluate_symbols(function: SizeFunction, arguments: tuple[Number, ...]) -> d
     return point
 
 
+TOO_MANY_STEPS = "the recurrence takes too many steps at these sizes"
 MAX_EVALUATED_CALLS = 200_000
+BITS_OF_STEP = 9
+"""The logarithm of the number of bits of a value that count as one step more."""
 
 
 class ValueTable:
@@ -167,6 +170,8 @@ class ValueTable:
         self._functions = dict(functions)
         self._cases: dict[str, FunctionCases] = {}
         self._known: dict[NumericCall, Number] = {}
+        self._too_deep: dict[str, Number] = {}
+        """The smallest single arguments that take too many steps, by the name of the function."""
 
     def add_functions(self, functions: Mapping[str, SizeFunction]) -> None:
         """Add functions, or replace those of the same names."""
@@ -178,6 +183,8 @@ class ValueTable:
         if not sizes.keys() >= {*parameters}:
             raise EvaluationError("a size has no value")
         outermost = name, tuple(sizes[parameter] for parameter in parameters)
+        if len(parameters) == 1 and outermost[1][0] >= self._too_deep.get(name, inf):
+            raise EvaluationError(TOO_MANY_STEPS)
         pending: list[tuple[NumericCall, PendingCall | None]] = [(outermost, None)]
         open_: set[NumericCall] = set()
         values, steps = self._known, 0
@@ -190,7 +197,9 @@ class ValueTable:
                     raise EvaluationError("the recursion does not end at these sizes")
                 steps += 1
                 if steps > most:
-                    raise EvaluationError("the recurrence takes too many steps at these sizes")
+                    if len(parameters) == 1:
+                        self._too_deep[name] = outermost[1][0]
+                    raise EvaluationError(TOO_MANY_STEPS)
                 frame = self._get_cases(place[0]).reduce_to_calls(
                     place[1], lambda called: self._get_cases(called[0]).is_valid(called[1])
                 )
@@ -201,7 +210,9 @@ class ValueTable:
                     pending.extend([(needed, None) for needed in missing])
                     continue
             open_.discard(place)
-            values[place] = frame.compute_value(values)
+            values[place] = number = frame.compute_value(values)
+            # Large numbers take longer.
+            steps += number.numerator.bit_length() >> BITS_OF_STEP
         return Fraction(self._known[outermost])
 
     def _get_cases(self, name: str) -> FunctionCases:

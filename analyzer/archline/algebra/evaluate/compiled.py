@@ -13,8 +13,8 @@ from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import MAX_BITS, evaluate_function
-from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol
+from archline.algebra.evaluate.exact import MAX_BITS, evaluate_function, evaluate_sequence
+from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol, to_rational
 from archline.expr.intervals import EvaluationError, Number
 from archline.numbers import fmpq
 
@@ -203,6 +203,9 @@ class Compiler:
                 return lambda environment: max(0, ceil(inside(environment)) - 1).bit_length()
             case a.Exponential():
                 return _compile_exponential(atom.base, self.compile_expression(atom.exponent))
+            case a.Sequence():
+                inside = self.compile_expression(atom.argument)
+                return lambda environment: evaluate_sequence(atom.name, to_rational(inside(environment)))
             case a.RealFunction():
                 return _compile_function(atom.function, self.compile_expression(atom.argument))
             case _:

@@ -10,6 +10,7 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import RATIONAL_ZERO, Atom, Monomial, Number, Poly, Symbol, to_rational
 from archline.algebra.reals import ONE_CONSTANT, Constant, OutOfReachError
 from archline.expr.intervals import EvaluationError, Point
+from archline.expr.sequences import compute_sequence
 from archline.numbers import fmpq
 
 MAX_BITS = 4_000_000
@@ -125,6 +126,8 @@ class PointValues:
                 if exponent.q != 1:
                     raise IrrationalValueError("a power with a fraction as exponent")
                 return _power_within_limit(fmpq(atom.base), int(exponent.p))
+            case a.Sequence():
+                return fmpq(evaluate_sequence(atom.name, self.evaluate_expression(atom.argument)))
             case a.RealFunction():
                 return evaluate_function(atom.function, self.evaluate_expression(atom.argument))
             case _:
@@ -149,6 +152,14 @@ def _power_within_limit(base: fmpq, exponent: int) -> fmpq:
 def _power_of_unit(base: fmpq, exponent: int) -> fmpq:
     """Return base^exponent for a base 1 or -1, with an exponent that may exceed the limit of python-flint."""
     return base if exponent % 2 else fmpq(1)
+
+
+def evaluate_sequence(name: str, argument: fmpq) -> int:
+    """Return a term of a sequence of integers. Raises EvaluationError if there is none, or if it is too large."""
+    value = compute_sequence(name, int(argument.p)) if argument.q == 1 else None
+    if value is None:
+        raise EvaluationError(f"`{name}` of a number that is negative, a fraction or too large")
+    return value
 
 
 def evaluate_function(name: str, argument: fmpq) -> fmpq:

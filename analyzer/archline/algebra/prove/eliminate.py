@@ -120,6 +120,7 @@ class EliminationSearch:
                 | a.Exponential()
                 | a.AppliedFunction()
                 | a.CommonDivisor()
+                | a.Sequence()
             ):
                 return True
             case a.RealFunction(function="log2"):
@@ -274,6 +275,11 @@ class EliminationSearch:
                 return (ZERO,), (atom.segments.total,)
             case a.AppliedFunction():
                 return (ZERO,), ()
+            case a.Sequence(name="fibonacci", argument=inside):
+                # fibonacci(5) = 5, but fibonacci(4) = 3.
+                return (ZERO, inside - 1), ()
+            case a.Sequence(argument=inside):
+                return (ONE, inside), ()
             case a.Exponential():
                 # 2^3 >= 3 + 1, but 2^(1/2) < 1/2 + 1
                 slope = 1 if a.is_integral(atom.exponent) else NATURAL_LOG_OF_2

@@ -14,14 +14,14 @@ from archline.algebra.polynomial import Atom, Poly
 from archline.analysis.metrics.data import amount_at_sizes
 from archline.analysis.metrics.statements import Outcome, Result, Statements
 from archline.analysis.metrics.tally import DerivationStep, Tally
-from archline.expr.tree import substitute_names
+from archline.expr.tree import has_same_structure, substitute_names
 from archline.ir.amounts import Amount, KnownAmount, UnknownAmount
 from archline.ir.conditions import UNDECIDED_INDICATOR, assume_facts, disjunctive_form, negate_condition
 from archline.ir.declarations import declared_scope
 from archline.ir.iteration_bounds import make_iteration_counts
 from archline.ir.scope import Scope
 from archline.language import syntax as s
-from archline.language.call_graph import find_recursive_component
+from archline.language.call_graph import find_recursive_component, iterate_callees, traverse_reachable
 from archline.language.metrics import CALL
 from archline.records import field, memoised, record, replace
 from archline.recurrences.model import Decision, Equation, RecurrenceSystem, SizeFunction, find_calls
@@ -184,6 +184,8 @@ class CaseDerivation(Statements):
         target = self.module.targets[call]
         applied = self._applied(target) if isinstance(target, s.Algorithm) else None
         if applied is None or not isinstance(target, s.Algorithm):
+            if target in self._circle and not self._loops:
+                self._split_by_conditions_of(call, target, scope)
             return super().derive_call(call, scope)
         sizes = self.evaluate_callee_sizes(call, target, scope)
         signature = self.module.signatures[target]
@@ -202,6 +204,24 @@ class CaseDerivation(Statements):
                 applied_costs, rounds={name: once.map_amounts(express_at_call) for name, once in rounds.items()}
             )
         return self.model.count_event(CALL).then(applied_costs, scope.facts)
+
+    def _split_by_conditions_of(self, call: s.Call, target: s.Algorithm, scope: Scope) -> None:
+        """Raise UndecidedError for a condition on sizes at the start of a body that is inlined, if it is undecided."""
+        sizes = self.module.bindings[call]
+        for branch in (statement.branches[0] for statement in target.body if isinstance(statement, s.If)):
+            if branch.condition is None or not s.find_names(branch.condition) <= sizes.keys():
+                continue
+            values = {name: value for name in s.find_names(branch.condition) if (value := sizes[name]) is not None}
+            condition = substitute_names(branch.condition, values)
+            if len(values) < len(s.find_names(branch.condition)) or any(
+                has_same_structure(decision.branch.condition, condition) for decision in self._way.decisions
+            ):
+                continue
+            holding = self._indicator_bounds(condition, scope)
+            simplified = scope.facts.simplify(holding.lower)
+            if holding.exact and not simplified.is_constant:
+                stated = substitute_names(condition, self._lets)
+                raise UndecidedError(replace(branch, condition=condition), simplified, stated, scope)
 
     def _name_data(self, value: Poly, scope: Scope) -> Poly:
         """Replace data atoms in a size by symbols, and record these as data of the case."""
@@ -431,7 +451,8 @@ class Extraction:
             """Return the costs of calls of the algorithm itself, or of other recursive algorithms; None if inlined."""
             if target is algorithm:
                 return partial(_apply_functions, target, dict.fromkeys(names, not split))
-            if target in circle or not find_recursive_component(self._outer.module, target):
+            inlined = self._ends_without(target, algorithm) or not self._ends_without(algorithm, target)
+            if (target in circle and inlined) or not find_recursive_component(self._outer.module, target):
                 return None
             extracted = self.extract_systems(target)
             if (gap := extracted.gap) is not None:
@@ -446,6 +467,15 @@ class Extraction:
             )
 
         return CaseDerivation(self._outer, algorithm, call_costs)
+
+    def _ends_without(self, algorithm: s.Algorithm, other: s.Algorithm) -> bool:
+        """Test whether an algorithm calls itself only through the `other`, so that its body can be inlined there."""
+        module = self._outer.module
+
+        def list_callees(caller: s.Algorithm) -> list[s.Algorithm]:
+            return [callee for callee in iterate_callees(module, caller.body) if callee is not other]
+
+        return algorithm not in traverse_reachable(list_callees, algorithm)
 
     def _build_system(
         self, metric: str, algorithm: s.Algorithm, cases: tuple[BodyCase, ...], split: bool

@@ -27,6 +27,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import find_recursive_component, has_forks, traverse_reachable
 from archline.records import memoised, replace
 from archline.recurrences.closed.levels import bound_function_by_levels
+from archline.recurrences.closed.measures import bound_by_measure, has_several_calls_by_steps
 from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact import indexed
 from archline.recurrences.exact.at_call import (
@@ -173,6 +174,12 @@ class RecursionSolver:
         for low, high in permutations(self._outer.module.signatures[function.algorithm].indices, 2):
             if always_terminates(function, (*promised, Poly.symbol(high) - Poly.symbol(low))):
                 return f"`where {low} <= {high}` in its header would prove it"
+        by_data, plain = _find_data_of_calls(function.algorithm)
+        if by_data:
+            return f"{' and '.join(by_data)} in its calls {'is' if len(by_data) == 1 else 'are'} computed from data"
+        if plain:
+            facts, names = ", ".join(f"{name} >= 0" for name in plain), " and ".join(f"`{name}`" for name in plain)
+            return f"`where {facts}` in its header makes {names} {'a size' if len(plain) == 1 else 'sizes'}"
         return "declare what decreases with `decreases` in its header"
 
     @memoised
@@ -360,6 +367,9 @@ class RecursionSolver:
             return None
         if function.name not in self._exact:
             self._exact[function.name] = None if inputs.values is None else search_exact_form(function, inputs)
+        if self._exact[function.name] is None and has_several_calls_by_steps(function):
+            # No search has exponentials with a proof for it, and each takes long.
+            return None
         return self._exact[function.name] or search_bound(function, upper, inputs)
 
     def _solve_metric_by_length_or_index(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
@@ -393,26 +403,38 @@ class RecursionSolver:
         if by_levels is not None and isinstance(by_levels.amount, KnownAmount) and by_levels.amount.exact:
             return by_levels
         high = self._solve_side(upper, metric, True)
-        by_layers = self._bound_groups_of_cases(lower, upper, metric, (low, high)) if most.indices is None else None
+        below = above = None
+        if low is None:
+            below = bound_by_measure(lower, False, self._foreign_bounds(metric, lower, BoundSide.LOWER))
+        if high is None and has_several_calls_by_steps(upper):
+            # Sizes that calls divide have a measure too, by which the bound would be far larger than the cost.
+            above = bound_by_measure(upper, True, self._foreign_bounds(metric, upper, BoundSide.UPPER))
+        by_layers = None
+        if most.indices is None and above is None:
+            by_layers = self._bound_groups_of_cases(lower, upper, metric, (low, high))
         if by_layers is not None:
             return by_layers
-        top = self._limiting_upper_bound(algorithm, metric) if high is None else high.value
-        if top is None:
+        if low is high is None and above is not None:
+            # Bounds by measures hold in base cases too.
+            below = below or InductionProof(">=", ZERO, reason="a count is never negative")
+            ends = least.restore_indices(below.value), most.restore_indices(above.value)
+            return MetricSolution(amount_in_sizes(whole[1].facts, *ends), proofs=(below, above))
+        if high is not None:
+            above = InductionProof.from_bound("<=", high)
+        elif above is None and (limit := self._limiting_upper_bound(algorithm, metric)) is not None:
+            above = InductionProof("<=", limit, reason="it is at most the work")
+        if above is None:
             reason = f"no closed form or bound of the recursion of `{algorithm.name}` was found"
             return by_levels or MetricSolution(UnknownAmount(append_failures(reason), algorithm.span))
         recursive = [equation for equation in lower.equations if equation.recursive]
-        bottom = ZERO if low is None else clamp_lower_bound(recursive, low.value)
-        proofs = (
-            InductionProof(">=", bottom, reason="a count is never negative")
-            if low is None
-            else InductionProof.from_bound(">=", low),
-            InductionProof("<=", top, reason="it is at most the work")
-            if high is None
-            else InductionProof.from_bound("<=", high),
-        )
+        if low is not None:
+            below = InductionProof.from_bound(">=", low)
+        bottom = ZERO if below is None else below.value if low is None else clamp_lower_bound(recursive, low.value)
+        below = below or InductionProof(">=", ZERO, reason="a count is never negative")
+        top = above.value if high is None else high.value
         return replace(
             combine_recursive_and_base_cases(*whole, least.restore_indices(bottom), most.restore_indices(top)),
-            proofs=proofs,
+            proofs=(below, above),
         )
 
     def _sum_levels(
@@ -496,6 +518,25 @@ class RecursionSolver:
         if isinstance(solution.amount, UnknownAmount):
             return None
         return solution.pieces[-1].upper if solution.pieces else solution.amount.upper
+
+
+def _find_data_of_calls(algorithm: s.Algorithm) -> tuple[list[str], list[str]]:
+    """Return the `int` parameters that recursive calls change: those by results of calls and other data, then the rest.
+
+    A parameter of the second list could be a size.
+    """
+    calls = [call for call in s.find_nodes(algorithm.body, s.Call) if call.function == algorithm.name]
+    names = {parameter.name for parameter in algorithm.parameters}
+    by_data, plain = [], []
+    for place, parameter in enumerate(algorithm.parameters):
+        passed = [call.arguments[place] for call in calls if place < len(call.arguments)]
+        if isinstance(parameter.type, s.ScalarType) and parameter.type.element == "int" and parameter.mode == "in":
+            nested = any(isinstance(node, s.Call | s.Element) for node in s.iterate_nodes(tuple(passed)))
+            if nested or not s.find_names(tuple(passed)) <= names:
+                by_data.append(f"`{parameter.name}`")
+            elif not all(isinstance(value, s.Name) and value.id == parameter.name for value in passed):
+                plain.append(parameter.name)
+    return by_data, plain
 
 
 def _depends_on_sizes(function: SizeFunction, functions: Mapping[str, SizeFunction]) -> bool:

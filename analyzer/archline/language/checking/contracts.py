@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from archline.expr.intervals import EvaluationError, UndefinedError
+from archline.expr.sequences import SEQUENCES
 from archline.expr.text import format_expression
 from archline.expr.tree import Source, Span
 from archline.expr.values import evaluate
@@ -47,6 +48,7 @@ FORMULA_FUNCTIONS = {
     "log2": 1,
     "sqrt": 1,
     "real_of": 1,
+    **dict.fromkeys(SEQUENCES, 1),
 }
 
 

@@ -6,7 +6,7 @@ Parameters that are declared as data and used as sizes become sizes, facts about
 
 from __future__ import annotations
 
-from archline.expr.tree import Node
+from archline.expr.tree import Node, find_stated_minima
 from archline.language import surface
 from archline.language import syntax as s
 from archline.language.elaboration.declare import find_mentioned_names, iterate_written_names
@@ -47,6 +47,45 @@ def convert_parameters_to_sizes(algorithm: s.Algorithm, environment: Environment
         for parameter in algorithm.parameters
     )
     return _assume_facts_about_data(replace(algorithm, parameters=parameters))
+
+
+def read_counts(algorithm: s.Algorithm) -> s.Algorithm:
+    """Return an algorithm whose `index` parameters are sizes where the header gives them minima of at least 0.
+
+    Costs grow with such a parameter, as with `n: size` and `where n >= 0`. Facts that relate it to others make it an
+    index among others, unless the calls of the algorithm by itself reduce it, and all indices that it is related to.
+    """
+    minima = find_stated_minima(algorithm.where)
+    relations = [names for fact in algorithm.where if len(names := s.find_names(fact)) > 1]
+    own_calls = [call for call in s.find_nodes(algorithm.body, s.Call) if call.function == algorithm.name]
+    indices = {
+        parameter.name: [call.arguments[place] for call in own_calls if place < len(call.arguments)]
+        for place, parameter in enumerate(algorithm.parameters)
+        if isinstance(parameter.type, s.IndexType)
+    }
+    reduced = {
+        name
+        for name, passed in indices.items()
+        if all(_is_at_most(value, name) for value in passed) and not all(isinstance(x, s.Name) for x in passed)
+    }
+    counts = {
+        name
+        for name in indices
+        if minima.get(name, -1) >= 0 and all(names & indices.keys() <= reduced for names in relations if name in names)
+    }
+    parameters = tuple(
+        replace(parameter, type=s.SizeType(span=parameter.type.span)) if parameter.name in counts else parameter
+        for parameter in algorithm.parameters
+    )
+    return replace(algorithm, parameters=parameters)
+
+
+def _is_at_most(value: s.Expr, name: str) -> bool:
+    match value:
+        case s.Binary(op="-" | "//", left=left, right=s.Integer() | s.Name()):
+            return _is_at_most(left, name)
+        case _:
+            return isinstance(value, s.Name) and value.id == name
 
 
 def _replace_vertex_types(algorithm: s.Algorithm, environment: Environment) -> s.Algorithm:

@@ -16,7 +16,7 @@ from archline.language.elaboration.declare import declare_names
 from archline.language.elaboration.environment import Environment
 from archline.language.elaboration.exits import normalize_exits
 from archline.language.elaboration.foreign_words import rename_foreign_words
-from archline.language.elaboration.headers import convert_parameters_to_sizes, rewrite_growth_bounds
+from archline.language.elaboration.headers import convert_parameters_to_sizes, read_counts, rewrite_growth_bounds
 from archline.language.elaboration.iterations import name_iterations
 from archline.language.elaboration.loop_names import separate_loop_variables
 from archline.language.elaboration.record_rules import (
@@ -105,7 +105,7 @@ def elaborate_program(program: s.Program, load: Load) -> Elaborated:
     for item in spread:
         core: s.Item = item
         if isinstance(item, s.Algorithm):
-            core, findings = _elaborate_algorithm(item, names, headers, symbols)
+            core, findings = _elaborate_algorithm(read_counts(item), names, headers, symbols)
             # A record that is misused has consequences, which are not reported.
             mistakes += () if item.name in broken else findings
         left = next(s.find_nodes(core, *_SURFACE), None)

@@ -8,12 +8,14 @@ from itertools import product as pairs
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import PowerOfTwoSize
+from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, sum_polynomials, to_rational
 from archline.algebra.prove.logarithms import Logarithm
 from archline.expr.intervals import Point
 from archline.numbers import fmpq
 from archline.records import record
+from archline.recurrences.asymptotic.theorems import Strides, build_characteristic_polynomial, factor_polynomial
 from archline.recurrences.exact.at_call import (
     CallContext,
     NotComparableError,
@@ -21,7 +23,7 @@ from archline.recurrences.exact.at_call import (
     bound_log2_below,
     compute_symbol_values_in_call,
 )
-from archline.recurrences.model import SizeFunction, find_calls
+from archline.recurrences.model import SizeFunction, find_calls, split_value_by_call
 
 
 @record
@@ -147,7 +149,13 @@ def iterate_basis_sets(
     if shared:
         yield select_distinct_terms([*inner_terms, *shared])
     yield select_distinct_terms([*plain, *logs] if len(names) > 1 else richer)
+    exponentials = list(_iterate_solutions_by_steps(function))
     if len(names) > 1:
+        if exponentials:
+            # Costs of a call in sizes that calls pass on are added as often as there are calls.
+            (changed,) = find_changed_parameters(function)
+            fixed = [term.value for term in plain if changed not in term.value.names]
+            yield select_distinct_terms([*plain, *(BasisTerm(x * y) for x in exponentials for y in fixed)])
         return
     if powers:
         yield select_distinct_terms([*plain, *logs, *powers])
@@ -157,9 +165,8 @@ def iterate_basis_sets(
     yield select_distinct_terms(
         [*richer, *(BasisTerm(x.value * y.value) for x in plain for y in logs if x.value != ONE)]
     )
-    exponentials = [BasisTerm(value) for value in _iterate_call_count_exponentials(function)]
     if exponentials:
-        yield select_distinct_terms([*plain, *exponentials])
+        yield select_distinct_terms([*plain, *map(BasisTerm, exponentials)])
     if names:
         # Where a size shrinks by a constant, as in T(n) = T(n - 1) + n, the forcing is added up to n times.
         yield select_distinct_terms([*plain, *(BasisTerm(x.value * Poly.symbol(names[0])) for x in plain)])
@@ -359,12 +366,67 @@ def build_ratio_power(count: int, exponent: int, logarithm: Poly) -> Poly:
     return a.exponential(count, logarithm) * a.exponential(2, logarithm) ** -exponent
 
 
-def _iterate_call_count_exponentials(function: SizeFunction) -> Iterator[Poly]:
-    """Iterate over the powers c^n for cases of c calls, if all calls reduce the single size n by constants."""
-    sizes = [Poly.symbol(name) for name in function.sizes]
-    arguments = [call.arguments for equation in function.equations for call in find_calls(equation.value)]
-    if len(sizes) == len(function.parameters) == 1 and all((values[0] - sizes[0]).is_constant for values in arguments):
-        yield from (a.exponential(count, sizes[0]) for count in sorted(_find_constant_call_counts(function)))
+def _iterate_solutions_by_steps(function: SizeFunction) -> Iterator[Poly]:
+    """Iterate over solutions of the recurrences of cases without forcing, if all calls reduce a single size n by steps.
+
+    They are the powers c^n for cases of c calls, those of the roots of the characteristic polynomial and Fibonacci
+    numbers if its roots are so, and factorials for as many calls of n - 1 as the size.
+    """
+    changed = find_changed_parameters(function)
+    if len(changed) != 1 or changed[0] not in function.sizes:
+        return
+    place, size = function.parameters.index(changed[0]), Poly.symbol(changed[0])
+    calls_made = [call for equation in function.equations for call in find_calls(equation.value)]
+    if not all(call.function == function.name and (size - call.arguments[place]).is_constant for call in calls_made):
+        return
+    yield from (a.exponential(count, size) for count in sorted(_find_constant_call_counts(function)))
+    for equation in function.equations:
+        try:
+            _, factors = split_value_by_call(equation.value)
+        except TooComplexError:
+            continue
+        steps = [(factor, (size - call.arguments[place]).constant_term) for call, factor in factors.items()]
+        if not all(step.q == 1 and 0 < step <= MAX_CALL_COUNT for _, step in steps):
+            continue
+        if steps and all(factor.is_constant for factor, _ in steps):
+            calls = tuple((factor.constant_term, int(step.p)) for factor, step in steps)
+            yield from _iterate_characteristic_solutions(calls, size)
+        elif len(steps) == 1 and steps[0][1] == 1:
+            yield from _iterate_factorials(steps[0][0], size)
+
+
+def find_changed_parameters(function: SizeFunction) -> list[str]:
+    """Return the parameters that differ in some call of the function by itself."""
+    return [name for name in function.parameters if any(at[name] != Poly.symbol(name) for _, at in function.own_calls)]
+
+
+def _iterate_characteristic_solutions(calls: Strides, size: Poly) -> Iterator[Poly]:
+    """Iterate over real solutions of T(n) = sum of a*T(n - e) that are powers, Fibonacci numbers, or powers by parts.
+
+    The factor x^d - c of the characteristic polynomial has the solutions c^floor((n + i)/d), x + 1 has n modulo 2.
+    """
+    for factor, multiplicity in factor_polynomial(build_characteristic_polynomial(calls)):
+        last, *inner, first = (int(factor[place]) for place in range(factor.degree() + 1))
+        solutions: list[Poly] = []
+        if list(map(int, factor.coeffs())) == [-1, -1, 1]:
+            solutions = [a.make_sequence_term("fibonacci", size + more) for more in (0, 1)]
+        elif first == 1 and not any(inner) and last < -1:
+            degree = factor.degree()
+            parts = (a.floor_div(size + more, Poly.constant(degree)) for more in range(degree))
+            solutions = [a.exponential(-last, part) for part in parts]
+        elif (first, last, inner) == (1, 1, []):
+            solutions = [a.floor_div(size, Poly.constant(2))]
+        yield from (solution * size**power for power in range(multiplicity) for solution in solutions)
+
+
+def _iterate_factorials(count: Poly, size: Poly) -> Iterator[Poly]:
+    """Iterate over the solution c^n*(n + d)! of T(n) = c*(n + d)*T(n - 1), and that of forcing 1 if c is 1."""
+    scale = count.terms.get(((Symbol(next(iter(size.names))), 1),), fmpq(0))
+    shift = count.scaled(1 / scale) - size if scale > 0 and scale.q == 1 else size
+    if shift.is_constant and shift.constant_term >= -1:
+        yield a.exponential(int(scale.p), size) * a.make_sequence_term("factorial", size + shift)
+        if scale == 1:
+            yield a.make_sequence_term("arrangements", size + shift)
 
 
 def _find_constant_call_counts(function: SizeFunction) -> set[int]:

@@ -18,6 +18,7 @@ lo + d, f(lo, hi) is a function of d if lo cancels in every case: an ordinary re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, combinations, combinations_with_replacement
@@ -357,15 +358,21 @@ def reduce_to_length(function: SizeFunction) -> LengthRecurrence:
     """Return the function in terms of the distance of its two indices; unchanged if the indices matter otherwise."""
     indices = [name for name in function.parameters if name not in function.least]
     used = {*function.parameters, *(name for equation in function.equations for name in equation.facts.bounds)}
-    index_range = find_index_range(indices, function.facts, used)
-    try:
-        return (
-            LengthRecurrence(function)
-            if index_range is None
-            else LengthRecurrence(_LengthReduction(function, index_range).reduce(), index_range)
-        )
-    except _IndexMattersError:
+    fixed = (
+        name
+        for name in function.sizes
+        if function.own_calls and all(arguments[name] == Poly.symbol(name) for _, arguments in function.own_calls)
+    )
+    index_range = find_index_range(indices, function.facts, used, fixed)
+    if index_range is None:
         return LengthRecurrence(function)
+    ranges = [index_range]
+    if index_range.high in function.least:
+        ranges.append(replace(index_range, high_stays=True))
+    for candidate in ranges:
+        with suppress(_IndexMattersError):
+            return LengthRecurrence(_LengthReduction(function, candidate).reduce(), candidate)
+    return LengthRecurrence(function)
 
 
 class _IndexMattersError(Exception):
@@ -390,7 +397,8 @@ class _LengthReduction:
         used = [self._map_own_calls(equation.value, sum_changed) for equation in function.equations]
         used += [decision.indicator for equation in function.equations for decision in equation.decisions]
         names = frozenset().union(*(value.names for value in used))
-        return tuple(name for name in function.parameters if name in function.least and name in names)
+        kept = (name for name in function.parameters if name in function.least and name in names)
+        return tuple(name for name in kept if name != self._indices.high or self._indices.high_stays)
 
     def reduce(self) -> SizeFunction:
         """Return the function of the length. Raises _IndexMattersError."""
@@ -421,7 +429,7 @@ class _LengthReduction:
         arguments = dict(
             zip(self._function.parameters, map(self._indices.substitute_high, call.arguments), strict=True)
         )
-        length = arguments[self._indices.high] - arguments[self._indices.low]
+        length = self._indices.substitute_high(arguments[self._indices.high] - arguments[self._indices.low])
         return Poly.of_atom(a.AppliedFunction(call.function, (*(arguments[name] for name in self._sizes), length)))
 
     def _map_own_calls(self, value: Poly, change: Callable[[a.AppliedFunction], Poly]) -> Poly:

@@ -108,7 +108,9 @@ def _compute_margin(
             if gain is None:
                 return None
             margin = margin + gain.scaled(coefficient)
-    return margin
+    # Atoms of sizes that the case fixes are numbers.
+    bounds = step.facts.bounds.items()
+    return margin.substitute({name: low for name, bound in bounds for low in bound.lower if low in bound.upper})
 
 
 @record

@@ -55,7 +55,11 @@ def make_page(view: CostView, metrics: Sequence[str] | None = None) -> Document:
     case = view.case()
     grown = (case or view).list_growths(metrics, without=("span", "io") if view.on_grid and metrics is None else ())
     rows = [row for row, *_ in grown]
-    lines = [line for row, growth, why in grown for line in iterate_metric_rows(view, row, growth, why)]
+    lines: list[PageRow] = []
+    for row, growth, why in grown:
+        # A reason that several metrics share is stated once.
+        stated = {line.form for line in lines if not line.label}
+        lines += [x for x in iterate_metric_rows(view, row, growth, why) if row.why is None or x.form not in stated]
     if metrics is None and not view.on_grid and (ratio := _make_parallelism_row(view)) is not None:
         lines.insert(next((i for i, line in enumerate(lines) if line.label == IO_LABEL), len(lines)), ratio)
     of_cache = [row for row in rows if row.metric in OF_CACHE]

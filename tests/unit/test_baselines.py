@@ -91,7 +91,10 @@ def test_what_grew_or_became_unknown_is_found(tmp_path: Path) -> None:
     written(tmp_path, **{"scale.algo": SERVED.replace("*= 2.0", "*= 2.0*3.0")})
     assert set(changed(tmp_path)) == {("AL603", "scale.algo", 1, "scale")}
     assert changed(tmp_path, Fraction(1)) == []
-    unknown = SERVED.replace("    for i in 0..n:", "    local k: int = 0\n    k += 1\n    parallel for i in 0..n - k:")
+    endless = (
+        "\nalgorithm half(x: inout real[n], k: int):\n    if k > 1:\n        half(x, k - 3)\n        half(x, k//2)\n"
+    )
+    unknown = SERVED.replace("    for i in 0..n:", "    half(x, 5)\n    for i in 0..n:") + endless
     written(tmp_path, **{"scale.algo": unknown})
     assert set(changed(tmp_path)) == {("AL604", "scale.algo", 1, "scale")}
 

@@ -243,6 +243,7 @@ class _Builder:
                     return state.with_value(name, self._make_fresh_form())
                 return self._assign_register(name, value, state)
             case _:
+                # Other statements give registers values that nobody knows.
                 for name in statement.sets:
                     if name in self._registers:
                         state = state.with_value(name, self._make_fresh_form())

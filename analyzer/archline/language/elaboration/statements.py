@@ -70,7 +70,7 @@ class _Simplifier:
         return (*before, *stores)
 
     def _name_copy(self, value: Any) -> str:
-        """Return a name, such as `old_x`, for a copy of an array that a later store changes."""
+        """Return a name, such as old_x, for a copy of an array that a later store changes."""
         base = value.id if isinstance(value, s.Name) else getattr(value, "array", "array")
         return self._make_name(f"old_{base}", numbered=False)
 

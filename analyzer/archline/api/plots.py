@@ -153,7 +153,7 @@ def _make_curves(
 ) -> IoCurves:
     starts = [start for regime in cost.by_cache if (start := _compute_regime_start(regime, point, line)) is not None]
     bounds = _IoBounds(report, cost, point, line)
-    ends = bounds.evaluate_all([start.lines for start in starts])
+    ends = bounds.evaluate_plotted_caches([start.lines for start in starts])
     if not ends:
         raise error(rules.FACT_FAILS, "no Z satisfies the facts at these sizes")
     counted = _list_iteration_counts(report, cost)
@@ -197,7 +197,7 @@ class _IoBounds:
     point: Point
     line: int
 
-    def evaluate_all(self, marks: list[int]) -> Ends:
+    def evaluate_plotted_caches(self, marks: list[int]) -> Ends:
         """Return the bounds for caches of 1 line up to where they are constant, and near the numbers of lines `marks`.
 
         Caches that the facts exclude are left out.

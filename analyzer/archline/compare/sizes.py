@@ -227,9 +227,9 @@ class QuotientEvaluator:
         if function not in ("min", "max"):
             raise OpenError(f"`{function}` of a cost cannot be bounded")
 
-        def choose(first: _Quotient, second: _Quotient) -> _Quotient:
+        def take_extremum(first: _Quotient, second: _Quotient) -> _Quotient:
             ends = first.get_common_numerators(second)
             extremum = self.facts.maximum(*ends) if function == "max" else self.facts.minimum(*ends)
             return _Quotient(extremum, (first + second).below)
 
-        return reduce(choose, values)
+        return reduce(take_extremum, values)

@@ -49,7 +49,7 @@ class ProblemBounds:
         return ProblemBounds(module, algorithm, solved)
 
     @cached_property
-    def replicated(self) -> Mapping[str, int] | None:
+    def replicating_run(self) -> Mapping[str, int] | None:
         """The sizes of a small run in which several processors read one element of the input; None if there is none."""
         return find_replicating_run(self.module, self.algorithm, COST_GRID)
 

@@ -303,7 +303,7 @@ class DerivedCosts:
         None if no run of up to COST_GRID processors shows that; then lower bounds on communication assume one copy
         of the input.
         """
-        return None if self.communication is None else self.communication.replicated
+        return None if self.communication is None else self.communication.replicating_run
 
     @cached_property
     def extents(self) -> Mapping[str, Cost]:

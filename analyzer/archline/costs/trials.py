@@ -152,7 +152,7 @@ def _check_on_grids(module: Module, algorithm: s.Algorithm, most: int) -> Messag
         few = bool(points) and points[0]["P"] <= MAX_REPEATED_GRID
         tried = points if few else points[number % 2 :] or points
         runs = (_run_trial(module, algorithm, point, left) for point in islice(tried, MAX_TRIALS))
-        outcome, refused = _find_first_failure(runs, RUNS_ON_SMALL_GRID if few else 1)
+        outcome, refused = _find_failure_or_completed_run(runs, RUNS_ON_SMALL_GRID if few else 1)
         if refused is not None:
             refusals.setdefault(points[0]["P"] == 1, refused)
         if isinstance(outcome, Diagnostic) and outcome.rule is rules.OUTPUT_TWICE and agreements.output is not None:
@@ -181,7 +181,7 @@ def _check_on_grids(module: Module, algorithm: s.Algorithm, most: int) -> Messag
     return MessageCheck(None, reached, "" if reached else "no small sizes were found at which it runs", replicated)
 
 
-def _find_first_failure(
+def _find_failure_or_completed_run(
     runs: Iterable[Diagnostic | CompletedRun | Refusal | None], most: int
 ) -> tuple[Diagnostic | CompletedRun | None, Diagnostic | None]:
     """Return the first failure, or else the first of up to `most` completed runs, and the reason of the first refusal.

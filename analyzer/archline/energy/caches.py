@@ -51,7 +51,7 @@ def _make_cache(machine: Machine, capacity: str, line_name: str) -> Cache | None
 
 
 def make_levels_error(machine: Machine, what: str) -> ArchlineError:
-    """Return the error (AL408) about a cache given as `what` says, for a model that uses the levels of a machine."""
+    """Return the error (AL408) for a given cache, described by `what`, where the model uses the machine's own."""
     level, _ = list_level_caches(machine)[-1]
     hint = f"--parameter {level}_capacity=... changes a level"
     return error(rules.WRONG_CACHE, f"{what}, but the caches are those of the levels of `{machine.name}`", hint=hint)

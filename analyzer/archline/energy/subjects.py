@@ -462,7 +462,7 @@ def derive_energy_floor(
         return None
     bounds = communication.bounds
     flops = None if bounds is None else bounds.bound_flops_from_below(at)
-    if bounds is None or flops is None or communication.replicated is not None:
+    if bounds is None or flops is None or communication.replicating_run is not None:
         return None
     values = [low for low, _ in bounds.evaluate_bounds(at, memory.upper).values()]
     words = max([Fraction(0), *values])

@@ -351,17 +351,20 @@ def _is_true_along(fact: s.Fact, curve: Curve) -> bool:
         case s.IsPower(value=value, base=base):
             step = e.evaluate_constant(base)
             is_root_of_16 = step is not None and step.is_rational and step.rational in (2, 4, 16)
-            return is_root_of_16 and _is_power_of_two(evaluate_along(value, curve), even=True)
+            return is_root_of_16 and _is_power_of_two_infinitely_often(evaluate_along(value, curve), even=True)
         case s.IsSquare(value=value):
-            return _is_power_of_two(evaluate_along(value, curve), even=True)
+            return _is_power_of_two_infinitely_often(evaluate_along(value, curve), even=True)
         case s.Divides(divisor=divisor, value=value):
             parts = evaluate_along(divisor, curve), evaluate_along(value, curve)
-            return all(_is_power_of_two(part, even=False) for part in parts) and compare_values(*parts) <= 0
+            return (
+                all(_is_power_of_two_infinitely_often(part, even=False) for part in parts)
+                and compare_values(*parts) <= 0
+            )
         case s.Integer() | s.Real() | s.Name() | s.Unary() | s.Call() | s.Element() | s.Reshape():
             return False
 
 
-def _is_power_of_two(value: AsymptoticValue, *, even: bool) -> bool:
+def _is_power_of_two_infinitely_often(value: AsymptoticValue, *, even: bool) -> bool:
     """Whether a value is a power of 2, of 16 if `even`, at T = 2^(2^i) for infinitely many i."""
     if not (value.exact and len(value.terms) == 1):
         return False

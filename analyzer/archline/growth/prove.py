@@ -92,7 +92,7 @@ class ProofSearch:
         self.divergence: Divergence | None = None
 
     def prove(self, left: Sequence[Clause], right: Sequence[Clause]) -> list[Tree] | None:
-        """Prove every pair of clauses; None if one pair has no proof."""
+        """Prove for every pair that the left clause grows at most as the right one; None if one pair has no proof."""
         pairs = [(_sort_clause(small), _sort_clause(large)) for small in left for large in right]
         proofs: list[Tree | None] = []
         # Without cases first: a counterexample for one pair makes the remaining proofs needless.

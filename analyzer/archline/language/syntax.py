@@ -446,7 +446,7 @@ class Communicate(Communication):
         return self.operation in ("exchange", "send", "receive")
 
     @property
-    def sent(self) -> Expr | None:
+    def sent_buffer(self) -> Expr | None:
         """The buffer that the communication sends from; None for `receive`, or if there is none."""
         return None if self.operation == "receive" else self.buffer
 

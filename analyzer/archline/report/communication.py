@@ -260,8 +260,8 @@ def build_communication_view(derived: DerivedCosts, at: Mapping[str, Number] | N
     bounds = None if problem is None else problem.bounds
     if problem is None or bounds is None:
         return None
-    if problem.replicated is not None:
-        return _make_replicated_view(bounds, problem.replicated)
+    if problem.replicating_run is not None:
+        return _make_replicated_view(bounds, problem.replicating_run)
     memory = None if at is None else _evaluate_cost(costs["memory"], at)
     words, messages = (None if at is None else _evaluate_cost(costs[name], at) for name in ("words", "messages"))
     # Words of memory are whole numbers.

@@ -291,7 +291,7 @@ def build_page_view(
         contracts=tuple(map(make_contract, verdicts)),
         serial=not has_parallelism(derived.module, derived.node),
         case=partial(_build_case_view, derived) if on_grid and at is None else view.case,
-        replicated=None if communication is None else communication.replicated,
+        replicated=None if communication is None else communication.replicating_run,
         communication=None if communication is None else communication_page.build_communication_view(derived, at),
         schedules=() if processors is None else derived.schedules(processors),
     )

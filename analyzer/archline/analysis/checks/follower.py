@@ -252,7 +252,7 @@ class StatementFollower(StatementVisitor[B, None]):
         collective = self.module.collectives.get(statement)
         if collective is not None:
             self.invoke(collective.invoke, block)
-        buffers = {} if collective is not None else {"to": statement.sent, "from": statement.received}
+        buffers = {} if collective is not None else {"to": statement.sent_buffer, "from": statement.received}
         for clause in statement.clauses:
             if clause.keyword in buffers:
                 self._evaluate_side(clause.when, clause.values, (buffers[clause.keyword],), block)

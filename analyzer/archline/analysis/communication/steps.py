@@ -65,7 +65,7 @@ def count_exchange(
     """
     clauses = {clause.keyword: clause for clause in exchange.clauses}
     sides = [
-        _ExchangeSide(clauses["to"], exchange.sent, place),
+        _ExchangeSide(clauses["to"], exchange.sent_buffer, place),
         _ExchangeSide(clauses["from"], exchange.received, place),
     ]
     shares = [_count_side(module, side, longest) for side in sides]

@@ -128,7 +128,7 @@ class BranchAndBound:
 
     def _improve_best(self, low: Vector, high: Vector, start: Vector) -> None:
         """Search a better point in a box; round whole variables to the integers next to the best point."""
-        optimal, integers = self._find_local_optimum(start, low, high), self._model.whole
+        optimal, integers = self._search_from_point(start, low, high), self._model.whole
         near = [
             {floor(exp(y) * (1 + FEASIBILITY_TOLERANCE)), ceil(exp(y) * (1 - FEASIBILITY_TOLERANCE))}
             for y in optimal.y[integers]
@@ -137,9 +137,9 @@ class BranchAndBound:
             first, last = low.copy(), high.copy()
             first[integers] = last[integers] = np.log(np.maximum(values, 1))
             if (low <= first).all() and (last <= high).all():
-                self._find_local_optimum(np.clip(optimal.y, first, last), first, last)
+                self._search_from_point(np.clip(optimal.y, first, last), first, last)
 
-    def _find_local_optimum(self, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
+    def _search_from_point(self, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
         """Return a local optimum reached from `y` in a box; repeat from it if the objective has negative terms."""
         model, value, scale = self._model, *self._model.evaluate_objective(y)
         for _ in range(MAX_LEVELS):

@@ -13,7 +13,7 @@ import math
 from archline.execution import run_rules as rules
 from archline.execution.arithmetic import to_nearest_real
 from archline.execution.codegen.scope import AlgorithmWriter, is_extern
-from archline.execution.codegen.values import ArrayValue, Code, IntegerValue, Linear, Register, make_atomic
+from archline.execution.codegen.values import ArrayValue, Code, IntegerValue, Linear, Register, make_primary_code
 from archline.execution.codegen.writer import EXTERN
 from archline.execution.slots import INT_LIMIT, NO_INT, UNSET_REAL
 from archline.expr.text import format_expression
@@ -168,13 +168,13 @@ def write_integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
         case s.Binary(op=op, left=left, right=right):
             return _write_binary(fn, expr, op, write_integer(fn, left), write_integer(fn, right))
         case s.Call() if expr in fn.module.targets:
-            return make_atomic(write_result(fn, expr), INT_LIMIT)
+            return make_primary_code(write_result(fn, expr), INT_LIMIT)
         case s.Call(function="floor" | "ceil" as function, arguments=(inner,)):
             return _write_rounding(fn, expr, function, inner)
         case s.Call(function=function):
             return _write_function(fn, expr, function)
         case s.Element():
-            return make_atomic(write_element_read(fn, expr), INT_LIMIT)
+            return make_primary_code(write_element_read(fn, expr), INT_LIMIT)
         case _:
             raise AssertionError(f"not an integer expression: {expr}")
 
@@ -190,14 +190,14 @@ def write_literal(fn: AlgorithmWriter, value: int, expr: s.Expr) -> Code:
         fn.leave_compiled_if("True")
         value = 0
     text = str(value) if value >= 0 else f"({value})"
-    return make_atomic(text, abs(value))
+    return make_primary_code(text, abs(value))
 
 
 def put_brackets(fn: AlgorithmWriter, text: str, *parts: Code, bound: int | None = None) -> Code:
     """Put an expression in brackets, or assign it to a name if brackets would nest too deep for Python's parser."""
     depth = 1 + max((part.depth for part in parts), default=0)
     if depth > MAX_BRACKETS:
-        return make_atomic(fn.assign_name(text), bound)
+        return make_primary_code(fn.assign_name(text), bound)
     return Code(f"({text})", bound, depth)
 
 
@@ -205,7 +205,7 @@ def _write_name(fn: AlgorithmWriter, expr: s.Name, name: str) -> Code:
     meaning = fn.names.get(name)
     match meaning:
         case IntegerValue(code=code, bound=bound):
-            return make_atomic(code, bound)
+            return make_primary_code(code, bound)
         case Register():
             # A register that may change is no atom, as the bounds of views and loops keep their first values.
             return Code(write_register(fn, expr, meaning), INT_LIMIT, atom=meaning.fixed)
@@ -221,7 +221,7 @@ def _write_binary(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, righ
     if op in ("//", "%", "/"):
         return _write_division(fn, expr, op, left, right, data)
     if op == "^":
-        right = make_atomic(_write_exponent(fn, expr, right), right.bound)
+        right = make_primary_code(_write_exponent(fn, expr, right), right.bound)
     bound = _bound_result_from_above(op, left, right)
     if data or (fn.options.compiled and bound > INT_LIMIT):
         return _write_checked(fn, expr, op, left, right, data)
@@ -262,7 +262,7 @@ def _write_checked(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, rig
         fn.check(failed, fn.add_site(rules.OVERFLOW, expr.span, message))
     else:
         fn.leave_compiled_if(failed)
-    return make_atomic(result, INT_LIMIT)
+    return make_primary_code(result, INT_LIMIT)
 
 
 def write_infinite_sum(fn: AlgorithmWriter, op: str, left: str, right: str) -> str:
@@ -325,7 +325,7 @@ def _write_function(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
             result = fn.assign_name(text)
             message = f"the value of `{format_expression(expr)}` does not fit 64 bits"
             fn.check(f"{result} == {NO_INT}", fn.add_site(rules.OVERFLOW, expr.span, message))
-            return make_atomic(result, INT_LIMIT)
+            return make_primary_code(result, INT_LIMIT)
         case "abs":
             return put_brackets(fn, f"abs({values[0].text})", values[0], bound=values[0].bound)
         case "log2" | "sqrt":
@@ -333,7 +333,7 @@ def _write_function(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
             result = fn.assign_name(f"exact_{function}({argument})")
             message = f"`{format_expression(expr)}` must be an integer, and {function} of {{0}} is not"
             fn.check(f"{result} < 0", fn.add_site(rules.NOT_EXACT, expr.span, message), argument)
-            return make_atomic(result, 64 if function == "log2" else values[0].bound)
+            return make_primary_code(result, 64 if function == "log2" else values[0].bound)
         case _:
             raise AssertionError(f"not a function of integers: {function}")
 
@@ -412,7 +412,7 @@ def write_real(fn: AlgorithmWriter, expr: s.Expr) -> Code:
         case s.Call():
             return _write_real_call(fn, expr)
         case s.Element():
-            return make_atomic(write_element_read(fn, expr))
+            return make_primary_code(write_element_read(fn, expr))
         case s.Unary() | s.Reshape():
             raise AssertionError(f"not a real expression: {expr}")
 
@@ -448,7 +448,7 @@ def write_extreme(fn: AlgorithmWriter, function: str, left: Code, right: Code) -
 
 def _write_real_call(fn: AlgorithmWriter, expr: s.Call) -> Code:
     if expr in fn.module.targets:
-        return make_atomic(write_result(fn, expr))
+        return make_primary_code(write_result(fn, expr))
     function = expr.function
     if function == "real_of":
         whole = write_integer(fn, expr.arguments[0])

@@ -68,7 +68,7 @@ def write_grid_checks(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
 def write_message(fn: AlgorithmWriter, node: s.Communicate) -> None:
     """Write an exchange, a send or a receive, as one step."""
     clauses = {clause.keyword: clause for clause in node.clauses}
-    sent, received = node.sent, node.received
+    sent, received = node.sent_buffer, node.received
     _write_counter_updates(fn)
     before = fn.frame
     # Registers are copied to memory before the clauses, as their conditions must not change the top of the stack.

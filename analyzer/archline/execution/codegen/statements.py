@@ -46,7 +46,7 @@ from archline.execution.codegen.messages import (
 )
 from archline.execution.codegen.messages import write_shared_load as load_shared
 from archline.execution.codegen.scope import AlgorithmWriter, is_extern
-from archline.execution.codegen.values import Atom, Code, IntegerValue, Register, make_atomic
+from archline.execution.codegen.values import Atom, Code, IntegerValue, Register, make_primary_code
 from archline.execution.codegen.writer import ITERATIONS, WORK, ExitTarget
 from archline.execution.slots import INT_LIMIT, MAX_UNCHECKED_SIZE, MEM_DECLARED, NO_INT
 from archline.expr.text import format_expression, format_fact
@@ -507,9 +507,9 @@ def write_scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind, places: Places 
     If the value is a call, its outputs are stored in `places`.
     """
     if places and isinstance(value, s.Call):
-        return make_atomic(write_call(fn, value, places), INT_LIMIT)
+        return make_primary_code(write_call(fn, value, places), INT_LIMIT)
     if fn.get_expression_kind(value) is Kind.BOOL:
-        return make_atomic(fn.assign_name(f"1 if {write_condition(fn, value)} else 0"), 1)
+        return make_primary_code(fn.assign_name(f"1 if {write_condition(fn, value)} else 0"), 1)
     return write_real(fn, value) if kind is Kind.REAL else write_integer(fn, value)
 
 
@@ -575,7 +575,7 @@ def _write_element_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Ele
     if node.op != "=":
         # The read needs no check for races: the write that follows is in all of them.
         fn.count_access(place, "update read", target.span, f"`{text}` is read")
-        before = make_atomic(write_load(fn, target, place_view, place), INT_LIMIT)
+        before = make_primary_code(write_load(fn, target, place_view, place), INT_LIMIT)
         value = _write_update(fn, node, before, value, place_view.element)
     write_store(fn, place_view, place, value.text)
     kind = "atomic write" if node.atomic else "write"
@@ -602,7 +602,7 @@ def _write_update(fn: AlgorithmWriter, node: s.Assign, before: Code, value: Code
     else:
         result = fn.assign_name(f"{before.text} {op} {value.text}")
         fn.check(f"not -{INT_LIMIT} <= {result} <= {INT_LIMIT}", site)
-    return make_atomic(result, INT_LIMIT)
+    return make_primary_code(result, INT_LIMIT)
 
 
 def _write_assumption(fn: AlgorithmWriter, node: s.Fact) -> None:

@@ -23,7 +23,7 @@ class Code:
     atom: bool = False
 
 
-def make_atomic(text: str, bound: int | None = None) -> Code:
+def make_primary_code(text: str, bound: int | None = None) -> Code:
     """Return the code of a name or literal."""
     return Code(text, bound, atom=True)
 

@@ -113,7 +113,12 @@ def build_transitions(body: Sequence[s.Stmt], scope: Scope, integers: frozenset[
 
 class _Builder:
     def __init__(self, scope: Scope, body: Sequence[s.Stmt], integers: frozenset[str]) -> None:
-        self._scope = scope
+        # What the block sets is no longer what it was in the scope.
+        changed = s.find_assigned_names(tuple(body))
+        self._scope = replace(
+            scope, values={name: value for name, value in scope.values.items() if name not in changed}
+        )
+        self._known = {name: value for name, value in scope.values.items() if name in changed and a.is_integral(value)}
         self._body = body
         self._integers = integers
         self._fresh = count()
@@ -162,7 +167,10 @@ class _Builder:
                 return value is not None and a.is_integral(value)
 
     def build(self) -> TransitionSystem:
-        unknown = {name: self._make_fresh_form() for name in self._registers}
+        unknown = {
+            name: size_form(self._known[name]) if name in self._known else self._make_fresh_form()
+            for name in self._registers
+        }
         self._follow_path(_Place(self._body, 0, None), _State(START, unknown))
         done: set[str] = set()
         while pending := [node for node in self._around if node not in done]:
@@ -298,7 +306,7 @@ class _Builder:
         if loop.step is not None:
             step, state = self._read(loop.step, state)
         state = state.with_value(loop.variable, first).with_value(_name_end(loop.variable), last)
-        self._test_range(_Around(loop, here, step), state)
+        self._branch_on_range_end(_Around(loop, here, step), state)
 
     def _end_iteration(self, around: _Around, state: _State) -> None:
         loop = around.statement
@@ -306,9 +314,9 @@ class _Builder:
             self._test_condition(loop.condition, around, state)
         elif isinstance(loop, s.Loop) and around.end is not None:
             moved = add_forms(state.values[loop.variable], around.end, -1 if loop.down else 1)
-            self._test_range(around, state.with_value(loop.variable, moved))
+            self._branch_on_range_end(around, state.with_value(loop.variable, moved))
 
-    def _test_range(self, around: _Around, state: _State) -> None:
+    def _branch_on_range_end(self, around: _Around, state: _State) -> None:
         loop = around.statement
         assert isinstance(loop, s.Loop)
         ahead = add_forms(state.values[_name_end(loop.variable)], state.values[loop.variable], -1)

@@ -23,7 +23,7 @@ Headers = Mapping[str, tuple[s.Parameter, ...]]
 """The parameters of each algorithm in scope, as written, with records as their parts."""
 
 
-def is_output(parameter: s.Parameter) -> bool:
+def is_scalar_output(parameter: s.Parameter) -> bool:
     """Test whether a parameter is a scalar of mode `out` or `inout`."""
     return parameter.mode != "in" and isinstance(parameter.type, s.ScalarType)
 
@@ -45,7 +45,7 @@ def lower_output_parameters(
     opening: list[s.Stmt] = []
     outputs: list[s.Output] = []
     for position, parameter in enumerate(algorithm.parameters):
-        if is_output(parameter):
+        if is_scalar_output(parameter):
             register = parameter.name if parameter.mode == "out" else make_register_name(parameter.name)
             outputs.append(s.Output(parameter, position, register, span=parameter.span))
             value = None if parameter.mode == "out" else s.Name(parameter.name, span=parameter.span)
@@ -55,9 +55,9 @@ def lower_output_parameters(
     if not outputs and body is algorithm.body:
         return algorithm, tuple(pass_.mistakes)
     kept = tuple(
-        replace(parameter, mode="in") if is_output(parameter) else parameter
+        replace(parameter, mode="in") if is_scalar_output(parameter) else parameter
         for parameter in algorithm.parameters
-        if not (is_output(parameter) and parameter.mode == "out")
+        if not (is_scalar_output(parameter) and parameter.mode == "out")
     )
     changed = replace(algorithm, parameters=kept, body=(*opening, *body), outputs=tuple(outputs))
     return changed, tuple(pass_.mistakes)
@@ -89,7 +89,7 @@ def store_assigned_parameters(algorithm: s.Algorithm, environment: Environment) 
     This pass comes before types are inferred and extents of arrays are written, which keep naming the sizes.
     """
     environment = environment.with_names(collect_header_types(algorithm, environment.records))
-    outputs = {parameter.name for parameter in algorithm.parameters if is_output(parameter)}
+    outputs = {parameter.name for parameter in algorithm.parameters if is_scalar_output(parameter)}
     body = algorithm.body
     for name, type_ in _list_scalar_names(algorithm).items():
         if name not in outputs:
@@ -226,7 +226,7 @@ class _ScalarPass:
     def _find_call(self, part: object) -> s.Call | None:
         """Return the first call with outputs in a part of a program."""
         calls = s.find_nodes(part, s.Call)
-        return next((call for call in calls if any(map(is_output, self._headers.get(call.function, ())))), None)
+        return next((call for call in calls if any(map(is_scalar_output, self._headers.get(call.function, ())))), None)
 
     def _rewrite_statement(self, node: s.Node) -> s.Node | tuple[s.Node, ...] | None:
         before: list[s.Stmt] = []
@@ -341,11 +341,11 @@ class _ScalarPass:
             self.report(call_rules.ARGUMENT_COUNT, message, call, f"it is `{call.function}({names})`")
             return call, ()
         for parameter, argument in zip(header, call.arguments, strict=True):
-            if is_output(parameter) and isinstance(argument, s.Element):
+            if is_scalar_output(parameter) and isinstance(argument, s.Element):
                 argument = self._evaluate_subscripts(argument, before)
-            if not is_output(parameter) or parameter.mode == "inout":
+            if not is_scalar_output(parameter) or parameter.mode == "inout":
                 arguments.append(argument)
-            if is_output(parameter):
+            if is_scalar_output(parameter):
                 if isinstance(argument, s.Name | s.Element):
                     outputs.append(replace(argument))
                 else:

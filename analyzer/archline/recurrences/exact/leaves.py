@@ -45,7 +45,7 @@ def build_leaf_count(size: Poly, most: Poly) -> Poly:
 
 
 def is_divided_evenly(name: str, most: int, steps: Sequence[Transition], function: SizeFunction) -> bool:
-    """Test whether each step with calls passes all of a size to one call, or the halves of one above `most` to two."""
+    """Test whether each step passes a size whole to one call, or one half to each of two if it is above `most`."""
     return all(_is_divided_evenly_by_step(name, most, step, function) for step in steps if step.calls)
 
 

@@ -189,7 +189,7 @@ def _find_element_shifts(
 ) -> dict[int, list[_Shift]] | None:
     """Find the shifts of an element's coordinates; None unless the map `seen` of the call accesses that element."""
     view = call.views.get(seen.array.name)
-    if view is None or not is_part_in_place(view, access_map.array):
+    if view is None or not is_exact_untransposed_part(view, access_map.array):
         return None
     result: dict[int, list[_Shift]] = {}
     for dimension, (coordinate, off) in access_map.coordinates.items():
@@ -201,7 +201,7 @@ def _find_element_shifts(
     return result
 
 
-def is_part_in_place(view: View, array: Array) -> bool:
+def is_exact_untransposed_part(view: View, array: Array) -> bool:
     """Test whether a view is a part of `array` of exactly known extents, with the same axes in the same order."""
     return view.array is array and view.exact and view.axes == identity_axes(array)
 
@@ -386,7 +386,7 @@ def _find_view_start(call: RecursiveCall, place: ArrayDimension, facts: Facts) -
     """Find the index at which the part that a call receives begins. Raises NoDistinctIterationsError."""
     array, dimension = place
     view, line = call.views.get(array.name), call.span.line
-    if view is None or view.array is not array or not is_part_in_place(replace(view, exact=True), array):
+    if view is None or view.array is not array or not is_exact_untransposed_part(replace(view, exact=True), array):
         raise NoDistinctIterationsError(
             f"the call in line {line} does not pass a part of `{array.name}` in the same position"
         )

@@ -154,7 +154,7 @@ class RetainClasses:
         return to_float(fetched - instead) * to_float(retained) / to_float(classes) if retained else 0.0
 
     def _count_fitting_classes(self, point: PointCache, spare: Sequence[Number]) -> Number:
-        """Count the classes that fit in the `spare` lines, which the plan does not need."""
+        """Count the classes of the retention that fit in the `spare` lines, which the rest of the plan leaves free."""
         _, _, lines, once, classes = point.evaluate_once(self, self.values)
         room = min([spare[region] for region in self.regions]) - once
         return max(0, min(classes, room // lines if lines else classes if room >= 0 else 0))

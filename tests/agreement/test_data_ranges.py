@@ -192,7 +192,7 @@ def test_what_one_round_of_a_while_spawns_the_next_one_waits_for(after: int) -> 
         "    i += 1\nfor j in 0..m:\n    z[0] += 1"
     )
     header = "x: inout real[n], y: inout real[n], z: inout real[1], m: size"
-    check(header, "    where m >= 0\n", body, "", {"n": 6, "m": after})
+    check(header, "    where m >= 0\n", body, "flops work", {"n": 6, "m": after})
 
 
 def test_a_bound_of_index_data_that_no_expression_holds_tells_nothing() -> None:

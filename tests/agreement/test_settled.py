@@ -71,7 +71,8 @@ def test_a_loop_up_to_an_assumed_bound() -> None:
     assert "T1" in counted("")["flops"].upper.names
 
 
-def test_an_integer_that_changes_later_bounds_no_loop() -> None:
-    assert "T1" in counted("    assume c <= n\n", "    c += 1\n")["flops"].upper.names
+def test_an_integer_that_changes_later_bounds_the_loop_that_starts_before() -> None:
+    # The range of a `for` is evaluated before its first iteration.
+    assert counted("    assume c <= n\n", "    c += 1\n")["flops"].upper.names == {"n"}
     # The least of it is 0 where nothing is said.
     assert counted("    assume c <= n\n")["flops"].upper is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import reduce
 
 from archline.algebra import atoms as a
@@ -10,6 +11,7 @@ from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_eff
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.expr.intervals import EvaluationError
 from archline.ir.amortised.linear import UNIT, Column, Linear, form_to_poly, size_form
 from archline.ir.amortised.logarithms import Logarithms, extend_by_logarithms
 from archline.ir.amortised.paths import TooManyPathsError, TransitionSystem, build_transitions, size_columns
@@ -217,4 +219,6 @@ def _list_points(system: TransitionSystem, small: bool) -> Iterable[Mapping[Colu
     if small:
         environments.append(dict.fromkeys(names, LEAST_SIZE))
     for environment in environments:
-        yield {column: float(evaluate(size, environment)) for size in sizes for column in size.terms}
+        # Powers of large sizes may be beyond floating point.
+        with suppress(OverflowError, EvaluationError):
+            yield {column: float(evaluate(size, environment)) for size in sizes for column in size.terms}

@@ -64,7 +64,7 @@ def _bound_below(function: SizeFunction, steps: Sequence[Transition]) -> Inducti
     Base cases have a measure of at most some number.
     """
     calling, leaves = [step for step in steps if step.calls], [step for step in steps if not step.calls]
-    if not leaves or not all(step.facts.nonnegative(step.forcing) for step in steps):
+    if not leaves or not calling or not all(step.facts.nonnegative(step.forcing) for step in steps):
         return None
     first, added = (min(map(_find_least_forcing, some)) for some in (leaves, calling))
     for names in (*((name,) for name in function.sizes), function.sizes):

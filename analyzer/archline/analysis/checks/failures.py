@@ -215,7 +215,9 @@ def _find_sizes_beyond_limits(module: Module, algorithm: s.Algorithm) -> Iterato
             counted, limit = count_while(statement, scope), known_value(statement.limit, scope)
             if counted is not None and counted.exact and limit is not None:
                 excess = scope.facts.restore(counted.range.trips - limit)
-                yield from islice(_iterate_sizes_above_zero(excess, module, algorithm), 1)
+                # Callers may restrict the values of indices.
+                if excess.names <= set(module.signatures[algorithm].size_names):
+                    yield from islice(_iterate_sizes_above_zero(excess, module, algorithm), 1)
         scope = scope_after(statement, scope)
 
 

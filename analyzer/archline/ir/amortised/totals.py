@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
+from itertools import product
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_effort
@@ -17,6 +18,7 @@ from archline.ir.amortised.logarithms import Logarithms, extend_by_logarithms
 from archline.ir.amortised.paths import TooManyPathsError, TransitionSystem, build_transitions, size_columns
 from archline.ir.amortised.potentials import Balance, find_balances, find_invariants
 from archline.ir.amounts import KnownAmount, scale_amount
+from archline.ir.conditions import scope_after
 from archline.ir.counters import count_while
 from archline.ir.declarations import declared_scope
 from archline.ir.ranges import IterationRange, static_range
@@ -30,6 +32,8 @@ MAX_EFFORT = 1_000_000
 """The effort, in term products, for the loops of an algorithm."""
 LARGE_SIZE, SMALL_SIZE, LEAST_SIZE = 1000, 40, 3
 """The sizes for which bounds are minimised: all large, one large or small, all near their least."""
+TRIED_SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 31, 100)
+"""Sizes at which a bound from below is compared with one from above."""
 
 
 @record(eq=False)
@@ -76,23 +80,29 @@ def _bound_in_block(
         derived = NO_BOUNDS
     amounts = dict(derived.loops)
     balances = list(derived.balances)
-    for outer in _iterate_outer_loops(body):
+    for outer, certain, around in _iterate_outer_loops(body, scope):
         inside = tuple(loop for loop in loops if loop not in amounts and loop in s.iterate_nodes(outer.body))
         if inside:
-            nested, proofs = _bound_in_loop(outer, outer in body, scope, integers, inside, amounts)
+            nested, proofs = _bound_in_loop(outer, certain, around, integers, inside, amounts)
             amounts.update(nested)
             balances += proofs
     return TotalBounds(amounts, derived.together if set(amounts) == set(derived.loops) else None, tuple(balances))
 
 
-def _iterate_outer_loops(body: Sequence[s.Stmt]) -> Iterator[s.Loop | s.While]:
-    """Yield the loops of a block that are in no other loop of it."""
+def _iterate_outer_loops(
+    body: Sequence[s.Stmt], scope: Scope, certain: bool = True
+) -> Iterator[tuple[s.Loop | s.While, bool, Scope]]:
+    """Yield the loops of a block that are in no other loop of it, whether they are certain, and the scope at each."""
     for statement in body:
         if isinstance(statement, s.Loop | s.While):
-            yield statement
+            yield statement, certain, scope
         else:
             for block in s.list_blocks(statement):
-                yield from _iterate_outer_loops(block)
+                yield from _iterate_outer_loops(block, scope, False)
+        if not isinstance(statement, s.Let | s.Assign):
+            for name in s.find_assigned_names((statement,)):
+                scope = scope.without_value(name)
+        scope = scope_after(statement, scope)
 
 
 def _bound_in_loop(
@@ -171,11 +181,25 @@ def _bound_by_potentials(
         upper = reduce(facts.minimum, (facts.positive_part(_round_inwards(value, False)) for value in above))
         below = prove(counted, -1)
         lower = reduce(facts.maximum, (facts.positive_part(_round_inwards(value, True)) for value in below), ZERO)
-        return KnownAmount(lower, upper)
+        # Where no run ends, bounds may contradict each other.
+        return KnownAmount(lower if _is_below(lower, upper, facts) else ZERO, upper)
 
     amounts = {loop: amount for loop in loops if (amount := bound_iterations_of((loop,))) is not None}
     together = bound_iterations_of(loops) if len(loops) > 1 and len(amounts) == len(loops) else None
     return TotalBounds(amounts, together, tuple(balances))
+
+
+def _is_below(lower: Poly, upper: Poly, facts: Facts) -> bool:
+    """Test whether a bound is at most another one, by a proof or at small and a few large sizes."""
+    if facts.nonnegative(upper - lower):
+        return True
+    names = sorted(lower.names | upper.names)
+    if len(names) > 2:
+        return False
+    points = (dict(zip(names, sizes, strict=True)) for sizes in product(TRIED_SIZES, repeat=len(names)))
+    with suppress(EvaluationError):
+        return all(evaluate(upper - lower, point) >= 0 for point in points)
+    return False
 
 
 def _round_inwards(value: Poly, up: bool) -> Poly:

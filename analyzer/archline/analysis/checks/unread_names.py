@@ -49,6 +49,8 @@ def _iterate_read_names(body: tuple[s.Stmt, ...]) -> Iterator[str]:
                 yield from _iterate_names(value)
             case s.Simple():
                 yield from _iterate_names(node)
+            case s.While(condition=condition, tests_last=True):
+                yield from _iterate_names(condition)
             case s.Statement():
                 yield from _iterate_names(s.list_evaluated(node))  # type: ignore[arg-type]
             case _:

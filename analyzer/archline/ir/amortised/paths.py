@@ -378,6 +378,30 @@ class _Builder:
             case _:
                 return self._make_fresh_form(), state
 
+    def _read_square(self, condition: s.Binary, holds: bool, state: _State) -> list[tuple[Linear, ...]] | None:
+        """Return alternatives for a comparison of the square of a register x with a size e; None for others.
+
+        x*x <= e holds exactly if x is between -floor(sqrt(e)) and floor(sqrt(e)).
+        """
+        parts = _mirror_square(condition)
+        if parts is None:
+            return None
+        register, op, other = parts
+        limit = known_value(other, self._scope)
+        op = op if holds else NEGATED_OPERATORS[op]
+        if limit is None or op not in ("<", "<=", ">", ">=") or not a.is_integral(limit):
+            return None
+        within = op in ("<", "<=")
+        largest = limit - 1 if op in ("<", ">=") else limit
+        if not self._scope.facts.nonnegative(largest):
+            return None
+        value, _ = self._read(register, state)
+        root = size_form(a.floor_sqrt(largest))
+        below, above = add_forms(root, value, -1), add_forms(root, value)
+        if within:
+            return [(below, above)]
+        return [(shift_form(scale_form(below, -1), -1),), (shift_form(scale_form(above, -1), -1),)]
+
     def _combine_forms(self, op: str, left: Linear, right: Linear, state: _State) -> tuple[Linear, _State]:
         match op:
             case "+" | "-":
@@ -418,6 +442,9 @@ class _Builder:
             case s.Binary(op=op, left=left, right=right) if op in MIRRORED_OPERATORS and all(
                 self._is_integer(side, self._registers) for side in (left, right)
             ):
+                squared = self._read_square(condition, holds, state)
+                if squared is not None:
+                    return squared
                 former, after = self._read(left, state)
                 latter, after = self._read(right, after)
                 extra = after.constraints[len(state.constraints) :]
@@ -426,6 +453,23 @@ class _Builder:
                 return [(*extra, *forms) for forms in comparisons]
             case _:
                 return [()]
+
+
+def _mirror_square(condition: s.Binary) -> tuple[s.Expr, str, s.Expr] | None:
+    """Return the register, the operator and the other side of a comparison of its square; None for others."""
+    for left, op, right in (
+        (condition.left, condition.op, condition.right),
+        (condition.right, MIRRORED_OPERATORS[condition.op], condition.left),
+    ):
+        match left:
+            case s.Binary(op="*", left=s.Name(id=first) as register, right=s.Name(id=second)) if first == second:
+                return register, op, right
+            case s.Binary(op="^", left=s.Name() as register, right=s.Integer(value=2)):
+                return register, op, right
+            case _:
+                # Other sides are no squares.
+                pass
+    return None
 
 
 def _compare(op: str, difference: Linear) -> list[tuple[Linear, ...]]:

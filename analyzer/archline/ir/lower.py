@@ -320,7 +320,9 @@ class Lowering:
         extra = int(reads and not loop.tests_last and (counted is None or counted.guard is None))
         trips = context.scope.facts.positive_part(limit) + extra
         inside = context.scope.facts.with_symbol(name, (ZERO,), (trips - 1,))
-        scope = context.scope if counted is None else counted.set_registers(context.scope, Poly.symbol(name))
+        # Where data ends the loop, a register that moves one way is a stream of lines rather than a range.
+        values = counted is not None and counted.exact
+        scope = counted.set_registers(context.scope, Poly.symbol(name)) if counted and values else context.scope
         if counted is not None and counted.exact and not reads:
             body = tuple(self.lower_block(loop.body, context.inside_loop(scope.with_facts(inside), loop, name, ())))
             if body:

@@ -12,6 +12,8 @@ from archline.ir.amortised.linear import (
     add_forms,
     constant_form,
     constant_part,
+    form_to_poly,
+    has_registers,
     is_constant,
     register_form,
     scale_form,
@@ -88,7 +90,6 @@ class _Place:
 class _Around:
     statement: s.Stmt
     behind: _Place
-    end: Linear | None = None
 
 
 @record(eq=False)
@@ -133,7 +134,7 @@ class _Builder:
         for node in s.iterate_nodes(tuple(self._body)):
             match node:
                 case s.Loop(variable=variable):
-                    names[variable] = names[_name_end(variable)] = None
+                    names[variable] = names[_name_end(variable)] = names[_name_step(variable)] = None
                 case s.Let(name=name, value=value) if self._is_integer(value, names):
                     names[name] = None
                 case s.Name(id=name) if name in self._integers:
@@ -178,6 +179,10 @@ class _Builder:
             done.add(node)
             around = self._around[node]
             state = _State(node, {name: register_form(name) for name in self._registers})
+            if isinstance(around.statement, s.While) and not around.statement.tests_last:
+                # The test has just held.
+                held = self._read_condition(around.statement.condition, True, state)
+                state = state.with_constraints(held[0]) if len(held) == 1 else state
             self._follow_path(around.behind.enter_block(_body_of(around.statement), 0, around), state)
         return TransitionSystem(tuple(self._around), tuple(self._transitions), self._registers, ())
 
@@ -302,19 +307,24 @@ class _Builder:
         last, state = self._read(loop.hi, state)
         if not loop.down:
             last = shift_form(last, -1)
-        step: Linear | None = constant_form(1)
         if loop.step is not None:
             step, state = self._read(loop.step, state)
+            state = state.with_value(_name_step(loop.variable), step)
         state = state.with_value(loop.variable, first).with_value(_name_end(loop.variable), last)
-        self._branch_on_range_end(_Around(loop, here, step), state)
+        self._branch_on_range_end(_Around(loop, here), state)
 
     def _end_iteration(self, around: _Around, state: _State) -> None:
         loop = around.statement
         if isinstance(loop, s.While):
             self._test_condition(loop.condition, around, state)
-        elif isinstance(loop, s.Loop) and around.end is not None:
-            moved = add_forms(state.values[loop.variable], around.end, -1 if loop.down else 1)
-            self._branch_on_range_end(around, state.with_value(loop.variable, moved))
+        elif isinstance(loop, s.Loop):
+            value = state.values[loop.variable]
+            step = constant_form(1) if loop.step is None else state.values[_name_step(loop.variable)]
+            if not loop.scales:
+                value = add_forms(value, step, -1 if loop.down else 1)
+            else:
+                value, state = self._combine_forms("//" if loop.down else "*", value, step, state)
+            self._branch_on_range_end(around, state.with_value(loop.variable, value))
 
     def _branch_on_range_end(self, around: _Around, state: _State) -> None:
         loop = around.statement
@@ -414,11 +424,18 @@ class _Builder:
                 quotient, divisor = self._make_fresh_form(), constant_part(right)
                 rest = add_forms(left, quotient, -divisor)
                 return quotient, state.with_constraints((rest, shift_form(scale_form(rest, -1), divisor - 1)))
-            case "%":
+            case "%" if self._is_positive(right, state):
                 rest = self._make_fresh_form()
                 return rest, state.with_constraints((rest, shift_form(add_forms(right, rest, -1), -1)))
             case _:
                 return self._make_fresh_form(), state
+
+    def _is_positive(self, form: Linear, state: _State) -> bool:
+        """Test whether a form is a positive number, a positive size, or above a constraint of the path."""
+        if not has_registers(form):
+            return self._scope.facts.positive(form_to_poly(form))
+        above = (add_forms(form, constraint, -1) for constraint in state.constraints)
+        return any(is_constant(rest) and constant_part(rest) >= 1 for rest in above)
 
     # Conditions
     def _read_condition(self, condition: s.Expr, holds: bool, state: _State) -> list[tuple[Linear, ...]]:
@@ -493,6 +510,11 @@ def _compare(op: str, difference: Linear) -> list[tuple[Linear, ...]]:
 def _name_end(variable: str) -> str:
     """Return the name of the register for the last value of a loop variable."""
     return f"last {variable}"
+
+
+def _name_step(variable: str) -> str:
+    """Return the name of the register for the step of a loop variable."""
+    return f"step of {variable}"
 
 
 def _body_of(statement: s.Stmt) -> Sequence[s.Stmt]:

@@ -73,6 +73,8 @@ class Balance:
         for transition, kept, step in zip(self.system.transitions, self.kept, self.steps, strict=True):
             constraints = path_constraints(self.system, transition, self.invariants)
             claims = self.invariants.get(transition.target, ())
+            if len(kept) != len(claims):
+                return False
             for invariant, proof in zip(claims, kept, strict=True):
                 if not proof.check(substitute_form(invariant, transition.update), constraints, whole):
                     return False

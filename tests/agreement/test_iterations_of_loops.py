@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+from collections.abc import Callable
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from archline.analysis.cost import enclose_count
 from archline.ir.amortised import proofs, totals
 from archline.language import syntax as s
 from archline.language.loader import load_text
-from loop_programs import EndlessError, loop_program_from_seed
+from loop_programs import EndlessError, LoopProgram, loop_program_from_seed, nest_program_from_seed
 
 LOOPS: list[dict[str, Any]] = json.loads((Path(__file__).parent.parent / "data" / "loops.json").read_text())
 SEEDS = range(100, 500) if os.environ.get("ARCHLINE_TESTS") == "full" else range(100, 130)
@@ -68,9 +69,10 @@ def _evaluate_growth(text: str, at: dict[str, int]) -> float:
     return float(eval(expression, {"log2": log2, "min": min, "max": max, **at}))
 
 
+@pytest.mark.parametrize("generate", [loop_program_from_seed, nest_program_from_seed])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_iterations_of_generated_loops_lie_in_their_bounds(seed: int) -> None:
-    program = loop_program_from_seed(seed)
+def test_iterations_of_generated_loops_lie_in_their_bounds(generate: Callable[[int], LoopProgram], seed: int) -> None:
+    program = generate(seed)
     algorithm = al.loads(program.text)["loops"]
     cost = algorithm.report().costs.flops_by_kind["add"]
     for draw in range(12):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 MAX_STEPS = 3000
@@ -32,7 +32,12 @@ class LoopProgram:
             if count > MAX_STEPS:
                 raise EndlessError
 
-        exec(self.body, {"tick": tick, "draw": draw, **sizes})
+        def powers(first: int, last: int, factor: int) -> Iterator[int]:
+            while first < last:
+                yield first
+                first *= factor
+
+        exec(self.body, {"tick": tick, "draw": draw, "powers": powers, **sizes})
         return count
 
 
@@ -43,6 +48,49 @@ def loop_program_from_seed(seed: int) -> LoopProgram:
     lines = [f"{name}: int = {source.choice(['0', '1', 'n', 'm', 'n + m', '2'])}" for name in registers]
     while not any(line.lstrip().startswith("while") for line in lines):
         _append_block(lines, "", 0, registers, source)
+    return _make_program(lines)
+
+
+def nest_program_from_seed(seed: int) -> LoopProgram:
+    """Return a random nest: a counter that moves first or last in its loop, and an inner loop that starts from it."""
+    source = random.Random(seed)
+    rising = [("i < n", "i += 1"), ("i <= m", "i += 2"), ("i < n + m", "i += 3"), ("i*i <= n", "i += 1")]
+    rising += [("i < n", "i = 2*i + 1"), ("i <= n", "i += 1"), ("i != n", "i += 2")]
+    falling = [("i > 0", "i -= 1"), ("i >= 1", "i = i//2"), ("i > 0", "i -= 2"), ("i > 1", "i = i//3")]
+    start = source.choice(["0", "1", "2", "n", "m"])
+    test, move = source.choice(rising if start in "012" else falling)
+    first = source.random() < 0.5
+    body = [move] if first else []
+    body.append(f"j = {source.choice(['i', 'i + 1', 'n', '0', 'm', '2*i', 'x', 'i//2'])}")
+    body += _inner_loop(source)
+    if source.random() < 0.3:
+        body += [f"for k in 0..{source.choice(['i', 'j', '3', 'x'])}:", f"{INDENT}tick"]
+    body += [] if first else [move]
+    lines = [f"i: int = {start}", "j: int = 0", "x: int = 0", f"while {test}:", f"{INDENT}tick"]
+    lines += [INDENT + line for line in body]
+    if source.random() < 0.3:
+        lines += ["while x > 0:", f"{INDENT}tick", f"{INDENT}x -= 1"]
+    return _make_program(lines)
+
+
+def _inner_loop(source: random.Random) -> list[str]:
+    """Return the lines of a loop on j or x, perhaps in a loop or a branch of its own."""
+    moves = [("j > 0", "j -= 1"), ("j > 0", "j = j//2"), ("j < n", "j += 1"), ("j < i", "j += 1"), ("j < m", "j += 2")]
+    moves += [("j > i", "j -= 1"), ("j < n and draw < 0.7", "j += 1"), ("j > 0 and draw < 0.7", "j -= 1")]
+    moves += [("x < n and draw < 0.6", "x += 1"), ("j*j < n", "j += 1"), ("j < i and draw < 0.7", "j += 1")]
+    test, move = source.choice(moves)
+    body = ["tick"]
+    if source.random() < 0.3:
+        body += ["if draw < 0.3:", INDENT + source.choice(["break", "x += 1", "x = 0"])]
+    body = [move, *body] if source.random() < 0.4 else [*body, move]
+    lines = [f"while {test}:", *(INDENT + line for line in body)]
+    if source.random() < 0.4:
+        around = source.choice(["for q in 0..2:", "for q in 0..m:", "if draw < 0.5:", "for q in 1..n step *2:"])
+        lines = [around, *(INDENT + line for line in lines)]
+    return lines
+
+
+def _make_program(lines: list[str]) -> LoopProgram:
     text, body = [], []
     for line in lines:
         stripped = line.lstrip()
@@ -66,6 +114,9 @@ def _to_python(line: str) -> str:
     if stripped.startswith("for "):
         name, bounds = stripped[4:-1].split(" in ")
         low, high = bounds.split("..")
+        if " step *" in high:
+            high, factor = high.split(" step *")
+            return f"{indent}for {name} in powers({low}, {high}, {factor}):"
         return f"{indent}for {name} in range({low}, {high}):"
     return line.replace("draw", "draw()")
 

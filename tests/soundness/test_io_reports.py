@@ -162,7 +162,7 @@ def test_without_a_bound_io_is_unknown_by_its_name(tmp_path: Path) -> None:
     )
     shown = cli("cost", str(file)).out
     assert "  io " in shown
-    assert "accesses" not in shown
+    assert "  accesses" not in shown
 
 
 def explained(target: str) -> str:

@@ -321,7 +321,7 @@ def test_accesses_have_values_where_only_their_recurrence_is_known() -> None:
     for n in (1, 2, 9):
         accesses = algorithm.cost()["accesses"].at(n=n)
         executed = algorithm.run(n=n).counts.accesses
-        assert accesses == (executed, executed)
+        assert accesses in (executed, (executed, executed))
 
 
 def test_the_least_of_equal_growths_is_one_of_them() -> None:

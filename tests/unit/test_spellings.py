@@ -189,7 +189,7 @@ ROWS = (
     ("let mut c: int = 0\nc += v\nx[0] = c", "local c: int = 0\nc += v\nx[0] = c"),
     ("let a = y[0]*2\nx[0] = a", "local a: real = y[0]*2\nx[0] = a"),
     ("let (a, b) = (y[0], y[1])\nx[0] = a*b", "local a: real\nlocal b: real\na, b = y[0], y[1]\nx[0] = a*b"),
-    ("int h = n/2;\nreal s[n];\nx[0] = s[h]", "let h = n/2\nlocal s: real[n]\nx[0] = s[h]"),
+    ("int h = n/2;\nreal s[n];\ns[h] = x[0]", "let h = n/2\nlocal s: real[n]\ns[h] = x[0]"),
     # Arrays by their elements.
     ("d = [1, -1, 2.5]\nx[0] = d[1]", "local d: real[3]\nd[0] = 1\nd[1] = -1\nd[2] = 2.5\nx[0] = d[1]"),
     ("d = {1, 2}\nx[0] = d[1]", "local d: int[2]\nd[0] = 1\nd[1] = 2\nx[0] = d[1]"),

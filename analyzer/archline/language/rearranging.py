@@ -298,6 +298,7 @@ def guess_type(name: str, below: str) -> str:
 
     It is an array if the text below indexes it, `int` if it indexes, bounds or is compared with an index, else `real`.
     """
+    name = re.escape(name)  # A text with mistakes may have anything there.
     indices = "|".join(re.findall(r"\[[^\[\]]*?([A-Za-z_]\w*)", below)) or "0"
     places = [
         rf"\[[^\]\n]*\b{name}\b",

@@ -509,7 +509,10 @@ class Statements(StatementVisitor[Scope, Outcome]):
             loop.variable, range_.first, range_.last + 1, Poly.symbol(loop.variable), scope.facts, loop.span
         )
         total, children = self._bound_loop_by_trip_count(loop, trips, with_variable, values)
-        segment = None if total.exact else segment_range(loop, scope)
+        # The iterations of inner loops that begin or end at this one's variable add up to half of a square.
+        ends = [end for inner in s.find_nodes(loop.body, s.Loop) for end in (inner.lo, inner.hi)]
+        halved = any(isinstance(end, s.Name) and end.id == loop.variable for end in ends)
+        segment = segment_range(loop, scope) if halved and not total.exact else None
         if segment is not None:
             with suppress(NotStaticError):
                 total = self._count_iterations(loop, segment, scope)[0].tighten(total, scope.facts)

@@ -154,8 +154,10 @@ def has_several_calls_by_steps(function: SizeFunction) -> bool:
 
 
 def _reduces_by_steps(function: SizeFunction, call: a.AppliedFunction) -> bool:
-    pairs = zip(function.parameters, call.arguments, strict=True)
-    return all((Poly.symbol(name) - value).is_constant for name, value in pairs)
+    # Calls of other functions may have other parameters.
+    same = len(function.parameters) == len(call.arguments)
+    pairs = zip(function.parameters, call.arguments, strict=False)
+    return same and all((Poly.symbol(name) - value).is_constant for name, value in pairs)
 
 
 def _find_decrease(function: SizeFunction, steps: Sequence[Transition], names: Sequence[str]) -> int:

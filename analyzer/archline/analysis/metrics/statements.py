@@ -505,9 +505,11 @@ class Statements(StatementVisitor[Scope, Outcome]):
         trips = range_.trips
         facts = scope.facts.with_symbol(loop.variable, (range_.first,), (range_.last,))
         with_variable = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
-        values = IterationRange(
-            loop.variable, range_.first, range_.last + 1, Poly.symbol(loop.variable), scope.facts, loop.span
-        )
+        values = None
+        if any(inner.scales for inner in s.find_nodes(loop.body, s.Loop)):
+            # Logarithms of the variable have maxima only over its range.
+            variable = Poly.symbol(loop.variable)
+            values = IterationRange(loop.variable, range_.first, range_.last + 1, variable, scope.facts, loop.span)
         total, children = self._bound_loop_by_trip_count(loop, trips, with_variable, values)
         # The iterations of inner loops that begin or end at this one's variable add up to half of a square.
         ends = [end for inner in s.find_nodes(loop.body, s.Loop) for end in (inner.lo, inner.hi)]

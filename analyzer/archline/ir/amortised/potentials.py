@@ -70,12 +70,12 @@ class Balance:
             return False
         if not check_refuted(self.system, self.invariants, whole):
             return False
-        for transition, kept, step in zip(self.system.transitions, self.kept, self.steps, strict=True):
+        for transition, inductions, step in zip(self.system.transitions, self.kept, self.steps, strict=True):
             constraints = path_constraints(self.system, transition, self.invariants)
             claims = self.invariants.get(transition.target, ())
-            if len(kept) != len(claims):
+            if len(inductions) != len(claims):
                 return False
-            for invariant, proof in zip(claims, kept, strict=True):
+            for invariant, proof in zip(claims, inductions, strict=True):
                 if not proof.check(substitute_form(invariant, transition.update), constraints, whole):
                     return False
             form = _state_condition(transition, self.potentials, self.loops, self.sign)

@@ -506,7 +506,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         facts = scope.facts.with_symbol(loop.variable, (range_.first,), (range_.last,))
         with_variable = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
         values = None
-        if any(inner.scales for inner in s.find_nodes(loop.body, s.Loop)):
+        if any(inner.scales for inner in s.find_nodes((loop,), s.Loop)):
             # Logarithms of the variable have maxima only over its range.
             variable = Poly.symbol(loop.variable)
             values = IterationRange(loop.variable, range_.first, range_.last + 1, variable, scope.facts, loop.span)

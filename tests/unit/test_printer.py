@@ -128,27 +128,16 @@ def test_facts(fact: str) -> None:
         "x[e] op= y[e]",
         "barrier along i",
         "barrier",
+        "for s in 1..n step *2:\n        pass",
+        "for s in n-1 downto 1 step /10:\n        pass",
+        "parallel for s in m..n step *3 with + on t:\n        pass",
+        "for s in 1..k[0] step *2 iterations T:\n        pass",
+        "while a < b at most 2*n + m times in total:\n        pass",
+        "while a < b at most n times in total iterations T:\n        pass",
     ],
 )
 def test_statements_in_canonical_form_stay(line: str) -> None:
     text = f"algorithm f():\n    {line}\n"
-    assert formatted(text) == text
-    assert_round_trip(text)
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        "for s in 1..n step *2:",
-        "for s in n-1 downto 1 step /10:",
-        "parallel for s in m..n step *3 with + on t:",
-        "for s in 1..k[0] step *2 iterations T:",
-        "while a < b at most 2*n + m times in total:",
-        "while a < b at most n times in total iterations T:",
-    ],
-)
-def test_headers_in_canonical_form_stay(header: str) -> None:
-    text = f"algorithm f():\n    {header}\n        pass\n"
     assert formatted(text) == text
     assert_round_trip(text)
 

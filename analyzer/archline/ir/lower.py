@@ -29,8 +29,8 @@ from archline.ir.places import (
     static_value_or_none,
     wrap_in_size_loops,
 )
-from archline.ir.ranges import bound_data_range, is_nonnegative_distance, static_range
-from archline.ir.scope import NotStaticError, Scope, floor_while_bound, known_value, static_value
+from archline.ir.ranges import bound_data_range, read_segment_ends, static_range
+from archline.ir.scope import NotStaticError, Scope, floor_while_bound, static_value
 from archline.ir.tree import Access, Array, Loop, MonotoneWalk, Node, UntracedError, View, contiguous_dimension
 from archline.language import syntax as s
 from archline.language.call_graph import find_recursive_component, has_recursion
@@ -288,9 +288,11 @@ class Lowering:
             exact = static_range(loop, scope)
             return exact.lo, exact.hi, exact.trips, exact.value, exact.inside, True
         except NotStaticError as problem:
-            segment = None if loop.down or loop.step is not None else self._find_segment_range(loop, scope)
+            segment = read_segment_ends(loop, scope)
             if segment is not None:
-                return segment
+                lo, hi = segment
+                inside = scope.facts.with_symbol(loop.variable, (lo,), (hi - 1,))
+                return lo, hi, a.as_gaps(hi - lo), Poly.symbol(loop.variable), inside, True
             interval = bound_data_range(loop, scope)
             if interval is None:
                 raise UntracedError(f"the bounds of this loop: {problem.reason}", loop.span) from None
@@ -298,18 +300,6 @@ class Lowering:
             inside = scope.facts.with_symbol(loop.variable, (lo,), (interval.last,))
             counter = Poly.symbol(loop.variable)
             return lo, hi, interval.trips.upper, lo + interval.last - counter if loop.down else counter, inside, False
-
-    def _find_segment_range(self, loop: s.Loop, scope: Scope) -> CounterRange | None:
-        """Return a range between entries of offsets arrays; None for others, or if it may have negative length."""
-        reading = replace(scope, reads_offsets=True)
-        lo, hi = known_value(loop.lo, reading), known_value(loop.hi, reading)
-        if lo is None or hi is None:
-            return None
-        trips = a.as_gaps(hi - lo)
-        if not is_nonnegative_distance(hi - lo, scope.facts) and not scope.facts.nonnegative(trips):
-            return None
-        inside = scope.facts.with_symbol(loop.variable, (lo,), (hi - 1,))
-        return lo, hi, trips, Poly.symbol(loop.variable), inside, True
 
     def _lower_while(self, loop: s.While, context: LoweringContext) -> Iterator[Node]:
         counted = count_while(loop, context.scope)
@@ -321,16 +311,15 @@ class Lowering:
         trips = context.scope.facts.positive_part(limit) + extra
         inside = context.scope.facts.with_symbol(name, (ZERO,), (trips - 1,))
         # Where data ends the loop, a register that moves one way is a stream of lines rather than a range.
-        values = counted is not None and counted.exact
-        scope = counted.set_registers(context.scope, Poly.symbol(name)) if counted and values else context.scope
-        if counted is not None and counted.exact and not reads:
-            body = tuple(self.lower_block(loop.body, context.inside_loop(scope.with_facts(inside), loop, name, ())))
-            if body:
-                yield Loop(name, ZERO, trips, trips, context.scope.facts, inside, body, loop.span)
-            return
-        # The first test is certain, and of a `repeat` the first iteration.
-        first = context.inside_loop(scope.with_facts(inside), loop, name, (-Poly.symbol(name),))
-        if loop.tests_last:
+        scope, certain = context.scope, False
+        if counted is not None and counted.exact:
+            scope, certain = counted.set_registers(scope, Poly.symbol(name)), not reads
+        # The first test is certain, and of a `repeat` the first iteration; or all are.
+        sure = () if certain else (-Poly.symbol(name),)
+        first = context.inside_loop(scope.with_facts(inside), loop, name, sure)
+        if certain:
+            body = tuple(self.lower_block(loop.body, first))
+        elif loop.tests_last:
             tested = first.with_sure_conditions(None) if s.list_exit_kinds(loop.body) else first
             body = (*self.lower_block(loop.body, first), *self.lower_reads(loop.condition, tested))
         else:

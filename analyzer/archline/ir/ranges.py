@@ -185,16 +185,13 @@ class BoundedRange(IterationRange):
         """Return bounds of an amount in all iterations; they have no meaning if there are none."""
         return self._replace_count(self.whole.bound_amount(amount))
 
-    def _accumulate_amount(
-        self,
-        amount: Amount,
-        exact: Callable[[Poly, str, Poly, Poly, Facts], Poly],
-        bounded: Callable[[Poly, str, Poly, Poly, Facts, bool], Poly | None],
-        facts: Facts,
-        what: str,
-    ) -> Amount:
-        around = self.whole.facts if what == "sum" else self.whole._nonempty_facts
-        return self._replace_count(self.whole._accumulate_amount(amount, exact, bounded, around, what))
+    def sum(self, amount: Amount) -> Amount:
+        """Sum an amount over the iterations."""
+        return self._replace_count(self.whole.sum(amount))
+
+    def maximum_if_nonempty(self, amount: Amount) -> Amount:
+        """Return the maximum over the iterations; it has no meaning if there are none."""
+        return self._replace_count(self.whole.maximum_if_nonempty(amount))
 
     def _replace_count(self, amount: Amount) -> Amount:
         if isinstance(amount, UnknownAmount) or not self.whole.hi.names & (amount.lower.names | amount.upper.names):
@@ -270,14 +267,23 @@ def static_range(loop: s.Loop, scope: Scope) -> IterationRange:
     return IterationRange(loop.variable, ZERO, facts.positive_part(facts.simplify(count)), value, facts, loop.span)
 
 
-def segment_range(loop: s.Loop, scope: Scope) -> IterationRange | None:
-    """Return the range of a loop over a segment of an offsets array, counted from 0; None for other loops."""
+def read_segment_ends(loop: s.Loop, scope: Scope) -> tuple[Poly, Poly] | None:
+    """Return the ends of a range between entries of offsets arrays; None for others, or if it may be negative."""
     reading = replace(scope, reads_offsets=True)
     lo, hi = known_value(loop.lo, reading), known_value(loop.hi, reading)
     if loop.down or loop.step is not None or lo is None or hi is None:
         return None
-    if not is_nonnegative_distance(hi - lo, scope.facts):
+    facts = scope.facts
+    nonnegative = is_nonnegative_distance(hi - lo, facts) or facts.nonnegative(a.as_gaps(hi - lo))
+    return (lo, hi) if nonnegative else None
+
+
+def segment_range(loop: s.Loop, scope: Scope) -> IterationRange | None:
+    """Return the range of a loop over a segment of an offsets array, counted from 0; None for other loops."""
+    ends = read_segment_ends(loop, scope)
+    if ends is None:
         return None
+    lo, hi = ends
     value = lo + Poly.symbol(loop.variable)
     return IterationRange(loop.variable, ZERO, a.as_gaps(hi - lo), value, scope.facts, loop.span)
 

@@ -305,7 +305,7 @@ class ColumnGenerationProgram(LinearProgram):
 
     def _price_columns(self) -> Places:
         """Return the columns outside the program with the lowest reduced costs, if these are negative."""
-        matrix, prices = self._matrix, np.array(self._solver.getSolution().row_dual)
+        matrix, prices = self._matrix, self.read_row_duals()
         worth = np.bincount(matrix.columns, matrix.numbers * prices[matrix.rows], matrix.shape[1])
         reduced = (self._aim - worth) / self._length
         reduced[self._columns] = 0.0

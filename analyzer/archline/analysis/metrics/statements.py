@@ -595,23 +595,35 @@ class Statements(StatementVisitor[Scope, Outcome]):
         if once.has_pending_calls:
             once = once.with_parallel_iterations()
 
+        def bound_round(round_: Tally, range_: IterationRange) -> Tally:
+            return round_.map(range_.bound_amount, lambda path: max_plus.serial_map(range_.bound_amount(path.finish)))
+
         def sum_over_iterations(range_: IterationRange) -> Tally:
             return once.map(
                 range_.sum,
                 lambda path: compose_iterations(path, range_),
-                lambda round_: round_.map(
-                    range_.bound_amount, lambda path: max_plus.serial_map(range_.bound_amount(path.finish))
-                ),
+                lambda round_: bound_round(round_, range_),
             )
 
         serial = all(path.serial for path in once.paths.values())
-        if has_declared_total(self.module, loop) and serial and not counted.exact:
-            most = once.map_amounts(lambda amount: widen_to_zero(iterations.maximum(amount)))
-            total = repeat_unbounded(most, name_unbounded_loops(self.module)[loop], scope.facts)
-            return test.then(total, scope.facts), "test at each entry + (1 + body + test) in each iteration", steps
-        if not counted.exact and iterations.variable not in _names_in(once) and self._is_bounded_in_total(loop):
-            # Each iteration costs the same, and the iterations of all executions have a bound.
-            return make_unknown_tally("bounded in total", loop.span), "", ()
+        alike = iterations.variable not in _names_in(once)
+        if not counted.exact and (
+            (has_declared_total(self.module, loop) and serial) or (alike and self._is_bounded_in_total(loop))
+        ):
+            # The iterations of all executions have a bound: each costs the same, or at most the dearest.
+            rounds = {name: bound_round(round_, iterations) for name, round_ in once.rounds.items()}
+            most = (
+                replace(once, rounds={})
+                if alike
+                else once.map_amounts(lambda amount: widen_to_zero(iterations.maximum(amount)))
+            )
+            total = repeat_unbounded(replace(most, rounds=rounds), name_unbounded_loops(self.module)[loop], scope.facts)
+            entry = bound_either_tally(test, FREE, scope.facts) if s.may_end_early(loop) else test
+            return (
+                entry.then(total, scope.facts),
+                "test at each entry + all iterations of (1 + body + test) in the whole call",
+                steps,
+            )
         total = sum_over_iterations(iterations)
         if not counted.bounded:
             total = bound_early_exit(total, sum_over_iterations(counted.certain) if counted.least else FREE)

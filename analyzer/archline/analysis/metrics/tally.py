@@ -150,12 +150,17 @@ class Tally:
         rest = {name: once for name, once in self.rounds.items() if name not in counts}
         base = replace(self, rounds={}).map_amounts(lambda amount: amount)
         for name, count in counts.items():
-            once = self.rounds[name]
-            scaled = once.map_amounts(lambda amount, count=count: scale_amount(amount, count))  # type: ignore[misc]
-            base = base._combine(
-                scaled, add_amounts, lambda first, second: max_plus.serial_map(add_amounts(first.finish, second.finish))
-            )
+            scaled = self.rounds[name].map_amounts(lambda amount, count=count: scale_amount(amount, count))  # type: ignore[misc]
+            base = base._add_serially(scaled)
         return replace(base, rounds=rest)
+
+    def _add_serially(self, following: Tally) -> Tally:
+        """Add a tally of code that follows this one, if the paths of both are serial; without rounds."""
+        return self._combine(
+            following,
+            add_amounts,
+            lambda first, second: max_plus.serial_map(add_amounts(first.finish, second.finish)),
+        )
 
     def resolve_rounds(self, bounds: Mapping[str, KnownAmount], together: KnownAmount | None, facts: Facts) -> Tally:
         """Return the cost with the iterations of some loops bounded, by their qualified names.
@@ -163,41 +168,23 @@ class Tally:
         `together` bounds the iterations of all these loops: all pay the least cost of an iteration, and those of each
         loop pay the difference to its own.
         """
-        names = [name for name in self.rounds if name in bounds]
-        if not names:
-            return self
-        rest = {name: once for name, once in self.rounds.items() if name not in bounds}
-        base = replace(self, rounds={}).map_amounts(lambda amount: amount)
+        counted = {name: once for name, once in self.rounds.items() if name in bounds}
+        if not counted or together is None or counted.keys() != bounds.keys():
+            return self.fold_iterations(bounds.get)
+        separate = Tally(rounds=counted).fold_iterations(bounds.get)
 
-        def count(amounts: Mapping[str, Amount]) -> Amount:
-            total: Amount = ZERO_AMOUNT
-            for name in names:
-                total = add_amounts(total, scale_amount(amounts.get(name, ZERO_AMOUNT), bounds[name]))
-            if together is None or set(names) != set(bounds) or isinstance(total, UnknownAmount):
-                return total
-            shared = _count_together(amounts, bounds, together, facts)
+        def tighten_total(metric: str, total: Amount) -> Amount:
+            amounts = {name: once.amount(metric) for name, once in counted.items()}
+            shared = None if isinstance(total, UnknownAmount) else _count_together(amounts, bounds, together, facts)
             return total if shared is None else intersect_amounts(total, shared, facts)
 
-        def collect_amounts(metric: str, pick: Callable[[Tally], Mapping[str, Amount]]) -> dict[str, Amount]:
-            return {name: pick(self.rounds[name]).get(metric, ZERO_AMOUNT) for name in names}
-
-        onces = [self.rounds[name] for name in names]
-        sums = {
-            metric: count(collect_amounts(metric, lambda once: once.sums)) for once in onces for metric in once.sums
-        }
+        sums = {metric: tighten_total(metric, total) for metric, total in separate.sums.items()}
         paths = {
-            metric: max_plus.serial_map(
-                count(collect_amounts(metric, lambda once: {key: path.finish for key, path in once.paths.items()}))
-            )
-            for once in onces
-            for metric in once.paths
+            metric: max_plus.serial_map(tighten_total(metric, path.finish)) for metric, path in separate.paths.items()
         }
-        gap = next((once.gap for once in onces if once.gap is not None), None)
-        iterations = Tally(sums, paths, gap, frozenset[str]().union(*(once.declared for once in onces)))
-        total = base._combine(
-            iterations, add_amounts, lambda first, second: max_plus.serial_map(add_amounts(first.finish, second.finish))
-        )
-        return replace(total, rounds=rest)
+        base = replace(self, rounds={}).map_amounts(lambda amount: amount)
+        rest = {name: once for name, once in self.rounds.items() if name not in bounds}
+        return replace(base._add_serially(replace(separate, sums=sums, paths=paths)), rounds=rest)
 
     def map_amounts(self, function: Callable[[Amount], Amount]) -> Tally:
         """Apply a function to every amount; a path becomes serial, with the time at which all code has ended."""

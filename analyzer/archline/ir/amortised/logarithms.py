@@ -11,11 +11,10 @@ d before and after a path, which constraints prove, is one of the logarithms: if
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from archline.algebra import atoms as a
 from archline.ir.amortised.linear import (
-    Column,
     Linear,
     add_forms,
     form_to_poly,
@@ -29,7 +28,7 @@ from archline.ir.amortised.linear import (
 )
 from archline.ir.amortised.paths import START, Transition, TransitionSystem
 from archline.ir.amortised.potentials import Invariants, check_refuted, path_constraints
-from archline.ir.amortised.proofs import Proof, Prover, is_whole
+from archline.ir.amortised.proofs import IsWhole, Proof, Prover, is_whole
 from archline.records import record, replace
 
 MAX_FORMS = 6
@@ -37,7 +36,6 @@ MAX_SHIFT = 2
 """Logarithms of d, d + 1 and d + 2 are followed: with rounding, (d + 2)/2 bounds from below what d/2 does not."""
 MAX_NUMBER = 3
 """Values of forms that are compared with numbers up to this one."""
-IsWhole = Callable[[Column], bool]
 
 
 @record(eq=False)

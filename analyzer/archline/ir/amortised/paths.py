@@ -126,7 +126,8 @@ class _Builder:
         self._transitions: list[Transition] = []
         self._nodes: dict[tuple[int, ...], str] = {}
         self._around: dict[str, _Around] = {}
-        self._registers = self._find_registers()
+        # In the order of the text: a set of names has another order in each process.
+        self._registers = dict.fromkeys(self._find_registers())
 
     def _find_registers(self) -> tuple[str, ...]:
         """Find the integers that vary, and integer parameters, which keep their values."""
@@ -184,7 +185,7 @@ class _Builder:
                 held = self._read_condition(around.statement.condition, True, state)
                 state = state.with_constraints(held[0]) if len(held) == 1 else state
             self._follow_path(around.behind.enter_block(_body_of(around.statement), 0, around), state)
-        return TransitionSystem(tuple(self._around), tuple(self._transitions), self._registers, ())
+        return TransitionSystem(tuple(self._around), tuple(self._transitions), tuple(self._registers), ())
 
     def _make_fresh_form(self) -> Linear:
         return register_form(f"?{next(self._fresh)}")
@@ -353,7 +354,7 @@ class _Builder:
     # Expressions
     def _read(self, expr: s.Expr, state: _State) -> tuple[Linear, _State]:
         """Return the affine form of an expression; other parts become fresh registers with constraints."""
-        if not s.find_names(expr) & set(self._registers) and not any(s.find_nodes(expr, s.Element)):
+        if not s.find_names(expr) & self._registers.keys() and not any(s.find_nodes(expr, s.Element)):
             value = known_value(expr, self._scope)
             if value is not None and a.is_integral(value):
                 return size_form(value), state
@@ -380,7 +381,7 @@ class _Builder:
             case s.Element():
                 form = self._make_fresh_form()
                 ends = bound_integer(expr, self._scope)
-                if ends is not None and all(not end.names & set(self._registers) for end in ends):
+                if ends is not None and all(not end.names & self._registers.keys() for end in ends):
                     state = state.with_constraints(
                         (add_forms(form, size_form(ends[0]), -1), add_forms(size_form(ends[1]), form, -1))
                     )
@@ -520,11 +521,6 @@ def _name_step(variable: str) -> str:
 def _body_of(statement: s.Stmt) -> Sequence[s.Stmt]:
     assert isinstance(statement, s.Loop | s.While)
     return statement.body
-
-
-def find_loops(system: TransitionSystem) -> Iterator[s.Loop | s.While]:
-    """Yield the loops whose iterations the system counts."""
-    yield from dict.fromkeys(transition.entered for transition in system.transitions if transition.entered is not None)
 
 
 def size_columns(system: TransitionSystem) -> Iterator[Poly]:

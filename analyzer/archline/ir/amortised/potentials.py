@@ -10,13 +10,14 @@ sizes, and each solution is a bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from archline.algebra.effort import spend_effort
 from archline.algebra.lp.highs import FREE, NONNEGATIVE, LinearProgram, Matrix, SolverError, index_array
+from archline.algebra.polynomial import to_rational
 from archline.ir.amortised.linear import (
     UNIT,
     Column,
@@ -30,7 +31,7 @@ from archline.ir.amortised.linear import (
     substitute_form,
 )
 from archline.ir.amortised.paths import END, START, Transition, TransitionSystem
-from archline.ir.amortised.proofs import Proof, Prover
+from archline.ir.amortised.proofs import IsWhole, Proof, Prover
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record, replace
@@ -40,7 +41,6 @@ MAX_SLACK = 3
 EFFORT_OF_POTENTIAL = 4000
 
 Invariants = Mapping[str, tuple[Linear, ...]]
-IsWhole = Callable[[Column], bool]
 
 
 @record(eq=False)
@@ -327,9 +327,9 @@ class _PotentialProgram:
         for denominator in (12, 1000):
             potentials: dict[str, Linear] = {node: {} for node in (START, *self._system.nodes, END)}
             for (node, column), place in self._places.items():
-                nearest = Fraction(float(solution[place])).limit_denominator(denominator)
-                if nearest:
-                    potentials[node][column] = fmpq(nearest.numerator, nearest.denominator)
+                coefficient = to_rational(Fraction(float(solution[place])).limit_denominator(denominator))
+                if coefficient:
+                    potentials[node][column] = coefficient
             yield potentials
 
 

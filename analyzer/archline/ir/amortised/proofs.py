@@ -15,6 +15,7 @@ import numpy as np
 from archline.algebra.effort import spend_effort
 from archline.algebra.evaluate.vectors import Array
 from archline.algebra.lp.highs import LinearProgram, Matrix, SolverError, index_array
+from archline.algebra.polynomial import to_rational
 from archline.ir.amortised.linear import (
     UNIT,
     Column,
@@ -31,6 +32,8 @@ MAX_DENOMINATOR = 1000
 """The largest denominator of a multiplier that is read from a solution in floating point."""
 EFFORT_OF_PROGRAM = 200
 """The effort, in term products, that solving a linear program counts for."""
+IsWhole = Callable[[Column], bool]
+"""Tests whether a column has whole values only."""
 BOX = 1e6
 TOLERANCE = 1e-7
 _MISS = "?"
@@ -44,7 +47,7 @@ class Proof:
     multipliers: Mapping[int, fmpq]
     rest: fmpq
 
-    def check(self, form: Linear, constraints: Sequence[Linear], whole: Callable[[Column], bool]) -> bool:
+    def check(self, form: Linear, constraints: Sequence[Linear], whole: IsWhole) -> bool:
         """Check exactly that the form is nonnegative where the constraints are.
 
         A form of whole coefficients and columns that is above -1 is nonnegative.
@@ -57,7 +60,7 @@ class Proof:
         return self.rest >= 0 or (self.rest > -1 and is_whole(form, whole))
 
 
-def is_whole(form: Linear, whole: Callable[[Column], bool]) -> bool:
+def is_whole(form: Linear, whole: IsWhole) -> bool:
     """Test whether a form has whole values only."""
     return all(number.q == 1 and (column == UNIT or whole(column)) for column, number in form.items())
 
@@ -65,7 +68,7 @@ def is_whole(form: Linear, whole: Callable[[Column], bool]) -> bool:
 class Prover:
     """Proves forms nonnegative where all of some constraints are."""
 
-    def __init__(self, constraints: Sequence[Linear], whole: Callable[[Column], bool]) -> None:
+    def __init__(self, constraints: Sequence[Linear], whole: IsWhole) -> None:
         self.constraints = constraints
         self._whole = whole
         self._columns: dict[Column, int] = {}
@@ -182,11 +185,5 @@ def _read_multipliers(program: LinearProgram, count: int) -> dict[int, fmpq]:
     return {
         index: factor
         for index, price in enumerate(prices)
-        if price > TOLERANCE and (factor := _to_fraction(float(price))) > 0
+        if price > TOLERANCE and (factor := to_rational(Fraction(float(price)).limit_denominator(MAX_DENOMINATOR))) > 0
     }
-
-
-def _to_fraction(number: float) -> fmpq:
-    """Return the fraction with a small denominator that is nearest to a number in floating point."""
-    nearest = Fraction(number).limit_denominator(MAX_DENOMINATOR)
-    return fmpq(nearest.numerator, nearest.denominator)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import ceil, floor, isqrt
 from typing import Any
 
 import pytest
@@ -103,6 +105,33 @@ def test_quotients_of_sizes_alone_are_exact(line: str) -> None:
 def test_a_quotient_of_data_says_how_it_rounds(line: str) -> None:
     with pytest.raises(ArchlineError, match="`/` of `int` data may round"):
         load_text(ONE + lines(line))
+
+
+ROUNDED = [
+    ("k[0] = floor(3*x[0]) + 5*ceil(x[0]/3)", lambda value, b: floor(3 * value) + 5 * ceil(value / 3)),
+    ("k[floor(x[0])] = 2", lambda value, b: 2 if value < 1 else 7),
+    ("k[0] = floor(sqrt(b))", lambda value, b: isqrt(b)),
+    ("k[0] = ceil(sqrt(b)) + floor(log2(b))", lambda value, b: isqrt(b - 1) + b.bit_length()),
+]
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.25])
+@pytest.mark.parametrize(("line", "expected"), ROUNDED)
+def test_rounded_reals_are_ints(line: str, expected: Callable[[float, int], int], value: float) -> None:
+    text = HEAD + "algorithm f(x: inout real[n], k: inout int[n], b: int):\n" + lines(line)
+    for b in (2, 8, 9, 2**52 - 1, 2**62 - 1, (2**31 - 1) ** 2 - 1):
+        result = agreed(text, {"x": [value, 0.0], "k": [7, 7], "b": b})
+        assert result.outputs["k"][0] == expected(value, b)
+
+
+def test_a_rounded_real_beyond_64_bits_ends_the_run() -> None:
+    with pytest.raises(ArchlineError, match="floor\\(x\\[0\\]\\)` does not fit 64 bits"):
+        run(
+            HEAD + "algorithm f(x: inout real[n], k: inout int[n], b: int):\n" + lines("k[0] = floor(x[0])"),
+            {"x": [1e30], "k": [0], "b": 1},
+        )
+    result = run(HEAD + "algorithm f(x: inout real[n]):\n" + lines("x[0] = floor(x[0])"), {"x": [1e30]})
+    assert result.outputs["x"][0] == 1e30
 
 
 def test_infinite_integers_stay_infinite_in_sums() -> None:

@@ -115,6 +115,12 @@ def real_max(a: float, b: float) -> float:
 
 # Arithmetic on ints, wrapping in compiled code and unbounded in plain Python
 @helper
+def to_int(a: float) -> int:
+    """Return a whole real as an int, or NO_INT beyond 64 bits and for nan."""
+    return int(a) if -9.2e18 < a < 9.2e18 else NO_INT
+
+
+@helper
 def add_int(a: int, b: int) -> int:
     """Return a + b, or NO_INT beyond 64 bits."""
     total = a + b

@@ -250,6 +250,7 @@ SHARED_FUNCTIONS: tuple[Callable[..., Any], ...] = (
     arithmetic.add_int,
     arithmetic.add_infinite,
     arithmetic.sub_int,
+    arithmetic.to_int,
     arithmetic.mul_int,
     arithmetic.pow_int,
     races.into_parallel,

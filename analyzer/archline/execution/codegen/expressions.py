@@ -339,21 +339,30 @@ def _write_function(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
 
 
 def _write_rounding(fn: AlgorithmWriter, expr: s.Call, function: str, inner: s.Expr) -> Code:
-    """Write floor or ceil of a quotient, root or logarithm of sizes; of any other integer, the integer itself."""
+    """Write floor or ceil of a quotient, root or logarithm of integers, or of a real; of an integer, that itself."""
     up = function == "ceil"
     match inner:
-        case s.Binary(op="/", left=left, right=right):
+        case s.Binary(op="/", left=left, right=right) if fn.get_expression_kind(inner) is not Kind.REAL:
             dividend, divisor = write_integer(fn, left), make_atom(fn, write_integer(fn, right))
             _write_divisor_check(fn, right, divisor)
             text = f"-(-{dividend.text} // {divisor})" if up else f"{dividend.text} // {divisor}"
             return put_brackets(fn, text, dividend, bound=dividend.bound)
-        case s.Call(function="log2" | "sqrt" as inside, arguments=(argument,)):
+        case s.Call(function="log2" | "sqrt" as inside, arguments=(argument,)) if (
+            fn.get_expression_kind(argument) is not Kind.REAL
+        ):
             value = make_atom(fn, write_integer(fn, argument))
+            for operation in (inside, function) if fn.get_expression_kind(inner) is Kind.REAL else ():
+                fn.count_operation(operation, real=True)
             message = f"`{format_expression(inner)}` is undefined: {inside} of {{0}}"
             fn.check(
                 f"{value} < {1 if inside == 'log2' else 0}", fn.add_site(rules.NOT_EXACT, inner.span, message), value
             )
             return put_brackets(fn, _ROUNDED_FORMULAS[inside, up].format(value), bound=INT_LIMIT)
+        case _ if fn.get_expression_kind(inner) is Kind.REAL:
+            rounded = fn.assign_name(f"to_int({_write_real_call(fn, expr).text})")
+            message = f"the value of `{format_expression(expr)}` does not fit 64 bits"
+            fn.check(f"{rounded} == {NO_INT}", fn.add_site(rules.OVERFLOW, expr.span, message))
+            return make_primary_code(rounded, INT_LIMIT)
         case _:
             pass
     if fn.get_expression_kind(expr) is Kind.INT:
@@ -397,12 +406,12 @@ def write_real(fn: AlgorithmWriter, expr: s.Expr) -> Code:
         case s.Unary(op="-", operand=operand):
             inner = write_real(fn, operand)
             return put_brackets(fn, f"-{inner.text}", inner)
-        case _:
-            pass
-    if fn.get_expression_kind(expr) is not Kind.REAL:
-        whole = write_integer(fn, expr)
-        return put_brackets(fn, f"float({whole.text})", whole)
-    match expr:
+        case s.Call(function="floor" | "ceil", arguments=(inner,)) if fn.get_expression_kind(inner) is Kind.REAL:
+            # A real that is too large for an int is rounded too.
+            return _write_real_call(fn, expr)
+        case _ if fn.get_expression_kind(expr) is not Kind.REAL:
+            whole = write_integer(fn, expr)
+            return put_brackets(fn, f"float({whole.text})", whole)
         case s.Name(id=name):
             register = fn.names[name]
             assert isinstance(register, Register)

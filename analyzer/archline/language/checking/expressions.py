@@ -496,7 +496,9 @@ def _check_intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
                 record_literal_kind(body, argument, Kind.INT)
             expect_integer(body, argument)
         return Kind.INT
-    if function in ("abs", "floor", "ceil") or (function in ("sqrt", "log2") and kind is not Kind.INT):
+    if function in ("floor", "ceil"):
+        return Kind.INT if kind is Kind.REAL else kind
+    if function == "abs" or (function in ("sqrt", "log2") and kind is not Kind.INT):
         return kind
     if function == "real_of":
         if kind is Kind.REAL:

@@ -217,7 +217,8 @@ class Environment:
         if name in BIT_FUNCTIONS:
             return NameType("int", shape)
         if name in ("abs", "min", "max", "floor", "ceil"):
-            return None if None in types else joined
+            rounded = name in ("floor", "ceil") and joined is not None and joined.element == "real"
+            return None if None in types else NameType("int", shape) if rounded else joined
         return None
 
     def maps_elements(self, call: s.Call) -> bool:

@@ -289,3 +289,31 @@ def test_data_that_could_be_a_size_is_named(tmp_path: Any) -> None:
     assert "`where n >= 0` in its header makes `n` a size" in " ".join(cli("cost", str(path)).out.split())
     path.write_text(text.replace("int:\n", "int:\n    where n >= 0\n", 1), encoding="utf-8")
     assert "5*fibonacci(n + 1) - 3" in cli("cost", str(path)).out
+
+
+REMAINDERS = {
+    "divided": ("a % b", "if b > 0:", 0),
+    "ended_by_remainder": ("a % b", "if a % b > 0:", 1),
+    "written_out": ("a - b*(a//b)", "if b >= 1:", 0),
+}
+
+
+@pytest.mark.parametrize("name", REMAINDERS)
+def test_two_remainders_halve_a_size(name: str) -> None:
+    """Euclid's algorithm calls itself at most 2*floor(log2(b)) + 2 times, for Fibonacci numbers most often."""
+    remainder, test, least = REMAINDERS[name]
+    head = f"algorithm {name}(a: size, b: size, t: inout real[1]):\n    where a >= 1, b >= {least}\n"
+    text = f"{head}    {COUNT}\n    {test}\n        {name}(b, {remainder}, t)\n"
+    module = load_text(text)
+    algorithm = module.algorithms[name]
+    costs = derive(module, algorithm)
+    pairs = [(a, b) for a in range(1, 20) for b in range(1, 20)]
+    fibonacci = [1, 2]
+    while len(fibonacci) < 40:
+        fibonacci.append(fibonacci[-1] + fibonacci[-2])
+    for a, b in [*pairs, *zip(fibonacci[1:], fibonacci[:-1], strict=True), (10**9, 10**9 - 1)]:
+        run = execute(module, algorithm, {"a": a, "b": b, "t": [0.0]}, compiled=False, races=False)
+        lower, upper = enclose_cost(costs["flops"], {"a": a, "b": b}).ends
+        assert lower <= run.counts.flops <= upper
+        assert upper <= 2 * b.bit_length() + 1
+    assert str(select_shown_growths(module, algorithm, costs, costs["flops"])[0].text) == "O(log2(b))"

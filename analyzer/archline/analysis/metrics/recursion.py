@@ -27,7 +27,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import find_recursive_component, has_forks, traverse_reachable
 from archline.records import memoised, replace
 from archline.recurrences.closed.levels import bound_function_by_levels
-from archline.recurrences.closed.measures import bound_by_measure, has_several_calls_by_steps
+from archline.recurrences.closed.measures import bound_by_halves, bound_by_measure, has_several_calls_by_steps
 from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact import indexed
 from archline.recurrences.exact.at_call import (
@@ -406,9 +406,11 @@ class RecursionSolver:
         below = above = None
         if low is None:
             below = bound_by_measure(lower, False, self._foreign_bounds(metric, lower, BoundSide.LOWER))
-        if high is None and has_several_calls_by_steps(upper):
+        if high is None:
             # Sizes that calls divide have a measure too, by which the bound would be far larger than the cost.
-            above = bound_by_measure(upper, True, self._foreign_bounds(metric, upper, BoundSide.UPPER))
+            foreign = self._foreign_bounds(metric, upper, BoundSide.UPPER)
+            several = has_several_calls_by_steps(upper)
+            above = bound_by_measure(upper, True, foreign) if several else bound_by_halves(upper, foreign)
         by_layers = None
         if most.indices is None and above is None:
             by_layers = self._bound_groups_of_cases(lower, upper, metric, (low, high))

@@ -58,6 +58,49 @@ def _bound_above(function: SizeFunction, steps: Sequence[Transition]) -> Inducti
     return None
 
 
+def bound_by_halves(function: SizeFunction, foreign: ForeignBounds) -> InductionProof | None:
+    """Return an upper bound of a function that calls itself once, where every second call has half a size, as in gcd.
+
+    With s the size in the first call, there are at most 2*(floor(log2(s)) + 1) calls, as a caller's size is at least 1.
+    """
+    if function.facts.rewrites:
+        return None
+    try:
+        steps = [step for case in function.equations for step in build_steps(case, True, foreign=foreign)]
+    except TooComplexError:
+        return None
+    calling = [step for step in steps if step.calls]
+    single = all(len(step.calls) == 1 and step.facts.nonnegative(1 - step.calls[0][0]) for step in calling)
+    if not calling or not single or not all(step.forcing.is_constant for step in steps):
+        return None
+    added, last = (max(step.forcing.constant_term for step in some) for some in (calling, steps))
+    for name in find_changed_parameters(function):
+        size = Poly.symbol(name)
+        known = name in function.sizes and all(step.facts.positive(size) for step in calling)
+        if known and all(_is_halved(function, name, first, second) for first in calling for second in calling):
+            value = a.ceil_log2(size + 1).scaled(2 * added) + last
+            return InductionProof("<=", value, reason=f"`{name}` is at most half as large in every second call")
+    return None
+
+
+def _is_halved(function: SizeFunction, name: str, first: Transition, second: Transition) -> bool:
+    """Test whether a size is at most half as large after two calls, those of two steps.
+
+    A remainder of x by y is at most (x - 1)/2 for 0 < y <= x, as it is less than y, and at most x - y.
+    """
+    arguments = dict(zip(function.parameters, first.calls[0][1].arguments, strict=True))
+    after = dict(zip(function.parameters, second.calls[0][1].arguments, strict=True))[name]
+    size = Poly.symbol(name)
+    if first.facts.nonnegative(size - after.substitute(arguments).scaled(2)):
+        return True
+    for floor in (atom for atom in after.atoms() if isinstance(atom, a.Floor)):
+        divisor, dividend = floor.modulus, floor.argument
+        if after == dividend - divisor * Poly.of_atom(floor) and second.facts.positive(divisor):
+            least, value = divisor.substitute(arguments), dividend.substitute(arguments)
+            return first.facts.nonnegative(size - value) and first.facts.nonnegative(value - least)
+    return False
+
+
 def _bound_below(function: SizeFunction, steps: Sequence[Transition]) -> InductionProof | None:
     """Return a lower bound by a size, or the minimum of all sizes, that K calls in all recursive cases shrink slowly.
 

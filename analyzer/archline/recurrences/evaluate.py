@@ -20,12 +20,16 @@ NumericCall = tuple[str, tuple[Number, ...]]
 
 
 class PendingCall(NamedTuple):
-    """A call being evaluated: its value is rest + sum of factor*call (`linear`); `nested` calls are inside the rest."""
+    """A call being evaluated: its value is rest + sum of factor*call (`linear`); `nested` calls are inside the rest.
+
+    Calls of the list `omitted` have sizes that are not allowed, before which a run ends.
+    """
 
     rest: Compute
     environment: Environment
     linear: Sequence[tuple[Number, NumericCall]]
     nested: tuple[NumericCall, ...]
+    omitted: tuple[NumericCall, ...] = ()
 
     def find_missing_calls(self, known: Mapping[NumericCall, Number]) -> list[NumericCall]:
         """Return the calls whose values are needed and not in `known`."""
@@ -68,8 +72,12 @@ class FunctionCases:
         self.function = function
         self._compiler = Compiler((*function.parameters, *function.facts.quotients), called)
         self._decisions: dict[object, int] = {}
+        self._has_exits = any(equation.exits for equation in function.equations)
         self._cases = [self._compile_case(equation) for equation in function.equations]
         self._least = [function.least.get(name, -inf) for name in function.parameters]
+        tested = function.promised if len(function.least) < len(function.parameters) or self._has_exits else ()
+        plain = [value for value in tested if value.names <= {*function.parameters}]
+        self._promised = list(map(self._compiler.compile_expression, plain))
         self._blank = self._compiler.make_environment(())[len(self._least) :]
 
     def _compile_case(self, equation: Equation) -> _CompiledCase:
@@ -97,6 +105,8 @@ class FunctionCases:
 
     def reduce_to_calls(self, arguments: tuple[Number, ...], valid: Callable[[NumericCall], bool]) -> PendingCall:
         """Return the value in terms of calls; calls inside a max must be `valid`. Raises EvaluationError."""
+        if not self._keeps_promises(arguments):
+            raise EvaluationError("the sizes of a call are not allowed")
         if self._are_allowed_sizes(arguments):
             environment = [*arguments, *self._blank]
         else:
@@ -110,8 +120,14 @@ class FunctionCases:
                 if (factor := compute(environment))
             ]
         )
-        nested = tuple([place for call in case.nested if valid(place := _evaluate_arguments(call, environment))])
-        return PendingCall(case.rest, environment, linear, nested)
+        nested = tuple([_evaluate_arguments(call, environment) for call in case.nested])
+        omitted: tuple[NumericCall, ...] = ()
+        if case.equation.exits:
+            places = [*[place for _, place in linear], *nested]
+            omitted = tuple([place for place in places if not valid(place)])
+            linear = tuple([pair for pair in linear if pair[1] not in omitted])
+        kept = tuple([place for place in nested if place not in omitted and valid(place)])
+        return PendingCall(case.rest, environment, linear, kept, omitted)
 
     def _are_allowed_sizes(self, arguments: tuple[Number, ...]) -> bool:
         """Test whether the arguments are allowed sizes, and need no quotients or exponents to be computed."""
@@ -122,8 +138,17 @@ class FunctionCases:
                 return False
         return True
 
+    def _keeps_promises(self, arguments: tuple[Number, ...]) -> bool:
+        """Test whether the arguments are such as the header promises, where calls may be omitted or have indices.
+
+        Only this ends a recursion that moves indices and tests none of them.
+        """
+        return all(compute([*arguments, *self._blank]) >= 0 for compute in self._promised)
+
     def is_valid(self, arguments: tuple[Number, ...]) -> bool:
         """Test whether the arguments are valid sizes: a call in a max may be under a guard that fails."""
+        if not self._keeps_promises(arguments):
+            return False
         if not self._are_allowed_sizes(arguments):
             try:
                 evaluate_symbols(self.function, arguments)
@@ -203,6 +228,7 @@ class ValueTable:
                 frame = self._get_cases(place[0]).reduce_to_calls(
                     place[1], lambda called: self._get_cases(called[0]).is_valid(called[1])
                 )
+                values.update(dict.fromkeys(frame.omitted, 0))
                 missing = frame.find_missing_calls(values)
                 if missing:
                     open_.add(place)

@@ -40,7 +40,8 @@ class Equation:
     """The value of a function in one case; its recursive calls are `AppliedFunction` atoms.
 
     `data` names the integers in it that only the data determines: the function lies between the values for these.
-    `known` are expressions that the decisions imply to be >= 0.
+    `known` are expressions that the decisions imply to be >= 0. `exits`: data may end the case before it makes its
+    calls, so that these may have sizes that are not allowed, at which the function counts as 0.
     """
 
     decisions: tuple[Decision, ...]
@@ -48,6 +49,7 @@ class Equation:
     value: Poly
     data: tuple[str, ...]
     known: tuple[Poly, ...] = ()
+    exits: bool = False
 
     @cached_property
     def recursive(self) -> bool:
@@ -59,7 +61,8 @@ class Equation:
 class SizeFunction:
     """One metric of one algorithm, or a bound of it: parameters in order, facts about them, and equations.
 
-    `least` are the minimum values of the sizes, and `where` the facts of the header, which restrict the parameters.
+    `least` are the minimum values of the sizes, and `where` the facts of the header, which restrict the parameters;
+    these imply that the values `promised` are >= 0.
     """
 
     name: str
@@ -69,6 +72,7 @@ class SizeFunction:
     facts: Facts
     equations: tuple[Equation, ...]
     where: tuple[s.Fact, ...] = ()
+    promised: tuple[Poly, ...] = ()
 
     @property
     def sizes(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from functools import partial
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
-from archline.algebra.disjunctions import Knowledge
+from archline.algebra.disjunctions import Alternatives, Knowledge, split_into_alternatives
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly
 from archline.analysis.metrics.data import amount_at_sizes
@@ -17,11 +17,12 @@ from archline.analysis.metrics.tally import DerivationStep, Tally
 from archline.expr.tree import has_same_structure, substitute_names
 from archline.ir.amounts import Amount, KnownAmount, UnknownAmount
 from archline.ir.conditions import UNDECIDED_INDICATOR, assume_facts, disjunctive_form, negate_condition
-from archline.ir.declarations import declared_scope
+from archline.ir.declarations import declared_scope, read_index_properties
 from archline.ir.iteration_bounds import make_iteration_counts
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.call_graph import find_recursive_component, iterate_callees, traverse_reachable
+from archline.language.checking.scopes import list_machine_symbols
 from archline.language.metrics import CALL
 from archline.records import field, memoised, record, replace
 from archline.recurrences.model import Decision, Equation, RecurrenceSystem, SizeFunction, find_calls
@@ -60,8 +61,9 @@ class BodyCase:
         """The nonnegative values that the decisions imply."""
         return self.way.known.nonnegative
 
-    def build_equation(self, value: Poly) -> Equation:
-        return Equation(self.decisions, self.facts, value, tuple(x for x in self.data if x in value.names), self.known)
+    def build_equation(self, value: Poly, exits: bool = False) -> Equation:
+        data = tuple(x for x in self.data if x in value.names)
+        return Equation(self.decisions, self.facts, value, data, self.known, exits)
 
 
 class UndecidedError(Exception):
@@ -495,7 +497,10 @@ class Extraction:
         for upper in (False, True) if split else (True,):
             name = _function_name(metric, algorithm, not split, upper)
             both = zip(cases, valid, strict=True)
-            equations = [case.build_equation(amount.upper if upper else amount.lower) for case, amount in both]
+            equations = [
+                case.build_equation(amount.upper if upper else amount.lower, split and _may_omit_calls(amount))
+                for case, amount in both
+            ]
             functions[name] = SizeFunction(
                 name,
                 algorithm,
@@ -504,6 +509,7 @@ class Extraction:
                 self._declared_facts(algorithm),
                 tuple(equations),
                 algorithm.where,
+                self._list_promised_values(algorithm),
             )
         return RecurrenceSystem(metric, functions, not split)
 
@@ -511,6 +517,14 @@ class Extraction:
     def _declared_facts(self, algorithm: s.Algorithm) -> Facts:
         """Return the declared facts about sizes, as one object whose cached proofs all metrics share."""
         return declared_scope(self._outer.module, algorithm).facts
+
+    @memoised
+    def _list_promised_values(self, algorithm: s.Algorithm) -> tuple[Poly, ...]:
+        """Return the values of parameters alone that the header promises to be >= 0."""
+        scope = declared_scope(self._outer.module, algorithm)
+        machine = list_machine_symbols(self._outer.module.signatures[algorithm])
+        facts = read_index_properties(algorithm, scope).facts
+        return tuple(fact for fact in facts if fact.names.isdisjoint(machine))
 
     def collect_functions(self, metric: str) -> dict[str, SizeFunction]:
         """Collect all functions of a metric that were extracted so far, by name."""
@@ -520,6 +534,20 @@ class Extraction:
             if isinstance(system, RecurrenceSystem):
                 result |= system.functions
         return result
+
+
+def _may_omit_calls(amount: KnownAmount) -> bool:
+    """Test whether a run may omit recursive calls that the upper bound of its costs has."""
+
+    def list_certain_arguments(value: Poly | Alternatives) -> set[tuple[Poly, ...]]:
+        if isinstance(value, Poly):
+            atoms = (atom for monomial in value.terms for atom, _ in monomial if isinstance(atom, a.AppliedFunction))
+            return {atom.arguments for atom in atoms}
+        parts = map(list_certain_arguments, value.parts)
+        return set.intersection(*parts) if value.least else set.union(*parts)
+
+    certain = list_certain_arguments(split_into_alternatives(amount.lower, a.AppliedFunction))
+    return any(call.arguments not in certain for call in find_calls(amount.upper))
 
 
 def _find_recursion_in_iterations(case: BodyCase) -> UnknownAmount | None:

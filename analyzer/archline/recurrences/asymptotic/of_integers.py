@@ -129,7 +129,7 @@ class OneSidedRecurrence:
             return [
                 step
                 for equation in function.equations
-                for step in build_steps(equation, self.upper, self._rank_sum, foreign)
+                for step in build_steps(function, equation, self.upper, self._rank_sum, foreign)
             ]
         except TooComplexError as problem:
             raise OutOfReachError(str(problem)) from None

@@ -18,6 +18,7 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, sum_polyn
 from archline.algebra.prove.prover import prove_never_negative
 from archline.numbers import factor_into_primes, fmpq
 from archline.records import record
+from archline.recurrences.exact.transitions import may_leave
 from archline.recurrences.model import BoundSide, Equation, SizeFunction, find_calls, split_value_by_call
 
 
@@ -177,6 +178,8 @@ def read_level_step(function: SizeFunction, equation: Equation) -> LevelStep | N
     if len(weights) != 1 or find_calls(rest):
         return None
     ((call, weight),) = weights.items()
+    if equation.exits and may_leave(function, equation, call):
+        return None
     if call.function != function.name or not weight.is_constant or weight.constant_term <= 0:
         return None
     factors: dict[str, fmpq] = {}

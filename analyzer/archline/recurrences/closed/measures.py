@@ -30,7 +30,7 @@ def bound_by_measure(function: SizeFunction, upper: bool, foreign: ForeignBounds
     if function.facts.rewrites:
         return None
     try:
-        steps = [step for case in function.equations for step in build_steps(case, upper, foreign=foreign)]
+        steps = [step for case in function.equations for step in build_steps(function, case, upper, foreign=foreign)]
     except TooComplexError:
         return None
     return _bound_above(function, steps) if upper else _bound_below(function, steps)
@@ -186,7 +186,7 @@ def has_several_calls_by_steps(function: SizeFunction) -> bool:
         if all(equation.facts.bounds[name].maximum is not None for name in function.sizes):
             continue
         with suppress(TooComplexError):
-            for step in build_steps(equation, True):
+            for step in build_steps(function, equation, True):
                 lasting = [
                     (factor, x) for factor, x in step.calls if not any(value.is_constant for value in x.arguments)
                 ]

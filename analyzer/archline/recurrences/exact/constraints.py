@@ -280,7 +280,7 @@ class InductionProblem:
                 equation,
                 function,
                 foreign,
-                partial(build_steps, upper=upper, prefer=size, foreign=foreign),
+                partial(build_steps, function, upper=upper, prefer=size, foreign=foreign),
                 self._evaluate_at_exponent,
             )
         ]

@@ -410,6 +410,11 @@ class _LengthReduction:
             facts=indices.substitute_high_in_facts(function.facts),
             equations=tuple(map(self._reduce_equation, function.equations)),
             where=tuple(fact for fact in function.where if s.find_names(fact) <= set(self._sizes)),
+            promised=tuple(
+                fact
+                for fact in map(indices.substitute_high, function.promised)
+                if fact.names <= {*self._sizes, indices.size}
+            ),
         )
 
     def _reduce_equation(self, equation: Equation) -> Equation:

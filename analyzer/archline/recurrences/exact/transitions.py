@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain, combinations
 from weakref import WeakKeyDictionary
 
 from archline.algebra import atoms as a
@@ -15,10 +16,11 @@ from archline.algebra.polynomial import Poly, sum_polynomials
 from archline.algebra.prove.prover import prove_never_negative
 from archline.numbers import fmpq
 from archline.records import record, replace
-from archline.recurrences.exact.at_call import compute_symbol_values_in_call
+from archline.recurrences.exact.at_call import NotComparableError, compute_symbol_values_in_call
 from archline.recurrences.model import Equation, SizeFunction, find_calls, split_value_by_call
 
 MAX_PROVED_MINIMUM = 1 << 12
+MAX_OMITTED_CALLS = 4
 
 _minimum_cache: WeakKeyDictionary[Facts, dict[Poly, int | None]] = WeakKeyDictionary()
 """Proved minima by facts and value: all metrics of an algorithm need the same ones, for upper and lower bounds."""
@@ -70,6 +72,7 @@ ForeignBounds = Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]]
 
 
 def build_steps(
+    function: SizeFunction,
     equation: Equation,
     upper: bool,
     prefer: Callable[[Poly], Rank] = lambda value: (Fraction(0), value.key),
@@ -81,7 +84,32 @@ def build_steps(
     other functions. Raises TooComplexError if calls are multiplied with each other or nested.
     """
     value = split_into_alternatives(equation.value, a.AppliedFunction)
-    return [_build_step(equation, needed, foreign or {}) for needed in _select_needed_values(value, upper, prefer)]
+    steps = [_build_step(equation, needed, foreign or {}) for needed in _select_needed_values(value, upper, prefer)]
+    return [kept for step in steps for kept in _omit_calls(step, function)] if upper and equation.exits else steps
+
+
+def _omit_calls(step: Transition, function: SizeFunction) -> Iterator[Transition]:
+    """Iterate over a step and the steps that omit some of the calls whose sizes are not proved to be allowed.
+
+    No induction bounds such calls: where their sizes are not allowed, a run ends before it makes them.
+    """
+    unsure = [pair for pair in step.calls if pair[1].function == function.name and may_leave(function, step, pair[1])]
+    if len(unsure) > MAX_OMITTED_CALLS:
+        raise TooComplexError("too many recursive calls may have sizes that are not allowed")
+    for number in range(len(unsure) + 1):
+        for omitted in combinations(unsure, number):
+            yield replace(step, calls=tuple(pair for pair in step.calls if pair not in omitted))
+
+
+def may_leave(function: SizeFunction, caller: Transition | Equation, call: a.AppliedFunction) -> bool:
+    """Test whether the sizes of a call of the function are not proved to be allowed."""
+    try:
+        sizes = compute_symbol_values_in_call(function, call.arguments)
+    except NotComparableError:
+        return True
+    needs = (sizes[name] - low for name, low in function.least.items())
+    promised = (value.substitute(sizes) for value in function.promised)
+    return any(not caller.facts.nonnegative(value) for value in chain(needs, promised))
 
 
 def _select_needed_values(value: Poly | Alternatives, upper: bool, prefer: Callable[[Poly], Rank]) -> list[Poly]:

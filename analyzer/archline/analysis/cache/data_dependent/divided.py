@@ -258,7 +258,7 @@ def _build_division_cases(divided: DividedAlgorithm, by_name: Mapping[str, Divid
     for equation in divided.function.equations:
         restore = equation.facts.restore
         decided = divided.measured.union(equation.data)
-        for step in build_steps(equation, upper=True):
+        for step in build_steps(divided.function, equation, upper=True):
             inner = [
                 _build_divided_call(step, divided, by_name[call.function], factor, call, decided)
                 for factor, call in step.calls

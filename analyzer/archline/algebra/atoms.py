@@ -18,7 +18,7 @@ from archline.algebra.offsets import Segments as Segments
 from archline.algebra.offsets import as_gaps as as_gaps
 from archline.algebra.offsets import offset as offset
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
-from archline.expr.sequences import compute_sequence
+from archline.expr.sequences import RECURSIVE_SEQUENCES, compute_sequence
 from archline.numbers import fmpq, fmpz
 
 MAX_CONSTANT_EXPONENT = 100_000
@@ -138,16 +138,16 @@ class AppliedFunction(Atom):
 
 
 class Sequence(Atom):
-    """A term of the sequence `name` at an integer e >= 0.
+    """A term, at integers, of one of the sequences that `archline.expr.sequences` defines; `argument` is the first.
 
-    That is `fibonacci(e)`, `factorial(e)`, or `arrangements(e)`, the sum of e!/k! over 0 <= k <= e.
+    The terms that costs contain are at least 0.
     """
 
     __slots__ = ("argument", "name")
 
-    def __init__(self, name: str, argument: Poly) -> None:
-        super().__init__(f"{name}({argument.key})", argument)
-        self.name, self.argument = name, argument
+    def __init__(self, name: str, *arguments: Poly) -> None:
+        super().__init__(f"{name}({','.join(argument.key for argument in arguments)})", *arguments)
+        self.name, self.argument = name, arguments[0]
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
         return make_sequence_term(self.name, *parts)
@@ -467,14 +467,58 @@ MAX_FACTORS = 8
 """The maximum difference of two factorials that is written as a product."""
 
 
-def make_sequence_term(name: str, argument: Poly) -> Poly:
+def make_sequence_term(name: str, *arguments: Poly) -> Poly:
+    """Return a term of a sequence, in a shorter form where there is one."""
+    if all(argument.is_constant and argument.constant_term.q == 1 for argument in arguments):
+        value = compute_sequence(name, *(int(argument.constant_term.p) for argument in arguments))
+        return Poly.of_atom(Sequence(name, *arguments)) if value is None else Poly.constant(value)
+    match name, arguments:
+        case "ceil_log", (argument, base) if base.is_constant and base.constant_term > 1:
+            return _ceil_log(argument, int(base.constant_term.p))
+        case "quotient_sum", (argument, last, *powers):
+            if powers == [ZERO, ONE]:
+                return make_sequence_term(name, argument, last)
+            if last in (ZERO, ONE):
+                return (argument ** int(powers[1].constant_term.p) if powers else argument) if last else ZERO
+        case "floor_sum", (count, *_) if not count:
+            return ZERO
+        case _, (argument,) if name in RECURSIVE_SEQUENCES:
+            return _make_recursive_term(name, argument)
+        case _:
+            pass
+    return Poly.of_atom(Sequence(name, *arguments))
+
+
+def _ceil_log(value: Poly, base: int) -> Poly:
+    """Return the least k >= 0 with base^k >= value."""
+    root, power = _split_perfect_power(base)
+    if power > 1:
+        return ceil_div(_ceil_log(value, root), Poly.constant(power))
+    if base == 2:
+        return ceil_log2(value)
+    atom = find_single_atom(value)
+    if isinstance(atom, Exponential) and atom.base == base and is_integral(atom.exponent):
+        return positive_part(atom.exponent)
+    return Poly.of_atom(Sequence("ceil_log", value, Poly.constant(base)))
+
+
+def read_logarithm(atom: Atom) -> tuple[Poly, int] | None:
+    """Return e and b of a logarithm of e to the base b that is rounded up; None for other atoms."""
+    match atom:
+        case CeilLog2(argument=argument):
+            return argument, 2
+        case Sequence(name="ceil_log", parts=(argument, base)) if base.is_constant:
+            return argument, int(base.constant_term.p)
+        case _:
+            return None
+
+
+def _make_recursive_term(name: str, argument: Poly) -> Poly:
     """Return a term of a sequence; constants in the argument are taken out where the sequence's recurrence allows."""
     shift = argument.constant_term
     core = argument - shift
     if shift.q == 1 and abs(shift) <= MAX_CONSTANT_EXPONENT:
         steps = int(shift.p)
-        if not core and (value := compute_sequence(name, steps)) is not None:
-            return Poly.constant(value)
         if name == "fibonacci" and core and steps not in (0, 1):
             # fibonacci(n + s) = fibonacci(s - 1)*fibonacci(n) + fibonacci(s)*fibonacci(n + 1)
             first, second = (Poly.of_atom(Sequence(name, core + more)) for more in (0, 1))

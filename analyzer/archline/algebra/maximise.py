@@ -226,7 +226,8 @@ def _find_atom_direction(atom: Atom, variable: str, facts: Facts) -> int | None:
     """Return 1 or -1 as the first part of an atom rises or falls, if the atom is nondecreasing in it; else None."""
     if isinstance(atom, Symbol):
         return 1
-    if isinstance(atom, a.PositivePart | a.Floor | a.CeilLog2 | a.Exponential | a.RealFunction | a.Offset | a.Sequence):
+    rising = a.PositivePart | a.Floor | a.CeilLog2 | a.Exponential | a.RealFunction | a.Offset
+    if isinstance(atom, rising) or (isinstance(atom, a.Sequence) and atom.name not in ("digit_sum", "floor_sum")):
         if any(variable in part.names for part in atom.parts[1:]):
             return None
         argument = atom.parts[0]

@@ -139,7 +139,7 @@ class _Writer:
             case a.RealFunction(function="isqrt"):
                 return b.call("floor", b.call("sqrt", self.write_tree(atom.argument)))
             case a.Sequence(name=name):
-                return b.call(name, self.write_tree(atom.argument))
+                return b.call(name, *map(self.write_tree, atom.parts))
             case a.RealFunction(function=function):
                 return b.call(function, self.write_tree(atom.argument))
             case a.Exponential():

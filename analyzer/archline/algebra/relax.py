@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_effort
+from archline.algebra.enclosures import enclose_sequence
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import derive_part_maxima, max_over, maximum_of_values
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
@@ -295,6 +296,8 @@ def find_atom_range(atom: Atom, facts: Facts) -> _Range:
             return ZERO, _bound_positive_part_above(atom, facts)
         case a.Floor():
             argument, modulus = atom.parts
+            if (by_multiples := _divide_by_multiples(argument, modulus, facts)) is not None:
+                return by_multiples
             power = a.find_exponent_of_two(modulus)
             if len(modulus.terms) == 1 and (power is not None or _lacks_youngest_symbol(modulus, argument, facts)):
                 inverse = modulus**-1
@@ -305,6 +308,12 @@ def find_atom_range(atom: Atom, facts: Facts) -> _Range:
             youngest = max(map(Symbol, atom.names), key=facts.ages.__getitem__)
             low, high = _find_outer_range(atom, youngest, facts)
             return low or ZERO, high or (atom.argument if facts.nonnegative(atom.argument) else None)
+        case a.RealFunction(function="isqrt") if (split := _split_square(atom.argument)) is not None and all(
+            facts.integral(part) and facts.nonnegative(part) for part in split
+        ):
+            # g*isqrt(e) <= isqrt(g^2*e) <= g*isqrt(e) + g
+            whole = split[0] * a.floor_sqrt(split[1])
+            return whole, whole + split[0]
         case a.RealFunction(function="isqrt" | "sqrt") if facts.nonnegative(atom.argument):
             # 0 <= sqrt(e) <= e for integers e >= 0
             return (ZERO, atom.argument) if facts.integral(atom.argument) else (ZERO, None)
@@ -320,12 +329,43 @@ def find_atom_range(atom: Atom, facts: Facts) -> _Range:
             return ZERO, atom.segments.total
         case a.Data():
             return atom.low, atom.high
-        case a.AppliedFunction() | a.Sequence():
+        case a.Sequence():
+            lower, upper = enclose_sequence(atom, facts.nonnegative)
+            return lower[0], upper[0] if upper else None
+        case a.AppliedFunction():
             return ZERO, None
         case a.Quotient() if facts.nonnegative(atom.argument) and facts.nonnegative(atom.divisor):
             return ZERO, atom.argument
         case _:
             return None, None
+
+
+def _divide_by_multiples(argument: Poly, modulus: Poly, facts: Facts) -> _Range | None:
+    """Bound floor(e/(s*v + c)), for the youngest symbol v >= lo, by quotients by multiples of w = v - lo + 1.
+
+    For the value d = s*lo + c of the divisor at lo it is from min(s, d)*w to max(s, d)*w. None for other quotients.
+    """
+    youngest = max(modulus.names, key=lambda name: facts.ages[Symbol(name)], default="")
+    line = modulus.coefficients(Symbol(youngest))
+    lows = facts.bounds[youngest].lower if youngest in facts.bounds else ()
+    if set(line) != {0, 1} or len(lows) != 1 or youngest in argument.names or not facts.nonnegative(argument):
+        return None
+    slope, first = line[1], line[1] * lows[0] + line[0]
+    if not slope.is_constant or not first.is_constant or min(slope.constant_term, first.constant_term) < 1:
+        return None
+    place = Poly.symbol(youngest) - lows[0] + 1
+    ends = sorted((slope.constant_term, first.constant_term), reverse=True)
+    low, high = (a.floor_div(argument, place.scaled(number)) for number in ends)
+    return None if Poly.of_atom(a.Floor(argument, modulus)) in (low, high) else (low, high)
+
+
+def _split_square(value: Poly) -> tuple[Poly, Poly] | None:
+    """Return g and e of g^2*e for the greatest product g of symbols; None if the value is not such a product."""
+    if len(value.terms) != 1:
+        return None
+    ((monomial, _),) = value.terms.items()
+    root = Poly({tuple((atom, power // 2) for atom, power in monomial if power > 1): fmpq(1)})
+    return None if root.is_constant else (root, value * root**-2)
 
 
 def _lacks_youngest_symbol(value: Poly, other: Poly, facts: Facts) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Atom, Poly, Symbol
+from archline.expr.sequences import RECURSIVE_SEQUENCES
 from archline.records import memoised
 
 if TYPE_CHECKING:
@@ -73,6 +74,11 @@ class _Translator:
             case a.Sequence(name="arrangements"):
                 # It is n!*e rounded down; 1 at 0.
                 return sympy.uppergamma(self.translate_expression(atom.argument) + 1, 1) * sympy.E
+            case a.Sequence(name="ceil_log"):
+                value, base = map(self.translate_expression, atom.parts)
+                return sympy.ceiling(sympy.log(sympy.Max(1, value), base))
+            case a.Sequence() if atom.name not in RECURSIVE_SEQUENCES:
+                return sympy.Function(atom.name)(*map(self.translate_expression, atom.parts))
             case a.Sequence():
                 return getattr(sympy, atom.name)(self.translate_expression(atom.argument))
             case a.RealFunction(function="log2"):

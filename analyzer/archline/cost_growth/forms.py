@@ -21,6 +21,7 @@ from archline.algebra.sums.blocks import match_condition_pair
 from archline.analysis.communication.floors import bound_rounded_powers_above
 from archline.analysis.cost import Costs
 from archline.expr import build as b
+from archline.expr.sequences import RECURSIVE_SEQUENCES
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
@@ -35,7 +36,7 @@ def build_growth_bounds(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blo
 
     `ends` are its lower and its upper bound. With `blocks` terms m*floor(e/m) of the upper bound are kept.
     """
-    ends = _relax_sequences(ends[0], False), _relax_sequences(ends[1], True)
+    ends = _relax_sequences(ends[0], False, facts), _relax_sequences(ends[1], True, facts)
     below, above = _build_cached_bounds(costs, ends, facts, blocks)
     if any(map(_is_rounded_power, s.iterate_nodes((below, above)))):
         most = drop_conditions(ends[1], facts)
@@ -48,11 +49,14 @@ SEQUENCE_RATIOS = {"arrangements": ("factorial", 0, 3), "fibonacci": ("fibonacci
 """The sequence, and the shift to its argument, of which multiples bound another sequence; the greatest multiple."""
 
 
-def _relax_sequences(value: Poly, upper: bool) -> Poly:
+def _relax_sequences(value: Poly, upper: bool, facts: Facts) -> Poly:
     """Write the sequences in a bound by one sequence each, so that no multiple of one is subtracted from another.
+
+    Terms of sequences that no recursion costs are replaced by their bounds.
 
     For e >= 1, arrangements(e) is from 2*e! to 3*e!, and fibonacci(e + 1) from fibonacci(e) to 2*fibonacci(e).
     """
+    value = replace_atoms_by_bounds(value, _find_plain_sequence, facts, upper) or value
     for atom in [atom for atom in value.atoms() if isinstance(atom, a.Sequence) and atom.name in SEQUENCE_RATIOS]:
         name, shift, most = SEQUENCE_RATIOS[atom.name]
         if atom.argument.constant_term != shift or value.degree(atom) != 1:
@@ -68,11 +72,22 @@ def _relax_sequences(value: Poly, upper: bool) -> Poly:
     if upper or less >= 0:
         return value
     for monomial, coefficient in value.terms.items():
-        alone = len(monomial) == 1 and isinstance(monomial[0][0], a.Sequence) and monomial[0][1] > 0
+        factor, power = monomial[0] if len(monomial) == 1 else (None, 0)
+        alone = isinstance(factor, a.Sequence) and factor.name in RECURSIVE_SEQUENCES and power > 0
         if alone and coefficient > -less:
             # A term of a sequence is at least 1: c*s - d >= (c - d)*s.
             return value - less + Poly({monomial: less})
     return value
+
+
+def _find_plain_sequence(value: Poly) -> Atom | None:
+    """Return a term of a sequence that is neither one of recursions nor a logarithm; None if there is none."""
+    found = (
+        atom
+        for atom in sorted(value.atoms_within(), key=str)
+        if isinstance(atom, a.Sequence) and atom.name not in RECURSIVE_SEQUENCES and atom.name != "ceil_log"
+    )
+    return next(found, None)
 
 
 def _is_rounded_power(expr: s.Node) -> bool:
@@ -280,10 +295,15 @@ def _merge_logarithms(value: Poly, upper: bool) -> Poly:
 
 
 def _bound_logarithm_by_size(atom: Atom) -> tuple[Poly, Poly] | None:
-    """Return bounds on an atom ceil(log2(e)) by ceil(log2(n)) plus constants, if c*n - d <= e <= c*n + d'; else None.
+    """Return bounds on a rounded logarithm of e by ceil(log2(n)) plus constants, if c*n - d <= e <= c*n + d'; else None.
 
     For n >= 1, c*n/(1 + d) <= max(1, c*n - d), and c*n + d' <= n*(c + d').
     """
+    if isinstance(atom, a.Sequence) and (logarithm := a.read_logarithm(atom)) is not None:
+        # It is the logarithm to the base 2, divided by the rounded logarithm of its base, or more.
+        (binary,) = a.ceil_log2(logarithm[0]).atoms()
+        low, high = _bound_logarithm_by_size(binary) or (Poly.of_atom(binary),) * 2
+        return low / (logarithm[1] - 1).bit_length(), high
     if not isinstance(atom, a.CeilLog2):
         return None
     ends = []
@@ -317,22 +337,31 @@ def _convert_term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bo
         scale *= level.compute_rounding_factor(
             prod((fmpq(number) ** power for number, power in bases), start=fmpq(1)), upper
         )
-        logarithms = ((level.rate * power, b.call("log2", b.number(number))) for number, power in bases)
+        logarithms = ((level.rate * power, _write_logarithm(number, level.base)) for number, power in bases)
         exponent = b.sum_terms((False, b.product([b.number(times), logarithm])) for times, logarithm in logarithms)
         factors.append(b.power(to_tree(level.argument, costs.parameters), exponent))
     return b.product(factors if scale == 1 and factors else [b.number(scale), *factors])
 
 
+def _write_logarithm(number: int, base: int) -> s.Expr:
+    """Write the logarithm of a number."""
+    if number == base:
+        return b.ONE
+    logarithm = b.call("log2", b.number(number))
+    return logarithm if base == 2 else b.binary("/", logarithm, b.call("log2", b.number(base)))
+
+
 @record
 class _LogarithmicExponent:
-    """An exponent rate*log2(argument); `rounding` is 1 if it is rounded up, -1 if down, 0 if not rounded."""
+    """An exponent rate*log(argument); `rounding` is 1 if it is rounded up, -1 if down, 0 if not rounded."""
 
     argument: Poly
     rate: fmpq
     rounding: int
+    base: int = 2
 
     def compute_rounding_factor(self, base: fmpq, upper: bool) -> fmpq:
-        """Return the factor c for which base^exponent is at most (or least) c*base^(rate*log2(argument)).
+        """Return the factor c for which base^exponent is at most (or least) c*base^(rate*log(argument)).
 
         b^ceil(y) lies between b^y and b*b^y, and b^floor(y) between b^y/b and b^y, or the reverse if b < 1.
         """
@@ -347,6 +376,8 @@ def _match_logarithmic_exponent(atom: Atom) -> _LogarithmicExponent | None:
     match a.find_single_atom(atom.exponent):
         case a.CeilLog2(argument=argument):
             return _LogarithmicExponent(argument, fmpq(1), 1)
+        case a.Sequence(name="ceil_log", parts=(argument, base)) if base.is_constant:
+            return _LogarithmicExponent(argument, fmpq(1), 1, int(base.constant_term.p))
         case a.RealFunction(function="log2", argument=argument):
             return _LogarithmicExponent(argument, fmpq(1), 0)
         case a.Floor(argument=value, modulus=modulus) if modulus.is_constant and len(value.terms) == 1:

@@ -266,10 +266,13 @@ class _ExactDomain:
                 if len(whole) < len(values):
                     raise EvaluationError("`gcd` of a number that is not an integer", expr)
                 return math.gcd(*whole)
-            case _ if function in SEQUENCES and isinstance(values[0], int):
-                term = compute_sequence(function, values[0])
+            case _ if function in SEQUENCES:
+                whole = [value for value in values if isinstance(value, int)]
+                term = None if len(whole) < len(values) else compute_sequence(function, *whole)
                 if term is None:
-                    raise EvaluationError(f"`{function}` of a number that is negative or too large", expr)
+                    raise EvaluationError(
+                        f"`{function}` of a number that is negative, not an integer or too large", expr
+                    )
                 return term
             case "floor" | "ceil" | "sqrt" | "log2":
                 return self._locate_errors(expr, lambda: Interval.of(values[0]).apply_function(function))

@@ -7,11 +7,13 @@ from functools import reduce
 from typing import TypeAlias
 
 from archline.algebra import atoms as a
+from archline.algebra.enclosures import enclose_sequence
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.printing import DisplayAtom, shorten_expression
 from archline.algebra.reals import HALF, Constant, OutOfReachError
 from archline.expr import build as b
 from archline.expr import tree as s
+from archline.expr.sequences import RECURSIVE_SEQUENCES
 from archline.expr.text import format_expression
 from archline.growth.monomials import Factor, Monomial, Term, make_monomial, make_size_factor
 from archline.growth.sequences import replace_sequences
@@ -137,6 +139,11 @@ class _ShapeReader:
                 return _drop_divisors((*self._read_quotient(*parts), ONE))
             case a.Floor() | a.Quotient():
                 return self._read_quotient(*atom.parts)
+            case a.Sequence() if atom.name not in RECURSIVE_SEQUENCES:
+                upper = enclose_sequence(atom, lambda value: True)[1]
+                if not upper:
+                    raise OutOfReachError(SHAPELESS)
+                return self.read_terms(upper[0])
             case a.Sequence(argument=argument) if isinstance(
                 size := a.find_single_atom(argument - argument.constant_term), Symbol
             ):
@@ -171,6 +178,9 @@ class _ShapeReader:
         inner = [shape for shape in self.read_terms(argument) if shape.powers]
         if not inner:
             return ONE
+        if len(inner) == 1 and len(inner[0].powers) == 1:
+            # log2(sqrt(n)) is half of log2(n).
+            inner = [make_monomial(factor) for factor in inner[0].powers]
         return make_monomial(make_factor(b.call("log2", build_shape_sum(inner, self.order))))
 
     def _read_exponential(self, base: int, exponent: Poly) -> Shape:
@@ -186,6 +196,9 @@ class _ShapeReader:
                     )
                 case (((a.CeilLog2(argument=x) | a.RealFunction(function="log2", argument=x)), 1),):
                     result *= self._read_minimum(x).power(log_of_base.scaled(coefficient))
+                case ((a.Sequence(name="ceil_log", parts=(x, divisor)), 1),) if divisor.is_constant:
+                    rate = log_of_base / Constant(divisor.constant_term).log2()
+                    result *= self._read_minimum(x).power(rate.scaled(coefficient))
                 case ((a.Floor(argument=whole, modulus=parts), 1),) if parts.is_constant:
                     share = self._read_exponential(base, whole.scaled(1 / parts.constant_term))
                     result *= share.power(Constant.of(coefficient))

@@ -110,8 +110,8 @@ def _apply_function(function: str, values: list[Constant]) -> Constant:
             return -_floor_constant(-first)
         case "abs":
             return -first if first.sign() < 0 else first
-        case _ if function in SEQUENCES and first.is_rational and first.rational.q == 1:
-            term = compute_sequence(function, int(first.rational.p))
+        case _ if function in SEQUENCES and all(value.is_rational and value.rational.q == 1 for value in values):
+            term = compute_sequence(function, *(int(value.rational.p) for value in values))
             if term is None:
                 raise OutOfReachError(f"`{function}` of a number that is negative or large")
             return Constant.of(term)

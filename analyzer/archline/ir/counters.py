@@ -18,10 +18,9 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.ir.amounts import exact_amount
 from archline.ir.conditions import MIRRORED_OPERATORS, negate_condition
-from archline.ir.factors import StepCount, count_divisions, count_multiplications
-from archline.ir.ranges import BoundedRange, IterationRange, make_bounded_range
+from archline.ir.factors import count_divisions, count_multiplications
+from archline.ir.ranges import IterationRange
 from archline.ir.scope import Scope, known_value
 from archline.language import syntax as s
 from archline.language.model import Module
@@ -48,11 +47,6 @@ class CountedWhile:
     def exact(self) -> bool:
         """True if the loop has all iterations of the range."""
         return self.least == self.range.trips
-
-    @property
-    def bounded(self) -> bool:
-        """True if sums over the range are bounds on both sides."""
-        return self.exact or (bool(self.least) and isinstance(self.range, BoundedRange))
 
     @property
     def certain(self) -> IterationRange:
@@ -108,21 +102,15 @@ def _count_while(loop: s.While, starts: Mapping[str, s.Expr], scope: Scope) -> C
     decided = [threshold for threshold in thresholds if threshold is not None]
     if not decided:
         return None
-    trips = _find_minimum((threshold.amount.upper for threshold in decided), facts)
-    certain = None not in thresholds and not s.may_end_early(loop)
-    least = _find_minimum((threshold.amount.lower for threshold in decided), facts) if certain else ZERO
+    trips = reduce(facts.minimum, (facts.positive_part(facts.simplify(count)) for count in decided))
+    least = trips if None not in thresholds and not s.may_end_early(loop) else ZERO
     if loop.tests_last:
         # The test follows the iteration: only if it held before each one, it decides about the next.
         return None
-    bounded = make_bounded_range(variable, k, decided[0], facts, loop.span) if len(decided) == 1 else None
-    range_ = IterationRange(variable, ZERO, trips, k, facts, loop.span) if bounded is None else bounded
+    range_ = IterationRange(variable, ZERO, trips, k, facts, loop.span)
     values = {name: value for name, counter in counters.items() if (value := counter.value_after(k)) is not None}
     guard = tests[0] if len(decided) == 1 and thresholds[0] is not None else None
     return CountedWhile(range_, values, changed - values.keys(), least, guard)
-
-
-def _find_minimum(counts: Iterable[Poly], facts: Facts) -> Poly:
-    return reduce(facts.minimum, (facts.positive_part(facts.simplify(count)) for count in counts))
 
 
 # Moves
@@ -297,7 +285,7 @@ def _list_conjuncts(condition: s.Expr) -> list[s.Expr]:
 
 def _count_until_false(
     test: s.Expr, counters: Mapping[str, _Counter], scope: Scope, around: Scope, k: Poly
-) -> StepCount | None:
+) -> Poly | None:
     """Count the iterations that begin while a test holds; None if the counters do not decide it."""
     if not isinstance(test, s.Binary) or test.op not in MIRRORED_OPERATORS:
         return None
@@ -306,12 +294,19 @@ def _count_until_false(
             case s.Name(id=register) if register in counters and counters[register].kind != "+":
                 limit = known_value(side, around)
                 return None if limit is None else _count_geometric(counters[register], op, limit, scope.facts)
+            case s.Binary(op="*", left=s.Integer(value=factor), right=s.Name(id=register)) if (
+                factor > 0 and op in ("<", "<=", ">", ">=") and register in counters and counters[register].kind != "+"
+            ):
+                # 2*x <= n is x <= floor(n/2), and 2*x < n is x < ceil(n/2).
+                limit = known_value(side, around)
+                if limit is not None and a.is_integral(limit):
+                    limit = (a.ceil_div if op in ("<", ">=") else a.floor_div)(limit, Poly.constant(factor))
+                return None if limit is None else _count_geometric(counters[register], op, limit, scope.facts)
             case s.Binary(op="*", left=s.Name(id=register), right=s.Name(id=same)) if (
                 register == same and register in counters
             ):
                 limit = known_value(side, around)
-                count = None if limit is None else _count_squared(counters[register], op, limit, scope.facts, k)
-                return None if count is None else _count_exactly(count)
+                return None if limit is None else _count_squared(counters[register], op, limit, scope.facts, k)
             case _:
                 pass
     inside = around
@@ -322,8 +317,7 @@ def _count_until_false(
     left, right = known_value(test.left, inside), known_value(test.right, inside)
     if left is None or right is None:
         return None
-    count = _count_linear(left - right, test.op, scope.facts, k)
-    return None if count is None else _count_exactly(count)
+    return _count_linear(left - right, test.op, scope.facts, k)
 
 
 def _count_linear(difference: Poly, op: str, facts: Facts, k: Poly) -> Poly | None:
@@ -367,7 +361,7 @@ def _count_squared(counter: _Counter, op: str, limit: Poly, facts: Facts, k: Pol
     return _count_linear(a.floor_sqrt(largest) - value, ">=", facts, k)
 
 
-def _count_geometric(counter: _Counter, op: str, limit: Poly, facts: Facts) -> StepCount | None:
+def _count_geometric(counter: _Counter, op: str, limit: Poly, facts: Facts) -> Poly | None:
     """Count the iterations while a counter that grows, or falls, by factors compares with a limit."""
     if not a.is_integral(limit):
         return None
@@ -392,15 +386,11 @@ def _count_geometric(counter: _Counter, op: str, limit: Poly, facts: Facts) -> S
                 return None
             return count_divisions(start, limit, counter.factor, facts)
         case "square" if (exponent := _read_power_of_two(start)) is not None:
-            return _count_exactly(a.ceil_log2(a.ceil_div(a.ceil_log2(limit), exponent)))
+            return a.ceil_log2(a.ceil_div(a.ceil_log2(limit), exponent))
         case "root" if (exponent := _read_power_of_two(limit)) is not None:
-            return _count_exactly(a.ceil_log2(a.floor_div(a.ceil_log2(start + 1) - 1, exponent) + 1))
+            return a.ceil_log2(a.floor_div(a.ceil_log2(start + 1) - 1, exponent) + 1)
         case _:
             return None
-
-
-def _count_exactly(count: Poly) -> StepCount:
-    return StepCount(exact_amount(count))
 
 
 def _read_power_of_two(value: Poly) -> Poly | None:

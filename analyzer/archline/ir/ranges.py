@@ -26,15 +26,12 @@ from archline.ir.amounts import (
     scale_amount,
     widen_to_zero,
 )
-from archline.ir.factors import StepCount, count_divisions, count_multiplications
+from archline.ir.factors import count_divisions, count_multiplications
 from archline.ir.max_plus import MaxPlusMap
 from archline.ir.scope import NotStaticError, Scope, has_data_symbol, known_value, static_value
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import field, record, replace
-
-MAX_NESTED_ATOMS = 8
-"""The number of atoms in a sum, one in the other, up to which bounds are put in place of its number of iterations."""
 
 
 @record
@@ -165,71 +162,6 @@ class IterationRange:
         return result if scale == 1 else map_bounds(result, lambda value: value.scaled(scale))
 
 
-@record
-class BoundedRange(IterationRange):
-    """The iterations of a loop by a factor, whose number K lies between bounds, as the K-th power of the factor does.
-
-    Sums and maxima are those of `whole`, a range whose end is the symbol K, with the bounds in place of K and of its
-    power. The end of this range is the upper bound.
-    """
-
-    whole: IterationRange = field(kw_only=True)
-    steps: StepCount = field(kw_only=True)
-
-    @property
-    def inside(self) -> Facts:
-        """The facts in the body."""
-        return self.whole.inside
-
-    def bound_amount(self, amount: Amount) -> Amount:
-        """Return bounds of an amount in all iterations; they have no meaning if there are none."""
-        return self._replace_count(self.whole.bound_amount(amount))
-
-    def sum(self, amount: Amount) -> Amount:
-        """Sum an amount over the iterations."""
-        return self._replace_count(self.whole.sum(amount))
-
-    def maximum_if_nonempty(self, amount: Amount) -> Amount:
-        """Return the maximum over the iterations; it has no meaning if there are none."""
-        return self._replace_count(self.whole.maximum_if_nonempty(amount))
-
-    def _replace_count(self, amount: Amount) -> Amount:
-        if isinstance(amount, UnknownAmount) or not self.whole.hi.names & (amount.lower.names | amount.upper.names):
-            return amount
-        lower, upper = self._bound_count(amount.lower, False), self._bound_count(amount.upper, True)
-        if upper is None:
-            return UnknownAmount(f"no bound was found for the sum over `{self.variable}`", self.span)
-        return KnownAmount(ZERO if lower is None else self.facts.positive_part(lower), upper)
-
-    def _bound_count(self, value: Poly, upper: bool) -> Poly | None:
-        facts, power = self.whole.facts, a.find_single_atom(a.exponential(self.steps.factor, self.whole.hi))
-        bound: Poly | None = value
-        if power in value.atoms() and self.steps.power is not None:
-            name = facts.make_unused_name(f"power of {self.variable}")
-            within = facts.with_symbol(name, (self.steps.power.lower,), (self.steps.power.upper,))
-            bound = replace_atom_by_bound(value.replace_atom(power, Poly.symbol(name)), Symbol(name), within, upper)
-        (count,) = self.whole.hi.atoms()
-        for _ in range(MAX_NESTED_ATOMS):
-            if bound is None or count.key not in bound.names:
-                return bound
-            # An atom that contains the number is replaced first, by a bound that may contain it too.
-            bound = replace_atom_by_bound(bound, count, facts, upper)
-        return None
-
-
-def make_bounded_range(
-    variable: str, value: Poly, steps: StepCount, facts: Facts, span: Span, distance: Poly = ZERO
-) -> BoundedRange | None:
-    """Return the range of a number of steps between bounds; None unless the bounds of a power sharpen these."""
-    count = Poly.symbol(facts.make_unused_name(f"iterations of {variable}"))
-    if steps.power is None or a.find_single_atom(a.exponential(steps.factor, count)) is None:
-        return None
-    (name,) = count.names
-    within = facts.with_symbol(name, (steps.amount.lower,), (steps.amount.upper,))
-    whole = IterationRange(variable, ZERO, count, value, within, span, distance)
-    return BoundedRange(variable, ZERO, steps.amount.upper, value, facts, span, distance, whole=whole, steps=steps)
-
-
 def take_if_nonempty(amount: Amount, trips: Amount, facts: Facts) -> Amount:
     """Return the amount if a loop has iterations, else 0."""
 
@@ -252,10 +184,7 @@ def static_range(loop: s.Loop, scope: Scope) -> IterationRange:
     step = Poly.constant(1) if loop.step is None else static_value(loop.step, scope)
     variable = Poly.symbol(loop.variable)
     if loop.scales:
-        range_ = count_scaled(loop, scope)
-        if isinstance(range_, BoundedRange):
-            raise NotStaticError("the number of its values is only bounded", loop.hi)
-        return range_
+        return _count_scaled_range(loop, scope, lo, hi)
     if not loop.down and step == Poly.constant(1):
         return IterationRange(loop.variable, lo, facts.maximum(lo, hi), variable, facts, loop.span)
     if not facts.positive(step):
@@ -288,10 +217,9 @@ def segment_range(loop: s.Loop, scope: Scope) -> IterationRange | None:
     return IterationRange(loop.variable, ZERO, a.as_gaps(hi - lo), value, scope.facts, loop.span)
 
 
-def count_scaled(loop: s.Loop, scope: Scope) -> IterationRange:
-    """Return the range of a loop by factors between sizes, perhaps with bounds. Raises NotStaticError."""
+def _count_scaled_range(loop: s.Loop, scope: Scope, lo: Poly, hi: Poly) -> IterationRange:
+    """Return the range of a loop by factors. Raises NotStaticError."""
     facts, variable = scope.facts, Poly.symbol(loop.variable)
-    lo, hi = (facts.simplify(static_value(end, scope)) for end in (loop.lo, loop.hi))
     if not facts.positive(hi if loop.down else lo):
         raise NotStaticError("its values are not known to be positive", loop.hi if loop.down else loop.lo)
     factor = _read_factor(loop)
@@ -300,12 +228,7 @@ def count_scaled(loop: s.Loop, scope: Scope) -> IterationRange:
         steps, value, distance = count_divisions(lo, hi, factor, facts), a.floor_div(lo, power), lo - hi
     else:
         steps, value, distance = count_multiplications(lo, hi, factor, facts), lo * power, hi - lo - 1
-    if steps.amount.exact:
-        return IterationRange(loop.variable, ZERO, steps.amount.upper, value, facts, loop.span, distance)
-    bounded = make_bounded_range(loop.variable, value, steps, facts, loop.span, distance)
-    if bounded is None:
-        raise NotStaticError("the number of its values is only bounded", loop.hi)
-    return bounded
+    return IterationRange(loop.variable, ZERO, steps, value, facts, loop.span, distance)
 
 
 def _count_scaled(lo: KnownAmount, hi: KnownAmount, loop: s.Loop, facts: Facts) -> KnownAmount | None:
@@ -321,7 +244,7 @@ def _count_scaled(lo: KnownAmount, hi: KnownAmount, loop: s.Loop, facts: Facts) 
     else:
         fewest = count_multiplications(lo.upper, hi.lower, factor, facts)
         most = count_multiplications(lo.lower, hi.upper, factor, facts)
-    return KnownAmount(fewest.amount.lower, most.amount.upper)
+    return KnownAmount(fewest, most)
 
 
 def _read_factor(loop: s.Loop) -> int:

@@ -220,8 +220,8 @@ def _evaluate_call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, s
             return _square_root(value, facts)
         case "floor" | "ceil", [value]:
             return value
-        case _, [value] if function in SEQUENCES:
-            return a.make_sequence_term(function, value)
+        case _, values if function in SEQUENCES:
+            return a.make_sequence_term(function, *values)
         case _:
             raise NotStaticError(f"`{function}` of sizes has no exact expression", expr)
 

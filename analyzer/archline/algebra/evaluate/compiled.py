@@ -204,8 +204,10 @@ class Compiler:
             case a.Exponential():
                 return _compile_exponential(atom.base, self.compile_expression(atom.exponent))
             case a.Sequence():
-                inside = self.compile_expression(atom.argument)
-                return lambda environment: evaluate_sequence(atom.name, to_rational(inside(environment)))
+                arguments = list(map(self.compile_expression, atom.parts))
+                return lambda environment: evaluate_sequence(
+                    atom.name, (to_rational(argument(environment)) for argument in arguments)
+                )
             case a.RealFunction():
                 return _compile_function(atom.function, self.compile_expression(atom.argument))
             case _:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from math import gcd, isqrt
 
@@ -127,7 +127,7 @@ class PointValues:
                     raise IrrationalValueError("a power with a fraction as exponent")
                 return _power_within_limit(fmpq(atom.base), int(exponent.p))
             case a.Sequence():
-                return fmpq(evaluate_sequence(atom.name, self.evaluate_expression(atom.argument)))
+                return fmpq(evaluate_sequence(atom.name, map(self.evaluate_expression, atom.parts)))
             case a.RealFunction():
                 return evaluate_function(atom.function, self.evaluate_expression(atom.argument))
             case _:
@@ -154,9 +154,11 @@ def _power_of_unit(base: fmpq, exponent: int) -> fmpq:
     return base if exponent % 2 else fmpq(1)
 
 
-def evaluate_sequence(name: str, argument: fmpq) -> int:
+def evaluate_sequence(name: str, arguments: Iterable[fmpq]) -> int:
     """Return a term of a sequence of integers. Raises EvaluationError if there is none, or if it is too large."""
-    value = compute_sequence(name, int(argument.p)) if argument.q == 1 else None
+    numbers = tuple(arguments)
+    whole = all(number.q == 1 for number in numbers)
+    value = compute_sequence(name, *(int(number.p) for number in numbers)) if whole else None
     if value is None:
         raise EvaluationError(f"`{name}` of a number that is negative, a fraction or too large")
     return value

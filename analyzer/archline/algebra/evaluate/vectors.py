@@ -323,6 +323,9 @@ def evaluate_at_points(value: Poly, points: Points) -> Array:
                 return evaluate_poly(atom.argument) / evaluate_poly(atom.divisor)
             case a.CeilLog2():
                 return np.ceil(np.log2(np.maximum(evaluate_poly(atom.argument), 1.0)) - 1e-12)
+            case a.Sequence(name="ceil_log", parts=(argument, base)):
+                logarithm = np.log(np.maximum(evaluate_poly(argument), 1.0)) / np.log(evaluate_poly(base))
+                return np.ceil(logarithm - 1e-12)
             case a.Exponential():
                 return float(atom.base) ** evaluate_poly(atom.exponent)
             case a.RealFunction(function="log2"):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from archline.algebra import atoms as a
 from archline.algebra.bounds import NO_BOUNDS, Bounds
 from archline.algebra.effort import spend_effort
+from archline.algebra.enclosures import enclose_sequence
 from archline.algebra.evaluate.exact import PointValues
 from archline.algebra.factors import divide_terms
 from archline.algebra.polynomial import MAX_POWER, ONE, ZERO, Atom, Monomial, Poly, Symbol, sum_polynomials
@@ -275,11 +276,8 @@ class EliminationSearch:
                 return (ZERO,), (atom.segments.total,)
             case a.AppliedFunction():
                 return (ZERO,), ()
-            case a.Sequence(name="fibonacci", argument=inside):
-                # fibonacci(5) = 5, but fibonacci(4) = 3.
-                return (ZERO, inside - 1), ()
-            case a.Sequence(argument=inside):
-                return (ONE, inside), ()
+            case a.Sequence():
+                return enclose_sequence(atom, self.prove_nonnegative)
             case a.Exponential():
                 # 2^3 >= 3 + 1, but 2^(1/2) < 1/2 + 1
                 slope = 1 if a.is_integral(atom.exponent) else NATURAL_LOG_OF_2
@@ -305,14 +303,16 @@ class EliminationSearch:
                 return (), ()
 
     def _power_bounds(self, atom: a.Exponential) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
-        """Return lower and upper bounds of 2^ceil(log2(e)) by e, or of base^v by the upper bounds of the symbol v.
+        """Return lower and upper bounds of b^ceil(log_b(e)) by e, or of b^v by the upper bounds of the symbol v.
 
-        2^ceil(log2(e)) is from e to 2*e - 2, or 2*e - 1 if e may be 1; a fraction e has no sharper bound than 2*e.
+        b^ceil(log_b(e)) is from e to b*(e - 1), or b*(e - 1) + 1 if e may be 1; for a fraction e it is at most b*e.
         """
         inner = a.find_single_atom(atom.exponent)
-        if isinstance(inner, a.CeilLog2) and atom.base == 2 and self.prove_nonnegative(inner.argument - 1):
-            slack = (2 if self.prove_nonnegative(inner.argument - 2) else 1) if a.is_integral(inner.argument) else 0
-            return (inner.argument,), (inner.argument.scaled(2) - slack,)
+        logarithm = None if inner is None else a.read_logarithm(inner)
+        if logarithm is not None and atom.base == logarithm[1] and self.prove_nonnegative(logarithm[0] - 1):
+            leaves, base = logarithm
+            slack = base - (0 if self.prove_nonnegative(leaves - 2) else 1) if a.is_integral(leaves) else 0
+            return (leaves,), (leaves.scaled(base) - slack,)
         if isinstance(inner, Symbol):
             short = (end for end in self._bounds_of(inner).upper if abs(end.constant_term) <= a.MAX_CONSTANT_EXPONENT)
             return (), tuple(a.exponential(atom.base, end) for end in short)

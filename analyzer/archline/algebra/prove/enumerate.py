@@ -1,7 +1,7 @@
 """Proves values nonnegative by trying few points, and values of one size and its logarithm binade by binade.
 
-One size n and its logarithm: n = t*2^k with 1/2 < t <= 1. With k = ceil(log2(n)) a term c*n^i*k^j*b^k is c*t^i * k^j *
-(2^i*b)^k. Between two values of t it is at least its value at one of them, and a sum of terms c*k^j*B^k is decided
+One size n and its logarithm: n = t*r^k with 1/r < t <= 1. With k = ceil(log_r(n)) a term c*n^i*k^j*b^k is c*t^i * k^j *
+(r^i*b)^k; the radix r is mostly 2. Between two values of t it is at least its value at one of them, and a sum of terms c*k^j*B^k is decided
 exactly: it is checked at each k up to where its leading term exceeds the remaining ones for all larger k.
 """
 
@@ -19,6 +19,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.prove.prover import prove_never_negative
 from archline.expr.intervals import EvaluationError, Number
+from archline.expr.sequences import compute_sequence
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -27,11 +28,14 @@ MAX_SPLITS = 5
 MAX_CHECKS = 400
 MAX_FIRST_SIZES = 64
 MAX_POINTS = 5_000
+MAX_FIRST_BINADE = 1 << 12
 
 
 @record
 class _Term:
     """A term c * w^i * k^j * b^k of a size w and its rounded logarithm k: i is `size`, j is `logs`, b is `base`."""
+
+    radix: int
 
     coefficient: fmpq
     size: int
@@ -40,29 +44,31 @@ class _Term:
 
     @property
     def growth(self) -> fmpq:
-        """The factor by which w^i * b^k grows when k increases by 1 and w doubles."""
-        return self.base * fmpq(2) ** self.size
+        """The factor by which w^i * b^k grows when k increases by 1 and w becomes r*w."""
+        return self.base * fmpq(self.radix) ** self.size
 
 
 def prove_in_binades(value: Poly, facts: Facts) -> bool:
-    """Test whether value >= 0 is proved for an expression of one size n, ceil(log2(n)) and powers b^ceil(log2(n))."""
+    """Test whether value >= 0 is proved for an expression of one size n, ceil(log_r(n)) and powers b^ceil(log_r(n))."""
     names = [name for name in value.names if name in facts.bounds]
     if len(names) != 1 or value.names != set(names):
         return False
     name = names[0]
     first = facts.bounds[name].minimum
-    if first is None:
+    radices = {logarithm[1] for atom in value.atoms_within() if (logarithm := a.read_logarithm(atom)) is not None}
+    if first is None or len(radices) > 1:
         return False
+    radix = next(iter(radices), 2)
     if _is_only_exponent(value, name):
-        terms = _collect_terms(value, name, 0)
+        terms = _collect_terms(value, name, 0, radix)
         return terms is not None and _is_sum_nonnegative([(t.coefficient, t.logs, t.base) for t in terms], first)
     shift, modulus = _find_shift(value, name), _compute_period(value)
     if shift is None or modulus > MAX_MODULUS or not _is_nonnegative_at_first_sizes(value, name, first, 1 - shift):
         return False
     first = max(first, 1 - shift)
     for case in _iterate_residue_cases(value, name, modulus):
-        terms = _collect_terms(case, name, shift)
-        if terms is None or not _prove_all_binades(terms, first + shift):
+        terms = _collect_terms(case, name, shift, radix)
+        if terms is None or not _prove_all_binades(terms, first + shift, radix):
             return False
     return True
 
@@ -84,13 +90,14 @@ def _is_only_exponent(value: Poly, name: str) -> bool:
     """Test whether the symbol occurs in exponents and in no logarithm."""
     atoms = list(value.atoms_within())
     return any(isinstance(atom, a.Exponential) and atom.exponent == Poly.symbol(name) for atom in atoms) and not any(
-        isinstance(atom, a.CeilLog2 | a.Floor) for atom in atoms
+        isinstance(atom, a.Floor) or a.read_logarithm(atom) is not None for atom in atoms
     )
 
 
 def _find_shift(value: Poly, name: str) -> int | None:
-    """Return the s of the only logarithm ceil(log2(n + s)), 0 if there is none; None for other logarithms."""
-    shifts = {atom.argument - Poly.symbol(name) for atom in value.atoms_within() if isinstance(atom, a.CeilLog2)}
+    """Return the s of the only logarithm ceil(log_r(n + s)), 0 if there is none; None for other logarithms."""
+    logarithms = filter(None, map(a.read_logarithm, value.atoms_within()))
+    shifts = {argument - Poly.symbol(name) for argument, _ in logarithms}
     if len(shifts) > 1 or not all(shift.is_constant and shift.constant_term.q == 1 for shift in shifts):
         return None
     return int(next(iter(shifts)).constant_term.p) if shifts else 0
@@ -125,13 +132,14 @@ def _iterate_residue_cases(value: Poly, name: str, modulus: int) -> Iterator[Pol
         yield value.map_atoms(without_floor)
 
 
-def _collect_terms(value: Poly, name: str, shift: int) -> list[_Term] | None:
+def _collect_terms(value: Poly, name: str, shift: int, radix: int) -> list[_Term] | None:
     """Return the value as terms in w = n + shift, its logarithm k and powers b^k; a symbol only in exponents is k.
 
     None if the value has other atoms or negative powers.
     """
     exponent = _is_only_exponent(value, name)
-    level = Poly.symbol(name) if exponent else Poly.of_atom(a.CeilLog2(Poly.symbol(name) + shift))
+    argument = Poly.symbol(name) + shift
+    level = Poly.symbol(name) if exponent else a.make_sequence_term("ceil_log", argument, Poly.constant(radix))
     moved = value if not shift else _shift_size(value, name, shift)
     terms = []
     for monomial, coefficient in moved.terms.items():
@@ -142,7 +150,7 @@ def _collect_terms(value: Poly, name: str, shift: int) -> list[_Term] | None:
                     logs += power
                 case Symbol():
                     size += power
-                case a.CeilLog2() if Poly.of_atom(atom) == level:
+                case a.CeilLog2() | a.Sequence() if Poly.of_atom(atom) == level:
                     logs += power
                 case a.Exponential() if atom.exponent == level:
                     base *= fmpq(atom.base) ** power
@@ -150,7 +158,7 @@ def _collect_terms(value: Poly, name: str, shift: int) -> list[_Term] | None:
                     return None
         if size < 0 or logs < 0:
             return None
-        terms.append(_Term(coefficient, size, logs, base))
+        terms.append(_Term(radix, coefficient, size, logs, base))
     return terms
 
 
@@ -160,26 +168,26 @@ def _shift_size(value: Poly, name: str, shift: int) -> Poly:
     return value.map_atoms(lambda atom: moved if isinstance(atom, Symbol) else None)
 
 
-def _prove_all_binades(terms: list[_Term], least: int) -> bool:
+def _prove_all_binades(terms: list[_Term], least: int, radix: int) -> bool:
     """Prove that the sum is >= 0 for all w >= least, first in the binade of `least`, then in all later binades."""
     if least == 1:
         # The binade of 1 contains only 1, with logarithm 0.
         alone = sum((t.coefficient * (t.base**0 if not t.logs else fmpq(0)) for t in terms), fmpq(0))
-        return alone >= 0 and _prove_all_binades(terms, 2)
-    first = (least - 1).bit_length()
-    return _prove_between(terms, fmpq(1, 2), fmpq(1), first + 1, MAX_SPLITS) and _prove_first_binade(
-        terms, least, first
+        return alone >= 0 and _prove_all_binades(terms, 2, radix)
+    first = compute_sequence("ceil_log", least, radix) or 0
+    return _prove_between(terms, fmpq(1, radix), fmpq(1), first + 1, MAX_SPLITS) and _prove_first_binade(
+        terms, least, first, radix
     )
 
 
-def _prove_first_binade(terms: list[_Term], least: int, k: int) -> bool:
+def _prove_first_binade(terms: list[_Term], least: int, k: int, radix: int) -> bool:
     return (
         all(
             sum((t.coefficient * fmpq(w) ** t.size * fmpq(k) ** t.logs * t.base**k for t in terms), fmpq(0)) >= 0
-            for w in range(least, (1 << k) + 1)
+            for w in range(least, radix**k + 1)
         )
-        if k <= 12
-        else _prove_between(terms, fmpq(1, 2), fmpq(1), k, MAX_SPLITS)
+        if radix**k <= MAX_FIRST_BINADE
+        else _prove_between(terms, fmpq(1, radix), fmpq(1), k, MAX_SPLITS)
     )
 
 

@@ -178,7 +178,7 @@ def sum_by_blocks(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly,
         return None
     if not facts.integral(shift) or not facts.integral(atom.modulus):
         return None
-    if not all(_is_polynomial(part, variable) for part in parts.values()):
+    if not all(is_polynomial(part, variable) for part in parts.values()):
         return None
     block, modulus = Poly.symbol(_BLOCK), _positive_modulus(atom.modulus, facts)
     place = {variable: modulus * block + Poly.symbol(_REMAINDER) - shift}
@@ -205,7 +205,8 @@ def _positive_modulus(modulus: Poly, facts: Facts) -> Poly:
     return facts.maximum(modulus, ONE)
 
 
-def _is_polynomial(value: Poly, variable: str) -> bool:
+def is_polynomial(value: Poly, variable: str) -> bool:
+    """Test whether a value is a polynomial in the variable, with other values as coefficients."""
     return all(isinstance(atom, Symbol) or variable not in atom.names for atom in value.atoms()) and not any(
         power < 0 for power in value.coefficients(Symbol(variable))
     )
@@ -243,7 +244,7 @@ def sum_residue_condition(pair: ConditionPair, variable: str, lo: Poly, hi: Poly
         return None
     modulus = _positive_modulus(modulus, facts)
     if variable in pair.weight.names:
-        if width != ONE or not _is_polynomial(pair.weight, variable):
+        if width != ONE or not is_polynomial(pair.weight, variable):
             return None
         at_multiples = pair.weight.substitute({variable: modulus * Poly.symbol(_BLOCK) - shift})
         ends = [_count_residues_below(end + shift, width, modulus, facts) + 1 for end in (lo, hi)]
@@ -272,16 +273,16 @@ def sum_square_roots(weight: Poly, variable: str, last: Poly) -> Poly:
     return root * evaluate_antidifference(weight, variable, last + 1) - squares
 
 
-def sum_logarithms(weight: Poly, variable: str, count: Poly) -> Poly:
-    """Return the sum of weight(t)*ceil(log2(t)) for 1 <= t <= count; the logarithm counts j >= 0 with t > 2^j."""
+def sum_logarithms(weight: Poly, variable: str, count: Poly, base: int) -> Poly:
+    """Return the sum of weight(t)*ceil(log_b(t)) for 1 <= t <= count; the logarithm counts j >= 0 with t > b^j."""
     if not count:
         return ZERO
-    depth = a.ceil_log2(count)
+    depth = a.make_sequence_term("ceil_log", count, Poly.constant(base))
     result = depth * evaluate_antidifference(weight, variable, count + 1)
-    power = Symbol("2^j")
+    power = Symbol("b^j")
     inner = evaluate_antidifference(weight, variable, Poly.of_atom(power) + 1)
     for degree, coefficient in inner.coefficients(power).items():
-        geometric = (a.exponential(2, depth.scaled(degree)) - 1).scaled(fmpq(1, 2**degree - 1)) if degree else depth
+        geometric = (a.exponential(base, depth.scaled(degree)) - 1) / (base**degree - 1) if degree else depth
         result = result - coefficient * geometric
     return result
 

@@ -27,6 +27,7 @@ from archline.algebra.sums.blocks import (
     sum_residue_condition,
     sum_square_roots,
 )
+from archline.algebra.sums.quotients import sum_quotients
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -105,6 +106,12 @@ def _sum_simplified(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts
         if telescoped is not None:
             return result + telescoped + _sum_simplified(remaining, variable, lo, hi, facts, inside)
     for atom in hard.atoms():
+        if not isinstance(atom, a.Floor | a.CeilLog2 | a.Sequence) or not has_quotient_by(atom, variable):
+            continue
+        chosen, remaining = _split_value_by_atom(hard, atom)
+        if (closed := sum_quotients(chosen, atom, variable, lo, hi, facts)) is not None:
+            return result + closed + _sum_simplified(remaining, variable, lo, hi, facts, inside)
+    for atom in hard.atoms():
         inner = atom.argument.atoms() if isinstance(atom, a.PositivePart) else ()
         if any(isinstance(factor, a.Floor) and is_composite_in(factor, variable) for factor in inner):
             chosen, remaining = _split_value_by_atom(hard, atom)
@@ -133,7 +140,7 @@ def _sum_simplified(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts
             return result + _sum_of_parts(cut, variable, lo, hi, facts)
         case a.RealFunction(function="isqrt"):
             return result + _sum_of_roots(chosen, atom, variable, lo, hi, inside)
-        case a.CeilLog2():
+        case a.CeilLog2() | a.Sequence(name="ceil_log"):
             return result + _sum_of_logs(chosen, atom, variable, lo, hi, facts)
         case a.Exponential():
             return result + _sum_of_powers(chosen, atom, variable, lo, hi)
@@ -175,6 +182,12 @@ def separate_composites(value: Poly, variable: str) -> tuple[Poly, Poly]:
     hard = {m: c for m, c in value.terms.items() if any(is_composite_in(atom, variable) for atom, _ in m)}
     easy = {m: c for m, c in value.terms.items() if m not in hard}
     return Poly(hard), Poly(easy)
+
+
+def has_quotient_by(atom: Atom, variable: str) -> bool:
+    """Test whether an atom is, or rounds the logarithm of, a floor with the variable in its divisor."""
+    inner = (atom,) if isinstance(atom, a.Floor) else atom.parts[0].atoms()
+    return any(isinstance(floor, a.Floor) and variable in floor.modulus.names for floor in inner)
 
 
 def _split_value_by_atom(value: Poly, atom: Atom) -> tuple[Poly, Poly]:
@@ -326,6 +339,8 @@ def _make_cut(
 
 def find_sign_change(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, bool] | None:
     """Return (t, rising): the argument is nonnegative from t on if rising, else below t; None if unknown."""
+    if (root := _find_root_of_quotient(atom.argument, variable, facts)) is not None:
+        return root, False
     parts = clear_single_floor(atom.argument, facts, variable).coefficients(Symbol(variable))
     if 1 not in parts or set(parts) - {0, 1} or any(variable in part.names for part in parts.values()):
         return None
@@ -335,6 +350,15 @@ def find_sign_change(atom: a.PositivePart, variable: str, facts: Facts) -> tuple
     if facts.positive(-slope):
         return a.floor_div(rest, -slope) + 1, False
     return None
+
+
+def _find_root_of_quotient(value: Poly, variable: str, facts: Facts) -> Poly | None:
+    """Return the first v >= 1 with floor(e/v) - v + 1 <= 0, which is isqrt(e) + 1; None for other values."""
+    now = Poly.symbol(variable)
+    quotient = a.find_single_atom(value + now - 1)
+    if not isinstance(quotient, a.Floor) or quotient.modulus != now or variable in quotient.argument.names:
+        return None
+    return a.floor_sqrt(quotient.argument) + 1 if facts.nonnegative(quotient.argument) else None
 
 
 def clear_single_floor(value: Poly, facts: Facts, variable: str = "") -> Poly:
@@ -438,6 +462,8 @@ def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly
         else:
             closed = _sum_by_residues(chosen, period, variable, lo, hi, facts)
     if closed is None:
+        closed = sum_quotients(chosen, atom, variable, lo, hi, facts)
+    if closed is None:
         raise UnresolvedError(atom, variable)
     return closed + _sum_simplified(remaining, variable, lo, hi, facts, inside) if remaining else closed
 
@@ -467,7 +493,7 @@ def compute_floor_period(atom: a.Floor, variable: str) -> int | None:
 
 # Logarithms, roots and powers
 def _weight_by_argument(
-    value: Poly, atom: a.CeilLog2 | a.RealFunction, variable: str, lo: Poly, hi: Poly
+    value: Poly, atom: a.CeilLog2 | a.Sequence | a.RealFunction, variable: str, lo: Poly, hi: Poly
 ) -> tuple[Poly, Poly, Poly]:
     """Rewrite p(v)*f(r + v) or p(v)*f(r - v) by t, the argument of f: return p in terms of t, and the first and last t.
 
@@ -489,11 +515,13 @@ def _weight_by_argument(
     return factor[1].substitute({variable: rest - now}), rest - hi + 1, rest - lo
 
 
-def _sum_of_logs(value: Poly, atom: a.CeilLog2, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-    """Sum p(v)*ceil(log2(t)) by G(N) = sum for 1 <= t <= N (`sum_logarithms`)."""
+def _sum_of_logs(value: Poly, atom: a.CeilLog2 | a.Sequence, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+    """Sum p(v)*ceil(log_b(t)) by G(N) = sum for 1 <= t <= N (`sum_logarithms`)."""
+    logarithm = a.read_logarithm(atom)
+    assert logarithm is not None
     weight, first, last = _weight_by_argument(value, atom, variable, lo, hi)
     last, before = facts.positive_part(last), facts.positive_part(first - 1)
-    return sum_logarithms(weight, variable, last) - sum_logarithms(weight, variable, before)
+    return sum_logarithms(weight, variable, last, logarithm[1]) - sum_logarithms(weight, variable, before, logarithm[1])
 
 
 def _sum_of_roots(value: Poly, atom: a.RealFunction, variable: str, lo: Poly, hi: Poly, inside: Facts) -> Poly:

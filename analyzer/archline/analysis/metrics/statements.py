@@ -69,7 +69,6 @@ from archline.ir.ranges import (
     bound_fork_depth,
     bound_integer,
     compose_iterations,
-    count_scaled,
     evaluate_extent,
     fork_depth,
     has_row_length_bound,
@@ -478,7 +477,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     def find_iteration_range(self, loop: s.Loop, scope: Scope) -> IterationRange:
         """Return the range of a loop between sizes. Raises NotStaticError."""
-        return count_scaled(loop, scope) if loop.scales else static_range(loop, scope)
+        return static_range(loop, scope)
 
     def _iteration_cost(self, loop: s.Loop | s.While, scope: Scope) -> Tally:
         if loop.span in self._untested:
@@ -625,7 +624,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 steps,
             )
         total = sum_over_iterations(iterations)
-        if not counted.bounded:
+        if not counted.exact:
             total = bound_early_exit(total, sum_over_iterations(counted.certain) if counted.least else FREE)
         rule = f"test + sum over the {'' if counted.exact else 'possible '}iterations of (1 + body + test)"
         # Behind a guard that fails at the end nothing else is evaluated; if another test fails, some iteration lacks.

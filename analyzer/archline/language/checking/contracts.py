@@ -48,7 +48,7 @@ FORMULA_FUNCTIONS = {
     "log2": 1,
     "sqrt": 1,
     "real_of": 1,
-    **dict.fromkeys(SEQUENCES, 1),
+    **SEQUENCES,
 }
 
 

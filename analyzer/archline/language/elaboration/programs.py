@@ -28,6 +28,7 @@ from archline.language.elaboration.record_rules import (
 from archline.language.elaboration.records import find_operation_type, name_operation, spread_records
 from archline.language.elaboration.reductions import expand_reductions
 from archline.language.elaboration.results import ResultTypes
+from archline.language.elaboration.roundings import round_inside
 from archline.language.elaboration.scalars import (
     Headers,
     lower_output_parameters,
@@ -133,7 +134,8 @@ def _elaborate_algorithm(
 
     `headers` are those of the algorithms in scope, `symbols` are names in costs of externs.
     """
-    simplified = simplify_statements(separate_loop_variables(algorithm), names.environment)
+    whole = round_inside(separate_loop_variables(algorithm), names.environment)
+    simplified = simplify_statements(whole, names.environment)
     for loop in s.find_nodes(simplified, surface.LoopOver):
         message = f"`{loop.over.span.text}` is neither a range nor an array of one dimension here"
         hint = "a loop goes over a range, `0..n`, or over the elements of an array"

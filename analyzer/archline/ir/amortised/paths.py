@@ -8,20 +8,24 @@ from itertools import count, product
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Poly
 from archline.ir.amortised.linear import (
+    UNIT,
+    Column,
     Linear,
     add_forms,
     constant_form,
     constant_part,
     form_to_poly,
+    freeze_form,
     has_registers,
     is_constant,
     register_form,
     scale_form,
     shift_form,
     size_form,
+    substitute_form,
 )
 from archline.ir.amortised.proofs import Proof
-from archline.ir.conditions import MIRRORED_OPERATORS, NEGATED_OPERATORS
+from archline.ir.conditions import MIRRORED_OPERATORS, NEGATED_OPERATORS, negate_condition
 from archline.ir.ranges import bound_integer
 from archline.ir.scope import Scope, known_value
 from archline.language import syntax as s
@@ -29,8 +33,8 @@ from archline.language.model import Kind
 from archline.numbers import fmpq
 from archline.records import record, replace
 
-MAX_TRANSITIONS, MAX_ALTERNATIVES = 60, 32
-"""Limits on the paths of an algorithm, and on the alternatives of one condition."""
+MAX_TRANSITIONS, MAX_ALTERNATIVES, MAX_CASES = 60, 32, 4
+"""Limits on the paths of an algorithm, on the alternatives of one condition, and on the cases of one loop's test."""
 START, END = "start", "end"
 
 
@@ -42,29 +46,34 @@ class TooManyPathsError(Exception):
 class Transition:
     """A path from one node to another: it is taken only where all `constraints` are nonnegative.
 
-    `update` maps each register to its value after it. `entered` is the loop whose iteration it begins, None at the end.
+    `update` maps each register to its value after it. `entered` are the loops whose iterations it begins.
     """
 
     source: str
     target: str
     constraints: tuple[Linear, ...]
     update: Mapping[str, Linear]
-    entered: s.Loop | s.While | None
+    entered: tuple[s.Loop | s.While, ...]
 
 
 @record(eq=False)
 class TransitionSystem:
-    """The transitions of a block from START to END; the other nodes are the bodies of its loops.
+    """The transitions of a block from START to END; the other nodes are the bodies of its loops, `loops` at each.
 
     `facts` are forms in sizes that are nonnegative everywhere, `registers` the names that transitions update. `refuted`
-    has the paths that no run takes, with the proofs of that.
+    has the paths that no run takes, with the proofs of that; None for paths from nodes that no other path leads to.
     """
 
-    nodes: tuple[str, ...]
+    loops: Mapping[str, s.Loop | s.While]
     transitions: tuple[Transition, ...]
     registers: tuple[str, ...]
     facts: tuple[Linear, ...]
-    refuted: tuple[tuple[Transition, Proof], ...] = ()
+    refuted: tuple[tuple[Transition, Proof | None], ...] = ()
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The bodies of loops."""
+        return tuple(self.loops)
 
 
 @record(eq=False)
@@ -94,11 +103,12 @@ class _Around:
 
 @record(eq=False)
 class _State:
-    """The registers and the constraints on a path so far, from the node that it starts at."""
+    """The registers and the constraints on a path so far, from its node, and the loops whose iterations it began."""
 
     source: str
     values: Mapping[str, Linear]
     constraints: tuple[Linear, ...] = ()
+    entered: tuple[s.Loop | s.While, ...] = ()
 
     def with_value(self, name: str, value: Linear) -> _State:
         return replace(self, values={**self.values, name: value})
@@ -107,13 +117,35 @@ class _State:
         return replace(self, constraints=(*self.constraints, *more))
 
 
-def build_transitions(body: Sequence[s.Stmt], scope: Scope, integers: frozenset[str]) -> TransitionSystem:
-    """Build the transitions of a block, given its registers and parameters of integers. Raises TooManyPathsError."""
-    return _Builder(scope, body, integers).build()
+def build_transitions(
+    body: Sequence[s.Stmt],
+    scope: Scope,
+    integers: frozenset[str],
+    known: Collection[Linear] = (),
+    doubled: Collection[s.Loop | s.While] = (),
+) -> TransitionSystem:
+    """Build the transitions of a block, given its registers and parameters of integers. Raises TooManyPathsError.
+
+    `known` are forms that are nonnegative at its start. A path goes through two iterations of the loops in `doubled`.
+    """
+    try:
+        return _Builder(scope, body, integers, known, doubled, splits=True).build()
+    except TooManyPathsError:
+        return _Builder(scope, body, integers, known, doubled, splits=False).build()
 
 
 class _Builder:
-    def __init__(self, scope: Scope, body: Sequence[s.Stmt], integers: frozenset[str]) -> None:
+    """Follows the paths of a block; if it `splits`, each case of an expression or condition is a path of its own."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        body: Sequence[s.Stmt],
+        integers: frozenset[str],
+        known: Collection[Linear],
+        doubled: Collection[s.Loop | s.While],
+        splits: bool,
+    ) -> None:
         # What the block sets is no longer what it was in the scope.
         changed = s.find_assigned_names(tuple(body))
         self._scope = replace(
@@ -124,8 +156,9 @@ class _Builder:
         self._integers = integers
         self._fresh = count()
         self._transitions: list[Transition] = []
-        self._nodes: dict[tuple[int, ...], str] = {}
-        self._around: dict[str, _Around] = {}
+        self._start, self._doubled, self._splits = known, doubled, splits
+        self._nodes: dict[tuple[int | None, ...], str] = {}
+        self._around: dict[str, tuple[_Around, int | None]] = {}
         # In the order of the text: a set of names has another order in each process.
         self._registers = dict.fromkeys(self._find_registers())
 
@@ -173,40 +206,55 @@ class _Builder:
             name: size_form(self._known[name]) if name in self._known else self._make_fresh_form()
             for name in self._registers
         }
-        self._follow_path(_Place(self._body, 0, None), _State(START, unknown))
+        start = self._read_start(unknown)
+        self._follow_path(_Place(self._body, 0, None), _State(START, unknown, start))
         done: set[str] = set()
         while pending := [node for node in self._around if node not in done]:
             node = pending[0]
             done.add(node)
-            around = self._around[node]
+            around, case = self._around[node]
             state = _State(node, {name: register_form(name) for name in self._registers})
-            if isinstance(around.statement, s.While) and not around.statement.tests_last:
+            held: list[tuple[Linear, ...]] = [()]
+            if isinstance(around.statement, s.While) and case is not None:
                 # The test has just held.
-                held = self._read_condition(around.statement.condition, True, state)
-                state = state.with_constraints(held[0]) if len(held) == 1 else state
-            self._follow_path(around.behind.enter_block(_body_of(around.statement), 0, around), state)
-        return TransitionSystem(tuple(self._around), tuple(self._transitions), tuple(self._registers), ())
+                held = self._read_condition(self._list_cases(around.statement.condition)[case], True, state)
+            for constraints in held if len(held) == 1 or self._splits else [()]:
+                self._follow_path(
+                    around.behind.enter_block(_body_of(around.statement), 0, around),
+                    state.with_constraints(constraints),
+                )
+        loops = {node: around.statement for node, (around, _) in self._around.items()}
+        return TransitionSystem(loops, tuple(self._transitions), tuple(self._registers), ())  # type: ignore[arg-type]
+
+    def _read_start(self, registers: Mapping[str, Linear]) -> tuple[Linear, ...]:
+        """Return what is known at the start, about registers and names with a value; others are fresh registers."""
+        values = dict(registers)
+        for form in self._start:
+            for column in form:
+                if isinstance(column, str) and column not in values:
+                    value = self._scope.values.get(column)
+                    integral = value is not None and a.is_integral(value)
+                    values[column] = size_form(value) if value is not None and integral else self._make_fresh_form()
+        return tuple(substitute_form(form, values) for form in self._start)
 
     def _make_fresh_form(self) -> Linear:
         return register_form(f"?{next(self._fresh)}")
 
-    def _emit(self, state: _State, target: str, entered: s.Loop | s.While | None) -> None:
+    def _emit(self, state: _State, target: str) -> None:
         if len(self._transitions) >= MAX_TRANSITIONS:
             raise TooManyPathsError
-        if any(is_constant(form) and constant_part(form) < 0 for form in state.constraints):
-            return
-        self._transitions.append(Transition(state.source, target, state.constraints, state.values, entered))
+        self._transitions.append(Transition(state.source, target, state.constraints, state.values, state.entered))
 
     # Statements
     def _follow_path(self, place: _Place, state: _State) -> None:
         """Follow a path from a place to the next bodies of loops, or to the end."""
+        if _is_impossible(state.constraints):
+            return
         while True:
             around = place.around
-            if any(is_constant(form) and constant_part(form) < 0 for form in state.constraints):
-                return
             if place.index == len(place.block):
                 if around is None:
-                    self._emit(state, END, None)
+                    self._emit(state, END)
                     return
                 if around.statement.iterates:
                     self._end_iteration(around, state)
@@ -217,12 +265,14 @@ class _Builder:
             place = here = place.after
             match statement:
                 case s.Simple() if not isinstance(statement, s.Exit | s.Return):
-                    state = self._apply(statement, state)
+                    state, *others = self._apply(statement, state)
+                    for other in others:
+                        self._follow_path(here, other)
                     continue
                 case s.Loop():
                     self._start_loop(statement, here, state)
                 case s.While(tests_last=True):
-                    self._enter(_Around(statement, here), state)
+                    self._enter(_Around(statement, here), state, None)
                 case s.While(condition=condition):
                     self._test_condition(condition, _Around(statement, here), state)
                 case s.If(branches=branches):
@@ -232,46 +282,45 @@ class _Builder:
                 case s.Exit(kind=kind):
                     self._leave_loop(kind, around, state)
                 case _:
-                    self._emit(state, END, None)
+                    self._emit(state, END)
             return
 
-    def _apply(self, statement: s.Simple, state: _State) -> _State:
-        """Return the state after a statement without blocks."""
+    def _apply(self, statement: s.Simple, state: _State) -> list[_State]:
+        """Return the states after a statement without blocks."""
         match statement:
             case s.Assume(facts=facts):
                 for fact in facts:
                     alternatives = self._read_condition(fact, True, state) if isinstance(fact, s.Expr) else []
                     if len(alternatives) == 1:
                         state = state.with_constraints(alternatives[0])
-                return state
+                return [state]
             case s.Let(name=name, value=value) if name in self._registers:
                 return self._assign_register(name, value, state)
             case s.Local(name=name, value=value, when=when) if name in self._registers:
                 if value is None or when is not None:
-                    return state.with_value(name, self._make_fresh_form())
+                    return [state.with_value(name, self._make_fresh_form())]
                 return self._assign_register(name, value, state)
             case s.Assign(target=s.Name(id=name), op=op, value=value, outputs=()) if name in self._registers:
                 if op in ("+=", "-=", "*="):
                     value = s.Binary(op[0], s.Name(name, span=value.span), value, span=value.span)
                 elif op != "=":
-                    return state.with_value(name, self._make_fresh_form())
+                    return [state.with_value(name, self._make_fresh_form())]
                 return self._assign_register(name, value, state)
             case _:
                 # Other statements give registers values that nobody knows.
                 for name in statement.sets:
                     if name in self._registers:
                         state = state.with_value(name, self._make_fresh_form())
-                return state
+                return [state]
 
-    def _assign_register(self, name: str, value: s.Expr, state: _State) -> _State:
-        form, state = self._read(value, state)
-        return state.with_value(name, form)
+    def _assign_register(self, name: str, value: s.Expr, state: _State) -> list[_State]:
+        return [after.with_value(name, form) for form, after in self._read(value, state)]
 
     def _leave_loop(self, kind: str, around: _Around | None, state: _State) -> None:
         while kind != "return" and around is not None and not around.statement.iterates:
             around = around.behind.around
         if kind == "return" or around is None:
-            self._emit(state, END, None)
+            self._emit(state, END)
         elif kind == "continue":
             self._end_iteration(around, state)
         else:
@@ -304,15 +353,14 @@ class _Builder:
 
     # Loops
     def _start_loop(self, loop: s.Loop, here: _Place, state: _State) -> None:
-        first, state = self._read(loop.lo, state)
-        last, state = self._read(loop.hi, state)
-        if not loop.down:
-            last = shift_form(last, -1)
-        if loop.step is not None:
-            step, state = self._read(loop.step, state)
-            state = state.with_value(_name_step(loop.variable), step)
-        state = state.with_value(loop.variable, first).with_value(_name_end(loop.variable), last)
-        self._branch_on_range_end(_Around(loop, here), state)
+        for (first, last), after in self._read_all((loop.lo, loop.hi), state):
+            end = last if loop.down else shift_form(last, -1)
+            started = after.with_value(loop.variable, first).with_value(_name_end(loop.variable), end)
+            for step, ready in [(None, started)] if loop.step is None else self._read(loop.step, started):
+                self._branch_on_range_end(
+                    _Around(loop, here),
+                    ready if step is None else ready.with_value(_name_step(loop.variable), step),
+                )
 
     def _end_iteration(self, around: _Around, state: _State) -> None:
         loop = around.statement
@@ -321,11 +369,9 @@ class _Builder:
         elif isinstance(loop, s.Loop):
             value = state.values[loop.variable]
             step = constant_form(1) if loop.step is None else state.values[_name_step(loop.variable)]
-            if not loop.scales:
-                value = add_forms(value, step, -1 if loop.down else 1)
-            else:
-                value, state = self._combine_forms("//" if loop.down else "*", value, step, state)
-            self._branch_on_range_end(around, state.with_value(loop.variable, value))
+            op = ("//" if loop.down else "*") if loop.scales else "-" if loop.down else "+"
+            for after, moved in self._combine_forms(op, value, step, state):
+                self._branch_on_range_end(around, moved.with_value(loop.variable, after))
 
     def _branch_on_range_end(self, around: _Around, state: _State) -> None:
         loop = around.statement
@@ -333,51 +379,79 @@ class _Builder:
         ahead = add_forms(state.values[_name_end(loop.variable)], state.values[loop.variable], -1)
         if loop.down:
             ahead = scale_form(ahead, -1)
-        self._enter(around, state.with_constraints((ahead,)))
+        self._enter(around, state.with_constraints((ahead,)), None)
         self._follow_path(around.behind, state.with_constraints((shift_form(scale_form(ahead, -1), -1),)))
 
     def _test_condition(self, condition: s.Expr, around: _Around, state: _State) -> None:
-        for constraints in self._read_condition(condition, True, state):
-            self._enter(around, state.with_constraints(constraints))
+        loop = around.statement
+        assert isinstance(loop, s.While)
+        for number, case in enumerate(self._list_cases(condition)):
+            for constraints in self._read_condition(case, True, state):
+                self._enter(around, state.with_constraints(constraints), None if loop.tests_last else number)
         for constraints in self._read_condition(condition, False, state):
             self._follow_path(around.behind, state.with_constraints(constraints))
 
-    def _enter(self, around: _Around, state: _State) -> None:
+    def _list_cases(self, condition: s.Expr) -> list[s.Expr]:
+        """List conditions of which one holds if a condition holds; an iteration begins in one of its cases."""
+        cases = _list_disjuncts(condition) if self._splits else [condition]
+        return cases if len(cases) <= MAX_CASES else [condition]
+
+    def _enter(self, around: _Around, state: _State, case: int | None) -> None:
+        """Begin an iteration of a loop, in the case of its condition with a number, if these are told apart."""
         loop = around.statement
         assert isinstance(loop, s.Loop | s.While)
+        inside = state.source != START and self._around[state.source][0].statement is loop
+        if _is_impossible(state.constraints):
+            return
+        again = inside and loop in self._doubled and loop not in state.entered
+        state = replace(state, entered=(*state.entered, loop))
+        if again:
+            self._follow_path(around.behind.enter_block(loop.body, 0, around), state)
+            return
         # Several loops that stand for one statement have its place in the text.
-        place = (*around.behind.key, around.behind.index)
+        place = (*around.behind.key, around.behind.index, case)
         node = self._nodes.setdefault(place, f"body {len(self._nodes)} in line {loop.span.line}")
-        self._around.setdefault(node, around)
-        self._emit(state, node, loop)
+        self._around.setdefault(node, (around, case))
+        self._emit(state, node)
 
     # Expressions
-    def _read(self, expr: s.Expr, state: _State) -> tuple[Linear, _State]:
-        """Return the affine form of an expression; other parts become fresh registers with constraints."""
+    def _read_all(self, expressions: Sequence[s.Expr], state: _State) -> list[tuple[tuple[Linear, ...], _State]]:
+        """Return the affine forms of expressions, in each case."""
+        read: list[tuple[tuple[Linear, ...], _State]] = [((), state)]
+        for expr in expressions:
+            read = [((*forms, form), after) for forms, before in read for form, after in self._read(expr, before)]
+        if len(read) > MAX_ALTERNATIVES:
+            raise TooManyPathsError
+        return read
+
+    def _read(self, expr: s.Expr, state: _State) -> list[tuple[Linear, _State]]:
+        """Return the affine form of an expression in each case; other parts are fresh registers with constraints."""
         if not s.find_names(expr) & self._registers.keys() and not any(s.find_nodes(expr, s.Element)):
             value = known_value(expr, self._scope)
             if value is not None and a.is_integral(value):
-                return size_form(value), state
+                return [(size_form(value), state)]
         match expr:
             case s.Name(id=name) if name in state.values:
-                return state.values[name], state
+                return [(state.values[name], state)]
             case s.Unary(op="-", operand=operand):
-                form, state = self._read(operand, state)
-                return scale_form(form, -1), state
+                return [(scale_form(form, -1), after) for form, after in self._read(operand, state)]
             case s.Binary(op="+" | "-" | "*" | "//" | "%" as op, left=left, right=right):
-                first, state = self._read(left, state)
-                second, state = self._read(right, state)
-                return self._combine_forms(op, first, second, state)
+                return self._read_operation(op, left, right, state)
             case s.Call(function="min" | "max" as function, arguments=arguments):
-                result, sign = self._make_fresh_form(), 1 if function == "max" else -1
-                for argument in arguments:
-                    form, state = self._read(argument, state)
-                    state = state.with_constraints((scale_form(add_forms(result, form, -1), sign),))
-                return result, state
+                sign = 1 if function == "max" else -1
+                return [
+                    case
+                    for forms, after in self._read_all(arguments, state)
+                    for case in self._choose_extreme(forms, sign, after)
+                ]
+            case s.Call(function="abs", arguments=(operand,)):
+                return [
+                    case
+                    for form, after in self._read(operand, state)
+                    for case in self._choose_extreme((form, scale_form(form, -1)), 1, after)
+                ]
             case s.Call(function="floor", arguments=(s.Binary(op="/", left=left, right=right),)):
-                first, state = self._read(left, state)
-                second, state = self._read(right, state)
-                return self._combine_forms("//", first, second, state)
+                return self._read_operation("//", left, right, state)
             case s.Element():
                 form = self._make_fresh_form()
                 ends = bound_integer(expr, self._scope)
@@ -385,9 +459,34 @@ class _Builder:
                     state = state.with_constraints(
                         (add_forms(form, size_form(ends[0]), -1), add_forms(size_form(ends[1]), form, -1))
                     )
-                return form, state
+                return [(form, state)]
             case _:
-                return self._make_fresh_form(), state
+                return [(self._make_fresh_form(), state)]
+
+    def _read_operation(self, op: str, left: s.Expr, right: s.Expr, state: _State) -> list[tuple[Linear, _State]]:
+        return [
+            case
+            for (first, second), after in self._read_all((left, right), state)
+            for case in self._combine_forms(op, first, second, after)
+        ]
+
+    def _choose_extreme(self, forms: Sequence[Linear], sign: int, state: _State) -> list[tuple[Linear, _State]]:
+        """Return the largest of some forms, with `sign` -1 the smallest one, in each case."""
+        if not self._splits:
+            result = self._make_fresh_form()
+            return [(result, state.with_constraints(scale_form(add_forms(result, form, -1), sign) for form in forms))]
+        return [
+            (
+                form,
+                state.with_constraints(
+                    # Of equal forms the first one is taken.
+                    shift_form(scale_form(add_forms(form, other, -1), sign), -1 if place < number else 0)
+                    for place, other in enumerate(forms)
+                    if place != number
+                ),
+            )
+            for number, form in enumerate(forms)
+        ]
 
     def _read_square(self, condition: s.Binary, holds: bool, state: _State) -> list[tuple[Linear, ...]] | None:
         """Return alternatives for a comparison of the square of a register x with a size e; None for others.
@@ -406,30 +505,68 @@ class _Builder:
         largest = limit - 1 if op in ("<", ">=") else limit
         if not self._scope.facts.nonnegative(largest):
             return None
-        value, _ = self._read(register, state)
+        ((value, _),) = self._read(register, state)
         root = size_form(a.floor_sqrt(largest))
         below, above = add_forms(root, value, -1), add_forms(root, value)
         if within:
             return [(below, above)]
         return [(shift_form(scale_form(below, -1), -1),), (shift_form(scale_form(above, -1), -1),)]
 
-    def _combine_forms(self, op: str, left: Linear, right: Linear, state: _State) -> tuple[Linear, _State]:
+    def _combine_forms(self, op: str, left: Linear, right: Linear, state: _State) -> list[tuple[Linear, _State]]:
         match op:
             case "+" | "-":
-                return add_forms(left, right, 1 if op == "+" else -1), state
+                return [(add_forms(left, right, 1 if op == "+" else -1), state)]
             case "*" if is_constant(right):
-                return scale_form(left, constant_part(right)), state
+                return [(scale_form(left, constant_part(right)), state)]
             case "*" if is_constant(left):
-                return scale_form(right, constant_part(left)), state
-            case "//" if is_constant(right) and constant_part(right) > 0:
+                return [(scale_form(right, constant_part(left)), state)]
+            case "*" if left == right:
+                # The square of a whole number is at least as far from 0.
+                square = self._make_fresh_form()
+                return [(square, state.with_constraints((add_forms(square, left, -1), add_forms(square, left))))]
+            case "//" | "%" if is_constant(right) and constant_part(right) > 0:
                 quotient, divisor = self._make_fresh_form(), constant_part(right)
                 rest = add_forms(left, quotient, -divisor)
-                return quotient, state.with_constraints((rest, shift_form(scale_form(rest, -1), divisor - 1)))
-            case "%" if self._is_positive(right, state):
-                rest = self._make_fresh_form()
-                return rest, state.with_constraints((rest, shift_form(add_forms(right, rest, -1), -1)))
+                state = state.with_constraints((rest, shift_form(scale_form(rest, -1), divisor - 1)))
+                return [(quotient if op == "//" else rest, state)]
+            case "//" | "%" if self._is_positive(right, state):
+                return self._divide(op, left, right, state)
+            case "//" | "%" if self._splits and has_registers(right):
+                # A run does not go on that divides by 0.
+                positive = state.with_constraints((shift_form(right, -1),))
+                negative = state.with_constraints((shift_form(scale_form(right, -1), -1),))
+                return [*self._divide(op, left, right, positive), (self._make_fresh_form(), negative)]
             case _:
-                return self._make_fresh_form(), state
+                return [(self._make_fresh_form(), state)]
+
+    def _divide(self, op: str, left: Linear, right: Linear, state: _State) -> list[tuple[Linear, _State]]:
+        """Return a quotient, or a remainder, by a positive form; it depends on which of them is less."""
+        result = self._make_fresh_form()
+        beyond, negative = add_forms(left, right, -1), shift_form(scale_form(left, -1), -1)
+        below = (left, shift_form(scale_form(beyond, -1), -1))
+        if op == "%":
+            bounds = (result, shift_form(add_forms(right, result, -1), -1))
+            if not self._splits:
+                return [(result, state.with_constraints(bounds))]
+            return [
+                (result, state.with_constraints((*bounds, beyond, add_forms(beyond, result, -1)))),
+                (left, state.with_constraints(below)),
+                (result, state.with_constraints((*bounds, negative))),
+            ]
+        if not self._splits:
+            return [(result, state)]
+        return [
+            # The quotient is between 1 and left - right + 1.
+            (
+                result,
+                state.with_constraints((beyond, shift_form(result, -1), shift_form(add_forms(beyond, result, -1), 1))),
+            ),
+            ({}, state.with_constraints(below)),
+            (
+                result,
+                state.with_constraints((negative, shift_form(scale_form(result, -1), -1), add_forms(result, left, -1))),
+            ),
+        ]
 
     def _is_positive(self, form: Linear, state: _State) -> bool:
         """Test whether a form is a positive number, a positive size, or above a constraint of the path."""
@@ -463,14 +600,45 @@ class _Builder:
                 squared = self._read_square(condition, holds, state)
                 if squared is not None:
                     return squared
-                former, after = self._read(left, state)
-                latter, after = self._read(right, after)
-                extra = after.constraints[len(state.constraints) :]
-                difference = add_forms(former, latter, -1)
-                comparisons = _compare(op if holds else NEGATED_OPERATORS[op], difference)
-                return [(*extra, *forms) for forms in comparisons]
+                return [
+                    (*after.constraints[len(state.constraints) :], *forms)
+                    for (former, latter), after in self._read_all((left, right), state)
+                    for forms in _compare(op if holds else NEGATED_OPERATORS[op], add_forms(former, latter, -1))
+                ]
             case _:
                 return [()]
+
+
+def _is_impossible(constraints: Sequence[Linear]) -> bool:
+    """Test whether one of some constraints is false, or two of them contradict each other."""
+    least: dict[frozenset[tuple[Column, fmpq]], fmpq] = {}
+    for form in constraints:
+        slope, number = {column: factor for column, factor in form.items() if column != UNIT}, constant_part(form)
+        opposite = least.get(freeze_form(scale_form(slope, -1)), None if slope else fmpq(0))
+        if opposite is not None and number + opposite < 0:
+            return True
+        key = freeze_form(slope)
+        least[key] = min(number, least.get(key, number))
+    return False
+
+
+def _list_disjuncts(condition: s.Expr) -> list[s.Expr]:
+    """List conditions without alternatives, of which exactly one holds if the condition does."""
+    match condition:
+        case s.Unary(op="not", operand=operand) if not isinstance(negate_condition(operand), s.Unary):
+            return _list_disjuncts(negate_condition(operand))
+        case s.Binary(op="and" | "or" as op, left=left, right=right):
+            first = _list_disjuncts(left)
+            others = first if op == "and" else _list_disjuncts(negate_condition(left))
+            joined = [
+                s.Binary("and", former, latter, span=condition.span)
+                for former, latter in product(others, _list_disjuncts(right))
+            ]
+            return joined if op == "and" else [*first, *joined]
+        case s.Binary(op="!="):
+            return [replace(condition, op=op) for op in ("<", ">")]
+        case _:
+            return [condition]
 
 
 def _mirror_square(condition: s.Binary) -> tuple[s.Expr, str, s.Expr] | None:

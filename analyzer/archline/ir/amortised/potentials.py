@@ -44,19 +44,40 @@ Invariants = Mapping[str, tuple[Linear, ...]]
 
 
 @record(eq=False)
+class Induction:
+    """Invariants of the nodes of a system, with a proof `kept` of each invariant after each path into its node."""
+
+    system: TransitionSystem
+    invariants: Invariants
+    kept: tuple[tuple[Proof, ...], ...]
+
+    def check(self, whole: IsWhole) -> bool:
+        """Check all proofs in exact arithmetic."""
+        if not check_refuted(self.system, self.invariants, whole):
+            return False
+        for transition, proofs in zip(self.system.transitions, self.kept, strict=True):
+            constraints = path_constraints(self.system, transition, self.invariants)
+            claims = self.invariants.get(transition.target, ())
+            if len(proofs) != len(claims):
+                return False
+            for invariant, proof in zip(claims, proofs, strict=True):
+                if not proof.check(substitute_form(invariant, transition.update), constraints, whole):
+                    return False
+        return True
+
+
+@record(eq=False)
 class Balance:
     """A potential of a system, with the proofs that it pays for the iterations of some loops on every path.
 
-    `invariants` hold at the nodes: `kept` proves each invariant after each path into its node. `steps` proves the
-    condition of the potential on each path, with `sign` 1 for a bound from above, -1 for one from below.
+    `steps` proves the condition of the potential on each path, with `sign` 1 for a bound from above, -1 for one from
+    below.
     """
 
-    system: TransitionSystem
+    induction: Induction
     loops: frozenset[s.Loop | s.While]
     sign: int
     potentials: Mapping[str, Linear]
-    invariants: Invariants
-    kept: tuple[tuple[Proof, ...], ...]
     steps: tuple[Proof, ...]
 
     @property
@@ -68,20 +89,17 @@ class Balance:
         """Check all proofs in exact arithmetic."""
         if any(isinstance(column, str) for column in self.bound) or self.potentials[END]:
             return False
-        if not check_refuted(self.system, self.invariants, whole):
+        if not self.induction.check(whole):
             return False
-        for transition, inductions, step in zip(self.system.transitions, self.kept, self.steps, strict=True):
-            constraints = path_constraints(self.system, transition, self.invariants)
-            claims = self.invariants.get(transition.target, ())
-            if len(inductions) != len(claims):
-                return False
-            for invariant, proof in zip(claims, inductions, strict=True):
-                if not proof.check(substitute_form(invariant, transition.update), constraints, whole):
-                    return False
-            form = _state_condition(transition, self.potentials, self.loops, self.sign)
-            if not step.check(form, constraints, whole):
-                return False
-        return True
+        system, invariants = self.induction.system, self.induction.invariants
+        return all(
+            step.check(
+                _state_condition(transition, self.potentials, self.loops, self.sign),
+                path_constraints(system, transition, invariants),
+                whole,
+            )
+            for transition, step in zip(system.transitions, self.steps, strict=True)
+        )
 
 
 def path_constraints(system: TransitionSystem, transition: Transition, invariants: Invariants) -> tuple[Linear, ...]:
@@ -90,9 +108,12 @@ def path_constraints(system: TransitionSystem, transition: Transition, invariant
 
 
 def check_refuted(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> bool:
-    """Check exactly that the constraints of each path that is left out contradict each other."""
+    """Check exactly that no run takes a path that is left out: its constraints are contradictory, or none enters it."""
+    reached = {START, *(transition.target for transition in system.transitions)}
     return all(
-        proof.check(constant_form(-1), path_constraints(system, transition, invariants), whole)
+        transition.source not in reached
+        if proof is None
+        else proof.check(constant_form(-1), path_constraints(system, transition, invariants), whole)
         for transition, proof in system.refuted
     )
 
@@ -103,7 +124,12 @@ def _state_condition(
     """Return the form that is nonnegative on a path exactly if the potential pays for it."""
     after = substitute_form(potentials[transition.target], transition.update)
     paid = add_forms(potentials[transition.source], after, -1)
-    return scale_form(shift_form(paid, -1 if transition.entered in loops else 0), sign)
+    return scale_form(shift_form(paid, -_count_entries(transition, loops)), sign)
+
+
+def _count_entries(transition: Transition, loops: frozenset[s.Loop | s.While]) -> int:
+    """Count the iterations of some loops that a path begins."""
+    return sum(loop in loops for loop in transition.entered)
 
 
 # Invariants
@@ -114,23 +140,38 @@ def find_invariants(system: TransitionSystem, whole: IsWhole) -> tuple[Transitio
     """
     system = _drop_infeasible(system, {}, whole)
     candidates = tuple(_list_candidates(system))[:MAX_CANDIDATES]
-    invariants: dict[str, tuple[Linear, ...]] = dict.fromkeys(system.nodes, candidates)
-    changed = set(system.nodes) | {START}
+    invariants: dict[str, tuple[Linear, ...]] = {}
+    changed = {START}
     while changed:
         sources, changed = changed, set()
         for transition in system.transitions:
-            if transition.source not in sources or not invariants.get(transition.target):
+            target = transition.target
+            if transition.source not in sources or (target in invariants and not invariants[target]):
                 continue
             prover = Prover(path_constraints(system, transition, invariants), whole)
-            claims = invariants[transition.target]
+            claims = invariants.get(target, candidates if target != END else ())
             proved = tuple(
                 form for form in claims if prover.prove(substitute_form(form, transition.update)) is not None
             )
-            if len(proved) < len(claims):
-                invariants[transition.target] = proved
-                changed.add(transition.target)
+            # Where constraints contradict each other, all forms hold.
+            if (target not in invariants or len(proved) < len(claims)) and prover.refute() is None:
+                invariants[target] = proved
+                changed.add(target)
     thin = {node: _drop_implied(forms, system, whole) for node, forms in invariants.items()}
-    return _drop_infeasible(system, thin, whole), thin
+    return _drop_unreached(_drop_infeasible(system, thin, whole)), thin
+
+
+def _drop_unreached(system: TransitionSystem) -> TransitionSystem:
+    """Leave out the nodes that no path from START leads to, and the paths from them."""
+    reached = {START}
+    while more := {path.target for path in system.transitions if path.source in reached} - reached:
+        reached |= more
+    return replace(
+        system,
+        loops={node: loop for node, loop in system.loops.items() if node in reached},
+        transitions=tuple(path for path in system.transitions if path.source in reached),
+        refuted=(*system.refuted, *((path, None) for path in system.transitions if path.source not in reached)),
+    )
 
 
 def _drop_infeasible(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> TransitionSystem:
@@ -204,10 +245,20 @@ def _generate_candidates(system: TransitionSystem, registers: Sequence[str]) -> 
             yield shift_form(scale_form(form, -1), slack - 1)
 
 
+def prove_induction(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> Induction | None:
+    """Return the proofs that every path keeps the invariants; None if one is missing."""
+    kept: list[tuple[Proof, ...]] = []
+    for transition in system.transitions:
+        prover = Prover(path_constraints(system, transition, invariants), whole)
+        claims = (substitute_form(form, transition.update) for form in invariants.get(transition.target, ()))
+        kept.append(tuple(proof for proof in map(prover.prove, claims) if proof is not None))
+    induction = Induction(system, invariants, tuple(kept))
+    return induction if induction.check(whole) else None
+
+
 # Potentials
 def find_balances(
-    system: TransitionSystem,
-    invariants: Invariants,
+    induction: Induction,
     loops: Iterable[s.Loop | s.While],
     sign: int,
     points: Sequence[Mapping[Column, float]],
@@ -215,9 +266,9 @@ def find_balances(
 ) -> Iterator[Balance]:
     """Yield balances for the iterations of some loops, one for each point of sizes; each gives a valid bound."""
     counted = frozenset(loops)
+    system, invariants = induction.system, induction.invariants
     program = _PotentialProgram(system, invariants, counted, sign)
     provers = [Prover(path_constraints(system, transition, invariants), whole) for transition in system.transitions]
-    inductions: tuple[tuple[Proof, ...], ...] | None = None
     bounds_found: set[frozenset[tuple[Column, fmpq]]] = set()
     for point in points:
         for potentials in program.propose_potentials(point):
@@ -230,30 +281,47 @@ def find_balances(
             ]
             if None in steps:
                 continue
-            inductions = inductions or tuple(_prove_kept(system, invariants, provers))
-            balance = Balance(
-                system,
-                counted,
-                sign,
-                potentials,
-                invariants,
-                inductions,
-                tuple(step for step in steps if step is not None),
-            )
+            balance = Balance(induction, counted, sign, potentials, tuple(step for step in steps if step is not None))
             if balance.check(whole):
                 bounds_found.add(key)
                 yield balance
                 break
 
 
-def _prove_kept(
-    system: TransitionSystem, invariants: Invariants, provers: Sequence[Prover]
-) -> Iterator[tuple[Proof, ...]]:
-    for transition, prover in zip(system.transitions, provers, strict=True):
-        proofs = (
-            prover.prove(substitute_form(form, transition.update)) for form in invariants.get(transition.target, ())
-        )
-        yield tuple(proof for proof in proofs if proof is not None)
+def move_to_feasible(system: TransitionSystem, point: Mapping[Column, float]) -> Mapping[Column, float]:
+    """Return a point of sizes near another one where the facts and all that is known at START may hold.
+
+    Elsewhere no bound is the sharpest: what the facts say is less than 0 could be added any number of times.
+    """
+    starts = [path.constraints for path in system.transitions if path.source == START]
+    known = [form for form in starts[0] if all(form in others for others in starts)] if starts else []
+    forms = (*system.facts, *known)
+    columns = list(dict.fromkeys(column for form in (point, *forms) for column in form if column != UNIT))
+    entries: list[tuple[int, int, float]] = []
+    low: list[float] = []
+    for form in forms:
+        entries += [(len(low), columns.index(column), float(n)) for column, n in form.items() if column != UNIT]
+        low.append(-float(form.get(UNIT, 0)))
+    if not entries:
+        return point
+    width = len(columns)
+    for place, column in enumerate(columns):
+        if column in point:
+            # The distance in this column is at least the difference, and its opposite.
+            for sign in (1.0, -1.0):
+                entries += [(len(low), width + place, 1.0), (len(low), place, sign)]
+                low.append(sign * point[column])
+    rows, places, numbers = zip(*entries, strict=True)
+    matrix = Matrix(index_array(rows), index_array(places), np.array(numbers), (len(low), 2 * width))
+    aim = np.concatenate([np.zeros(width), np.ones(width)])
+    try:
+        ends = [FREE] * width + [NONNEGATIVE] * width
+        solution = LinearProgram(aim, matrix, np.array(low), np.full(len(low), np.inf), ends).solve()
+    except (SolverError, OverflowError):
+        return point
+    if solution is None:
+        return point
+    return {column: float(solution[columns.index(column)]) if column != UNIT else 1.0 for column in point}
 
 
 class _PotentialProgram:
@@ -298,7 +366,7 @@ class _PotentialProgram:
                     rows.append(len(right))
                     columns.append(place)
                     numbers.append(float(number))
-                right.append(float(sign) if column == UNIT and transition.entered in loops else 0.0)
+                right.append(float(sign * _count_entries(transition, loops)) if column == UNIT else 0.0)
         self._matrix = Matrix(
             index_array(rows), index_array(columns), np.array(numbers, dtype=float), (len(right), width)
         )

@@ -16,7 +16,14 @@ from archline.expr.intervals import EvaluationError
 from archline.ir.amortised.linear import UNIT, Column, Linear, form_to_poly, size_form
 from archline.ir.amortised.logarithms import Logarithms, extend_by_logarithms
 from archline.ir.amortised.paths import TooManyPathsError, TransitionSystem, build_transitions, size_columns
-from archline.ir.amortised.potentials import Balance, find_balances, find_invariants
+from archline.ir.amortised.potentials import (
+    Balance,
+    Induction,
+    find_balances,
+    find_invariants,
+    move_to_feasible,
+    prove_induction,
+)
 from archline.ir.amounts import KnownAmount, scale_amount
 from archline.ir.conditions import scope_after
 from archline.ir.counters import count_while
@@ -26,7 +33,7 @@ from archline.ir.scope import NotStaticError, Scope
 from archline.language import syntax as s
 from archline.language.model import Module
 from archline.numbers import fmpq
-from archline.records import record, replace
+from archline.records import field, record, replace
 
 MAX_EFFORT = 1_000_000
 """The effort, in term products, for the loops of an algorithm."""
@@ -38,11 +45,16 @@ TRIED_SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 31, 100)
 
 @record(eq=False)
 class TotalBounds:
-    """Bounds of the iterations of loops in a whole call: of each loop, and of all together, with their certificates."""
+    """Bounds of the iterations of loops in a whole call: of each loop, and of all together, with their certificates.
+
+    `held` are forms that are nonnegative at the start of each iteration of a loop; `inductions` prove them.
+    """
 
     loops: Mapping[s.Loop | s.While, KnownAmount]
     together: KnownAmount | None
     balances: tuple[Balance, ...]
+    held: Mapping[s.Loop | s.While, tuple[Linear, ...]] = field(default_factory=dict)
+    inductions: tuple[Induction, ...] = ()
 
 
 NO_BOUNDS = TotalBounds({}, None, ())
@@ -71,22 +83,57 @@ def _find_integers(algorithm: s.Algorithm) -> frozenset[str]:
 
 
 def _bound_in_block(
-    body: Sequence[s.Stmt], scope: Scope, integers: frozenset[str], loops: tuple[s.Loop | s.While, ...]
+    body: Sequence[s.Stmt],
+    scope: Scope,
+    integers: frozenset[str],
+    loops: tuple[s.Loop | s.While, ...],
+    known: tuple[Linear, ...] = (),
 ) -> TotalBounds:
-    """Bound the iterations of loops in one execution of a block, by potentials, or by the loops around them."""
+    """Bound the iterations of loops in one execution of a block, by potentials, or by the loops around them.
+
+    `known` are forms that are nonnegative where it begins.
+    """
     try:
-        derived = _bound_by_potentials(body, scope, integers, loops)
+        derived = _bound_by_potentials(body, scope, integers, loops, known)
     except TooManyPathsError:
         derived = NO_BOUNDS
     amounts = dict(derived.loops)
-    balances = list(derived.balances)
+    if doubled := tuple(loop for loop in loops if _may_shrink_in_two(loop, amounts.get(loop))):
+        with suppress(TooManyPathsError):
+            twice = _bound_by_potentials(body, scope, integers, doubled, known, doubled)
+            for loop, amount in twice.loops.items():
+                if loop not in amounts or _is_logarithmic(amount):
+                    amounts[loop] = amount
+            derived = replace(derived, balances=(*derived.balances, *twice.balances))
+    balances, inductions = list(derived.balances), list(derived.inductions)
     for outer, certain, around in _iterate_outer_loops(body, scope):
         inside = tuple(loop for loop in loops if loop not in amounts and loop in s.iterate_nodes(outer.body))
         if inside:
-            nested, proofs = _bound_in_loop(outer, certain, around, integers, inside, amounts)
+            held = derived.held.get(outer, ())
+            nested, once = _bound_in_loop(outer, certain, around, integers, inside, amounts, held)
             amounts.update(nested)
-            balances += proofs
-    return TotalBounds(amounts, derived.together if set(amounts) == set(derived.loops) else None, tuple(balances))
+            balances += once.balances
+            inductions += once.inductions
+    together = derived.together if amounts == derived.loops else None
+    return TotalBounds(amounts, together, tuple(balances), derived.held, tuple(inductions))
+
+
+def _may_shrink_in_two(loop: s.Loop | s.While, amount: KnownAmount | None) -> bool:
+    """Test whether two iterations of a loop may do what one does not: halve a value that passes through registers."""
+    if not isinstance(loop, s.While) or (amount is not None and _is_logarithmic(amount)):
+        return False
+    if any(s.find_nodes(loop.body, s.While)) or any(s.find_nodes(loop.body, s.Loop)):
+        return False
+    changed = s.find_assigned_names(loop.body)
+    scaled = any(node.op in ("*", "//", "%") for node in s.find_nodes(loop.body, s.Binary))
+    return scaled or any(
+        isinstance(node.target, s.Name) and s.find_names(node.value) & changed - {node.target.id}
+        for node in s.find_nodes(loop.body, s.Assign)
+    )
+
+
+def _is_logarithmic(amount: KnownAmount) -> bool:
+    return any(isinstance(atom, a.CeilLog2) for atom in amount.upper.atoms())
 
 
 def _iterate_outer_loops(
@@ -112,19 +159,20 @@ def _bound_in_loop(
     integers: frozenset[str],
     loops: tuple[s.Loop | s.While, ...],
     known: Mapping[s.Loop | s.While, KnownAmount],
-) -> tuple[Mapping[s.Loop | s.While, KnownAmount], tuple[Balance, ...]]:
+    held: tuple[Linear, ...],
+) -> tuple[Mapping[s.Loop | s.While, KnownAmount], TotalBounds]:
     """Bound the iterations of loops inside another one: those in one iteration of it, summed over its iterations."""
     range_, inner, exact = _enter_loop(outer, scope)
     if range_ is None and outer not in known:
-        return {}, ()
-    once = _bound_in_block(outer.body, inner, integers, loops)
+        return {}, NO_BOUNDS
+    once = _bound_in_block(outer.body, inner, integers, loops, held)
     totals: dict[s.Loop | s.While, KnownAmount] = {}
     for loop, amount in once.loops.items():
         total = scale_amount(amount, known[outer]) if range_ is None else range_.sum(amount)
         if isinstance(total, KnownAmount):
             lower = total.lower if certain and exact and not s.may_end_early(outer) else ZERO
             totals[loop] = KnownAmount(lower, scope.facts.simplify(total.upper))
-    return totals, once.balances
+    return totals, once
 
 
 def _enter_loop(loop: s.Loop | s.While, scope: Scope) -> tuple[IterationRange | None, Scope, bool]:
@@ -143,9 +191,14 @@ def _enter_loop(loop: s.Loop | s.While, scope: Scope) -> tuple[IterationRange | 
 
 
 def _bound_by_potentials(
-    body: Sequence[s.Stmt], scope: Scope, integers: frozenset[str], loops: tuple[s.Loop | s.While, ...]
+    body: Sequence[s.Stmt],
+    scope: Scope,
+    integers: frozenset[str],
+    loops: tuple[s.Loop | s.While, ...],
+    known: tuple[Linear, ...],
+    doubled: tuple[s.Loop | s.While, ...] = (),
 ) -> TotalBounds:
-    system = build_transitions(body, scope, integers)
+    system = build_transitions(body, scope, integers, known, doubled)
     system = replace(system, facts=tuple(_list_facts(system, scope.facts)))
 
     def is_whole(column: Column) -> bool:
@@ -153,20 +206,24 @@ def _bound_by_potentials(
 
     system, invariants = find_invariants(system, is_whole)
     extended = extend_by_logarithms(system, invariants, is_whole)
-    systems: list[tuple[TransitionSystem, Logarithms | None]] = [(system, None)]
+    induction = prove_induction(system, invariants, is_whole)
+    if induction is None:
+        return NO_BOUNDS
+    systems: list[tuple[Induction, Logarithms | None]] = [(induction, None)]
     if extended is not None:
         with_logarithms, logarithms = extended
         facts = tuple(_list_facts(with_logarithms, scope.facts))
         with_logarithms = replace(with_logarithms, facts=facts)
-        if logarithms.check(with_logarithms, is_whole):
-            systems.insert(0, (with_logarithms, logarithms))
+        extended_induction = prove_induction(with_logarithms, invariants, is_whole)
+        if extended_induction is not None and logarithms.check(with_logarithms, is_whole):
+            systems.insert(0, (extended_induction, logarithms))
     balances: list[Balance] = []
 
     def prove(counted: tuple[s.Loop | s.While, ...], sign: int) -> list[Poly]:
         """Return bounds on the iterations of some loops, by logarithms if these are of use."""
         for tried, logarithms in systems:
-            points = list(_list_points(tried, small=logarithms is None))
-            proved = list(find_balances(tried, invariants, counted, sign, points, is_whole))
+            points = list(_list_points(tried.system, small=logarithms is None))
+            proved = list(find_balances(tried, counted, sign, points, is_whole))
             values = [scope.facts.simplify(form_to_poly(balance.bound)) for balance in proved]
             if logarithms is None or any(isinstance(atom, a.CeilLog2) for value in values for atom in value.atoms()):
                 balances.extend(proved)
@@ -186,7 +243,16 @@ def _bound_by_potentials(
 
     amounts = {loop: amount for loop in loops if (amount := bound_iterations_of((loop,))) is not None}
     together = bound_iterations_of(loops) if len(loops) > 1 and len(amounts) == len(loops) else None
-    return TotalBounds(amounts, together, tuple(balances))
+    return TotalBounds(amounts, together, tuple(balances), _find_held_forms(induction), (induction,))
+
+
+def _find_held_forms(induction: Induction) -> Mapping[s.Loop | s.While, tuple[Linear, ...]]:
+    """Map loops to the invariants of all nodes of their bodies."""
+    held: dict[s.Loop | s.While, list[Linear]] = {}
+    for node, loop in induction.system.loops.items():
+        forms = induction.invariants.get(node, ())
+        held[loop] = [form for form in held.get(loop, forms) if form in forms]
+    return {loop: tuple(forms) for loop, forms in held.items()}
 
 
 def _is_below(lower: Poly, upper: Poly, facts: Facts) -> bool:
@@ -245,4 +311,5 @@ def _list_points(system: TransitionSystem, small: bool) -> Iterable[Mapping[Colu
     for environment in environments:
         # Powers of large sizes may be beyond floating point.
         with suppress(OverflowError, EvaluationError):
-            yield {column: float(evaluate(size, environment)) for size in sizes for column in size.terms}
+            point = {column: float(evaluate(size, environment)) for size in sizes for column in size.terms}
+            yield move_to_feasible(system, point)

@@ -10,6 +10,7 @@ from archline.ir.amortised import totals
 from archline.ir.amounts import KnownAmount
 from archline.ir.declarations import bound_declared_iterations, declared_scope
 from archline.language import syntax as s
+from archline.language.call_graph import find_reachable, has_recursion
 from archline.language.iterations import find_algorithms_of_loops, iterate_unbounded_loops, name_unbounded_loops
 from archline.language.model import Module
 from archline.records import field, record
@@ -28,9 +29,13 @@ def derive_iteration_bounds(module: Module, algorithm: s.Algorithm) -> Iteration
     """Bound the iterations of the loops of an algorithm that have no name from its author.
 
     The bounds are derived from the registers, or declared by `at most ... times in total`. Loops on a grid have only
-    declared ones.
+    declared ones. Loops of the algorithms that it calls are among them if nothing bounds them in one call of those.
     """
     loops = tuple(loop for loop in iterate_unbounded_loops(algorithm) if loop.chosen)
+    if not has_recursion(module, algorithm):
+        for called in find_reachable(module, algorithm):
+            known = bound_iterations(module, called)
+            loops += tuple(loop for loop in iterate_unbounded_loops(called) if loop.chosen and loop not in known)
     bounds, together = dict[s.While | s.Loop, KnownAmount](), None
     if loops and not algorithm.grid:
         derived = totals.bound_totals(module, algorithm, loops)

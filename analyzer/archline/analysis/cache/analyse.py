@@ -46,7 +46,7 @@ from archline.ir.lower import Lowering
 from archline.ir.tree import UntracedError, contiguous_dimension, iterate_accesses, require_traceable
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, has_recursion, iterate_local_arrays
-from archline.language.iterations import list_iterations
+from archline.language.iterations import list_iterations, name_unbounded_loops, relative_name
 from archline.language.model import Module
 from archline.records import record
 
@@ -156,8 +156,9 @@ def _bound_iterations_in_cost(cost: Cost, module: Module, algorithm: s.Algorithm
 
     Bounds under conditions on iterations are left out.
     """
+    qualified = name_unbounded_loops(module)
     derived = bound_iterations(module, algorithm)
-    names = {loop.iterations: amount for loop, amount in derived.items() if loop.iterations is not None}
+    names = {relative_name(qualified[loop], algorithm): amount for loop, amount in derived.items()}
     if cost.lower is None or cost.upper is None or not names:
         return cost
     values = [cost.lower, cost.upper, *(bound.value for bound in cost.bounds)]

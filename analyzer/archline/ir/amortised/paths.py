@@ -7,6 +7,7 @@ from itertools import count, product
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Poly
+from archline.ir.amortised.calls import CallBody
 from archline.ir.amortised.linear import (
     UNIT,
     Column,
@@ -124,7 +125,7 @@ def build_transitions(
     known: Collection[Linear] = (),
     doubled: Collection[s.Loop | s.While] = (),
 ) -> TransitionSystem:
-    """Build the transitions of a block, given its registers and parameters of integers. Raises TooManyPathsError.
+    """Build the transitions of a block, given its registers and arrays of integers. Raises TooManyPathsError.
 
     `known` are forms that are nonnegative at its start. A path goes through two iterations of the loops in `doubled`.
     """
@@ -195,8 +196,7 @@ class _Builder:
             case s.Call(function="floor" | "ceil"):
                 return True
             case s.Element(array=array):
-                known = array in self._scope.below or array in self._scope.segments
-                return known or self._scope.module.types.get(expr) is Kind.INT
+                return array in self._integers or self._scope.module.types.get(expr) is Kind.INT
             case _:
                 value = known_value(expr, self._scope)
                 return value is not None and a.is_integral(value)
@@ -317,9 +317,12 @@ class _Builder:
         return [after.with_value(name, form) for form, after in self._read(value, state)]
 
     def _leave_loop(self, kind: str, around: _Around | None, state: _State) -> None:
-        while kind != "return" and around is not None and not around.statement.iterates:
+        def ends(statement: s.Stmt) -> bool:
+            return isinstance(statement, CallBody) if kind == "return" else statement.iterates
+
+        while around is not None and not ends(around.statement):
             around = around.behind.around
-        if kind == "return" or around is None:
+        if around is None:
             self._emit(state, END)
         elif kind == "continue":
             self._end_iteration(around, state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from itertools import product
@@ -13,6 +13,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.expr.intervals import EvaluationError
+from archline.ir.amortised.calls import iterate_loops, replace_calls
 from archline.ir.amortised.linear import UNIT, Column, Linear, form_to_poly, size_form
 from archline.ir.amortised.logarithms import Logarithms, extend_by_logarithms
 from archline.ir.amortised.paths import TooManyPathsError, TransitionSystem, build_transitions, size_columns
@@ -63,23 +64,53 @@ NO_BOUNDS = TotalBounds({}, None, ())
 def bound_totals(module: Module, algorithm: s.Algorithm, loops: Iterable[s.Loop | s.While]) -> TotalBounds:
     """Bound the iterations of some loops of an algorithm; loops without a bound from above are left out."""
     scope = declared_scope(module, algorithm)
+    inlined = replace_calls(module, algorithm)
+    covered = set(loops) - {loop for target in inlined.uncovered for loop in iterate_loops(target.body)}
+    derived = _bound_in_body(algorithm, inlined.body, scope, inlined.origins, covered)
+    if not derived.loops and inlined.body != algorithm.body:
+        # With the paths through the algorithms that it calls there may be too many.
+        derived = _bound_in_body(algorithm, algorithm.body, scope, {}, covered)
+    return derived
+
+
+def _bound_in_body(
+    algorithm: s.Algorithm,
+    body: Sequence[s.Stmt],
+    scope: Scope,
+    origins: Mapping[s.Loop | s.While, s.Loop | s.While],
+    loops: Collection[s.Loop | s.While],
+) -> TotalBounds:
+    """Bound the iterations of loops in a body in which `origins` maps copies to the loops that they stand for."""
+    copies = tuple(loop for loop in iterate_loops(body) if origins.get(loop, loop) in loops)
     try:
         with limit_effort(MAX_EFFORT, own=True):
-            return _bound_in_block(algorithm.body, scope, _find_integers(algorithm), tuple(loops))
+            derived = _bound_in_block(body, scope, _find_integers(algorithm, body), copies)
     except (TooComplexError, OutOfBudgetError):
         return NO_BOUNDS
+    totals: dict[s.Loop | s.While, KnownAmount] = {}
+    for loop in loops:
+        amounts = [derived.loops.get(copy) for copy in copies if origins.get(copy, copy) is loop]
+        known = [amount for amount in amounts if amount is not None]
+        if known and len(known) == len(amounts):
+            totals[loop] = KnownAmount(
+                sum((amount.lower for amount in known), ZERO), sum((amount.upper for amount in known), ZERO)
+            )
+    return replace(derived, loops=totals)
 
 
-def _find_integers(algorithm: s.Algorithm) -> frozenset[str]:
-    """Return the names of the registers and parameters of integers."""
-    parameters = (
-        parameter.name
-        for parameter in algorithm.parameters
-        if isinstance(parameter.type, s.ScalarType) and parameter.type.element in ("int", "char")
-    )
-    return frozenset(
-        (*parameters, *(local.name for local in s.find_nodes(algorithm.body, s.Local) if local.integer_register))
-    )
+def _find_integers(algorithm: s.Algorithm, body: Sequence[s.Stmt]) -> frozenset[str]:
+    """Return the names of the registers, parameters and arrays of integers."""
+    declared = [(item.name, item.type) for item in algorithm.parameters]
+    declared += [(item.name, item.type) for item in s.find_nodes(tuple(body), s.Local)]
+    return frozenset(name for name, type_ in declared if _holds_integers(type_))
+
+
+def _holds_integers(type_: s.Type) -> bool:
+    match type_:
+        case s.ScalarType(element=element) | s.ArrayType(element=element):
+            return element in ("int", "char")
+        case _:
+            return isinstance(type_, s.IndexArrayType | s.OffsetsType)
 
 
 def _bound_in_block(

@@ -66,7 +66,7 @@ def bound_by_halves(function: SizeFunction, foreign: ForeignBounds) -> Induction
     if function.facts.rewrites:
         return None
     try:
-        steps = [step for case in function.equations for step in build_steps(case, True, foreign=foreign)]
+        steps = [step for case in function.equations for step in build_steps(function, case, True, foreign=foreign)]
     except TooComplexError:
         return None
     calling = [step for step in steps if step.calls]

@@ -19,7 +19,7 @@ from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.ir.conditions import MIRRORED_OPERATORS, negate_condition
-from archline.ir.factors import count_divisions, count_multiplications
+from archline.ir.factors import ceil_log, count_divisions, count_multiplications
 from archline.ir.ranges import IterationRange
 from archline.ir.scope import Scope, known_value
 from archline.language import syntax as s
@@ -385,20 +385,12 @@ def _count_geometric(counter: _Counter, op: str, limit: Poly, facts: Facts) -> P
             if not facts.positive(limit):
                 return None
             return count_divisions(start, limit, counter.factor, facts)
-        case "square" if (exponent := _read_power_of_two(start)) is not None:
-            return a.ceil_log2(a.ceil_div(a.ceil_log2(limit), exponent))
-        case "root" if (exponent := _read_power_of_two(limit)) is not None:
-            return a.ceil_log2(a.floor_div(a.ceil_log2(start + 1) - 1, exponent) + 1)
+        case "square" if start.is_constant and start.constant_term >= 2:
+            return count_multiplications(ONE, ceil_log(start, limit, facts), 2, facts)
+        case "root" if limit.is_constant and limit.constant_term >= 2:
+            return count_multiplications(ONE, ceil_log(limit, start + 1, facts), 2, facts)
         case _:
             return None
-
-
-def _read_power_of_two(value: Poly) -> Poly | None:
-    """Return the exponent of a number 2, 4, 8, ...; None for others."""
-    if not value.is_constant or value.constant_term.q != 1:
-        return None
-    number = int(value.constant_term.p)
-    return Poly.constant(number.bit_length() - 1) if number >= 2 and number.bit_count() == 1 else None
 
 
 # Initial values

@@ -597,7 +597,31 @@ class _Builder:
                 if len(joined) > MAX_ALTERNATIVES:
                     raise TooManyPathsError
                 return joined
-            case s.Binary(op=op, left=left, right=right) if op in MIRRORED_OPERATORS and all(
+            case s.Binary(op=op) if op in MIRRORED_OPERATORS:
+                compared = self._read_comparison(condition, holds, state)
+                distinct = self._read_distinct_subscripts(condition, holds, state)
+                return [(*former, *latter) for former, latter in product(compared, distinct)]
+            case _:
+                return [()]
+
+    def _read_distinct_subscripts(self, condition: s.Binary, holds: bool, state: _State) -> list[tuple[Linear, ...]]:
+        """Return alternatives of nonnegative forms if the condition says that two elements of an array differ."""
+        op = condition.op if holds else NEGATED_OPERATORS[condition.op]
+        match condition.left, condition.right:
+            case s.Element(array=first, subscripts=(left,)), s.Element(array=second, subscripts=(right,)) if (
+                first == second and not isinstance(left, s.Slice) and not isinstance(right, s.Slice)
+            ):
+                # A real that is not a number differs from itself, and a comparison with it is false.
+                integers = self._scope.module.types.get(condition.left) is Kind.INT
+                apart = op in ("<", ">", "!=") if integers else condition.op in ("<", ">") and holds
+                distinct = s.Binary("!=", left, right, span=condition.span)
+                return self._read_comparison(distinct, True, state) if apart else [()]
+            case _:
+                return [()]
+
+    def _read_comparison(self, condition: s.Binary, holds: bool, state: _State) -> list[tuple[Linear, ...]]:
+        match condition:
+            case s.Binary(op=op, left=left, right=right) if all(
                 self._is_integer(side, self._registers) for side in (left, right)
             ):
                 squared = self._read_square(condition, holds, state)

@@ -240,9 +240,28 @@ def _generate_candidates(system: TransitionSystem, registers: Sequence[str]) -> 
                 yield difference
                 yield shift_form(difference, -1)
                 yield shift_form(difference, 1)
+    yield from _compare_multiplied(system, tests, registers)
     for form in tests:
         for slack in range(MAX_SLACK):
             yield shift_form(scale_form(form, -1), slack - 1)
+
+
+def _compare_multiplied(
+    system: TransitionSystem, tests: Sequence[Linear], registers: Sequence[str]
+) -> Iterator[Linear]:
+    """Yield c*y - x, and slightly more, where x becomes c*x, and tests compare it with y: a table that doubles."""
+    factors = {
+        (name, form[name])
+        for transition in system.transitions
+        for name, form in transition.update.items()
+        if name in registers and form.get(name, 1) > 1 and form.keys() <= {name, UNIT}
+    }
+    for multiplied, factor in sorted(factors):
+        compared = {name for form in tests if multiplied in form for name in registers if name in form}
+        for name in sorted(compared - {multiplied}):
+            for slack in range(MAX_SLACK):
+                least = add_forms(scale_form(register_form(name), factor), register_form(multiplied), -1)
+                yield shift_form(least, slack)
 
 
 def prove_induction(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> Induction | None:

@@ -343,6 +343,9 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
         """
         if _is_proved(kind, parts, block):
             return
+        above = (parts[0] - guard for guard in block.known if kind == "least")
+        if any(rest.is_constant and rest.constant_term >= 0 for rest in above):
+            return
         facts, restore = self._own.facts, self._own.facts.restore
         form = parts
         if kind == "least":

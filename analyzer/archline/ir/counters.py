@@ -18,7 +18,7 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.ir.conditions import MIRRORED_OPERATORS, negate_condition
+from archline.ir.conditions import MIRRORED_OPERATORS, assume_facts, negate_condition
 from archline.ir.factors import ceil_log, count_divisions, count_multiplications
 from archline.ir.ranges import IterationRange
 from archline.ir.scope import Scope, known_value
@@ -42,6 +42,7 @@ class CountedWhile:
     unknown: frozenset[str]
     least: Poly
     guard: s.Expr | None
+    test: s.Expr | None = None
 
     @property
     def exact(self) -> bool:
@@ -55,7 +56,9 @@ class CountedWhile:
 
     def enter(self, scope: Scope) -> Scope:
         """Return the scope at the start of an iteration."""
-        return self.set_registers(scope, Poly.symbol(self.range.variable)).with_facts(self.range.inside)
+        inner = self.set_registers(scope, Poly.symbol(self.range.variable)).with_facts(self.range.inside)
+        # What the test says is known of the registers as they are now.
+        return inner if self.test is None else assume_facts(inner, self.test)
 
     def set_registers(self, scope: Scope, iterations: Poly) -> Scope:
         """Return the scope with the values of the registers after a number of iterations."""
@@ -96,6 +99,7 @@ def _count_while(loop: s.While, starts: Mapping[str, s.Expr], scope: Scope) -> C
     if not counters:
         return None
     k = Poly.symbol(variable)
+    counters.update(_find_growing_counters(loop, starts, moves, counters, scope, around, k))
     tests = _list_conjuncts(loop.condition)
     facts = scope.facts
     thresholds = [_count_until_false(test, counters, scope, around, k) for test in tests]
@@ -110,7 +114,7 @@ def _count_while(loop: s.While, starts: Mapping[str, s.Expr], scope: Scope) -> C
     range_ = IterationRange(variable, ZERO, trips, k, facts, loop.span)
     values = {name: value for name, counter in counters.items() if (value := counter.value_after(k)) is not None}
     guard = tests[0] if len(decided) == 1 and thresholds[0] is not None else None
-    return CountedWhile(range_, values, changed - values.keys(), least, guard)
+    return CountedWhile(range_, values, changed - values.keys(), least, guard, loop.condition)
 
 
 # Moves
@@ -226,13 +230,15 @@ def _read_number(expr: s.Expr) -> int:
 class _Counter:
     """A register with the value `start` at the entry of a loop, that each iteration moves.
 
-    `amount` is the number that it adds, or its factor or divisor; with `kind` "*", x becomes factor*x + offset.
+    `amount` is the number that it adds, or its factor or divisor; with `kind` "*", x becomes factor*x + offset. What
+    it adds grows by `growth` in each iteration.
     """
 
     start: Poly
     kind: str
     amount: Poly
     offset: int = 0
+    growth: Poly = ZERO
 
     @property
     def factor(self) -> int:
@@ -247,7 +253,8 @@ class _Counter:
         """Return the value after a number of iterations; None if no expression gives it."""
         match self.kind:
             case "+":
-                return self.start + self.amount * iterations
+                pairs = (iterations * (iterations - 1)).scaled(fmpq(1, 2))
+                return self.start + self.amount * iterations + self.growth * pairs
             case "*":
                 return (self.start + self.shift) * a.exponential(self.factor, iterations) - self.shift
             case "//":
@@ -271,6 +278,44 @@ def _make_counter(start: s.Expr, moves: tuple[_Move, ...], scope: Scope, around:
     return _Counter(first, moves[0].kind, Poly.constant(moves[0].amount), moves[0].offset)
 
 
+def _find_growing_counters(
+    loop: s.While,
+    starts: Mapping[str, s.Expr],
+    moves: Mapping[str, tuple[_Move, ...]],
+    counters: Mapping[str, _Counter],
+    scope: Scope,
+    around: Scope,
+    k: Poly,
+) -> Mapping[str, _Counter]:
+    """Find the registers that add up counters: what they add grows linearly with the number k of the iteration."""
+    (atom,) = k.atoms()
+    inside = around
+    added: dict[str, Poly | None] = {}
+    for name, counter in counters.items():
+        if counter.kind == "+":
+            inside = inside.with_value(name, counter.start + counter.amount * k)
+    for statement in _iterate_certain_statements(loop.body):
+        for name in statement.sets if isinstance(statement, s.Simple) else ():
+            move = _read_move(name, statement) if name in moves else None
+            amount = known_value(move.amount, inside) if move and isinstance(move.amount, s.Expr) else None
+            if name in inside.values and name in counters:
+                value = None if amount is None else inside.values[name] + amount
+                inside = inside.without_value(name) if value is None else inside.with_value(name, value)
+            elif name in starts:
+                total = added.get(name, ZERO)
+                added[name] = None if amount is None or total is None else total + amount
+    found: dict[str, _Counter] = {}
+    for name, total in added.items():
+        first = known_value(starts[name], scope)
+        if name in counters or name not in moves or total is None or first is None:
+            continue
+        parts = total.coefficients(atom)
+        linear = set(parts) <= {0, 1} and not any(k.names & part.names for part in parts.values())
+        if linear and a.is_integral(first) and all(map(a.is_integral, parts.values())):
+            found[name] = _Counter(first, "+", parts.get(0, ZERO), growth=parts.get(1, ZERO))
+    return found
+
+
 # Thresholds
 def _list_conjuncts(condition: s.Expr) -> list[s.Expr]:
     match condition:
@@ -287,7 +332,15 @@ def _count_until_false(
     test: s.Expr, counters: Mapping[str, _Counter], scope: Scope, around: Scope, k: Poly
 ) -> Poly | None:
     """Count the iterations that begin while a test holds; None if the counters do not decide it."""
-    if not isinstance(test, s.Binary) or test.op not in MIRRORED_OPERATORS:
+    if not isinstance(test, s.Binary):
+        return None
+    if test.op in ("and", "or") and not _has_inequality(test):
+        # Each side holds in the first iterations, and then in none.
+        sides = [_count_until_false(side, counters, scope, around, k) for side in (test.left, test.right)]
+        counts = [scope.facts.positive_part(scope.facts.simplify(side)) for side in sides if side is not None]
+        choose = scope.facts.minimum if test.op == "and" else scope.facts.maximum
+        return reduce(choose, counts) if len(counts) == len(sides) else None
+    if test.op not in MIRRORED_OPERATORS:
         return None
     for name, op, side in ((test.left, test.op, test.right), (test.right, MIRRORED_OPERATORS[test.op], test.left)):
         match name:
@@ -302,11 +355,6 @@ def _count_until_false(
                 if limit is not None and a.is_integral(limit):
                     limit = (a.ceil_div if op in ("<", ">=") else a.floor_div)(limit, Poly.constant(factor))
                 return None if limit is None else _count_geometric(counters[register], op, limit, scope.facts)
-            case s.Binary(op="*", left=s.Name(id=register), right=s.Name(id=same)) if (
-                register == same and register in counters
-            ):
-                limit = known_value(side, around)
-                return None if limit is None else _count_squared(counters[register], op, limit, scope.facts, k)
             case _:
                 pass
     inside = around
@@ -317,11 +365,11 @@ def _count_until_false(
     left, right = known_value(test.left, inside), known_value(test.right, inside)
     if left is None or right is None:
         return None
-    return _count_linear(left - right, test.op, scope.facts, k)
+    return _count_polynomial(left - right, test.op, scope.facts, k)
 
 
-def _count_linear(difference: Poly, op: str, facts: Facts, k: Poly) -> Poly | None:
-    """Count the k from 0 on for which an expression, linear in k, compares with 0 as `op` says."""
+def _count_polynomial(difference: Poly, op: str, facts: Facts, k: Poly) -> Poly | None:
+    """Count the k from 0 on for which an expression, linear or quadratic in k, compares with 0 as `op` says."""
     (atom,) = k.atoms()
     match op:
         case "<" | "<=":
@@ -341,6 +389,8 @@ def _count_linear(difference: Poly, op: str, facts: Facts, k: Poly) -> Poly | No
         case _:
             return None
     parts = difference.coefficients(atom)
+    if set(parts) <= {0, 1, 2} and 2 in parts:
+        return _count_quadratic(difference - 1 if op == ">" else difference, facts, k)
     if set(parts) - {0, 1} or not a.is_integral(difference):
         return None
     start, step = parts.get(0, ZERO), -parts.get(1, ZERO)
@@ -350,15 +400,37 @@ def _count_linear(difference: Poly, op: str, facts: Facts, k: Poly) -> Poly | No
     return count if step == ONE else a.ceil_div(count, step)
 
 
-def _count_squared(counter: _Counter, op: str, limit: Poly, facts: Facts, k: Poly) -> Poly | None:
-    """Count the iterations while x*x is at most a limit, for a counter x that is not negative and grows."""
-    grows = counter.kind == "+" and facts.nonnegative(counter.start) and facts.positive(counter.amount)
-    largest = limit if op == "<=" else limit - 1
-    if not grows or op not in ("<", "<=") or not facts.nonnegative(largest) or not a.is_integral(largest):
+def _count_quadratic(difference: Poly, facts: Facts, k: Poly) -> Poly | None:
+    """Count the k from 0 on for which a whole expression, quadratic in k, is nonnegative; it must fall from 0 on.
+
+    -A*k^2 - B*k + C >= 0 exactly if (2*A*k + B)^2 <= B^2 + 4*A*C, whose root is rounded.
+    """
+    (atom,) = k.atoms()
+    parts = difference.coefficients(atom)
+    square, slope, start = -parts[2], -parts.get(1, ZERO), parts.get(0, ZERO)
+    # With these it has whole values at all k.
+    whole = all(map(a.is_integral, (start, square + slope, square + square)))
+    falls = square.is_constant and square.constant_term > 0 and facts.nonnegative(square + slope)
+    if not whole or not falls or any(k.names & part.names for part in (slope, start)):
         return None
-    value = counter.value_after(k)
-    assert value is not None
-    return _count_linear(a.floor_sqrt(largest) - value, ">=", facts, k)
+    half = slope.scaled(1 / (2 * square.constant_term))
+    if a.is_integral(half):
+        # (k + B/2A)^2 is at most this number. As B >= -A, the half is not negative.
+        limit = half * half + a.floor_div(
+            start.scaled(int(square.constant_term.q)), square.scaled(int(square.constant_term.q))
+        )
+        return a.floor_sqrt(limit) - half + 1 if facts.nonnegative(limit) else None
+    square, slope, start = square + square, slope + slope, start + start
+    limit = slope * slope + 4 * square * start
+    # If B is negative, the root of a smaller number than B^2 would count k = 0.
+    if not facts.nonnegative(limit) or not (facts.nonnegative(slope) or facts.nonnegative(start)):
+        return None
+    return a.floor_div(a.floor_sqrt(limit) - slope, 2 * square) + 1
+
+
+def _has_inequality(test: s.Expr) -> bool:
+    """Test whether a condition has a comparison by `!=`, which may hold again after it does not."""
+    return any(node.op == "!=" for node in s.find_nodes(test, s.Binary))
 
 
 def _count_geometric(counter: _Counter, op: str, limit: Poly, facts: Facts) -> Poly | None:

@@ -49,6 +49,8 @@ def expressions(names: tuple[str, ...], depth: int = 2) -> st.SearchStrategy[Pol
         st.builds(window, base, moduli, linear(SIZES)),
         base.map(a.nonnegative_indicator),
         base.map(a.ceil_log2),
+        base.map(lambda each: a.make_sequence_term("ceil_log", each, Poly.constant(3))),
+        st.builds(a.floor_div, inner.map(a.positive_part), base.map(lambda each: a.positive_part(each - 1) + 1)),
         st.builds(a.common_divisor, base.map(lambda each: a.positive_part(each) + 1), moduli),
         base.map(a.positive_part).map(a.floor_sqrt),
         st.builds(a.maximum, inner, inner),

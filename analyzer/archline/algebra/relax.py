@@ -267,8 +267,8 @@ def _find_outer_range(outer: Atom, atom: Atom, facts: Facts) -> _Range:
 
     If `outer` is a floor and `atom` a power in its modulus, the range still contains the power.
     """
-    if isinstance(atom, a.Gap) and isinstance(outer, a.PositivePart | a.Floor):
-        # The range is linear in the argument, so that gaps still telescope.
+    if isinstance(outer, a.Sequence) or (isinstance(atom, a.Gap) and isinstance(outer, a.PositivePart | a.Floor)):
+        # The range of a maximum or floor is linear in the argument, so that gaps still telescope.
         return find_atom_range(outer, facts)
     monotone = isinstance(outer, a.PositivePart | a.CeilLog2 | a.Exponential) or (
         isinstance(outer, a.Floor) and outer.modulus.is_constant

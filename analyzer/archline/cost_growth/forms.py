@@ -269,7 +269,7 @@ def is_at_least(value: Poly, part: Poly, facts: Facts) -> bool:
             # max(0, e) is at least e; divisors are multiplied out.
             inner = (_replace_maxima(value, fmpq(1)) - part).substitute(facts.rewrites)
             whole = facts.clear_denominators(inner)
-            return whole != inner and prove_never_negative(whole, facts, STRONG_TACTICS)
+            return whole != rest and prove_never_negative(whole, facts, STRONG_TACTICS)
     except TooComplexError:
         return False
 
@@ -295,13 +295,13 @@ def _merge_logarithms(value: Poly, upper: bool) -> Poly:
 
 
 def _bound_logarithm_by_size(atom: Atom) -> tuple[Poly, Poly] | None:
-    """Return bounds on a rounded logarithm of e by ceil(log2(n)) plus constants, if c*n - d <= e <= c*n + d'; else None.
+    """Return bounds on a rounded logarithm of e by ceil(log2(n)) plus constants; None for other atoms.
 
-    For n >= 1, c*n/(1 + d) <= max(1, c*n - d), and c*n + d' <= n*(c + d').
+    They hold if c*n - d <= e <= c*n + d': for n >= 1, c*n/(1 + d) <= max(1, c*n - d), and c*n + d' <= n*(c + d').
     """
     if isinstance(atom, a.Sequence) and (logarithm := a.read_logarithm(atom)) is not None:
         # It is the logarithm to the base 2, divided by the rounded logarithm of its base, or more.
-        (binary,) = a.ceil_log2(logarithm[0]).atoms()
+        binary = a.CeilLog2(logarithm[0])
         low, high = _bound_logarithm_by_size(binary) or (Poly.of_atom(binary),) * 2
         return low / (logarithm[1] - 1).bit_length(), high
     if not isinstance(atom, a.CeilLog2):

@@ -1,8 +1,9 @@
 """Proves values nonnegative by trying few points, and values of one size and its logarithm binade by binade.
 
-One size n and its logarithm: n = t*r^k with 1/r < t <= 1. With k = ceil(log_r(n)) a term c*n^i*k^j*b^k is c*t^i * k^j *
-(r^i*b)^k; the radix r is mostly 2. Between two values of t it is at least its value at one of them, and a sum of terms c*k^j*B^k is decided
-exactly: it is checked at each k up to where its leading term exceeds the remaining ones for all larger k.
+One size n and its logarithm: n = t*r^k with 1/r < t <= 1; the radix r is mostly 2. With k = ceil(log_r(n)) a term
+c*n^i*k^j*b^k is c*t^i * k^j * (r^i*b)^k. Between two values of t it is at least its value at one of them, and a sum of
+terms c*k^j*B^k is decided exactly: it is checked at each k up to where its leading term exceeds the remaining ones for
+all larger k.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ They are terms of sequences with values at integers and bounds (`archline.algebr
 from __future__ import annotations
 
 from archline.algebra import atoms as a
+from archline.algebra.factors import divide_exactly
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.sums.blocks import evaluate_antidifference, is_polynomial
@@ -30,25 +31,53 @@ def sum_quotients(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, fa
             return _sum_logarithms_of_quotients(parts, atom, variable, lo, hi, facts)
 
 
+def split_quotients(value: Poly, variable: str) -> Poly:
+    """Take multiples of divisors out of quotients, so that only divisors contain the variable v.
+
+    floor((n - 2*v)/(m - v)) -> 2 + floor((n - 2*m)/(m - v))
+    """
+
+    def split_atom(atom: Atom) -> Poly | None:
+        if not isinstance(atom, a.Floor) or len(atom.modulus.terms) < 2:
+            return None
+        above, below = (part.coefficients(Symbol(variable)).get(1, ZERO) for part in atom.parts)
+        if not below or not above.is_constant or not below.is_constant:
+            return None
+        ratio = above / below.constant_term
+        whole = ratio and ratio.constant_term.q == 1
+        return ratio + a.floor_div(atom.argument - ratio * atom.modulus, atom.modulus) if whole else None
+
+    return value.map_within(split_atom)
+
+
+def find_divisor(atom: Atom, variable: str) -> Poly | None:
+    """Return the divisor of a floor, or of one in a rounded logarithm, that contains the variable; None for others."""
+    logarithm = a.read_logarithm(atom)
+    quotient = atom if logarithm is None else a.find_single_atom(logarithm[0] - 1)
+    divided = isinstance(quotient, a.Floor) and variable in quotient.modulus.names
+    return quotient.modulus if divided else None
+
+
 def _is_single_term(parts: dict[int, Poly], variable: str) -> bool:
     """Test whether an atom occurs once in every term, with a factor without the variable."""
     return set(parts) == {1} and variable not in parts[1].names
 
 
-def _read_shift(modulus: Poly, variable: str) -> tuple[Poly, Poly] | None:
-    """Return s and c of s*(v + c); None for other expressions."""
-    scale = modulus.coefficients(Symbol(variable)).get(1, ZERO)
-    if not scale.is_constant or scale.constant_term <= 0 or scale.constant_term.q != 1:
+def _read_shift(modulus: Poly, variable: str, facts: Facts) -> tuple[Poly, Poly] | None:
+    """Return s and c of s*(v + c), with s >= 1; None for other expressions."""
+    parts = modulus.coefficients(Symbol(variable))
+    scale = parts.get(1, ZERO)
+    if set(parts) - {0, 1} or any(variable in part.names for part in parts.values()) or not facts.positive(scale):
         return None
-    shift = modulus.scaled(1 / scale.constant_term) - Poly.symbol(variable)
-    return None if variable in shift.names or not a.is_integral(shift) else (scale, shift)
+    shift = divide_exactly(parts[0], scale) if 0 in parts else ZERO
+    return None if shift is None or not facts.integral(shift) or not facts.integral(scale) else (scale, shift)
 
 
 def _sum_over_divisors(
     parts: dict[int, Poly], argument: Poly, modulus: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts
 ) -> Poly | None:
     """Sum w(v)*floor(e/(s*(v + c)))^p as a sum over i = v + c, by the coefficients of w in i."""
-    read = _read_shift(modulus, variable)
+    read = _read_shift(modulus, variable, facts)
     if read is None or not facts.positive(lo + read[1]):
         return None
     scale, shift = read
@@ -121,7 +150,7 @@ def _sum_logarithms_of_quotients(
     quotient = None if logarithm is None else a.find_single_atom(logarithm[0] - 1)
     if logarithm is None or not isinstance(quotient, a.Floor) or not _is_single_term(parts, variable):
         return None
-    read = _read_shift(quotient.modulus, variable)
+    read = _read_shift(quotient.modulus, variable, facts)
     if read is None or variable in quotient.argument.names or not facts.positive(lo + read[1]):
         return None
     whole = facts.simplify(a.floor_div(quotient.argument, read[0]))
@@ -131,10 +160,10 @@ def _sum_logarithms_of_quotients(
     def sum_up_to(last: Poly) -> Poly | None:
         if not last:
             return ZERO
-        if not facts.positive(last):
-            return None
         if facts.nonnegative(last - whole):
             return _sum_shifted(whole, base)
+        if not facts.positive(last):
+            return None
         # Up to `level` all of 1, ..., last are counted.
         level = facts.simplify(a.make_sequence_term("ceil_log", a.floor_div(whole, last) + 1, Poly.constant(base)))
         return last * level + _sum_shifted(facts.simplify(a.floor_div(whole, a.exponential(base, level))), base)

@@ -27,7 +27,7 @@ from archline.algebra.sums.blocks import (
     sum_residue_condition,
     sum_square_roots,
 )
-from archline.algebra.sums.quotients import sum_quotients
+from archline.algebra.sums.quotients import find_divisor, split_quotients, sum_quotients
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -83,7 +83,7 @@ def _sum_unreduced(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts)
     if lo == hi:
         return ZERO
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
-    flat = inside.simplify(value).map_atoms(
+    flat = split_quotients(inside.simplify(value), variable).map_atoms(
         lambda atom: expand_overlap(atom, inside) if is_composite_in(atom, variable) else None
     )
     return _sum_one_by_one(flat, variable, lo, hi, facts) or _sum_simplified(flat, variable, lo, hi, facts, inside)
@@ -106,8 +106,12 @@ def _sum_simplified(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts
         if telescoped is not None:
             return result + telescoped + _sum_simplified(remaining, variable, lo, hi, facts, inside)
     for atom in hard.atoms():
-        if not isinstance(atom, a.Floor | a.CeilLog2 | a.Sequence) or not has_quotient_by(atom, variable):
+        if (divisor := find_divisor(atom, variable)) is None:
             continue
+        slope = divisor.coefficients(Symbol(variable)).get(1, ZERO)
+        if slope.is_constant and slope.constant_term < 0:
+            backwards = value.substitute({variable: -Poly.symbol(variable)})
+            return _sum_unreduced(backwards, variable, 1 - hi, 1 - lo, facts)
         chosen, remaining = _split_value_by_atom(hard, atom)
         if (closed := sum_quotients(chosen, atom, variable, lo, hi, facts)) is not None:
             return result + closed + _sum_simplified(remaining, variable, lo, hi, facts, inside)
@@ -182,12 +186,6 @@ def separate_composites(value: Poly, variable: str) -> tuple[Poly, Poly]:
     hard = {m: c for m, c in value.terms.items() if any(is_composite_in(atom, variable) for atom, _ in m)}
     easy = {m: c for m, c in value.terms.items() if m not in hard}
     return Poly(hard), Poly(easy)
-
-
-def has_quotient_by(atom: Atom, variable: str) -> bool:
-    """Test whether an atom is, or rounds the logarithm of, a floor with the variable in its divisor."""
-    inner = (atom,) if isinstance(atom, a.Floor) else atom.parts[0].atoms()
-    return any(isinstance(floor, a.Floor) and variable in floor.modulus.names for floor in inner)
 
 
 def _split_value_by_atom(value: Poly, atom: Atom) -> tuple[Poly, Poly]:

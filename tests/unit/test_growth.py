@@ -236,7 +236,7 @@ def test_fails(f: str, g: str, where: str) -> None:
     ("f", "g", "reason"),
     [
         ("2^(n/m)", "n", "is not known to grow"),
-        ("n", "2^(n^2 + ceil(n/2))", "is not a sum of products"),
+        ("n", "2^(m*n^2 + ceil(n/2))", "is not a sum of products"),
         ("(n + 1)^m", "n", "a sum is raised to the power `m`"),
         ("n", "n^(10^9*10^9)/n^(2^(10^9))", "too large"),
         ("n/(n - m)", "n", "may be negative"),

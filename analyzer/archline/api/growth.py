@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from archline.certificates.check import Checked, check, check_counterexample
 from archline.expr.text import format_expression, format_fact
+from archline.expr.tree import rewrite_parts
 from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict, is_O
 from archline.growth.log_domain import Domain
 from archline.growth.sequences import replace_sequences
+from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts
+from archline.records import replace
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve
 from archline.report.growth import LOWER, UPPER, Order
@@ -25,10 +30,11 @@ def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool 
     """
     if relation not in RELATIONS:
         raise ValueError(f"relation must be one of {', '.join(RELATIONS)}")
-    left, right = parse_expression(f, "F"), parse_expression(g, "G")
+    left, right = _read_expression(f, "F"), _read_expression(g, "G")
     domain = Domain(parse_facts(where, "--where") if where.strip() else ())
-    upper = is_O(left, right, domain) if relation != "Omega" else None
-    lower = is_O(right, left, domain) if relation != "O" else None
+    eventually = relation == "compare"
+    upper = is_O(left, right, domain, eventually=eventually) if relation != "Omega" else None
+    lower = is_O(right, left, domain, eventually=eventually) if relation != "O" else None
     relation_of_orders = _compare_verdicts(upper, lower) if relation == "compare" else None
     texts = format_expression(left), format_expression(right)
     facts = tuple(format_fact(fact) for fact in domain.facts)
@@ -43,6 +49,40 @@ def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool 
         order=relation_of_orders,
         checks=_check_verdicts(*texts, facts, upper, lower) if verify else None,
     )
+
+
+FUNCTION = r"(?:lg|ln|log2?)"
+SPELLINGS = {"lg": "log2", "ln": "log"}
+
+
+def _read_expression(text: str, place: str) -> s.Expr:
+    """Parse an expression of growth; `lg`, `ln`, `lg n`, `lg*(n)` and `n!` are read as textbooks write them."""
+    text = re.sub(rf"\b{FUNCTION}\*(?=\s*\(|\s+\w)", "log_star", text)
+    applied = rf"\b({FUNCTION}|log_star)[ \t]+((?!{FUNCTION}\b|log_star\b)\w+|(?:{FUNCTION}|log_star)\([^()]*\))"
+    for _ in range(text.count(" ")):
+        text = re.sub(applied, r"\1(\2)", text, count=1)
+    while mark := re.search(r"(?<=[\w)])!(?!=)", text):
+        start = _find_operand(text, mark.start())
+        text = f"{text[:start]}factorial({text[start : mark.start()]}){text[mark.end() :]}"
+    return rewrite_parts(parse_expression(text, place), _replace_spelling)
+
+
+def _find_operand(text: str, end: int) -> int:
+    """Return where the name, number, call or bracket that ends before `end` begins."""
+    start, depth = end, 0
+    while start and (depth or start == end or text[start - 1].isalnum() or text[start - 1] == "_"):
+        start -= 1
+        depth += (text[start] == ")") - (text[start] == "(")
+    return start
+
+
+def _replace_spelling(expr: s.Expr) -> s.Expr | None:
+    match expr:
+        case s.Call(function="lg" | "ln" as function, arguments=arguments):
+            read = (rewrite_parts(argument, _replace_spelling) for argument in arguments)
+            return replace(expr, function=SPELLINGS[function], arguments=tuple(read))
+        case _:
+            return None
 
 
 def _check_verdicts(

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from archline.certificates import forms as fm
+from archline.certificates import logarithms
 from archline.certificates import terms as t
 from archline.certificates.bounds import BoundDeriver
 from archline.certificates.constants import (
@@ -416,7 +417,14 @@ def check(certificate: Mapping[str, Any]) -> Checked:
 
 def check_counterexample(f: str, g: str, facts: Sequence[str], data: Mapping[str, Any]) -> Checked:
     """Check a counterexample to f = O(g) under facts."""
+    if data["kind"] == "logarithms":
+        return _run_check(lambda: _check_drift(f, g, data["difference"]))
     return _run_check(lambda: CounterexampleChecker(f, g, facts).check(data))
+
+
+def _check_drift(f: str, g: str, claim: str) -> None:
+    require(claim == logarithms.ABOVE, "f does not grow faster than g")
+    logarithms.check_gap(parse_expression(f), parse_expression(g), claim)
 
 
 def _run_check(run: Callable[[], None]) -> Checked:
@@ -435,6 +443,11 @@ def _check_certificate(data: Mapping[str, Any]) -> None:
     require(data["format"] == FORMAT_VERSION, "the version of the format is unknown")
     f, g = parse_expression(data["f"]), parse_expression(data["g"])
     facts = Facts(data["facts"])
+    if "logarithms" in data:
+        claim = data["logarithms"]["difference"]
+        require(claim != logarithms.ABOVE, "f grows faster than g")
+        logarithms.check_gap(f, g, claim)
+        return
     if "multiple" in data:
         with track_place("multiple"):
             multiple = read_constant(data["multiple"])

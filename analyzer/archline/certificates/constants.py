@@ -168,13 +168,28 @@ def log2(value: Number) -> Number:
         raise RejectedError("a logarithm of a constant that is not positive")
     fraction = value.fraction
     if fraction is None:
-        return _make_generator_power(("log2", value))
+        return _add_logarithms_of_roots(value) or _make_generator_power(("log2", value))
     total: dict[Powers, Fraction] = {}
     for part, sign in ((fraction.numerator, 1), (fraction.denominator, -1)):
         for prime, times in _factor_integer(part):
             powers: Powers = () if prime == 2 else ((("log2", prime), 1),)
             total[powers] = total.get(powers, Fraction(0)) + sign * times
     return Number(_sort_terms(total))
+
+
+def _add_logarithms_of_roots(value: Number) -> Number | None:
+    """Return the logarithm of a rational times roots of primes; None for another constant."""
+    if value.below != _ONE or len(value.above) != 1:
+        return None
+    ((powers, by),) = value.above
+    total = log2(make_rational(by))
+    for generator, times in powers:
+        match generator:
+            case ("root", int(prime), int(degree)):
+                total += log2(make_rational(prime)) * make_rational(Fraction(times, degree))
+            case _:
+                return None
+    return total
 
 
 def floor(value: Number) -> Number:

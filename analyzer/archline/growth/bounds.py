@@ -293,6 +293,8 @@ class EnvelopeReader:
                 return self._read_ceil(argument)
             case "abs", (argument,):
                 return self._read_abs(argument)
+            case "exp" | "log_star", (argument,):
+                raise OutOfReachError(f"`{function}` is compared from some size on only")
             case _ if function in SEQUENCES:
                 raise OutOfReachError(f"a difference with `{function}`")
             case _:

@@ -46,6 +46,7 @@ from archline.growth.log_domain import Domain, find_sizes
 from archline.growth.monomials import Monomial
 from archline.growth.normal_form import find_exponent_sizes
 from archline.growth.prove import SLOW, ProofSearch, Tree, uses_log_bounds
+from archline.growth.scales import LogarithmGap, compare_logarithms, is_surely_positive
 from archline.growth.sequences import replace_sequences
 from archline.language import syntax as s
 from archline.language.diagnostics import error
@@ -173,11 +174,18 @@ class Proved:
     reader: EnvelopeReader
     multiple: Constant | None = None
     """The factor c where f is c*g term by term, whatever the sign of g."""
+    logarithms: LogarithmGap | None = None
+    """The logarithms of f and g, from whose difference the answer follows."""
 
     @cached_property
     def certificate(self) -> dict[str, object]:
         """The proof as plain data, which docs/reference/certificates.md describes."""
         question = self.question
+        if self.logarithms is not None:
+            return {
+                **encode_certificate(question.f, question.g, question.domain.facts, (), {}),
+                "logarithms": self.logarithms.encode(*question.names),
+            }
         if self.multiple is not None:
             return {
                 **encode_certificate(question.f, question.g, question.domain.facts, (), {}),
@@ -200,19 +208,21 @@ class Proved:
 
 @record(eq=False)
 class Refuted:
-    """A refutation of f = O(g): a curve along which f/g is unbounded, or a point."""
+    """A refutation of f = O(g): a curve along which f/g is unbounded, a point, or logarithms that drift apart."""
 
     question: Question
-    found: Divergence | Point
+    found: Divergence | Point | LogarithmGap
 
     @cached_property
     def counterexample(self) -> dict[str, object]:
+        if isinstance(self.found, LogarithmGap):
+            return {"kind": "logarithms", **self.found.encode(*self.question.names)}
         return encode_counterexample(self.question.f, self.question.g, self.found, self._samples)
 
     @property
     def curve(self) -> Mapping[str, str]:
-        """The sizes on the curve as functions of T; empty for a point."""
-        return {} if isinstance(self.found, Point) else format_curve(self.found.curve)
+        """The sizes on the curve as functions of T; empty without a curve."""
+        return format_curve(self.found.curve) if isinstance(self.found, Divergence) else {}
 
     @cached_property
     def points(self) -> list[Mapping[str, int]]:
@@ -224,8 +234,10 @@ class Refuted:
 
     @cached_property
     def _samples(self) -> list[Sample]:
+        if not isinstance(self.found, Divergence):
+            return []
         asked = self.question
-        return [] if isinstance(self.found, Point) else sample_curve(asked.f, asked.g, asked.domain, self.found.curve)
+        return sample_curve(asked.f, asked.g, asked.domain, self.found.curve)
 
 
 @record
@@ -239,15 +251,60 @@ Verdict: TypeAlias = Proved | Refuted | Undecided
 
 
 def is_O(  # noqa: N802
-    f: s.Expr, g: s.Expr, facts: Sequence[s.Fact] | Domain = (), trials: int = DEFAULT_TRIALS
+    f: s.Expr,
+    g: s.Expr,
+    facts: Sequence[s.Fact] | Domain = (),
+    trials: int = DEFAULT_TRIALS,
+    *,
+    eventually: bool = False,
 ) -> Verdict:
     """Decide whether f = O(g) under the facts; a `Domain` answers many questions under the same facts faster.
 
     `trials` is the number of curves that are tried where neither a proof nor a counterexample is found; 0 tries none.
-    Raises ArchlineError (AL481) where a side is nowhere positive.
+    If `eventually`, a question about a single size is about all sizes from some size on. Raises ArchlineError (AL481)
+    where a side is nowhere positive.
     """
-    f, g = replace_sequences(f, upper=True), replace_sequences(g)
     domain = facts if isinstance(facts, Domain) else Domain(facts)
+    verdict = _decide_by_monomials(f, g, domain, trials)
+    vanishes = isinstance(verdict, Refuted) and isinstance(verdict.found, Point)
+    if trials and (isinstance(verdict, Undecided) or (eventually and vanishes)):
+        return _decide_by_logarithms(f, g, domain, verdict, eventually)
+    return verdict
+
+
+def _decide_by_logarithms(f: s.Expr, g: s.Expr, domain: Domain, verdict: Verdict, eventually: bool) -> Verdict:
+    """Decide a question about a single size that monomials leave open; return their `verdict` if that fails.
+
+    The orders from some size on are those at all sizes where both sides are positive and bounded before.
+    """
+    names = find_sizes(f) | find_sizes(g) | domain.names
+    if len(names) != 1 or not all(map(_is_unbounded_above, domain.facts)):
+        return verdict
+    question = Question(replace_sequences(f, upper=True), replace_sequences(g), domain, names)
+    try:
+        gap = compare_logarithms(f, g)
+    except OutOfReachError as problem:
+        return Undecided(str(problem)) if isinstance(verdict, Undecided) else verdict
+    if gap.order > 0:
+        return Refuted(question, gap)
+    if eventually or (is_surely_positive(f) and is_surely_positive(g)):
+        return Proved(question, ([], []), (), domain.make_reader(names), logarithms=gap)
+    return verdict
+
+
+def _is_unbounded_above(fact: s.Fact) -> bool:
+    """Whether a fact about a single size only bounds it from below, or holds for powers or squares."""
+    match fact:
+        case s.Binary(op=">=" | ">", left=s.Name(), right=s.Integer()) | s.IsPower(value=s.Name(), base=s.Integer()):
+            return True
+        case s.Binary(op="<=" | "<", left=s.Integer(), right=s.Name()) | s.IsSquare(value=s.Name()):
+            return True
+        case _:
+            return False
+
+
+def _decide_by_monomials(f: s.Expr, g: s.Expr, domain: Domain, trials: int) -> Verdict:
+    f, g = replace_sequences(f, upper=True), replace_sequences(g)
     names = find_sizes(f) | find_sizes(g) | domain.names
     question = Question(f, g, domain, names)
     reader = domain.make_reader(names, find_exponent_sizes(f) | find_exponent_sizes(g))

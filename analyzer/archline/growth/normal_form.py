@@ -32,7 +32,7 @@ MAX_TERMS = 300
 MAX_WHOLE_POWER = 8
 MAX_EXPONENT_DIGITS = 4
 ARITHMETIC = frozenset(("+", "-", "*", "/", "//", "%", "^"))
-FUNCTIONS = frozenset(("min", "max", "sqrt", "rsqrt", "log2", "log", "floor", "ceil", "abs", *SEQUENCES))
+FUNCTIONS = frozenset(("min", "max", "sqrt", "rsqrt", "log2", "log", "floor", "ceil", "abs", "log_star", *SEQUENCES))
 
 
 Sum: TypeAlias = Mapping[Term, Constant]
@@ -63,10 +63,15 @@ def evaluate_constant(expr: s.Expr) -> Constant | None:
                 if None in values
                 else _apply_function(function, [number for number in values if number is not None])
             )
-        case s.Call(function="exp", arguments=(inner,)) if (power := evaluate_constant(inner)) is not None:
-            return enclosed_constant(f"exp({power})", lambda: power.enclosure().exp(), expr) if power else ONE_CONSTANT
+        case s.Call(function="exp", arguments=(inner,)):
+            power = evaluate_constant(inner)
+            return None if power is None else _exponentiate_constant(power, expr)
         case s.Unary() | s.Binary() | s.Call() | s.Element() | s.Reshape():
             raise error(rules.NOT_A_SIZE_EXPRESSION, "this is not an expression in sizes", span=expr.span)
+
+
+def _exponentiate_constant(power: Constant, expr: s.Expr) -> Constant:
+    return enclosed_constant(f"exp({power})", lambda: power.enclosure().exp(), expr) if power else ONE_CONSTANT
 
 
 def _read_decimal(expr: s.Expr, text: str) -> Constant:

@@ -19,8 +19,9 @@ def replace_sequences(expr: s.Expr, upper: bool = False) -> s.Expr:
     """Replace the sequences in an expression in which only orders count; others stay as they are.
 
     In a subtraction and in an exponent constant factors count too. With `upper` the expression may become larger:
-    numbers that are subtracted are left out.
+    numbers that are subtracted are left out. exp(x) is written as exp(1)^x.
     """
+    expr = rewrite_parts(expr, _replace_exponential)
     powers = (node.right for node in s.iterate_nodes(expr) if isinstance(node, s.Binary) and node.op == "^")
     if not _has_sequence(expr) or any(map(_has_sequence, powers)):
         return expr
@@ -40,5 +41,13 @@ def _replace_sequence(expr: s.Expr) -> s.Expr | None:
         case s.Call(function="factorial" | "arrangements", arguments=(argument,)):
             above = b.binary("*", b.call("sqrt", argument), b.power(argument, argument))
             return b.binary("/", above, b.power(b.call("exp", b.ONE), argument))
+        case _:
+            return None
+
+
+def _replace_exponential(expr: s.Expr) -> s.Expr | None:
+    match expr:
+        case s.Call(function="exp", arguments=(argument,)) if s.find_names(argument):
+            return b.power(b.call("exp", b.ONE), rewrite_parts(argument, _replace_exponential))
         case _:
             return None

@@ -140,6 +140,9 @@ def _describe_counterexample(f: str, g: str, counterexample: Mapping[str, Any]) 
         at = ", ".join(f"{name} = {value}" for name, value in counterexample["at"].items())
         yield f"at {at}, {f} is {counterexample['f']}, and {g} is {counterexample['g']}"
         return
+    if counterexample["kind"] == "logarithms":
+        yield from _describe_logarithms(f, g, counterexample)
+        return
     curve = ", ".join(f"{name} = {value}" for name, value in counterexample["curve"].items())
     yield f"along {curve}, the quotient of {f} by {g} grows like {counterexample['ratio']}"
     samples = counterexample["samples"]
@@ -151,6 +154,12 @@ def _describe_counterexample(f: str, g: str, counterexample: Mapping[str, Any]) 
         yield Columns(rows, range(len(names) + 3))
 
 
+def _describe_logarithms(f: str, g: str, logarithms: Mapping[str, str]) -> Iterator[Part]:
+    for side, text in ((f, logarithms["f"]), (g, logarithms["g"])):
+        yield f"log2({side}) = {text}"
+    yield re.sub(r"\b[fg]\b", lambda side: f if side[0] == "f" else g, logarithms["difference"])
+
+
 # Proofs
 def describe_certificate(certificate: Mapping[str, Any]) -> Iterator[Part]:
     """Yield the statement of a certificate, and its proof."""
@@ -160,6 +169,8 @@ def describe_certificate(certificate: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _describe_proof(certificate: Mapping[str, Any]) -> Iterator[Part]:
+    if "logarithms" in certificate:
+        yield from _describe_logarithms(certificate["f"], certificate["g"], certificate["logarithms"])
     if "multiple" in certificate:
         times, g = certificate["multiple"], certificate["g"]
         yield f"{certificate['f']} = " + (g if times == "1" else f"{times}*({g})")

@@ -260,9 +260,18 @@ def test_recurrences_with_shifted_sizes(text: str, growth: str) -> None:
     assert (result.code, result.out.splitlines()[2].split()) == (0, ["growth", growth])
 
 
-@pytest.mark.parametrize("text", ["S(n) = S(n/2 + 17) + n, S(34) = 1", "S(n) = S(n/5) + S(7*n/10 + 6) + n, S(1) = 1"])
-def test_shifted_sizes_that_never_reach_the_base(text: str) -> None:
-    assert "a larger size" in cli("recurrence", text).out
+@pytest.mark.parametrize(
+    ("text", "assumed"),
+    [
+        ("S(n) = S(n/2 + 17) + n, S(34) = 1", "S(n) = 1 for n <= 35"),
+        ("S(n) = S(n/5) + S(7*n/10 + 6) + n, S(1) = 1", "S(n) = 1 for n <= 21"),
+        ("S(n) = S(n/5) + S(7*n/10 + 6) + n", "S(n) = 1 for n <= 21"),
+    ],
+)
+def test_the_base_of_shifted_sizes_is_where_they_shrink(text: str, assumed: str) -> None:
+    out = cli("recurrence", text).out
+    assert "Theta(n)" in out
+    assert assumed in out
 
 
 NUMBERS_IN_RECURRENCES = {

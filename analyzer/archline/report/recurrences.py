@@ -33,6 +33,7 @@ class Solution:
     steps: tuple[str, ...] = ()
     regimes: tuple[tuple[str, str], ...] = ()
     reason: str | None = None
+    assumed: tuple[str, ...] = ()
 
     @staticmethod
     def of(recurrence: str, problem: RealRecurrence, answer: Answer) -> Solution:
@@ -60,7 +61,8 @@ class Solution:
         """The base values that are assumed if none are given."""
         if self.outcome == "refused":
             return ()
-        functions, assumed = frozenset(definition.name for definition in self.problem.definitions), []
+        functions = frozenset(definition.name for definition in self.problem.definitions)
+        assumed = [*self.problem.assumed, *self.assumed]
         for definition in self.problem.definitions:
             if not definition.bases and all(case.condition is None for case in definition.cases):
                 most = b.number(choose_default_base(definition, functions))

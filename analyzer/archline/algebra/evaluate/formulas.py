@@ -120,6 +120,12 @@ class Arithmetic:
         """Return the Fibonacci number of an integer >= 0."""
         return self.number(int(fmpz.fib_ui(fmpz(self._to_small_integer(value)))))
 
+    def factorial(self, value: Number) -> Number:
+        """Return the factorial of an integer >= 0."""
+        if (size := self._to_small_integer(value)) > MAX_SIZE_BITS:
+            raise NoValueError("a factorial has too many digits")
+        return self.number(math.factorial(size))
+
     def harmonic(self, value: Number) -> Number:
         """Return 1 + 1/2 + ... + 1/value of an integer >= 0."""
         total = fmpq.harmonic(self._to_small_integer(value))
@@ -128,7 +134,7 @@ class Arithmetic:
     def _to_small_integer(self, value: Number) -> int:
         size = float(self.normalise_size(value))
         if not (size.is_integer() and 0 <= size <= MAX_BITS):
-            raise NoValueError(f"`fibonacci` and `harmonic` need an integer from 0 to {MAX_BITS}")
+            raise NoValueError(f"factorials, Fibonacci and harmonic numbers need an integer from 0 to {MAX_BITS}")
         return int(size)
 
     def exp(self, value: Number) -> Number:
@@ -201,6 +207,9 @@ class BallArithmetic(Arithmetic):
         if value < 0:
             raise NoValueError("square root of a negative number")
         return value.sqrt()
+
+    def factorial(self, value: arb) -> arb:
+        return (value + 1).gamma()
 
     def exp(self, value: arb) -> arb:
         return value.exp()

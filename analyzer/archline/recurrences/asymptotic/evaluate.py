@@ -17,6 +17,7 @@ from archline.algebra.evaluate.formulas import (
     EXACT_ARITHMETIC,
     Arithmetic,
     CompiledCode,
+    CompiledFormula,
     EvaluationRefusedError,
     FormulaCompiler,
     NoValueError,
@@ -192,15 +193,77 @@ class Evaluator:
 
 
 def choose_default_base(definition: RealDefinition, functions: frozenset[str]) -> int:
-    """Return the size up to which a function without base values is 1: 2 if all calls are at roots of sizes, else 1."""
-    arguments = [
+    """Return the size up to which a function without base values is 1.
+
+    It is 2 if all calls are at roots of sizes, or the least above which sizes shrink, and at least 1.
+    """
+    arguments = _list_arguments(definition, functions)
+    least = 2 if arguments and all(_is_root_of_size(argument) for argument in arguments) else 1
+    return max(least, find_least_base(definition, functions))
+
+
+def _list_arguments(definition: RealDefinition, functions: frozenset[str]) -> list[s.Expr]:
+    return [
         argument
         for case in definition.cases
         for node in s.iterate_nodes(case.value)
         if isinstance(node, s.Call) and node.function in functions
         for argument in node.arguments
     ]
-    return 2 if arguments and all(_is_root_of_size(argument) for argument in arguments) else 1
+
+
+def find_least_base(definition: RealDefinition, functions: frozenset[str]) -> int:
+    """Return the smallest whole size from which on the sizes of all calls are smaller; 0 if none is found.
+
+    A size is compared with those of its calls at powers of 2, and between two of them by bisection. Sizes that are
+    rounded are whole, so that a call may be at the base itself.
+    """
+    if len(definition.parameters) != 1 or any(case.condition is not None for case in definition.cases):
+        return 0
+    (size,) = definition.parameters
+    least = 0
+    for argument in _list_arguments(definition, functions):
+        if s.find_names(argument) != {size}:
+            continue
+        if _is_root_of_size(argument):
+            least = max(least, 2)
+            continue
+        rounded = any(
+            (isinstance(x, s.Call) and x.function in ("floor", "ceil")) or (isinstance(x, s.Binary) and x.op == "//")
+            for x in s.iterate_nodes(argument)
+        )
+        shrinks = _compile_shrinking(argument, size)
+        last = next((bits for bits in range(_MAX_BASE_BITS, -1, -1) if not shrinks(1 << bits)), None)
+        if last is None:
+            # A step is also below sizes that are negative.
+            least = max(least, 0 if shrinks(-1) else 1)
+            continue
+        if last == _MAX_BASE_BITS:
+            return 0
+        low, high = 1 << last, 2 << last
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if shrinks(middle) else (middle, high)
+        # Rounded sizes may be as large as the size again at a few sizes above the first that shrinks.
+        low = next((low + more for more in range(8, 0, -1) if not shrinks(low + more)), low)
+        least = max(least, low if rounded and shrinks(low + 1) else low + 1)
+    return least
+
+
+_MAX_BASE_BITS = 40
+
+
+def _compile_shrinking(argument: s.Expr, size: str) -> Callable[[int], bool]:
+    """Return a test whether the argument of a call is below the size; arguments without a value are not."""
+    formula = CompiledFormula(argument, BALL_ARITHMETIC, exact_logs=False)
+
+    def shrinks(at: int) -> bool:
+        try:
+            return bool(formula.at({size: at}) < at)
+        except (NoValueError, EvaluationRefusedError, OverflowError):
+            return False
+
+    return shrinks
 
 
 def _is_root_of_size(argument: s.Expr) -> bool:

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cmp_to_key
 from typing import TypeVar
 
-from archline.algebra.reals import Constant, OutOfReachError
+from archline.algebra.reals import HALF, LOG_2, ONE_CONSTANT, ZERO_CONSTANT, Constant, OutOfReachError
 from archline.expr import build
 from archline.expr.text import format_expression
+from archline.expr.tree import has_same_structure, rewrite_parts
 from archline.growth.normal_form import evaluate_constant, expand
 from archline.language import call_graph
 from archline.language import syntax as s
-from archline.numbers import fmpq
+from archline.numbers import fmpq, fmpq_poly
 from archline.records import record, replace
 from archline.recurrences.asymptotic.evaluate import choose_default_base
 from archline.recurrences.asymptotic.problem import RealDefinition
 from archline.recurrences.asymptotic.terms import (
     GrowthTerm,
+    add_powers,
     collect_terms,
     compare_growth,
     find_leading_terms,
     is_nonnegative_from,
     make_powers,
     multiply_terms,
+    trim_powers,
 )
 
 Terms = tuple[GrowthTerm, ...]
@@ -57,6 +61,13 @@ class TermReader:
                 terms = self._read_call(base, function, arguments)
             case s.Binary(op="+" | "-" | "*" | "/") | s.Unary():
                 terms = self.read(base)
+            case s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)) if name == self._size:
+                # Every b^n is a power of 2^n.
+                return (_make_steep(ZERO_CONSTANT, exponent),)
+            case s.Binary(op="^", left=s.Name(id=left), right=s.Name(id=right)) if left == right == self._size:
+                # n^n is Theta(n!*exp(n)/sqrt(n)).
+                halved = trim_powers([-HALF * exponent])
+                return (replace(_make_steep(exponent, exponent * LOG2_OF_E), powers=halved, exact=False),)
             case s.Binary(op="^", right=varying):
                 raise OutOfReachError(f"the exponent {format_expression(varying)} is not a constant")
             case _:
@@ -102,8 +113,25 @@ class TermReader:
                 return _make_representative_terms(
                     find_leading_terms((*_find_positive_leading_terms(terms), GrowthTerm(fmpq(1))))
                 )
+            case (("exp" | "factorial"), [[GrowthTerm(powers=powers, exact=True) as term, *rest]]) if (
+                powers == make_powers(0) and all(x.kind == _UNIT.kind and x.exact for x in rest)
+            ):
+                return self._read_steep_call(function, term.coefficient, rest)
             case _:
                 raise OutOfReachError(f"`{format_expression(expr)}`: the function {function} is not supported")
+
+    def _read_steep_call(self, function: str, multiple: fmpq, rest: list[GrowthTerm]) -> Terms:
+        """Return exp(c*n + d), or (n + d)!, which is Theta(n!*n^d), where c is `multiple` and d the number `rest`."""
+        shift = rest[0].coefficient if rest else fmpq(0)
+        if function == "exp":
+            return (replace(_make_steep(ZERO_CONSTANT, LOG2_OF_E.scaled(multiple)), exact=not shift),)
+        if multiple != 1:
+            raise OutOfReachError("the factorial of a multiple of the size")
+        return (replace(_make_steep(ONE_CONSTANT, ZERO_CONSTANT).multiply(self._power(shift)), exact=not shift),)
+
+    @staticmethod
+    def _power(exponent: fmpq) -> GrowthTerm:
+        return GrowthTerm(fmpq(1), trim_powers([Constant(exponent)]))
 
     def _read_logarithm(self, terms: Terms) -> Terms:
         """Return the logarithm of a sum, which grows as the logarithm of the leading term.
@@ -112,6 +140,8 @@ class TermReader:
         """
         _reject_difference(terms)
         term, *rest = _find_positive_leading_terms(terms)
+        if term.steep:
+            raise OutOfReachError("a logarithm of an exponential")
         if rest or (term.symbols and term.depends_on_size):
             raise OutOfReachError("a logarithm of sizes and symbols together")
         if term.symbols:
@@ -143,6 +173,15 @@ class TermReader:
         return _make_representative_terms((minimal,))
 
 
+LOG2_OF_E = LOG_2.inverse()
+"""log2(exp(1))."""
+
+
+def _make_steep(factorial: Constant, exponential: Constant) -> GrowthTerm:
+    """Return the product of these powers of n! and of 2^n."""
+    return GrowthTerm(fmpq(1), steep=trim_powers((factorial, exponential)))
+
+
 def _reject_difference(terms: Terms) -> None:
     """Raise OutOfReachError if a sum has a negative term, so that it may be 0."""
     if any(term.coefficient < 0 for term in terms):
@@ -167,27 +206,53 @@ def _make_representative_terms(terms: Terms) -> Terms:
     return tuple(replace(term, exact=False) for term in find_leading_terms(terms))
 
 
+_UNIT = GrowthTerm(fmpq(1))
+_EXPANDED_TERMS = 4
+"""The number of terms to which a quotient of polynomials is expanded."""
 MAX_BRANCHES = 32
 MAX_WEIGHTED_CALLS = 64
 
 
 @record
 class CallArgument:
-    """The size of a call: n^root if root is not 1, else ratio*n + offset."""
+    """The size of a call: n^root if root is not 1, else ratio*n + offset.
+
+    If it is n less a term of smaller order than n that is not a constant, as n - sqrt(n), `less` is that term. Next to
+    a part of n or a root, terms of smaller order and roundings do not change the growth: `rough` says that there are,
+    and `rounded` that the size is rounded but exact where it is a whole number.
+    """
 
     ratio: fmpq
     offset: fmpq = fmpq(0)
     root: fmpq = fmpq(1)
+    less: GrowthTerm | None = None
+    rough: bool = False
+    rounded: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the size is a multiple of n."""
+        return not (self.is_root or self.is_constant or self.offset or self.rough or self.rounded or self.less)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the size is a number."""
+        return self.ratio == 0
+
+    @property
+    def rank(self) -> tuple[fmpq, ...]:
+        """A key that orders sizes for large n, except those that are n less a term."""
+        return (self.root, self.ratio, self.offset)
 
     @property
     def is_step(self) -> bool:
         """Whether the size is n + c for a constant c other than 0."""
-        return self.root == 1 and self.ratio == 1 and self.offset != 0
+        return self.root == 1 and self.ratio == 1 and self.offset != 0 and self.less is None
 
     @property
     def is_same(self) -> bool:
         """Whether the size is n itself."""
-        return self.root == 1 and self.ratio == 1 and self.offset == 0
+        return self.root == 1 and self.ratio == 1 and self.offset == 0 and self.less is None
 
     @property
     def is_root(self) -> bool:
@@ -197,16 +262,26 @@ class CallArgument:
     @property
     def is_split(self) -> bool:
         """Whether the size is a multiple of n, perhaps with an added constant."""
-        return self.root == 1 and self.ratio != 1
+        return self.root == 1 and self.ratio not in (0, 1)
 
 
 @record
 class WeightedCall:
-    """A call of a function, multiplied by a weight (the number of such calls)."""
+    """A call of a function, multiplied by a weight (the number of such calls).
+
+    `factor` is an irrational factor of the weight, and `tail` are its terms of smaller order.
+    """
 
     function: str
     weight: GrowthTerm
     argument: CallArgument
+    factor: Constant = ONE_CONSTANT
+    tail: tuple[GrowthTerm, ...] = ()
+
+    @property
+    def number(self) -> Constant:
+        """The coefficient of the weight."""
+        return self.factor.scaled(self.weight.coefficient)
 
 
 @record
@@ -281,41 +356,122 @@ def read_alternatives(expr: s.Expr, functions: frozenset[str], *, amounts: bool 
     return read(expr)
 
 
-def read_branches(definition: RealDefinition, functions: frozenset[str]) -> Branches:
-    """Return the sums whose maximum a definition is; `functions` are the recursive ones. Raises OutOfReachError."""
+def read_branches(definition: RealDefinition, bases: Mapping[str, InitialValues]) -> Branches:
+    """Return the sums whose maximum a definition is; `bases` are those of all functions. Raises OutOfReachError.
+
+    A call at a number is the base value there.
+    """
     ((case,), (size,)) = (definition.cases, definition.parameters)
     read = TermReader(size).read
 
     def build_sum(alternative: Alternative) -> CallSum:
-        calls = tuple(
-            WeightedCall(call.function, term, read_argument(call.arguments[0], size))
-            for weight, call in alternative.calls
-            for term in ((GrowthTerm(fmpq(1)),) if weight is None else read(weight))
-        )
-        return CallSum(merge_calls(calls), collect_terms(term for x in alternative.amounts for term in read(x)))
+        calls: list[WeightedCall] = []
+        terms = [term for x in alternative.amounts for term in read(x)]
+        for weight, call in alternative.calls:
+            argument = read_argument(call.arguments[0], size)
+            factor, weights = (ONE_CONSTANT, (GrowthTerm(fmpq(1)),)) if weight is None else _read_weight(weight, size)
+            if argument.is_constant:
+                terms += multiply_terms(weights, bases[call.function].find_value(call.function, argument.offset))
+            else:
+                calls += [WeightedCall(call.function, term, argument, factor) for term in weights]
+        return CallSum(merge_calls(tuple(calls)), collect_terms(terms))
 
-    return tuple(map(build_sum, read_alternatives(case.value, functions, amounts=True)))
+    return tuple(map(build_sum, read_alternatives(case.value, frozenset(bases), amounts=True)))
+
+
+def _read_weight(expr: s.Expr, size: str) -> tuple[Constant, Terms]:
+    """Convert a number of calls to an irrational factor and terms; a quotient of polynomials is expanded."""
+    products = expand(expr)
+    if len(products) == 1:
+        ((product, coefficient),) = products.items()
+        if not coefficient.is_rational:
+            rest = build.divide_products([build.power(x.expr, power.tree) for x, power in product.powers.items()], [])
+            return coefficient, TermReader(size).read(rest)
+    quotient = _read_quotient(expr, size)
+    if quotient is None or len([x for x in quotient[1] if x]) == 1:
+        return ONE_CONSTANT, TermReader(size).read(expr)
+    above, below = (list(polynomial)[::-1] for polynomial in quotient)
+    degree = len(above) - len(below)
+    terms: list[GrowthTerm] = []
+    rest_of = [*above, *[fmpq(0)] * _EXPANDED_TERMS]
+    for place in range(_EXPANDED_TERMS):
+        coefficient_ = rest_of[place] / below[0]
+        powers = make_powers(0, Constant.of(degree - place))
+        terms.append(GrowthTerm(coefficient_, powers, exact=place < _EXPANDED_TERMS - 1))
+        for at, value in enumerate(below[: len(rest_of) - place]):
+            rest_of[place + at] -= coefficient_ * value
+    return ONE_CONSTANT, tuple(term for term in terms if term.coefficient)
+
+
+def _read_quotient(expr: s.Expr, size: str) -> tuple[fmpq_poly, fmpq_poly] | None:
+    """Return an expression as a quotient of polynomials in the size; None if it is not one."""
+    value, one = evaluate_constant(expr), fmpq_poly([1])
+    if value is not None:
+        return (fmpq_poly([value.rational]), one) if value.is_rational else None
+    match expr:
+        case s.Name(id=name) if name == size:
+            return fmpq_poly([0, 1]), one
+        case s.Unary(op="-", operand=inner):
+            part = _read_quotient(inner, size)
+            return part and (-part[0], part[1])
+        case s.Binary(op="+" | "-" | "*" | "/" as op, left=left, right=right):
+            first, second = _read_quotient(left, size), _read_quotient(right, size)
+            if first is None or second is None or (op == "/" and not second[0]):
+                return None
+            (a, c), (d, e) = first, second
+            match op:
+                case "*":
+                    return a * d, c * e
+                case "/":
+                    return a * e, c * d
+                case _:
+                    return (a * e + d * c if op == "+" else a * e - d * c), c * e
+        case _:
+            return None
 
 
 def read_argument(expr: s.Expr, size: str) -> CallArgument:
-    """Convert the size of a call to ratio*n + offset or n^root, where `size` is n. Raises OutOfReachError."""
-    rounded = any(
-        (isinstance(node, s.Call) and node.function in ("floor", "ceil"))
-        or (isinstance(node, s.Binary) and node.op in ("//", "%"))
-        for node in s.iterate_nodes(expr)
-    )
-    if rounded:
-        raise OutOfReachError(f"sizes are real numbers here: write {format_expression(expr)} without rounding")
-    terms = TermReader(size).read(expr)
-    if all(term.exact and not term.symbols and len(term.powers) <= 1 for term in terms):
-        linear = [term for term in terms if term.powers == make_powers(0)]
-        constant = [term for term in terms if not term.depends_on_size]
-        if linear and len(linear) + len(constant) == len(terms) and linear[0].coefficient > 0:
-            return CallArgument(linear[0].coefficient, constant[0].coefficient if constant else fmpq(0))
-        if len(terms) == 1 and terms[0].coefficient == 1 and terms[0].power.is_rational and terms[0].power.rational > 0:
-            return CallArgument(fmpq(1), root=terms[0].power.rational)
-    kinds = f"neither a part of {size}, a root, nor {size} less a constant"
+    """Convert the size of a call to an argument, where `size` is n. Raises OutOfReachError."""
+    smooth = rewrite_parts(expr, _remove_rounding)
+    rounded = not has_same_structure(smooth, expr)
+    terms = sorted(TermReader(size).read(smooth), key=cmp_to_key(compare_growth), reverse=True)
+    if not terms:
+        return CallArgument(fmpq(0))
+    lead, *rest = terms
+    if all(term.exact and not term.symbols and not term.steep for term in terms) and lead.coefficient > 0:
+        offset = sum((term.coefficient for term in terms if not term.depends_on_size), fmpq(0))
+        varying = [term for term in rest if term.depends_on_size]
+        if not lead.depends_on_size:
+            return CallArgument(fmpq(0), lead.coefficient)
+        if lead.powers == make_powers(0) and lead.coefficient != 1 and all(map(_is_small_change, varying)):
+            exactly = not varying and (not rounded or ((1 / lead.coefficient).q == 1 and offset == 0))
+            return CallArgument(lead.coefficient, offset, rough=not exactly, rounded=rounded)
+        if lead.powers == make_powers(0) and lead.coefficient == 1:
+            if not varying and (not rounded or offset.q == 1):
+                return CallArgument(fmpq(1), offset)
+            if varying and varying[0].coefficient < 0 and compare_growth(varying[0], _UNIT) > 0:
+                return CallArgument(fmpq(1), less=replace(varying[0], coefficient=-varying[0].coefficient))
+        power = lead.power.rational if len(lead.powers) == 1 and lead.power.is_rational else fmpq(0)
+        if lead.coefficient == 1 and (0 < power < 1 or (power > 1 and not rest)):
+            return CallArgument(fmpq(1), root=lead.power.rational, rough=bool(rest) or rounded)
+    kinds = f"neither a part of {size}, a root, nor {size} less a term of smaller order"
     raise OutOfReachError(f"the size {format_expression(expr)} has an unsupported form: {kinds}")
+
+
+def _remove_rounding(expr: s.Expr) -> s.Expr | None:
+    match expr:
+        case s.Call(function="floor" | "ceil", arguments=(inner,)):
+            return rewrite_parts(inner, _remove_rounding)
+        case s.Binary(op="//", left=left, right=right):
+            return build.binary("/", rewrite_parts(left, _remove_rounding), rewrite_parts(right, _remove_rounding))
+        case _:
+            return None
+
+
+def _is_small_change(term: GrowthTerm) -> bool:
+    """Test whether the term is O(n/log2(n)^c) for some c > 1, as Leighton's form of Akra and Bazzi's theorem needs."""
+    excess = (term.power - ONE_CONSTANT).sign()
+    return excess < 0 or (not excess and (term.get_power(1) + ONE_CONSTANT).sign() < 0)
 
 
 T = TypeVar("T")
@@ -331,14 +487,17 @@ def merge_calls(calls: tuple[WeightedCall, ...]) -> tuple[WeightedCall, ...]:
     """Add up the weights of calls of the same function at the same size. Raises OutOfReachError."""
     if len(calls) > MAX_WEIGHTED_CALLS:
         raise OutOfReachError("it has too many recursive calls")
-    groups: dict[tuple[str, CallArgument], list[GrowthTerm]] = {}
+    groups: dict[tuple[str, CallArgument, Constant], list[GrowthTerm]] = {}
     for call in calls:
-        groups.setdefault((call.function, call.argument), []).append(call.weight)
-    return tuple(
-        WeightedCall(function, weight, argument)
-        for (function, argument), weights in groups.items()
-        for weight in collect_terms(weights)
-    )
+        groups.setdefault((call.function, call.argument, call.factor), []).extend((call.weight, *call.tail))
+    merged: list[WeightedCall] = []
+    for (function, argument, factor), weights in groups.items():
+        collected = sorted(collect_terms(weights), key=cmp_to_key(compare_growth), reverse=True)
+        if any(term.symbols for term in collected):
+            merged += [WeightedCall(function, weight, argument, factor) for weight in collected]
+        elif collected:
+            merged.append(WeightedCall(function, collected[0], argument, factor, tuple(collected[1:])))
+    return tuple(merged)
 
 
 def read_base_size(expr: s.Expr) -> fmpq:
@@ -370,6 +529,13 @@ class InitialValues:
     def threshold(self) -> fmpq:
         """The largest size with a base value."""
         return self.values[-1][0]
+
+    def find_value(self, name: str, size: fmpq) -> tuple[GrowthTerm, ...]:
+        """Return the value of the function `name` at a size. Raises OutOfReachError if it is no base value."""
+        for threshold, terms in self.values:
+            if size <= threshold:
+                return terms
+        raise OutOfReachError(f"a call at {size}: give a base value, as in {name}({size}) = 1")
 
 
 def read_initial_values(definition: RealDefinition, functions: frozenset[str]) -> InitialValues:
@@ -430,18 +596,19 @@ def _inline_calls(branches: Branches, name: str, body: Branches) -> Branches:
 
 
 def _inline_call(branch: CallSum, call: WeightedCall, body: CallSum) -> CallSum:
+    if call.factor != ONE_CONSTANT or any(inner.factor != ONE_CONSTANT for inner in body.calls):
+        raise OutOfReachError("functions that call each other with irrational weights")
     calls = tuple(
-        WeightedCall(
-            inner.function,
-            call.weight.multiply(_substitute_weight(inner.weight, call.argument)),
-            compose_arguments(call.argument, inner.argument),
-        )
+        WeightedCall(inner.function, weight, compose_arguments(call.argument, inner.argument))
         for inner in body.calls
+        for own in (inner.weight, *inner.tail)
+        for moved in _substitute_weight(own, call.argument)
+        for weight in multiply_terms((call.weight, *call.tail), (moved,))
     )
-    terms = substitute_argument(body.terms, call.argument)
+    terms = [term for own in body.terms for term in _substitute_term(own, call.argument)]
     return CallSum(
         merge_calls(branch.calls + calls),
-        collect_terms((*branch.terms, *(call.weight.multiply(term) for term in terms))),
+        collect_terms((*branch.terms, *multiply_terms((call.weight, *call.tail), collect_terms(terms)))),
     )
 
 
@@ -449,6 +616,8 @@ def compose_arguments(outer: CallArgument, inner: CallArgument) -> CallArgument:
     """Return the size inner(outer(n)) of a call made at the size `outer`. Raises OutOfReachError."""
     if outer.is_same or inner.is_same:
         return inner if outer.is_same else outer
+    if outer.less or inner.less:
+        raise OutOfReachError("functions that call each other at sizes less a term that varies")
     if outer.is_root and inner.is_root:
         return CallArgument(fmpq(1), root=outer.root * inner.root)
     if outer.is_root or inner.is_root:
@@ -456,12 +625,32 @@ def compose_arguments(outer: CallArgument, inner: CallArgument) -> CallArgument:
     return CallArgument(outer.ratio * inner.ratio, inner.ratio * outer.offset + inner.offset)
 
 
-def _substitute_weight(weight: GrowthTerm, argument: CallArgument) -> GrowthTerm:
+def _substitute_weight(weight: GrowthTerm, argument: CallArgument) -> Terms:
     if not weight.depends_on_size or argument.is_same:
-        return weight
+        return (weight,)
     if argument.is_root and len(weight.powers) == 1:
-        return weight.with_powers((weight.power.scaled(argument.root),))
-    raise OutOfReachError("functions that call each other with weights that vary")
+        return (weight.with_powers((weight.power.scaled(argument.root),)),)
+    moved = _move_term(weight, argument)
+    if moved is None:
+        raise OutOfReachError("functions that call each other with weights that vary")
+    return moved
+
+
+def _move_term(term: GrowthTerm, argument: CallArgument) -> Terms | None:
+    """Return c*(n + d)^a as its first terms at infinity, of which the last is not exact; None for other terms."""
+    if not argument.is_step or term.steep or len(term.powers) != 1 or not term.power.is_rational:
+        return None
+    power, terms, coefficient = term.power.rational, [], term.coefficient
+    for place in range(_EXPANDED_TERMS):
+        powers = make_powers(0, Constant(power - place))
+        exactly = term.exact and (place < _EXPANDED_TERMS - 1 or 0 <= power < _EXPANDED_TERMS)
+        terms.append(GrowthTerm(coefficient, powers, term.symbols, exactly))
+        coefficient *= argument.offset * (power - place) / (place + 1)
+    return tuple(term for term in terms if term.coefficient)
+
+
+def _substitute_term(term: GrowthTerm, argument: CallArgument) -> Terms:
+    return _move_term(term, argument) or (_substitute_argument(term, argument),)
 
 
 def substitute_argument(terms: Iterable[GrowthTerm], argument: CallArgument) -> tuple[GrowthTerm, ...]:
@@ -472,6 +661,10 @@ def substitute_argument(terms: Iterable[GrowthTerm], argument: CallArgument) -> 
 def _substitute_argument(term: GrowthTerm, argument: CallArgument) -> GrowthTerm:
     if argument.is_same or not term.depends_on_size:
         return term
+    if term.steep:
+        if not argument.is_step or argument.offset.q != 1:
+            raise OutOfReachError("an exponential in functions that call each other at parts of sizes")
+        term = term.with_powers(add_powers(term.powers, (term.steep[0].scaled(argument.offset),)), term.steep)
     plain = len(term.powers) == 1 and term.power.is_rational
     if plain and argument.is_split and argument.offset == 0 and term.power.rational.q == 1:
         return replace(term, coefficient=term.coefficient * argument.ratio ** int(term.power.rational.p))
@@ -497,7 +690,7 @@ def build_call_matrix(system: BranchesByFunction) -> tuple[list[list[fmpq]], fmp
     matrix = [[fmpq(0)] * len(names) for _ in names]
     for row, name in enumerate(names):
         for call in system[name][0].calls:
-            if call.weight.depends_on_size or call.weight.symbols or not call.weight.exact:
+            if not call.number.is_rational or call.tail or call.weight.kind != _UNIT.kind or not call.weight.exact:
                 raise OutOfReachError("functions that call each other with weights that vary")
             matrix[row][names.index(call.function)] += call.weight.coefficient
     return matrix, share.ratio

@@ -46,10 +46,15 @@ class RealDefinition:
 
 @record
 class RealRecurrence:
-    """Functions that call each other; the first is the one to solve. `facts` hold for its symbols and parameters."""
+    """Functions that call each other; the first is the one to solve. `facts` hold for its symbols and parameters.
+
+    `assumed` says how the text was read where it leaves a choice. If `inexact`, terms stand for any of their growth.
+    """
 
     definitions: tuple[RealDefinition, ...]
     facts: tuple[s.Fact, ...] = ()
+    assumed: tuple[str, ...] = ()
+    inexact: bool = False
 
     @property
     def asked(self) -> RealDefinition:
@@ -63,7 +68,7 @@ class SolvedGrowth:
 
     `method` names the theorem or method, `steps` are lines of the solution as in a textbook. `regimes` are growths
     under conditions, if no single formula holds everywhere. If a number in `growth` is known to nine digits only,
-    `between` has proved Omega and O bounds.
+    `between` has proved Omega and O bounds. `assumed` are facts under which all this holds.
     """
 
     growth: s.Expr
@@ -73,6 +78,7 @@ class SolvedGrowth:
     domain: str | None = None
     regimes: tuple[Growth, ...] = ()
     between: tuple[s.Expr, s.Expr] | None = None
+    assumed: tuple[str, ...] = ()
 
     @property
     def growths(self) -> tuple[Growth, ...]:

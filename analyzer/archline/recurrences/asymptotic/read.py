@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from archline.algebra.reals import Constant
+from archline.expr import build
 from archline.expr.build import join_conditions
-from archline.expr.tree import Source, Span, make_structural_key
+from archline.expr.text import format_expression
+from archline.expr.tree import Source, Span, make_structural_key, rewrite_parts, substitute_names
+from archline.growth.normal_form import evaluate_constant
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, error, suggest_closest
 from archline.language.parser import parse_expression, parse_facts
+from archline.language.surface import Comprehension
 from archline.language.words import INTRINSICS, RESERVED
+from archline.numbers import fmpq
 from archline.records import record
+from archline.recurrences.asymptotic.evaluate import find_least_base
 from archline.recurrences.asymptotic.problem import BaseValue, EquationCase, RealDefinition, RealRecurrence
 
 NO_DEFINITION = Rule(
@@ -52,8 +59,9 @@ NO_SUCH_FUNCTION = Rule(
     "AL473",
     "unknown function in a recurrence",
     """
-    A call must be of a function that the text defines, or of `log2`, `log`, `sqrt`, `rsqrt`, `exp`, `min`, `max`,
-    `abs`, `floor` or `ceil`.
+    A call must be of a function that the text defines, or of `log2` (`lg`), `log` (`ln`), `sqrt`, `rsqrt`, `exp`,
+    `factorial`, `min`, `max`, `abs`, `floor` or `ceil`. `sum(T(i))` adds up T(0) to T(n - 1), `sum(T(i) for i in 1..n)`
+    T(1) to T(n - 1). A term `Theta(n)` stands for any function of this growth; `O(n)` would leave the growth open.
     """,
 )
 INCOMPLETE_CASES = Rule(
@@ -80,7 +88,9 @@ SOURCE_NAME = "<recurrence>"
 MAX_LENGTH = 20_000
 _HEAD = re.compile(r"\s*([A-Za-z_]\w*)\s*\(")
 _WHEN = re.compile(r"\bwhen\b")
-_FUNCTIONS = frozenset(("log2", "log", "sqrt", "rsqrt", "exp", "min", "max", "abs", "floor", "ceil"))
+_FUNCTIONS = frozenset(("log2", "log", "sqrt", "rsqrt", "exp", "min", "max", "abs", "floor", "ceil", "factorial"))
+_SPELLINGS = {"lg": "log2", "ln": "log"}
+_ORDERS = frozenset(("O", "Omega", "o", "omega"))
 _OPERATORS = frozenset("+-*/^") | {"//", "%"}
 
 
@@ -123,6 +133,8 @@ class _RecurrenceReader:
         self._drafts: dict[str, _DefinitionDraft] = {}
         self._values: list[tuple[s.Call, s.Expr, Span]] = []
         self._current: _DefinitionDraft | None = None
+        self._assumed: list[str] = []
+        self._inexact = False
 
     def read(self) -> RealRecurrence:
         if len(self._text) > MAX_LENGTH:
@@ -135,10 +147,24 @@ class _RecurrenceReader:
             self._read_base_value(call, value, span)
         for draft in self._drafts.values():
             self._check_definition(draft)
-        drafts = self._drafts.values()
-        return RealRecurrence(
-            tuple(RealDefinition(d.name, d.parameters, tuple(d.cases), tuple(d.bases)) for d in drafts)
+        drafts, names = self._drafts.values(), frozenset(self._drafts)
+        definitions = tuple(RealDefinition(d.name, d.parameters, tuple(d.cases), tuple(d.bases)) for d in drafts)
+        raised = tuple(self._raise_base(definition, names) for definition in definitions)
+        return RealRecurrence(raised, assumed=tuple(dict.fromkeys(self._assumed)), inexact=self._inexact)
+
+    def _raise_base(self, definition: RealDefinition, names: frozenset[str]) -> RealDefinition:
+        """Let the last base value hold up to the size from which on sizes shrink, and say so."""
+        sizes = [evaluate_constant(base.arguments[0]) for base in definition.bases]
+        least = find_least_base(definition, names) if sizes else 0
+        last = max((size.rational for size in sizes if size is not None and size.is_rational), default=fmpq(least))
+        if None in sizes or not least or last >= least:
+            return definition
+        value = next(base.value for base, size in zip(definition.bases, sizes, strict=True) if size == Constant(last))
+        size = definition.parameters[0]
+        self._assumed.append(
+            f"{definition.name}({size}) = {format_expression(value)} for {size} <= {least}, as sizes shrink only above"
         )
+        return replace(definition, bases=(*definition.bases, BaseValue((build.number(least),), value)))
 
     def _make_definition_error(self) -> ArchlineError:
         hint = "write it as T(n) = 2*T(n/2) + n, T(1) = 1"
@@ -202,7 +228,7 @@ class _RecurrenceReader:
         if head.function in INTRINSICS or head.function in RESERVED:
             raise self._make_error(BAD_HEAD, f"`{head.function}` is a name of the language", head)
         if head.arguments and all(not _find_names(argument) for argument in head.arguments):
-            value = self._parse_expression(equals + 1, piece.end)
+            value = self._spell(self._parse_expression(equals + 1, piece.end), None)
             self._values.append((head, value, self._make_trimmed_span(piece.start, equals)))
             return
         self._current = draft = _DefinitionDraft(
@@ -237,10 +263,63 @@ class _RecurrenceReader:
             span = self._make_trimmed_span(start, end)
             hint = "the case before it has no `when`"
             raise error(INCOMPLETE_CASES, "this case never applies", span=span, hint=hint)
-        value = self._parse_expression(start, when.start() if when else end)
+        value = self._spell(self._parse_expression(start, when.start() if when else end), draft)
         facts = self._parse_part(parse_facts, when.end(), end) if when else ()
         condition = join_conditions("and", facts) if facts else None  # type: ignore[arg-type]
         draft.cases.append(EquationCase(value, condition))
+
+    def _spell(self, expr: s.Expr, draft: _DefinitionDraft | None) -> s.Expr:
+        """Replace spellings: `lg`, terms in Theta, and sums over the sizes below."""
+
+        def change(part: s.Expr) -> s.Expr | None:
+            match part:
+                case s.Binary(op="*" | "/" | "^" | "-") | s.Unary() if _find_calls(part, ("Theta",)):
+                    if draft is None or part.op == "-" or _find_calls(part, self._drafts):
+                        raise self._make_error(NOT_A_VALUE, "Theta(...) stands for a term that is added", part)
+                    return None
+                case s.Call(function=function) if function in self._drafts and _find_calls(part, ("Theta",)):
+                    raise self._make_error(NOT_A_VALUE, "Theta(...) stands for a term that is added", part)
+                case s.Call(function=function) if function in _SPELLINGS and function not in self._drafts:
+                    spelled = tuple(self._spell(argument, draft) for argument in part.arguments)
+                    return replace(part, function=_SPELLINGS[function], arguments=spelled)
+                case s.Call(function=function) if function in _ORDERS:
+                    hint = f"write Theta(...): a term in {function} leaves the growth open"
+                    raise self._make_error(NO_SUCH_FUNCTION, f"`{function}` is only one bound of a term", part, hint)
+                case s.Call(function="Theta", arguments=(inner,)):
+                    self._assumed.append(f"Theta({format_expression(inner)}) = {format_expression(inner)}")
+                    self._inexact = True
+                    return self._spell(inner, draft)
+                case s.Call(function="sum", arguments=(inner,)) if draft is not None:
+                    return self._read_sum(part, inner, draft)
+                case _:
+                    return None
+
+        return rewrite_parts(expr, change)
+
+    def _read_sum(self, part: s.Call, inner: Any, draft: _DefinitionDraft) -> s.Expr:
+        """Define a function of its own for a sum over smaller sizes, S(n) = S(n - 1) + T(n - 1), and call it."""
+        (size,), low, high = draft.parameters, build.ZERO, build.name(draft.parameters[0])
+        if isinstance(inner, Comprehension):
+            if inner.step is not None or inner.condition is not None:
+                raise self._make_error(NOT_A_VALUE, "a sum in a recurrence is over consecutive sizes", part)
+            inner, index, low, high = inner.value, inner.variable, inner.lo, inner.hi
+        else:
+            names = s.find_names(inner) - {size, draft.name, "pi"}
+            if len(names) != 1:
+                hint = f"write sum({draft.name}(i)), or sum({draft.name}(i) for i in 0..{size})"
+                raise self._make_error(NOT_A_VALUE, "a sum in a recurrence is over one name", part, hint)
+            (index,) = names
+        inner = self._spell(inner, draft)
+        if s.find_names(low) or size in s.find_names(inner):
+            raise self._make_error(NOT_A_VALUE, f"the terms of the sum must not depend on `{size}`", part)
+        name = f"sum_{draft.name}" + "_" * sum(other.startswith(f"sum_{draft.name}") for other in self._drafts)
+        before = build.binary("-", build.name(size), build.ONE)
+        value = build.binary("+", build.call(name, before), substitute_names(inner, {index: before}))
+        self._drafts[name] = _DefinitionDraft(
+            name, (size,), draft.span, [EquationCase(value)], [BaseValue((low,), build.ZERO)]
+        )
+        self._assumed.append(f"{name}({size}) is the sum from {format_expression(low)} to {size} - 1")
+        return build.call(name, high)
 
     def _is_outside_brackets(self, start: int, match: re.Match[str]) -> bool:
         before = self._text[start : match.start()]
@@ -296,7 +375,7 @@ class _RecurrenceReader:
         if function not in _FUNCTIONS:
             hint = suggest_closest(function, (*self._drafts, *_FUNCTIONS))
             raise self._make_error(NO_SUCH_FUNCTION, f"unknown function `{function}`", node, hint)
-        arity = INTRINSICS[function]
+        arity = INTRINSICS.get(function, 1)
         if count != arity if arity is not None else count < 2:
             text = "two arguments or more" if arity is None else "one argument"
             raise self._make_error(NO_SUCH_FUNCTION, f"`{function}` takes {text}", node)
@@ -355,6 +434,10 @@ def _move_to_end(diagnostic: Diagnostic, end: int) -> Diagnostic:
 
 def _find_names(expr: s.Expr) -> list[s.Name]:
     return [node for node in s.iterate_nodes(expr) if isinstance(node, s.Name) and node.id != "pi"]
+
+
+def _find_calls(expr: s.Expr, functions: Container[str]) -> list[s.Call]:
+    return [node for node in s.iterate_nodes(expr) if isinstance(node, s.Call) and node.function in functions]
 
 
 def _describe_arity(draft: _DefinitionDraft) -> str:

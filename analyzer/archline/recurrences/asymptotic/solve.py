@@ -42,13 +42,16 @@ from archline.recurrences.asymptotic.problem import (
     SolvedGrowth,
     Superpolynomial,
 )
+from archline.recurrences.asymptotic.symbolic_share import solve_recurrence_by_symbolic_share
 from archline.recurrences.asymptotic.terms import collect_terms
 from archline.recurrences.asymptotic.text import build_growth_tree, format_growth, format_statement
 from archline.recurrences.asymptotic.theorems import round_powers
 from archline.recurrences.asymptotic.univariate import (
     ROOTS,
+    SLOW,
     SPLITS,
     STEPS,
+    SUPERPOLYNOMIAL,
     SolvedFunction,
     solve_function,
     solve_recurrences_by_matrix,
@@ -61,6 +64,8 @@ _MAX_RATIO_CHANGE = 2.3
 _MAX_EVALUATIONS = 20_000
 _MAX_SIZE_BITS = (64, 16, 12, 8)
 """Logarithms of the largest size, relative to the base, at which a recurrence is evaluated; the first possible one."""
+_MAX_SLOW_BITS = (20, 16, 12, 8, 6)
+"""The same for sizes that shrink by a term that varies."""
 _MAX_CHECKED_SIZES = 5
 _RELATIVE_TOLERANCE = 1e-9
 Symbols = Mapping[str, int]
@@ -88,7 +93,8 @@ def _evaluate_at_sizes(
     problem: RealRecurrence, answer: SolvedFunction, symbols: Symbols
 ) -> tuple[list[int | Fraction], list[float]]:
     """Return sizes with log2 of the function there; smaller ones if the larger need too many evaluations."""
-    *larger, least = _MAX_SIZE_BITS if answer.shrinking == SPLITS else _MAX_SIZE_BITS[:1]
+    bits_by_shrinking = {SPLITS: _MAX_SIZE_BITS, SLOW: _MAX_SLOW_BITS}
+    *larger, least = bits_by_shrinking.get(answer.shrinking, _MAX_SIZE_BITS[:1])
     for bits in larger:
         sizes = _select_sizes(problem, answer, bits)
         with suppress(OutOfReachError):
@@ -131,6 +137,8 @@ def _select_sizes(problem: RealRecurrence, answer: SolvedFunction, bits: int) ->
     if answer.shrinking == STEPS:
         stride = Fraction(int(answer.stride.p), int(answer.stride.q))
         return [smallest + stride * count for count in (40, 120, 360)]
+    if answer.shrinking == SLOW:
+        return [smallest * 2 ** (bits * share // 4) for share in (2, 3, 4)]
     factor = Fraction(2) if answer.factor is None else Fraction(int(answer.factor.p), int(answer.factor.q))
     if bits > _MAX_EVALUATIONS * math.log2(factor):
         raise OutOfReachError(f"more than {_MAX_EVALUATIONS} sizes are needed to check the answer")
@@ -223,10 +231,18 @@ def solve(problem: RealRecurrence) -> Answer:
 
     Answers have been compared with values of the recurrence.
     """
+    try:
+        by_symbol = solve_recurrence_by_symbolic_share(problem)
+    except (OutOfReachError, EvaluationRefusedError, NoValueError) as reason:
+        return Refused(str(reason))
+    if by_symbol is not None:
+        return by_symbol
     if any(not _is_univariate(definition) for definition in problem.definitions):
         return solve_recurrence_in_log_space(problem)
     try:
         answer = _SystemSolver(problem).solve(problem.asked.name)
+        if problem.inexact:
+            answer = replace(answer, closed=None)
         check_answer(problem, answer)
     except OutOfReachError as reason:
         return Refused(str(reason))
@@ -261,8 +277,10 @@ class _SystemSolver:
     def __init__(self, problem: RealRecurrence) -> None:
         self._definitions = {definition.name: definition for definition in problem.definitions}
         names = frozenset(self._definitions)
-        self._branches = {name: read_branches(definition, names) for name, definition in self._definitions.items()}
         self._bases = {name: read_initial_values(definition, names) for name, definition in self._definitions.items()}
+        self._branches = {
+            name: read_branches(definition, self._bases) for name, definition in self._definitions.items()
+        }
         self._known: dict[str, SolvedFunction] = {}
 
     def solve(self, asked: str) -> SolvedFunction:
@@ -278,7 +296,7 @@ class _SystemSolver:
         if any(function.shrinking == STEPS for function in self._known.values()):
             # If any function shrinks by steps, sizes must be checked that few steps reach.
             solved = replace(solved, shrinking=STEPS)
-        if solved.beyond is None:
+        if solved.growth is None and solved.terms:
             solved = replace(solved, growth=build_growth_tree(solved.terms, self._definitions[asked].parameters[0]))
         return replace(solved, start=max(base.threshold for base in self._bases.values()))
 
@@ -294,6 +312,15 @@ class _SystemSolver:
         for function in group:
             check_nonnegative_terms(self._branches[function], max(self._bases[function].threshold, fmpq(1)))
         remaining = inline_functions(system, group, name)
+        if len(remaining) == 2 and name not in find_callees(remaining[name]):
+            # The other function is solved alone, with this one substituted, and then replaced by its growth.
+            (other,) = group - {name}
+            alone = inline_functions(system, group, other)[other]
+            other_size = self._definitions[other].parameters[0]
+            self._known[other] = solve_function(other, other_size, alone, self._bases[other])
+            own = tuple(self._replace_foreign_calls(branch, frozenset((name,))) for branch in self._branches[name])
+            method = f"solution of {other}, with {name} substituted"
+            return self._prepend_callee_solutions(name, solve_function(name, size, own, self._bases[name], method))
         if len(remaining) > 1:
             return solve_recurrences_by_matrix(
                 remaining,
@@ -307,7 +334,7 @@ class _SystemSolver:
     def _explain_superpolynomial(self, group: frozenset[str]) -> str | None:
         for name in sorted(group):
             for callee in sorted(find_callees(self._branches[name]) - group):
-                if self._known[callee].beyond is not None:
+                if self._known[callee].beyond is not None and not self._known[callee].terms:
                     return f"{name} calls {callee}, which grows faster than every polynomial"
         return None
 
@@ -324,6 +351,9 @@ class _SystemSolver:
             notes.append(f"so {callee}({size}) is Theta({format_growth(self._known[callee].terms, size)})")
         if not notes:
             return solved
+        if any("." in str(power) for term in solved.terms for power in term.steep):
+            # A rounded power of 2^n would leave the growth open by an exponential factor.
+            solved = replace(solved, terms=(), beyond=SUPERPOLYNOMIAL)
         stated = f"{self._format_statement(name)[0]}, where {self._definitions[name].parameters[0]} is large:"
         return replace(solved, steps=(*notes, stated, *solved.steps), closed=None)
 

@@ -1,4 +1,4 @@
-"""Represent the terms c*n^a*log2(n)^k*log2(log2(n))^j*... times powers of symbols, and compare their growth."""
+"""Represent the terms c*n!^f*b^n*n^a*log2(n)^k*log2(log2(n))^j*... times powers of symbols; compare their growth."""
 
 from __future__ import annotations
 
@@ -53,19 +53,20 @@ Symbols = tuple[tuple[str, fmpq], ...]
 class GrowthTerm:
     """A product of a coefficient, powers of n, log2(n), log2(log2(n)) and so on (`powers`), and powers of symbols.
 
-    The last entry of `powers` is not 0. If `exact` is false, the term stands for any function of the same growth, and
-    its coefficient for any number of the same sign.
+    `steep` are the powers of n! and 2^n. The last entries of `powers` and `steep` are not 0. If `exact` is false, the
+    term stands for any function of the same growth, and its coefficient for any number of the same sign.
     """
 
     coefficient: fmpq
     powers: Powers = ()
     symbols: Symbols = ()
     exact: bool = True
+    steep: Powers = ()
 
     @property
-    def kind(self) -> tuple[Powers, Symbols]:
+    def kind(self) -> tuple[Powers, Symbols, Powers]:
         """The powers and symbols: the term without its coefficient."""
-        return self.powers, self.symbols
+        return self.powers, self.symbols, self.steep
 
     @property
     def power(self) -> Constant:
@@ -84,19 +85,25 @@ class GrowthTerm:
     @property
     def depends_on_size(self) -> bool:
         """Whether the term depends on the size."""
-        return bool(self.powers)
+        return bool(self.powers) or bool(self.steep)
 
-    def with_powers(self, powers: Iterable[Constant]) -> GrowthTerm:
-        """Return the term with these powers of the size and its logarithms in place of its own."""
-        return replace(self, powers=trim_powers(powers))
+    @property
+    def side(self) -> int:
+        """1 if the term grows faster than every polynomial, -1 if it falls faster than every power, else 0."""
+        return next((sign for power in self.steep if (sign := power.sign())), 0)
+
+    def with_powers(self, powers: Iterable[Constant], steep: Iterable[Constant] = ()) -> GrowthTerm:
+        """Return the term with these powers of the size, its logarithms, n! and 2^n in place of its own."""
+        return replace(self, powers=trim_powers(powers), steep=trim_powers(steep))
 
     def multiply(self, right: GrowthTerm) -> GrowthTerm:
         """Return the product of two terms."""
         return GrowthTerm(
             self.coefficient * right.coefficient,
-            trim_powers(a + b for a, b in zip_longest(self.powers, right.powers, fillvalue=ZERO_CONSTANT)),
+            add_powers(self.powers, right.powers),
             _multiply_symbols(self.symbols, right.symbols),
             self.exact and right.exact,
+            add_powers(self.steep, right.steep),
         )
 
     def raise_to(self, exponent: fmpq) -> GrowthTerm:
@@ -107,7 +114,13 @@ class GrowthTerm:
             trim_powers(own_exponent.scaled(exponent) for own_exponent in self.powers),
             tuple((name, power * exponent) for name, power in self.symbols) if exponent else (),
             self.exact and exact,
+            trim_powers(own_exponent.scaled(exponent) for own_exponent in self.steep),
         )
+
+
+def add_powers(left: Powers, right: Powers) -> Powers:
+    """Return the powers of a product."""
+    return trim_powers(a + b for a, b in zip_longest(left, right, fillvalue=ZERO_CONSTANT))
 
 
 def trim_powers(powers: Iterable[Constant]) -> Powers:
@@ -167,8 +180,11 @@ def multiply_terms(left: tuple[GrowthTerm, ...], right: tuple[GrowthTerm, ...]) 
 
 def compare_growth(left: GrowthTerm, right: GrowthTerm) -> int:
     """Return 1, 0 or -1 if `left` grows faster in the size than `right`, equally or slower; symbols are ignored."""
-    pairs = zip_longest(left.powers, right.powers, fillvalue=ZERO_CONSTANT)
-    return next((sign for a, b in pairs if (sign := (a - b).sign())), 0)
+    for own, other in ((left.steep, right.steep), (left.powers, right.powers)):
+        for a, b in zip_longest(own, other, fillvalue=ZERO_CONSTANT):
+            if sign := (a - b).sign():
+                return sign
+    return 0
 
 
 def dominates(great: GrowthTerm, small: GrowthTerm) -> bool:
@@ -218,7 +234,7 @@ def is_nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
 
 def _bound_falling_ratio_above(small: GrowthTerm, great: GrowthTerm, least: fmpq) -> fmpq | None:
     """Return an upper bound of small/great from `least` on, without coefficients; None unless the ratio falls."""
-    if small.symbols != great.symbols:
+    if small.symbols != great.symbols or small.steep != great.steep:
         return None
     gaps = [a - b for a, b in zip_longest(small.powers, great.powers, fillvalue=ZERO_CONSTANT)]
     if any(gap.sign() > 0 for gap in gaps):

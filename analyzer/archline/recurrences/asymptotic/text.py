@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from archline.algebra.reals import ZERO_CONSTANT, Constant
+from archline.algebra.reals import HALF, ONE_CONSTANT, ZERO_CONSTANT, Constant
 from archline.expr import build as b
 from archline.expr import tree as s
 from archline.expr.text import format_expression
 from archline.growth.candidates import make_factor
 from archline.growth.monomials import Factor, make_size_factor
 from archline.numbers import fmpq
-from archline.recurrences.asymptotic.normal_form import CallArgument, CallSum, InitialValues, WeightedCall
-from archline.recurrences.asymptotic.terms import GrowthTerm
+from archline.recurrences.asymptotic.normal_form import (
+    LOG2_OF_E,
+    CallArgument,
+    CallSum,
+    InitialValues,
+    WeightedCall,
+)
+from archline.recurrences.asymptotic.terms import GrowthTerm, Powers, add_powers
 from archline.recurrences.asymptotic.theorems import GrowthResult, Parts, compare_exponent, integrate_term
+
+Factors = list[tuple[Factor, Constant]]
 
 
 def build_growth_tree(terms: Iterable[GrowthTerm], size: str) -> s.Expr:
@@ -36,7 +44,32 @@ def format_terms(terms: Iterable[GrowthTerm], size: str) -> str:
     return format_expression(build_sum_tree((term.coefficient, _list_factors(term, size)) for term in terms))
 
 
-Factors = list[tuple[Factor, Constant]]
+def _multiply(constant: Constant, size: s.Expr) -> s.Expr:
+    number, factors = constant.factors()
+    return b.rational_multiple(number, [*factors, size], [])
+
+
+def _list_steep_factors(term: GrowthTerm, size: s.Expr) -> tuple[Factors, Powers]:
+    """Return the powers of n!, n^n, exp(n) and b^n in a term, and the powers of the size and its logarithms left."""
+    if not term.steep:
+        return [], term.powers
+    factorial, exponential = (*term.steep, ZERO_CONSTANT)[:2]
+    if factorial and exponential == factorial * LOG2_OF_E:
+        # By Stirling's formula n! is Theta(n^n*exp(-n)*sqrt(n)).
+        power = b.power(size, _multiply(factorial, size))
+        return [(make_factor(power), ONE_CONSTANT)], add_powers(term.powers, (factorial * HALF,))
+    factors: Factors = [(make_factor(b.call("factorial", size)), factorial)] if factorial else []
+    base = abs_power.exp2() if (abs_power := exponential if exponential.sign() > 0 else -exponential) else None
+    sign = Constant.of(exponential.sign())
+    if exponential:
+        natural = (exponential / LOG2_OF_E) if not exponential.is_rational else exponential
+        if not exponential.is_rational and natural.is_rational:
+            factors.append((make_factor(b.call("exp", size)), natural))
+        elif base is not None and base > 1:
+            factors.append((make_factor(b.power(b.number(base), size)), sign))
+        else:
+            factors.append((make_factor(b.power(b.number(2), _multiply(abs_power, size))), sign))
+    return factors, term.powers
 
 
 def make_symbol_factor(name: str) -> Factor:
@@ -48,10 +81,11 @@ def make_symbol_factor(name: str) -> Factor:
 def _list_factors(term: GrowthTerm, size: str) -> Factors:
     factors = [(make_symbol_factor(name), Constant(exponent)) for name, exponent in term.symbols]
     base = make_size_factor(size)
-    for exponent in term.powers:
+    steep, powers = _list_steep_factors(term, b.name(size))
+    for exponent in powers:
         factors.append((base, exponent))
         base = make_factor(b.call("log2", base.expr))
-    return factors
+    return [*factors, *steep]
 
 
 def build_sum_tree(terms: Iterable[tuple[fmpq, Factors]]) -> s.Expr:
@@ -72,6 +106,8 @@ def format_argument(argument: CallArgument, size: str) -> str:
     """Return the text of the size of a call."""
     if argument.is_root:
         return _format_power(size, Constant(argument.root))
+    if argument.less is not None:
+        return f"{size} - {format_terms([argument.less], size)}"
     ratio, offset = argument.ratio, argument.offset
     share = size if ratio.p == 1 else f"{ratio.p}*{size}"
     if ratio.q != 1:
@@ -87,9 +123,11 @@ def _format_power(size: str, exponent: Constant) -> str:
 
 def format_call(call: WeightedCall, size: str) -> str:
     """Return the text of a call times its weight."""
-    weight = format_terms([call.weight], size)
+    weight = format_terms([call.weight, *call.tail], size)
+    if call.factor != ONE_CONSTANT:
+        weight = f"{call.factor}" if weight == "1" else f"{call.factor}*{weight}"
     text = f"{call.function}({format_argument(call.argument, size)})"
-    return text if weight == "1" else f"{weight}*{text}"
+    return text if weight == "1" else f"({weight})*{text}" if " " in weight else f"{weight}*{text}"
 
 
 def format_branch(branch: CallSum, size: str) -> str:
@@ -124,7 +162,8 @@ def explain_split_recurrence(branches: tuple[CallSum, ...], result: GrowthResult
     lines = [format_exponent_equation(result.parts, result.exponent)]
     bottom = _format_leaf_growth(size, result)
     for term in _collect_positive_terms(branches):
-        lines.append(_format_comparison(term, size, compare_exponent(result.parts, term.power), bottom))
+        side = -term.side or compare_exponent(result.parts, term.power)
+        lines.append(_format_comparison(term, size, side, bottom))
     return tuple(lines)
 
 
@@ -137,7 +176,7 @@ def explain_root_recurrence(
     lines.append(format_exponent_equation(result.parts, result.exponent))
     for term in _collect_positive_terms(branches):
         text = format_kind(term, size)
-        sign = (term.power - scale).sign()
+        sign = term.side or (term.power - scale).sign()
         if sign > 0:
             lines.append(f"{text} is exponential in mu, unlike the calls: the root of the recursion tree dominates")
         elif sign < 0:
@@ -181,7 +220,7 @@ def format_exponent_equation(parts: Parts, p: Constant) -> str:
     sides = []
     for weight, share in parts:
         power = f"{share}^p" if share.q == 1 else f"({share})^p"
-        sides.append(power if weight == 1 else f"{weight}*{power}")
+        sides.append(power if weight == ONE_CONSTANT else f"{weight}*{power}")
     about = " to nine digits, the only solution" if "." in str(p) else ""
     return f"{' + '.join(sides)} = 1 at p = {p}{about}"
 

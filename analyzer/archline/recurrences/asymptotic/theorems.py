@@ -38,7 +38,7 @@ from archline.recurrences.asymptotic.terms import (
     split_perfect_power,
 )
 
-Parts = tuple[tuple[fmpq, fmpq], ...]
+Parts = tuple[tuple[Constant, fmpq], ...]
 """Pairs (a, r): a > 0 calls at the share r of the size, 0 < r < 1; shares are distinct."""
 Terms = tuple[GrowthTerm, ...]
 _MAX_DENOMINATOR = 12
@@ -57,11 +57,11 @@ class GrowthResult:
     parts: Parts
 
 
-def merge_shares(parts: Iterable[tuple[fmpq, fmpq]]) -> Parts:
+def merge_shares(parts: Iterable[tuple[Constant, fmpq]]) -> Parts:
     """Add up the weights of calls at equal shares of the size; `parts` are pairs of a weight and a share."""
-    weights: dict[fmpq, fmpq] = {}
+    weights: dict[fmpq, Constant] = {}
     for weight, share in parts:
-        weights[share] = weights.get(share, fmpq(0)) + weight
+        weights[share] = weights.get(share, ZERO_CONSTANT) + weight
     return tuple((weight, share) for share, weight in weights.items())
 
 
@@ -69,14 +69,20 @@ def find_exponent(parts: Parts) -> Constant:
     """Return the characteristic exponent: the p with sum a*r^p = 1 over the pairs (a, r) in `parts`."""
     if len(parts) == 1:
         ((weight, share),) = parts
-        return compute_exact_logarithm(weight, 1 / share)
-    near = find_exponent_by_newton([(_log_of_rational(weight), -_log_of_rational(share)) for weight, share in parts])
+        if not weight.is_rational:
+            return weight.log2() / Constant(1 / share).log2()
+        return compute_exact_logarithm(weight.rational, 1 / share)
+    near = find_exponent_by_newton([(_log_of_constant(weight), -_log_of_rational(share)) for weight, share in parts])
     for bottom in range(1, _MAX_DENOMINATOR + 1):
         top = round(near * bottom)
         if abs(near - top / bottom) < 1e-9 and compare_exponent(parts, Constant(fmpq(top, bottom))) == 0:
             return Constant(fmpq(top, bottom))
     common = _find_exponent_by_polynomial(parts)
     return _enclose_exponent(parts, near) if common is None else common
+
+
+def _log_of_constant(value: Constant) -> float:
+    return _log_of_rational(value.rational) if value.is_rational else float(value.enclosure().log().mid())
 
 
 def _log_of_rational(value: fmpq) -> float:
@@ -103,9 +109,9 @@ def _find_exponent_by_polynomial(parts: Parts) -> Constant | None:
     """Return the exponent p = log(x)/log(c), x a root of a polynomial, if all shares are powers of 1/c; else None."""
     bases = [split_perfect_power(1 / share) for _, share in parts]
     common, *rest = {base for base, _ in bases}
-    if rest or max(power for _, power in bases) > _MAX_DEGREE:
+    if rest or max(power for _, power in bases) > _MAX_DEGREE or not all(weight.is_rational for weight, _ in parts):
         return None
-    calls = tuple((weight, power) for (weight, _), (_, power) in zip(parts, bases, strict=True))
+    calls = tuple((weight.rational, power) for (weight, _), (_, power) in zip(parts, bases, strict=True))
     return compute_log_of_greatest_root(build_characteristic_polynomial(calls), common)
 
 
@@ -199,7 +205,7 @@ def _round_constant(value: Constant, upper: bool) -> Constant:
 def _sum_weighted_powers(parts: Parts, p: arb) -> arb:
     total = arb(0)
     for weight, share in parts:
-        total += arb(weight) * arb(share) ** p
+        total += weight.enclosure() * arb(share) ** p
     return total
 
 
@@ -208,7 +214,13 @@ def compare_exponent(parts: Parts, at: Constant) -> int:
     balls = determine_sign(lambda: _sum_weighted_powers(parts, at.enclosure()) - 1, quick=True)
     if balls is not None:
         return balls
-    powers = [(weight, compute_rational_power(share, at)) for weight, share in parts]
+    powers = [
+        (weight.rational, compute_rational_power(share, at))
+        if weight.is_rational
+        # A weight such as sqrt(2) may make an irrational power rational.
+        else (fmpq(1), (weight.log2() + Constant(share).log2() * at).exp2())
+        for weight, share in parts
+    ]
     if all(value is not None for _, value in powers):
         total = sum((weight * value for weight, value in powers if value is not None), fmpq(0))
         return (total > 1) - (total < 1)
@@ -267,7 +279,7 @@ def compute_contribution(term: GrowthTerm, p: Constant, excess: ExponentComparis
     At `log_depth` 1 the calls are at shares of log2(n): a power of n in f is exponential in that, so that the root of
     the recursion tree dominates, or its leaves if the power is negative.
     """
-    above = next((sign for exponent in term.powers[:log_depth] if (sign := exponent.sign())), 0)
+    above = term.side or next((sign for exponent in term.powers[:log_depth] if (sign := exponent.sign())), 0)
     side = -above or excess(term.get_power(log_depth))
     if side < 0:
         return term
@@ -305,10 +317,12 @@ def compute_stride(calls: Iterable[WeightedCall]) -> fmpq:
 
 def write_calls_in_strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strides:
     """Return the calls with their steps as multiples of the stride. Raises OutOfReachError if one is too large."""
-    pairs = merge_shares((call.weight.coefficient, -call.argument.offset / stride) for call in calls)
+    pairs = merge_shares((call.number, -call.argument.offset / stride) for call in calls)
     if any(step > MAX_STRIDES**2 for _, step in pairs):
         raise OutOfReachError("steps of very different lengths")
-    return tuple((weight, int(step.p)) for weight, step in pairs)
+    if any(not weight.is_rational for weight, _ in pairs):
+        raise OutOfReachError("a number of calls that is not a rational number")
+    return tuple((weight.rational, int(step.p)) for weight, step in pairs)
 
 
 def build_characteristic_polynomial(calls: Strides) -> fmpq_poly:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from archline.algebra.reals import ZERO_CONSTANT, Constant, OutOfReachError, determine_sign
+from archline.algebra.reals import ONE_CONSTANT, ZERO_CONSTANT, Constant, OutOfReachError, determine_sign
 from archline.expr import build as b
 from archline.expr import tree as s
 from archline.expr.text import format_expression
@@ -13,29 +13,44 @@ from archline.numbers import arb, fmpq, fmpq_mat, fmpq_poly
 from archline.records import record, replace
 from archline.recurrences.asymptotic.normal_form import (
     Branches,
+    CallSum,
     InitialValues,
+    TermReader,
     WeightedCall,
     build_call_matrix,
     check_nonnegative_terms,
+    substitute_argument,
 )
 from archline.recurrences.asymptotic.terms import (
     GrowthTerm,
     compare_growth,
     compute_rational_power,
+    dominates,
     find_leading_terms,
+    is_nonnegative_from,
     make_powers,
     split_perfect_power,
+    trim_powers,
 )
 from archline.recurrences.asymptotic.text import (
     build_growth_tree,
     explain_root_recurrence,
     explain_split_recurrence,
     explain_subtractive_recurrence,
+    format_argument,
+    format_branch,
+    format_call,
+    format_growth,
     format_statement,
+    format_terms,
 )
 from archline.recurrences.asymptotic.theorems import (
     ZERO_FUNCTION_REASON,
+    GrowthResult,
+    Parts,
     bracket_nine_digits,
+    collect_contributions,
+    compare_exponent,
     compute_contribution,
     compute_greatest_root,
     compute_log_of_greatest_root,
@@ -82,7 +97,7 @@ def _check_split(call: WeightedCall, threshold: fmpq) -> None:
     ratio, offset = call.argument.ratio, call.argument.offset
     if ratio >= 1:
         raise OutOfReachError("a call whose size does not shrink")
-    if offset / (1 - ratio) >= threshold:
+    if not call.argument.rough and offset / (1 - ratio) >= threshold:
         raise OutOfReachError("the sizes never reach a base case: give a base value at a larger size")
     if threshold < 0:
         raise OutOfReachError("a base value at a negative size")
@@ -128,10 +143,10 @@ def _compute_call_scale(call: WeightedCall) -> Constant:
 
 
 def _multiply_by_size_power(term: GrowthTerm, by: Constant) -> GrowthTerm:
-    return term.with_powers((term.power + by, *term.powers[1:]))
+    return term.with_powers((term.power + by, *term.powers[1:]), term.steep)
 
 
-SPLITS, ROOTS, STEPS = "splits", "roots", "steps"
+SPLITS, ROOTS, STEPS, SLOW = "splits", "roots", "steps", "slow"
 SUPERPOLYNOMIAL = "it grows faster than every polynomial"
 _CONSTANT_TERM = GrowthTerm(fmpq(1))
 
@@ -161,18 +176,84 @@ class SolvedFunction:
     between: tuple[s.Expr, s.Expr] | None = None
 
 
-def solve_function(name: str, size: str, branches: Branches, bases: InitialValues) -> SolvedFunction:
-    """Solve a function that calls only itself, if any. Raises OutOfReachError."""
+def solve_function(
+    name: str, size: str, branches: Branches, bases: InitialValues, method: str = "no recursion"
+) -> SolvedFunction:
+    """Solve a function that calls only itself; `method` is that of one without calls. Raises OutOfReachError."""
     stated = format_statement(name, size, branches, bases)
+    remaining = _drop_dominated_branches(branches)
+    if len(remaining) < len(branches):
+        kept = ", ".join(format_branch(branch, size) for branch in remaining)
+        stated = (*stated, f"the largest value so far grows as that with {kept} alone, which is above the rest")
+    solved = _solve_branches(name, size, remaining, bases, stated, method)
+    if any(branch.terms != remaining[0].terms for branch in branches):
+        solved = replace(solved, closed=None)
+    rough = any(call.argument.rough or call.argument.rounded for branch in branches for call in branch.calls)
+    if rough:
+        line = "terms of smaller order and rounding in the sizes of calls do not change the growth"
+        solved = replace(solved, steps=(*solved.steps, line))
+    if solved.terms and solved.beyond is None and any(term.side > 0 for term in solved.terms):
+        solved = replace(solved, beyond=f"it grows as {format_growth(solved.terms, size)}")
+    return solved
+
+
+def _drop_dominated_branches(branches: Branches) -> Branches:
+    """Drop branches of a maximum whose calls are at most those of another, and whose terms grow at most as its terms.
+
+    The largest value at the sizes up to n satisfies the same recurrence, up to a constant factor of its terms, and it
+    never falls, so that a call at a smaller size is at most the same call at a larger one.
+    """
+    kept: list[CallSum] = []
+    for index, branch in enumerate(branches):
+        others = [*kept, *branches[index + 1 :]]
+        if not any(_is_branch_below(branch, other) for other in others):
+            kept.append(branch)
+    return tuple(kept)
+
+
+def _is_branch_below(low: CallSum, high: CallSum) -> bool:
+    if not high.calls or not all(
+        call.weight.kind == _CONSTANT_TERM.kind and call.weight.coefficient > 0 and call.weight.exact and not call.tail
+        for call in (*low.calls, *high.calls)
+    ):
+        return False
+    terms = (*low.terms, *high.terms)
+    if any(term.coefficient < 0 or compare_growth(term, _CONSTANT_TERM) < 0 for term in terms):
+        return False
+    ranks = sorted({call.argument.rank for call in (*low.calls, *high.calls)}, reverse=True)
+    if any(call.argument.less is not None for call in (*low.calls, *high.calls)):
+        return False
+    for rank in ranks:
+        below, above = (
+            sum((call.number for call in branch.calls if call.argument.rank >= rank), ZERO_CONSTANT)
+            for branch in (low, high)
+        )
+        if (below - above).sign() > 0:
+            return False
+    return all(any(dominates(great, small) for great in high.terms) for small in low.terms)
+
+
+def _solve_branches(
+    name: str, size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...], method: str
+) -> SolvedFunction:
     calls = [call for branch in branches for call in branch.calls]
     if not calls:
-        check_nonnegative_terms(branches, bases.threshold)
         terms = find_leading_terms(term for branch in branches for term in branch.terms)
         if not terms:
             raise OutOfReachError(ZERO_FUNCTION_REASON)
-        return SolvedFunction("no recursion", stated, terms)
+        kind = terms[0].kind
+        if len(branches) > 1 or not any(term.kind == kind and term.coefficient > 0 for term in branches[0].terms):
+            check_nonnegative_terms(branches, bases.threshold)
+        return SolvedFunction(method, stated, terms)
     for call in calls:
         _check_call(name, call)
+    steps = all(call.argument.is_step for call in calls)
+    if steps and len(calls) == 1 and _find_product_of_weights(calls[0]) is not None:
+        return _solve_subtractive_recurrence(size, branches, bases, stated)
+    slow = any(call.argument.less is not None for call in calls)
+    mixed = any(call.argument.is_step for call in calls) and any(call.argument.is_root for call in calls)
+    if slow or mixed:
+        return _solve_slow_recurrence(size, branches, bases, stated)
     beyond = _explain_superpolynomial(branches, bases)
     if beyond is not None:
         shrinking = ROOTS if all(call.argument.is_root for call in calls) else SPLITS
@@ -182,7 +263,11 @@ def solve_function(name: str, size: str, branches: Branches, bases: InitialValue
     for call in calls:
         if call.weight.depends_on_size and not call.argument.is_root:
             raise OutOfReachError("a call with a factor that shrinks as the size grows")
-    if all(call.argument.is_split for call in calls):
+        if call.tail and not (not call.argument.is_step and (call.tail[0].power - call.weight.power).sign() < 0):
+            raise OutOfReachError("a number of calls that is neither constant nor close enough to it")
+    if any(call.argument.is_split for call in calls) and all(
+        call.argument.is_split or (call.argument.is_root and call.argument.root < 1) for call in calls
+    ):
         return _solve_split_recurrence(size, branches, bases, stated)
     if all(call.argument.is_root for call in calls):
         return _solve_root_recurrence(name, size, branches, bases, stated)
@@ -197,7 +282,7 @@ def _check_call(name: str, call: WeightedCall) -> None:
     if call.weight.symbols:
         raise OutOfReachError("a symbol in the number of calls")
     if not call.weight.exact:
-        raise OutOfReachError("a number of calls that is not a rational number")
+        raise OutOfReachError("a number of calls that is known in growth only")
     if call.weight.coefficient < 0:
         raise OutOfReachError("a recursive call is subtracted")
 
@@ -209,8 +294,9 @@ def _explain_superpolynomial(branches: Branches, bases: InitialValues) -> str | 
         steps = [call for call in branch.calls if call.argument.is_step and call.argument.offset < 0]
         splits = [call for call in branch.calls if call.argument.is_split and call.argument.ratio < 1]
         growing = [call for call in (*steps, *splits) if compare_growth(call.weight, _CONSTANT_TERM) > 0]
-        total = sum((call.weight.coefficient for call in steps if not call.weight.depends_on_size), fmpq(0))
-        mixed = total >= 1 and any(compare_growth(call.weight, _CONSTANT_TERM) >= 0 for call in splits)
+        total = sum((call.number for call in steps if not call.weight.depends_on_size), ZERO_CONSTANT)
+        many = (total - ONE_CONSTANT).sign() >= 0
+        mixed = many and any(compare_growth(call.weight, _CONSTANT_TERM) >= 0 for call in splits)
         if not positive or not (growing or mixed):
             continue
         check_nonnegative_terms(branches, bases.threshold if bases.threshold > 0 else fmpq(1))
@@ -224,25 +310,169 @@ def _solve_split_recurrence(
     size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]
 ) -> SolvedFunction:
     """Solve T(n) = max over branches of sum a*T(r*n + d) + f(n) by the theorem of Akra and Bazzi."""
+    branches, smaller = _separate_roots(branches)
     for branch in branches:
         for call in branch.calls:
             _check_split(call, bases.threshold)
     if bases.threshold == 0 and any(term.power.sign() < 0 for branch in branches for term in branch.terms):
         raise OutOfReachError("a term without bound at sizes near 0: give a base value at a larger size")
-    check_nonnegative_terms(branches, bases.threshold)
-    parts = [merge_shares((call.weight.coefficient, call.argument.ratio) for call in b.calls) for b in branches]
-    result = derive_growth_of_maximum([branch.terms for branch in branches], parts, bases.growing)
+    parts = [merge_shares((call.number, call.argument.ratio) for call in b.calls) for b in branches]
+    result = _derive_growth([branch.terms for branch in branches], parts, bases.growing, branches, bases.threshold)
     lines = (*stated, *explain_split_recurrence(branches, result, size))
-    plain = len(branches) == 1 and len(result.parts) == 1
+    for call in smaller:
+        lines = (*lines, _explain_smaller_call(call, result, size))
+    plain = len(branches) == 1 and len(result.parts) == 1 and not smaller
     method = "master theorem" if plain and branches[0].calls[0].argument.offset == 0 else "Akra-Bazzi theorem"
     return SolvedFunction(
         method,
         lines,
         result.terms,
-        closed=find_closed_form_by_splits(branches[0], bases, size) if len(branches) == 1 else None,
+        closed=find_closed_form_by_splits(branches[0], bases, size) if len(branches) == 1 and not smaller else None,
         exponent=result.exponent,
         factor=find_common_factor(call.argument.ratio for branch in branches for call in branch.calls),
         gap=compute_exponent_gap((term.power for branch in branches for term in branch.terms), result.exponent),
+    )
+
+
+def _derive_growth(
+    terms: Sequence[tuple[GrowthTerm, ...]],
+    parts: Sequence[Parts],
+    growing: tuple[GrowthTerm, ...],
+    branches: Branches,
+    least: fmpq,
+    log_depth: int = 0,
+) -> GrowthResult:
+    """Return the growth of a maximum of branches, whose `terms` may be written for another variable.
+
+    By linearity a single branch is the solution for its positive terms less that for its negative ones, which may be
+    negative if they contribute less to growth. Raises OutOfReachError.
+    """
+    result = derive_growth_of_maximum(terms, parts, growing, log_depth)
+    if all(is_nonnegative_from(branch.terms, least) for branch in branches):
+        return result
+    if len(branches) == 1 and all(not term.symbols for term in (*result.terms, *terms[0])):
+        negative = tuple(replace(term, coefficient=-term.coefficient) for term in terms[0] if term.coefficient < 0)
+        less = collect_contributions(negative, (), parts[0], result.exponent, log_depth)
+        if all(compare_growth(result.terms[0], term) > 0 for term in less):
+            return result
+    raise OutOfReachError("the terms without calls may be negative")
+
+
+def _separate_roots(branches: Branches) -> tuple[Branches, tuple[WeightedCall, ...]]:
+    """Return a single branch without its calls at roots of the size, and these calls."""
+    smaller = tuple(call for branch in branches for call in branch.calls if call.argument.is_root)
+    if smaller and len(branches) > 1:
+        raise OutOfReachError("sizes that shrink in different ways in a maximum")
+    if not smaller:
+        return branches, ()
+    return (CallSum(tuple(call for call in branches[0].calls if call not in smaller), branches[0].terms),), smaller
+
+
+def _explain_smaller_call(call: WeightedCall, result: GrowthResult, size: str) -> str:
+    """Return why a call at a root of the size does not change the growth found without it. Raises OutOfReachError.
+
+    It adds a term of the growth found; if that term contributes less to the growth than all others together, then from
+    some size on at most half of the function.
+    """
+    added = _grow_call(call, result.terms)
+    below = compare_exponent(result.parts, added.power) > 0
+    if (
+        not below
+        and compare_growth(
+            compute_contribution(added, result.exponent, lambda at: compare_exponent(result.parts, at)), result.terms[0]
+        )
+        >= 0
+    ):
+        raise OutOfReachError("sizes that shrink in different ways in one recurrence")
+    return f"{format_call(call, size)} adds {format_growth([added], size)}, which contributes less"
+
+
+def _grow_call(call: WeightedCall, terms: tuple[GrowthTerm, ...]) -> GrowthTerm:
+    """Return the growth of a call, if that of the function is a single term without symbols."""
+    if len(terms) > 1 or terms[0].symbols or terms[0].steep:
+        raise OutOfReachError("sizes that shrink in different ways in one recurrence")
+    (term,) = substitute_argument([replace(terms[0], exact=False)], call.argument)
+    return replace(call.weight, coefficient=fmpq(1)).multiply(term)
+
+
+def _solve_slow_recurrence(
+    size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]
+) -> SolvedFunction:
+    """Solve T(n) = T(n - g(n)) + sum a*n^w*T(n^c) + f(n), where g is of smaller order than n.
+
+    T(n) - T(n - g(n)) is close to g(n)*T'(n), so that T is the integral of f/g without the other calls. With them, as
+    (n^s)' = s*n^s/n, T(n) grows as n/(s*g(n))*(sum a*n^w*T(n^c) + f(n)), where s is the power of n in T.
+    """
+    if len(branches) > 1:
+        raise OutOfReachError("sizes that shrink in different ways in a maximum")
+    (branch,) = branches
+    principal = next((call for call in branch.calls if call.argument.less is not None), None) or next(
+        call for call in branch.calls if call.argument.is_step
+    )
+    smaller = tuple(call for call in branch.calls if call is not principal)
+    shrinking = STEPS if principal.argument.is_step else SLOW
+    less = principal.argument.less or GrowthTerm(-principal.argument.offset)
+    if less.coefficient < 0 or principal.weight.depends_on_size or principal.tail:
+        raise OutOfReachError("sizes that shrink in different ways in one recurrence")
+    excess = (principal.number - ONE_CONSTANT).sign()
+    split = any(x.argument.is_split and compare_growth(x.weight, _CONSTANT_TERM) >= 0 for x in smaller)
+    if excess > 0 or (excess == 0 and split):
+        check_nonnegative_terms(branches, bases.threshold)
+        if not bases.growing and not any(term.coefficient > 0 for term in branch.terms):
+            raise OutOfReachError(ZERO_FUNCTION_REASON)
+        called = format_argument(principal.argument, size)
+        others = "made more than once" if excess > 0 else "not the only one"
+        because = f"the call at {called} is {others}: {SUPERPOLYNOMIAL}"
+        return SolvedFunction("growth beyond polynomials", (*stated, because), beyond=because, shrinking=shrinking)
+    if excess < 0 or not all(call.argument.is_root and call.argument.root < 1 for call in smaller):
+        raise OutOfReachError("sizes that shrink in different ways in one recurrence")
+    rate = GrowthTerm(fmpq(1), make_powers(0, ONE_CONSTANT)).multiply(less.raise_to(fmpq(-1)))
+    terms = tuple(term.multiply(rate) for term in branch.terms)
+    halves = ((ONE_CONSTANT, fmpq(1, 2)),)
+    result = _derive_growth([terms], [halves], bases.growing, branches, bases.threshold)
+    decrease = format_terms([less], size)
+    amounts = format_terms(branch.terms, size)
+    lines = (f"sizes decrease by {decrease}: the sum of {amounts} over them grows as an integral",)
+    solved = SolvedFunction("integral", (*stated, *lines), result.terms, shrinking=shrinking)
+    lead = find_leading_terms(term for term in branch.terms if term.coefficient > 0)
+    if all(lead and compare_growth(_grow_call(call, result.terms), lead[0]) < 0 for call in smaller):
+        more = (f"{format_call(call, size)} is of smaller order than {format_growth(lead, size)}" for call in smaller)
+        return replace(solved, steps=(*solved.steps, *more))
+    weighted = [replace(call, weight=call.weight.multiply(rate)) for call in smaller]
+    scale, *rest = {_compute_call_scale(call) for call in weighted}
+    if rest or scale.sign() <= 0:
+        raise OutOfReachError("calls at roots of the size with factors that do not match")
+    reduced = merge_shares((call.number / scale, call.argument.root) for call in weighted)
+    divided = tuple(_multiply_by_size_power(term, -scale) for term in terms)
+    result = _derive_growth([divided], [reduced], bases.growing, branches, bases.threshold, 1)
+    found = find_leading_terms(_multiply_by_size_power(term, scale) for term in result.terms)
+    line = f"with the calls at roots it is {format_growth(found, size)}"
+    return replace(solved, steps=(*solved.steps, line), terms=found)
+
+
+def _find_product_of_weights(call: WeightedCall) -> GrowthTerm | None:
+    """Return the growth of w(n)*w(n - g)*w(n - 2*g)*..., for a call w(n)*T(n - g), w(n) = c*n^a*(1 + b/n + ...).
+
+    None for a rational constant, and for other weights.
+    """
+    lead, step = call.weight, -call.argument.offset
+    if step <= 0 or lead.steep or len(lead.powers) > 1 or lead.coefficient <= 0:
+        return None
+    if not call.tail and call.number.is_rational and not lead.powers:
+        return None
+    shift = ZERO_CONSTANT
+    if call.tail:
+        excess = (call.tail[0].power - lead.power + ONE_CONSTANT).sign()
+        if excess > 0 or call.tail[0].steep or (not excess and len(call.tail[0].powers) > 1):
+            return None
+        if not excess:
+            shift = Constant(call.tail[0].coefficient / lead.coefficient)
+    # The product of g*j for j up to n/g is Theta(n!^(1/g)*n^(1/2 - 1/(2*g))), by Stirling's formula.
+    power = (lead.power.scaled((step - 1) / 2) + shift).scaled(1 / step)
+    return GrowthTerm(
+        fmpq(1),
+        trim_powers((power,)),
+        steep=trim_powers((lead.power.scaled(1 / step), call.number.log2().scaled(1 / step))),
     )
 
 
@@ -262,15 +492,14 @@ def _solve_root_recurrence(
     name: str, size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]
 ) -> SolvedFunction:
     """Solve T(n) = sum a*n^w*T(n^c) + f(n): T(n)/n^s satisfies a recurrence by splits in mu = log2(n)."""
-    if bases.threshold <= 1:
+    if bases.threshold <= 1 and not all(call.argument.rough for branch in branches for call in branch.calls):
         raise OutOfReachError("roots of sizes above 1 never reach 1: give a base value at 2")
-    check_nonnegative_terms(branches, bases.threshold)
     scale, *rest = {_compute_call_scale(call) for branch in branches for call in branch.calls}
     if rest:
         raise OutOfReachError("calls at roots of the size with factors that do not match")
-    parts = [merge_shares((call.weight.coefficient, call.argument.root) for call in b.calls) for b in branches]
+    parts = [merge_shares((call.number, call.argument.root) for call in b.calls) for b in branches]
     divided = [tuple(_multiply_by_size_power(term, -scale) for term in branch.terms) for branch in branches]
-    result = derive_growth_of_maximum(divided, parts, bases.growing, 1)
+    result = _derive_growth(divided, parts, bases.growing, branches, bases.threshold, 1)
     return SolvedFunction(
         "change of variable to log2(n)".replace("(n)", f"({size})"),
         (*stated, *explain_root_recurrence(name, branches, result, scale, size)),
@@ -295,26 +524,58 @@ def _solve_subtractive_recurrence(
     stride = compute_stride(call for branch in branches for call in branch.calls)
     if bases.threshold < 0 and any(term.depends_on_size for branch in branches for term in branch.terms):
         raise OutOfReachError("terms at sizes that are not positive: give a base value at a size of at least 0")
-    check_nonnegative_terms(branches, bases.threshold + stride)
+    product = _find_product_of_weights(branches[0].calls[0]) if len(branches) == len(branches[0].calls) == 1 else None
     parts = [
-        tuple((weight, fmpq(1, 1 << step)) for weight, step in write_calls_in_strides(x.calls, stride))
+        tuple(
+            (Constant(weight), fmpq(1, 1 << step))
+            for weight, step in (((fmpq(1), 1),) if product is not None else write_calls_in_strides(x.calls, stride))
+        )
         for x in branches
     ]
     growing = bases.growing
     if not growing and len(branches) == 1 and bases.values[-1][1]:
         # The stride is the greatest common divisor of the steps, so that one base value other than 0 suffices.
         growing = (_CONSTANT_TERM,)
-    inside = [tuple(term.with_powers((ZERO_CONSTANT, *term.powers)) for term in branch.terms) for branch in branches]
-    result = derive_growth_of_maximum(inside, parts, growing)
-    if result.terms[0].power.sign() < 0:
+    over = _CONSTANT_TERM if product is None else product
+
+    def enter(term: GrowthTerm) -> GrowthTerm:
+        """Divide by the product of the weights, and make the powers of n! and 2^(n/g) the first ones."""
+        term = term.multiply(over.raise_to(fmpq(-1)))
+        factorial, exponential = (*term.steep, ZERO_CONSTANT, ZERO_CONSTANT)[:2]
+        return term.with_powers((factorial, exponential.scaled(stride), *term.powers))
+
+    def leave(term: GrowthTerm) -> GrowthTerm:
+        steep = (term.get_power(0), term.get_power(1).scaled(1 / stride))
+        return term.with_powers(term.powers[2:], steep).multiply(over)
+
+    inside = [tuple(map(enter, branch.terms)) for branch in branches]
+    closed = None
+    if len(branches) == 1 and product is None:
+        closed = find_closed_form_by_steps(branches[0], bases, size, stride)
+    try:
+        result = _derive_growth(inside, parts, growing, branches, bases.threshold + stride, 1)
+    except OutOfReachError:
+        if closed is None:
+            raise
+        return _read_growth_from_closed_form(closed, size, stated, stride)
+    found = tuple(map(leave, result.terms))
+    if found[0].side < 0 or (not found[0].side and found[0].power.sign() < 0):
         raise OutOfReachError("the function tends to 0 as the size grows")
+    solved = SolvedFunction("summation", stated, found, closed=closed, shrinking=STEPS, stride=stride)
+    if product is not None:
+        times = format_growth([product], size)
+        line = f"the numbers of calls multiply to Theta({times}): divided by it, the function is a sum over sizes"
+        return replace(solved, method="product of the numbers of calls", steps=(*stated, line))
+    if result.terms[0].power or (result.terms[0].get_power(1) - result.exponent).sign() > 0:
+        line = f"{format_growth(found, size)} grows faster than the calls alone: the last size dominates"
+        return replace(solved, steps=(*stated, line))
     # The factors of the growth other than a power of 2^(n/g): terms in n, or in symbols alone.
-    terms = tuple(term.with_powers(term.powers[1:]) for term in result.terms)
-    closed = find_closed_form_by_steps(branches[0], bases, size, stride) if len(branches) == 1 else None
-    solved = SolvedFunction("summation", stated, terms, closed=closed, shrinking=STEPS, stride=stride)
+    terms = tuple(term.with_powers(term.powers[2:]) for term in result.terms)
     if result.exponent.sign() <= 0:
         return replace(solved, steps=(*stated, *explain_subtractive_recurrence(branches, result, stride, size)))
-    base = compute_positive_root(tuple((weight, int(share.q).bit_length() - 1) for weight, share in result.parts))
+    base = compute_positive_root(
+        tuple((weight.rational, int(share.q).bit_length() - 1) for weight, share in result.parts)
+    )
     growth = _build_exponential(terms, size, stride, base)
     between = None
     if isinstance(base, s.Real):
@@ -325,6 +586,20 @@ def _solve_subtractive_recurrence(
     lines = (*stated, *explain_subtractive_recurrence(branches, result, stride, size, base))
     reason = f"it grows exponentially, as {format_expression(growth)}"
     return replace(solved, method="characteristic equation", steps=lines, beyond=reason, growth=growth, between=between)
+
+
+def _read_growth_from_closed_form(
+    closed: ClosedExpression, size: str, stated: tuple[str, ...], stride: fmpq
+) -> SolvedFunction:
+    """Return the growth of a closed form, of which the leading term must be positive. Raises OutOfReachError."""
+    terms = TermReader(size).read(closed.expr)
+    lead = find_leading_terms(terms)
+    if len(lead) != 1 or any(term.coefficient < 0 for term in terms if term.kind == lead[0].kind):
+        raise OutOfReachError("the terms without calls may be negative")
+    line = "some terms without calls are negative: the growth is that of the exact solution"
+    return SolvedFunction(
+        "characteristic equation", (*stated, line), lead, closed=closed, shrinking=STEPS, stride=stride
+    )
 
 
 def _build_exponential(terms: tuple[GrowthTerm, ...], size: str, stride: fmpq, base: s.Expr) -> s.Expr:

@@ -277,15 +277,28 @@ StartValues = Mapping[Symbols, Callable[[int], fmpq]]
 ForcingsBySymbols = dict[Symbols, dict[int, dict[fmpq, list[fmpq]]]]
 
 
+def has_no_exact_sizes(branch: CallSum, bases: InitialValues) -> bool:
+    """Test whether sizes or numbers of calls are known to leading order only, or sizes below the base are rounded."""
+    return any(
+        call.argument.rough
+        or call.tail
+        or not call.number.is_rational
+        or (call.argument.rounded and len(bases.values) > 1)
+        for call in branch.calls
+    )
+
+
 def find_closed_form_by_splits(branch: CallSum, bases: InitialValues, size: str) -> ClosedExpression | None:
     """Return the closed form of a function on the sizes n0*b^k, if calls are at shares that are powers of 1/b.
 
     None if they are not, or if no closed form is found.
     """
-    if any(call.argument.offset != 0 for call in branch.calls) or any(len(term.powers) > 2 for term in branch.terms):
+    if has_no_exact_sizes(branch, bases) or any(call.argument.offset != 0 for call in branch.calls):
+        return None
+    if any(len(term.powers) > 2 or term.steep for term in branch.terms):
         return None
     sequence = _build_size_sequence(
-        b.name(size), bases.threshold, [(call.weight.coefficient, call.argument.ratio) for call in branch.calls]
+        b.name(size), bases.threshold, [(call.number.rational, call.argument.ratio) for call in branch.calls]
     )
     starts = None if sequence is None else _build_start_values(bases, sequence.compute_size)
     solution = (
@@ -306,7 +319,9 @@ def find_closed_form_by_roots(
 
     None if the sizes of calls or the terms are of another form, or if no closed form is found.
     """
-    if any(term.power != scale for term in branch.terms) or len(bases.values) > 1:
+    if has_no_exact_sizes(branch, bases) or any(term.power != scale or term.steep for term in branch.terms):
+        return None
+    if len(bases.values) > 1:
         return None
     start, divisor = compute_exact_logarithm(bases.threshold, _TWO), compute_rational_power(bases.threshold, scale)
     if divisor is None or not scale.is_rational or not start.is_rational:
@@ -314,7 +329,7 @@ def find_closed_form_by_roots(
     n = b.name(size)
     mu = b.call("log2", n)
     sequence = _build_size_sequence(
-        mu, start.rational, [(call.weight.coefficient, call.argument.root) for call in branch.calls]
+        mu, start.rational, [(call.number.rational, call.argument.root) for call in branch.calls]
     )
     starts = _build_start_values(bases, lambda _: bases.threshold, divisor)
     if sequence is None or starts is None or sequence.factor.q != 1:
@@ -340,14 +355,16 @@ def find_closed_form_by_steps(
     `stride` is c. None if no closed form is found.
     """
     start = bases.threshold
-    harmonic = [term for term in branch.terms if term.exact and term.kind == ((-ONE_CONSTANT,), ())]
+    harmonic = [term for term in branch.terms if term.exact and term.kind == ((-ONE_CONSTANT,), (), ())]
     calls = write_calls_in_strides(branch.calls, stride)
     if start.q != 1 or stride.q != 1 or (harmonic and (calls != ((fmpq(1), 1),) or stride != 1 or start < 0)):
         return None
     n = b.name(size)
     sequence = SizeSequence(n, start, fmpq(1), calls, n, b.number(stride), start / stride, stride=stride)
     starts = _build_start_values(bases, sequence.compute_size)
-    terms = [term.with_powers((ZERO_CONSTANT, *term.powers)) for term in branch.terms if term not in harmonic]
+    terms = [
+        term.with_powers((ZERO_CONSTANT, *term.powers), term.steep) for term in branch.terms if term not in harmonic
+    ]
     solution = (
         None
         if starts is None or any(len(term.powers) > 2 for term in terms)
@@ -436,6 +453,13 @@ def _add_forcing(sequence: SizeSequence, term: GrowthTerm, forcings: ForcingsByS
     )
     if ratio is None or at_start is None or not term.exact or not term.get_power(1).is_rational:
         return False
+    if term.steep:
+        if sequence.stride is None or term.steep[0]:
+            return False
+        steep = [term.steep[1].scaled(by).exp2() for by in (sequence.stride, sequence.start)]
+        if steep[0] is None or steep[1] is None:
+            return False
+        ratio, at_start = ratio * steep[0], at_start * steep[1]
     degree = term.get_power(1).rational
     if degree.q != 1 or not 0 <= degree < MAX_SEQUENCE_UNKNOWNS or (degree > 0 and sequence.relative):
         return False

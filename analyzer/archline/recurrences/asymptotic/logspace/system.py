@@ -14,7 +14,7 @@ from itertools import product
 from math import log2
 from typing import TypeAlias
 
-from archline.algebra.reals import ONE_CONSTANT, OutOfReachError
+from archline.algebra.reals import ONE_CONSTANT, Constant, OutOfReachError
 from archline.expr import build
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import rewrite_parts
@@ -344,7 +344,8 @@ class _CaseReader:
             branches[factor] = branches.get(factor, ZERO) + count
         assert direction is not None
         text = " + ".join((f"{count}*" if count != 1 else "") + format_expression(call) for count, call in calls)
-        nodes = convert_to_number(find_exponent(tuple((count, ONE / factor) for factor, count in branches.items())))
+        parts = tuple((Constant(count), ONE / factor) for factor, count in branches.items())
+        nodes = convert_to_number(find_exponent(parts))
         return SelfCalls(direction, nodes, approximate(compute_logarithm(min(branches), fmpq(2))), text)
 
     def _compute_log_decreases(self, call: s.Call) -> tuple[Vector, fmpq]:
@@ -366,6 +367,6 @@ class _CaseReader:
         parsed = None
         with suppress(OutOfReachError):
             parsed = read_argument(argument, name)
-        if parsed is None or parsed.is_root or parsed.offset:
+        if parsed is None or not parsed.is_plain:
             raise OutOfReachError(f"the size {name} becomes {format_expression(argument)}, not a fixed fraction of it")
         return ONE / parsed.ratio

@@ -6,6 +6,10 @@ Parameters that are declared as data and used as sizes become sizes, facts about
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+from archline.expr import build
 from archline.expr.tree import Node, find_stated_minima
 from archline.language import surface
 from archline.language import syntax as s
@@ -54,7 +58,9 @@ def read_counts(algorithm: s.Algorithm) -> s.Algorithm:
 
     Costs grow with such a parameter, as with `n: size` and `where n >= 0`. Facts that relate it to others make it an
     index among others, unless the calls of the algorithm by itself reduce it, and all indices that it is related to.
+    A parameter that these calls raise is an index, also if the header says `size`.
     """
+    algorithm = _convert_raised_sizes(_bound_by_ends(algorithm))
     minima = find_stated_minima(algorithm.where)
     relations = [names for fact in algorithm.where if len(names := s.find_names(fact)) > 1]
     own_calls = [call for call in s.find_nodes(algorithm.body, s.Call) if call.function == algorithm.name]
@@ -71,13 +77,136 @@ def read_counts(algorithm: s.Algorithm) -> s.Algorithm:
     counts = {
         name
         for name in indices
-        if minima.get(name, -1) >= 0 and all(names & indices.keys() <= reduced for names in relations if name in names)
+        if minima.get(name, -1) >= 0
+        and not any(_read_step(value, name) == 1 for value in indices[name])
+        and all(names & indices.keys() <= reduced for names in relations if name in names)
     }
     parameters = tuple(
         replace(parameter, type=s.SizeType(span=parameter.type.span)) if parameter.name in counts else parameter
         for parameter in algorithm.parameters
     )
     return replace(algorithm, parameters=parameters)
+
+
+def _convert_raised_sizes(algorithm: s.Algorithm) -> s.Algorithm:
+    """Return an algorithm whose scalar sizes that its calls of itself raise by 1 are indices with the same minimum."""
+    extents = find_mentioned_names(tuple(type_.shape for type_ in s.find_nodes(algorithm, s.ArrayType)))
+    raised = {
+        parameter.name
+        for place, parameter in enumerate(algorithm.parameters)
+        if isinstance(parameter.type, s.SizeType)
+        and parameter.name not in extents
+        and any(_read_step(value, parameter.name) == 1 for value in _list_passed_values(algorithm, place))
+    }
+    minima = build.lower_bound_facts(sorted(raised - find_stated_minima(algorithm.where).keys()), 1)
+    parameters = tuple(
+        replace(parameter, type=s.IndexType(span=parameter.type.span)) if parameter.name in raised else parameter
+        for parameter in algorithm.parameters
+    )
+    spans = {parameter.name: parameter.span for parameter in parameters}
+    facts = tuple(replace(fact, span=spans[name]) for fact in minima for name in s.find_names(fact))
+    return replace(algorithm, parameters=parameters, where=(*algorithm.where, *facts))
+
+
+def _bound_by_ends(algorithm: s.Algorithm) -> s.Algorithm:
+    """Return an algorithm with the facts without which no run ends: `i <= n` for `if i == n` before a call at i + 1.
+
+    Every run at which the test fails makes a call, all calls move the parameter by 1, and none changes the other side.
+    """
+    if algorithm.decreases or algorithm.grid:
+        return algorithm
+    facts = []
+    for test, rest in _iterate_ends(algorithm.body, algorithm.name):
+        for parameter, end in ((test.left, test.right), (test.right, test.left)):
+            place = next((k for k, x in enumerate(algorithm.parameters) if _is_counter(x, parameter)), None)
+            if place is None or not _stays(algorithm, end) or not _is_certain_to_call(rest, algorithm.name):
+                continue
+            steps = {
+                _read_step(value, algorithm.parameters[place].name) for value in _list_passed_values(algorithm, place)
+            }
+            related = (fact for fact in algorithm.where if s.find_names(fact) == s.find_names(test))
+            if steps in ({1}, {-1}) and not any(related):
+                fact = build.binary("<=" if steps == {1} else ">=", parameter, end)
+                facts.append(replace(fact, span=test.span))
+    return replace(algorithm, where=(*algorithm.where, *facts))
+
+
+def _is_counter(parameter: s.Parameter, name: s.Expr) -> bool:
+    return (
+        isinstance(name, s.Name) and parameter.name == name.id and isinstance(parameter.type, s.IndexType | s.SizeType)
+    )
+
+
+def _list_passed_values(algorithm: s.Algorithm, place: int) -> list[s.Expr]:
+    """List the arguments that an algorithm passes at a place of its parameters where it calls itself."""
+    calls = s.find_nodes(algorithm.body, s.Call)
+    return [x.arguments[place] for x in calls if x.function == algorithm.name and place < len(x.arguments)]
+
+
+def _read_step(value: s.Expr, name: str) -> int | None:
+    """Return 1 for the value i + 1 of the name i, and -1 for i - 1; None for other values."""
+    match value:
+        case s.Binary(op="+" | "-" as op, left=s.Name(id=moved), right=s.Integer(value=1)) if moved == name:
+            return 1 if op == "+" else -1
+        case s.Binary(op="+", left=s.Integer(value=1), right=s.Name(id=moved)) if moved == name:
+            return 1
+        case _:
+            return None
+
+
+def _stays(algorithm: s.Algorithm, end: s.Expr) -> bool:
+    """Test whether an expression in the parameters has the same value in all calls of an algorithm by itself."""
+    names = s.find_names(end)
+    defined = frozenset[str]()
+    for place, parameter in enumerate(algorithm.parameters):
+        own = {parameter.name, *find_mentioned_names((parameter.type,))} & names
+        defined |= own
+        passed = _list_passed_values(algorithm, place)
+        if own and not all(isinstance(value, s.Name) and value.id == parameter.name for value in passed):
+            return False
+    return names <= defined and not any(s.find_nodes((end,), s.Call, s.Element))
+
+
+def _iterate_ends(body: tuple[s.Stmt, ...], function: str) -> Iterator[tuple[s.Binary, tuple[s.Stmt, ...]]]:
+    """Iterate over the tests `i == n` that end a recursion, each with the statements that run if the test fails."""
+    for place, statement in enumerate(body):
+        after = body[place + 1 :]
+        if isinstance(statement, s.If):
+            (first, *others), calls = statement.branches, _calls(statement.branches[0].body, function)
+            rest = (replace(statement, branches=tuple(others)),) if others else ()
+            if others and others[0].condition is None:
+                rest = others[0].body
+            match first.condition:
+                case s.Binary(op="==") as test if not calls and (_leaves((first,)) or not _calls(after, function)):
+                    yield test, (*rest, *after)
+                case s.Binary(op="!=") as test if calls and not _calls((*rest, *after), function):
+                    yield test, first.body
+                case _:
+                    pass
+        if _leaves((statement,)) or _calls((statement,), function):
+            return
+
+
+def _calls(nodes: tuple[Any, ...], function: str) -> bool:
+    return any(call.function == function for call in s.find_nodes(nodes, s.Call))
+
+
+def _leaves(nodes: tuple[Any, ...]) -> bool:
+    return any(s.find_nodes(nodes, s.Return, s.Exit))
+
+
+def _is_certain_to_call(body: tuple[s.Stmt, ...], function: str) -> bool:
+    """Test whether each execution of some statements makes a call of an algorithm."""
+    for statement in body:
+        if isinstance(statement, s.If) and statement.branches[-1].condition is None:
+            if all(_is_certain_to_call(branch.body, function) for branch in statement.branches):
+                return True
+        elif isinstance(statement, s.Simple) and _calls((statement,), function):
+            # The right side of `and` or `or` need not be evaluated.
+            return not any(node.op in ("and", "or") for node in s.find_nodes(statement, s.Binary))
+        if _leaves((statement,)):
+            return False
+    return False
 
 
 def _is_at_most(value: s.Expr, name: str) -> bool:

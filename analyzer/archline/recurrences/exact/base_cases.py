@@ -98,13 +98,18 @@ CallUnderFacts = tuple[Facts, Mapping[str, Poly]]
 def always_terminates(function: SizeFunction, promised: Iterable[Poly]) -> bool:
     """Test whether every recursion ends, as every recursive call decreases a lexicographic order of measures.
 
-    Measures are the sizes, their sum and the expressions `promised` to be >= 0. If the header declares measures
+    Measures are the sizes, their sum, the expressions `promised` to be >= 0, and those that are >= 0 wherever calls are
+    made. If the header declares measures
     (`decreases`), the recursion ends: a run in which they do not decrease, or the `where` fails, stops with an error.
     """
     if function.algorithm.decreases:
         return True
     sizes = [Poly.symbol(name) for name in function.least]
-    measures = dict.fromkeys((sum_polynomials(sizes), *sizes, *promised))
+    calling = {equation: None for equation, _ in function.own_calls}
+    known = (value for equation in calling for value in equation.known)
+    # A measure need not be >= 0 in a base case.
+    tested = (value for value in known if all(equation.facts.nonnegative(value) for equation in calling))
+    measures = dict.fromkeys((sum_polynomials(sizes), *sizes, *promised, *tested))
     pending: list[CallUnderFacts] = [(equation.facts, arguments) for equation, arguments in function.own_calls]
     while pending:
         for measure in measures:

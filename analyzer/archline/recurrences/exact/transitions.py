@@ -98,11 +98,20 @@ def _omit_calls(step: Transition, function: SizeFunction) -> Iterator[Transition
         raise TooComplexError("too many recursive calls may have sizes that are not allowed")
     for number in range(len(unsure) + 1):
         for omitted in combinations(unsure, number):
-            yield replace(step, calls=tuple(pair for pair in step.calls if pair not in omitted))
+            kept = replace(step, calls=tuple(pair for pair in step.calls if pair not in omitted))
+            # A run that ends early may not reach the integers of the data that the calls need.
+            unused = {*step.equation.data} - {*kept.data} if omitted else ()
+            bounds = {name: bound for name, bound in step.facts.bounds.items() if name not in unused}
+            yield replace(kept, facts=step.facts.with_bounds(bounds)) if unused else kept
 
 
 def may_leave(function: SizeFunction, caller: Transition | Equation, call: a.AppliedFunction) -> bool:
-    """Test whether the sizes of a call of the function are not proved to be allowed."""
+    """Test whether the sizes of a call of the function are not proved to be allowed.
+
+    What is known of integers that the data determines holds only where a run reaches them.
+    """
+    if any(name in value.names for value in call.arguments for name in caller.data):
+        return True
     try:
         sizes = compute_symbol_values_in_call(function, call.arguments)
     except NotComparableError:

@@ -90,6 +90,59 @@ def _inner_loop(source: random.Random) -> list[str]:
     return lines
 
 
+def amortised_program_from_seed(seed: int) -> LoopProgram:
+    """Return a random program whose inner loop gives back what the outer one adds, with guards, exits and cases."""
+    source = random.Random(seed)
+    outer = ["for i in 0..n:", "while i < n:", "while i < n or j < m:", "while i != n:", "while i < min(n, m):"]
+    outer += ["while i*i < n + m:", "while s < n:", "while i < n and draw < 0.95:", "while i % 5 != 4:"]
+    head = source.choice(outer)
+    moves = ["i += 1", "i += 1", "i = min(i + 2, n)", "i = max(i, j) + 1", "i = i + 1 + i//2", "i += 1"]
+    lines = [f"i: int = {source.choice(['0', '0', '1'])}", "j: int = 0", "x: int = 0", "s: int = 0", "g: int = m"]
+    body = ["tick", *_amortised_step(source)]
+    for _ in range(source.randrange(0, 2)):
+        body += _amortised_step(source)
+    if head.startswith("while"):
+        move = [source.choice(moves), *(["s += i"] if "s <" in head else []), *(["j += 1"] if "or j" in head else [])]
+        body = [*move, *body] if source.random() < 0.4 else [*body, *move]
+    lines += [head, *(INDENT + line for line in body)]
+    if source.random() < 0.3:
+        lines += [f"while {source.choice(['x > 0', 'j > 0', 'j < n or x > 0'])}:", f"{INDENT}tick"]
+        lines += [f"{INDENT}x -= 1", f"{INDENT}j = {source.choice(['j - 1', 'max(j - 3, 0)', 'j + 1', '(j + 1)//2'])}"]
+    return _make_program(lines)
+
+
+def _amortised_step(source: random.Random) -> list[str]:
+    """Return lines that add to a register and perhaps take from it in a loop, or a loop that shrinks by factors."""
+    step = source.random()
+    if step < 0.6:
+        name, test, move = source.choice(
+            [
+                ("x", "x > 0", "x -= 1"), ("x", "x > 1 and draw < 0.7", "x -= 2"), ("j", "j < i", "j += 1"),
+                ("j", "j < i and draw < 0.6", "j = min(j + 2, i)"), ("j", "j < n and draw < 0.6", "j += 1"),
+                ("x", "x > 0 and j < n", "x -= 1"), ("x", "x % 3 != 0", "x -= 1"), ("x", "x > 0", "x = x//2"),
+                ("x", "x > j or x > 3", "x -= 1"), ("j", "j + x < n", "j += 1"),
+            ]
+        )  # fmt: skip
+        inner = [move, "tick"] if source.random() < 0.4 else ["tick", move]
+        if source.random() < 0.3:
+            inner = [*inner, f"if {source.choice(['draw < 0.2', 'x > 4', f'{name} == 2'])}:", f"{INDENT}break"]
+        lines = [f"while {test}:", *(INDENT + line for line in inner)]
+        added = source.choice(["x += 1", "x += 2", "x = max(x - 1, 0)", "x += 1"])
+        lines = [added, *lines] if source.random() < 0.6 else [*lines, added]
+    elif step < 0.8:
+        lines = ["lo: int = 0", f"hi: int = {source.choice(['n', 'x', 'i', 'j + m'])}", "while lo < hi:"]
+        halves = ["tick", "if draw < 0.5:", f"{INDENT}lo = (lo + hi)//2 + 1", "else:", f"{INDENT}hi = (lo + hi)//2"]
+        lines += [INDENT + line for line in halves]
+    else:
+        lines = ["p: int = n", f"q: int = {source.choice(['m', 'g', 'n + m'])}", "r: int = 0", "while q > 0:"]
+        lines += [f"{INDENT}{line}" for line in ("tick", "r = p % q", "p = q", "q = r")]
+    if source.random() < 0.3:
+        lines = [f"if {source.choice(['draw < 0.6', 'i % 2 == 0', 'x < 5'])}:", *(INDENT + line for line in lines)]
+    if source.random() < 0.15:
+        lines += ["if draw < 0.1:", f"{INDENT}break"]
+    return lines
+
+
 def _make_program(lines: list[str]) -> LoopProgram:
     text, body = [], []
     for line in lines:

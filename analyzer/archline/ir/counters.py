@@ -20,7 +20,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.ir.conditions import MIRRORED_OPERATORS, assume_facts, negate_condition
 from archline.ir.factors import ceil_log, count_divisions, count_multiplications
-from archline.ir.ranges import IterationRange
+from archline.ir.ranges import IterationRange, segment_range
 from archline.ir.scope import Scope, known_value
 from archline.language import syntax as s
 from archline.language.model import Module
@@ -96,13 +96,15 @@ def _count_while(loop: s.While, starts: Mapping[str, s.Expr], scope: Scope) -> C
         for name, start in starts.items()
         if name in moves and (counter := _make_counter(start, moves[name], scope, around)) is not None
     }
-    if not counters:
-        return None
     k = Poly.symbol(variable)
     counters.update(_find_growing_counters(loop, starts, moves, counters, scope, around, k))
     tests = _list_conjuncts(loop.condition)
     facts = scope.facts
     thresholds = [_count_until_false(test, counters, scope, around, k) for test in tests]
+    thresholds = [
+        _count_segment(test, starts, moves, around) if threshold is None else threshold
+        for test, threshold in zip(tests, thresholds, strict=True)
+    ]
     decided = [threshold for threshold in thresholds if threshold is not None]
     if not decided:
         return None
@@ -115,6 +117,27 @@ def _count_while(loop: s.While, starts: Mapping[str, s.Expr], scope: Scope) -> C
     values = {name: value for name, counter in counters.items() if (value := counter.value_after(k)) is not None}
     guard = tests[0] if len(decided) == 1 and thresholds[0] is not None else None
     return CountedWhile(range_, values, changed - values.keys(), least, guard, loop.condition)
+
+
+def _count_segment(
+    test: s.Expr, starts: Mapping[str, s.Expr], moves: Mapping[str, tuple[_Move, ...]], around: Scope
+) -> Poly | None:
+    """Count the iterations of a register from one entry of an offsets array to a later one; None for others."""
+    match test:
+        case s.Binary(op="<", left=s.Name(id=name), right=end) if name in starts and _moves_by_one(moves.get(name, ())):
+            segment = s.Loop(name, starts[name], end, None, False, False, (), span=test.span)
+            range_ = segment_range(segment, around)
+            return None if range_ is None else range_.trips
+        case _:
+            return None
+
+
+def _moves_by_one(moves: tuple[_Move, ...]) -> bool:
+    match moves:
+        case (_Move(kind="+", amount=s.Integer(value=1)),):
+            return True
+        case _:
+            return False
 
 
 # Moves

@@ -18,10 +18,14 @@ from archline.records import field, record
 
 @record(eq=False)
 class IterationBounds:
-    """Bounds on the iterations of loops in one call of their algorithm: of each loop, and of all together."""
+    """Bounds on the iterations of loops in one call of their algorithm: of each loop, and of all together.
+
+    `reasons` say why loops have none.
+    """
 
     loops: Mapping[s.While | s.Loop, KnownAmount] = field(default_factory=dict)
     together: KnownAmount | None = None
+    reasons: Mapping[s.While | s.Loop, str] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=256)
@@ -37,16 +41,17 @@ def derive_iteration_bounds(module: Module, algorithm: s.Algorithm) -> Iteration
             known = bound_iterations(module, called)
             loops += tuple(loop for loop in iterate_unbounded_loops(called) if loop.chosen and loop not in known)
     bounds, together = dict[s.While | s.Loop, KnownAmount](), None
+    reasons: Mapping[s.While | s.Loop, str] = {}
     if loops and not algorithm.grid:
         derived = totals.bound_totals(module, algorithm, loops)
-        bounds, together = dict(derived.loops), derived.together
+        bounds, together, reasons = dict(derived.loops), derived.together, derived.reasons
     facts = declared_scope(module, algorithm).facts
     for loop, total in bound_declared_iterations(module, algorithm).items():
         amount = bounds.get(loop)
         if amount is None or not facts.nonnegative(total.upper - amount.upper):
             bounds[loop] = KnownAmount(ZERO if amount is None else amount.lower, total.upper)
             together = None
-    return IterationBounds(bounds, together)
+    return IterationBounds(bounds, together, reasons)
 
 
 def bound_iterations(module: Module, algorithm: s.Algorithm) -> Mapping[s.While | s.Loop, KnownAmount]:
@@ -59,6 +64,11 @@ def make_iteration_counts(module: Module, algorithm: s.Algorithm) -> Callable[[s
     names = name_unbounded_loops(module)
     bounds = {names[loop]: amount for loop, amount in bound_iterations(module, algorithm).items()}
     return bounds.get
+
+
+def explain_missing_bound(module: Module, algorithm: s.Algorithm, loop: s.Loop | s.While) -> str | None:
+    """Say why the iterations of a loop have no bound in sizes; None if they have one, or if none was looked for."""
+    return derive_iteration_bounds(module, algorithm).reasons.get(loop)
 
 
 def find_owner(module: Module, loop: s.Loop | s.While) -> s.Algorithm | None:

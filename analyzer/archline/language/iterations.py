@@ -24,12 +24,21 @@ _HEADER_END = re.compile(r"(\)*(?:\s+with\s+\S+\s+on\s+\w+)?)\s*(?::|do\b|then\b
 
 @record
 class IterationCount:
-    """The size `name`, which counts the iterations of `loop` of `algorithm`; it is at least `least`."""
+    """The size `name`, which counts the iterations of `loop` of `algorithm`; it is at least `least`.
+
+    `reason` says why the registers of the loop do not bound it, if that was derived.
+    """
 
     name: str
     algorithm: s.Algorithm
     loop: s.While | s.Loop
     least: int
+    reason: str | None = None
+
+    @property
+    def explained(self) -> str:
+        """The description with the reason."""
+        return self.described if self.reason is None else f"{self.described}; {self.reason}"
 
     @property
     def described(self) -> str:

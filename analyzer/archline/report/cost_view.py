@@ -19,6 +19,7 @@ from archline.costs.derived import DerivedCosts
 from archline.expr.intervals import EvaluationError, Number, Point
 from archline.expr.text import Formula, format_conjunction
 from archline.growth.growths import Growth
+from archline.ir.iteration_bounds import explain_missing_bound
 from archline.language import syntax as s
 from archline.language.call_graph import has_parallelism
 from archline.language.iterations import IterationCount, list_iterations
@@ -244,7 +245,7 @@ def build_cost_view(
     # Bounds of io alone may have iterations, as of a loop that no run reaches.
     used = {name for cost in costs for bound in (cost.lower, cost.upper) if bound is not None for name in bound.names}
     iterations = tuple(
-        counted
+        replace(counted, reason=explain_missing_bound(derived.module, counted.algorithm, counted.loop))
         for counted in list_iterations(derived.module, node)
         if counted.name in used or counted.name in costs.parameters
     )

@@ -79,6 +79,7 @@ def make_iterations_document(
         "algorithm": counted.algorithm.name,
         "lower": counted.least if count is None else count,
         "upper": count,
+        **({} if counted.reason is None else {"reason": counted.reason}),
     }
 
 

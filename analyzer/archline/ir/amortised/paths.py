@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count, product
+from typing import TypeAlias
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Poly
@@ -34,9 +35,13 @@ from archline.language.model import Kind
 from archline.numbers import fmpq
 from archline.records import record, replace
 
-MAX_TRANSITIONS, MAX_ALTERNATIVES, MAX_CASES = 60, 32, 4
-"""Limits on the paths of an algorithm, on the alternatives of one condition, and on the cases of one loop's test."""
+MAX_TRANSITIONS, MAX_ALTERNATIVES, MAX_CASES, MAX_DIVISORS = 60, 32, 4, 2
+"""Limits on the paths of an algorithm, on the alternatives of a condition, on the cases of a loop's test, and on the
+divisors by which remainders of a register are followed."""
 START, END = "start", "end"
+
+
+_Key: TypeAlias = "frozenset[tuple[Column, fmpq]]"
 
 
 class TooManyPathsError(Exception):
@@ -47,7 +52,8 @@ class TooManyPathsError(Exception):
 class Transition:
     """A path from one node to another: it is taken only where all `constraints` are nonnegative.
 
-    `update` maps each register to its value after it. `entered` are the loops whose iterations it begins.
+    `update` maps each register to its value after it. `entered` are the loops whose iterations it begins, and `lines`
+    those of the branches that it takes.
     """
 
     source: str
@@ -55,6 +61,7 @@ class Transition:
     constraints: tuple[Linear, ...]
     update: Mapping[str, Linear]
     entered: tuple[s.Loop | s.While, ...]
+    lines: tuple[int, ...] = ()
 
 
 @record(eq=False)
@@ -104,12 +111,13 @@ class _Around:
 
 @record(eq=False)
 class _State:
-    """The registers and the constraints on a path so far, from its node, and the loops whose iterations it began."""
+    """The registers and the constraints on a path so far, and the loops and branches that it entered."""
 
     source: str
     values: Mapping[str, Linear]
     constraints: tuple[Linear, ...] = ()
     entered: tuple[s.Loop | s.While, ...] = ()
+    lines: tuple[int, ...] = ()
 
     def with_value(self, name: str, value: Linear) -> _State:
         return replace(self, values={**self.values, name: value})
@@ -158,10 +166,14 @@ class _Builder:
         self._fresh = count()
         self._transitions: list[Transition] = []
         self._start, self._doubled, self._splits = known, doubled, splits
+        self._products: dict[tuple[_Key, _Key], Linear] = {}
         self._nodes: dict[tuple[int | None, ...], str] = {}
         self._around: dict[str, tuple[_Around, int | None]] = {}
         # In the order of the text: a set of names has another order in each process.
         self._registers = dict.fromkeys(self._find_registers())
+        self._divisors = self._find_divisors() if splits else {}
+        for name, divisors in self._divisors.items():
+            self._registers.update(dict.fromkeys(_name_remainder(name, divisor) for divisor in divisors))
 
     def _find_registers(self) -> tuple[str, ...]:
         """Find the integers that vary, and integer parameters, which keep their values."""
@@ -179,6 +191,20 @@ class _Builder:
                 case _:
                     pass
         return tuple(name for name in names if name not in self._scope.values)
+
+    def _find_divisors(self) -> dict[str, tuple[int, ...]]:
+        """Map the registers that assignments alone set to the numbers of which they have remainders in the block."""
+        moved = {loop.variable for loop in s.find_nodes(tuple(self._body), s.Loop)}
+        divisors: dict[str, dict[int, None]] = {}
+        for node in s.find_nodes(tuple(self._body), s.Binary):
+            match node:
+                case s.Binary(op="%", left=s.Name(id=name), right=s.Integer(value=divisor)) if (
+                    name in self._registers and name not in moved and divisor > 1
+                ):
+                    divisors.setdefault(name, {})[divisor] = None
+                case _:
+                    pass
+        return {name: tuple(found)[:MAX_DIVISORS] for name, found in divisors.items()}
 
     def _is_integer(self, expr: s.Expr, registers: Collection[str]) -> bool:
         """Test whether an expression has whole values only."""
@@ -224,7 +250,9 @@ class _Builder:
                     state.with_constraints(constraints),
                 )
         loops = {node: around.statement for node, (around, _) in self._around.items()}
-        return TransitionSystem(loops, tuple(self._transitions), tuple(self._registers), ())  # type: ignore[arg-type]
+        # Sizes do not change, so that what is known of them at the start holds everywhere.
+        facts = tuple(form for form in start if not has_registers(form))
+        return TransitionSystem(loops, tuple(self._transitions), tuple(self._registers), facts)  # type: ignore[arg-type]
 
     def _read_start(self, registers: Mapping[str, Linear]) -> tuple[Linear, ...]:
         """Return what is known at the start, about registers and names with a value; others are fresh registers."""
@@ -243,7 +271,9 @@ class _Builder:
     def _emit(self, state: _State, target: str) -> None:
         if len(self._transitions) >= MAX_TRANSITIONS:
             raise TooManyPathsError
-        self._transitions.append(Transition(state.source, target, state.constraints, state.values, state.entered))
+        self._transitions.append(
+            Transition(state.source, target, state.constraints, state.values, state.entered, state.lines)
+        )
 
     # Statements
     def _follow_path(self, place: _Place, state: _State) -> None:
@@ -298,23 +328,53 @@ class _Builder:
                 return self._assign_register(name, value, state)
             case s.Local(name=name, value=value, when=when) if name in self._registers:
                 if value is None or when is not None:
-                    return [state.with_value(name, self._make_fresh_form())]
+                    return [self._forget(name, state)]
                 return self._assign_register(name, value, state)
             case s.Assign(target=s.Name(id=name), op=op, value=value, outputs=()) if name in self._registers:
                 if op in ("+=", "-=", "*="):
                     value = s.Binary(op[0], s.Name(name, span=value.span), value, span=value.span)
                 elif op != "=":
-                    return [state.with_value(name, self._make_fresh_form())]
+                    return [self._forget(name, state)]
                 return self._assign_register(name, value, state)
             case _:
                 # Other statements give registers values that nobody knows.
                 for name in statement.sets:
                     if name in self._registers:
-                        state = state.with_value(name, self._make_fresh_form())
+                        state = self._forget(name, state)
                 return [state]
 
+    def _forget(self, name: str, state: _State) -> _State:
+        """Return the state in which nobody knows the value of a register."""
+        for divisor in self._divisors.get(name, ()):
+            state = state.with_value(_name_remainder(name, divisor), self._make_fresh_form())
+        return state.with_value(name, self._make_fresh_form())
+
     def _assign_register(self, name: str, value: s.Expr, state: _State) -> list[_State]:
-        return [after.with_value(name, form) for form, after in self._read(value, state)]
+        states: list[_State] = []
+        for form, after in self._read(value, state):
+            moved = add_forms(form, state.values[name], -1)
+            ready = [after]
+            for divisor in self._divisors.get(name, ()):
+                ready = [
+                    final for before in ready for final in self._move_remainder(name, divisor, form, moved, before)
+                ]
+            states += [final.with_value(name, form) for final in ready]
+        return states
+
+    def _move_remainder(self, name: str, divisor: int, form: Linear, moved: Linear, state: _State) -> list[_State]:
+        """Return the states in which a remainder of a register is that of its new value, which differs by `moved`."""
+        remainder = _name_remainder(name, divisor)
+        if not is_constant(moved):
+            ((rest, state),) = self._combine_forms("%", form, constant_form(divisor), state)
+            return [state.with_value(remainder, rest)]
+        # A remainder that would be too large starts again from 0.
+        ahead = shift_form(state.values[remainder], int(constant_part(moved)) % divisor)
+        within = shift_form(scale_form(ahead, -1), divisor - 1)
+        beyond = shift_form(scale_form(within, -1), -1)
+        return [
+            state.with_value(remainder, ahead).with_constraints((within,)),
+            state.with_value(remainder, shift_form(ahead, -divisor)).with_constraints((beyond,)),
+        ]
 
     def _leave_loop(self, kind: str, around: _Around | None, state: _State) -> None:
         def ends(statement: s.Stmt) -> bool:
@@ -342,8 +402,9 @@ class _Builder:
                 if condition is None or isinstance(condition, s.Reached):
                     self._follow_path(inside, before)
                     continue
+                lines = (*before.lines, branch.body[0].span.line) if branch.body else before.lines
                 for constraints in self._read_condition(condition, True, before):
-                    self._follow_path(inside, before.with_constraints(constraints))
+                    self._follow_path(inside, replace(before.with_constraints(constraints), lines=lines))
                 remaining += [
                     before.with_constraints(constraints)
                     for constraints in self._read_condition(condition, False, before)
@@ -438,6 +499,11 @@ class _Builder:
                 return [(state.values[name], state)]
             case s.Unary(op="-", operand=operand):
                 return [(scale_form(form, -1), after) for form, after in self._read(operand, state)]
+            case s.Binary(op="%", left=s.Name(id=name), right=s.Integer(value=divisor)) if (
+                divisor in self._divisors.get(name, ())
+            ):
+                rest = state.values[_name_remainder(name, divisor)]
+                return [(rest, state.with_constraints((rest, shift_form(scale_form(rest, -1), divisor - 1))))]
             case s.Binary(op="+" | "-" | "*" | "//" | "%" as op, left=left, right=right):
                 return self._read_operation(op, left, right, state)
             case s.Call(function="min" | "max" as function, arguments=arguments):
@@ -523,6 +589,8 @@ class _Builder:
                 return [(scale_form(left, constant_part(right)), state)]
             case "*" if is_constant(left):
                 return [(scale_form(right, constant_part(left)), state)]
+            case "*" if (dividend := self._find_product(left, right)) is not None:
+                return [(dividend, state)]
             case "*" if left == right:
                 # The square of a whole number is at least as far from 0.
                 square = self._make_fresh_form()
@@ -542,34 +610,29 @@ class _Builder:
             case _:
                 return [(self._make_fresh_form(), state)]
 
+    def _find_product(self, left: Linear, right: Linear) -> Linear | None:
+        """Return the product of a quotient and its divisor, which is the dividend without the remainder."""
+        keys = freeze_form(left), freeze_form(right)
+        return self._products.get(keys, self._products.get(keys[::-1]))
+
     def _divide(self, op: str, left: Linear, right: Linear, state: _State) -> list[tuple[Linear, _State]]:
         """Return a quotient, or a remainder, by a positive form; it depends on which of them is less."""
-        result = self._make_fresh_form()
+        quotient, rest = self._make_fresh_form(), self._make_fresh_form()
+        if op == "//":
+            self._products[freeze_form(quotient), freeze_form(right)] = add_forms(left, rest, -1)
         beyond, negative = add_forms(left, right, -1), shift_form(scale_form(left, -1), -1)
-        below = (left, shift_form(scale_form(beyond, -1), -1))
-        if op == "%":
-            bounds = (result, shift_form(add_forms(right, result, -1), -1))
-            if not self._splits:
-                return [(result, state.with_constraints(bounds))]
-            return [
-                (result, state.with_constraints((*bounds, beyond, add_forms(beyond, result, -1)))),
-                (left, state.with_constraints(below)),
-                (result, state.with_constraints((*bounds, negative))),
-            ]
+        bounds = [rest, shift_form(add_forms(right, rest, -1), -1)]
         if not self._splits:
-            return [(result, state)]
-        return [
-            # The quotient is between 1 and left - right + 1.
-            (
-                result,
-                state.with_constraints((beyond, shift_form(result, -1), shift_form(add_forms(beyond, result, -1), 1))),
-            ),
-            ({}, state.with_constraints(below)),
-            (
-                result,
-                state.with_constraints((negative, shift_form(scale_form(result, -1), -1), add_forms(result, left, -1))),
-            ),
-        ]
+            return [(quotient, state) if op == "//" else (rest, state.with_constraints(bounds))]
+        # The quotient is between 1 and left - right + 1, 0, or between left and -1.
+        larger = [*bounds, beyond, add_forms(beyond, rest, -1)]
+        below = [left, shift_form(scale_form(beyond, -1), -1)]
+        opposite = [*bounds, negative]
+        if op == "//":
+            larger += [shift_form(quotient, -1), shift_form(add_forms(beyond, quotient, -1), 1)]
+            opposite += [shift_form(scale_form(quotient, -1), -1), add_forms(quotient, left, -1)]
+        cases = ((quotient, rest, larger), ({}, left, below), (quotient, rest, opposite))
+        return [(first if op == "//" else second, state.with_constraints(forms)) for first, second, forms in cases]
 
     def _is_positive(self, form: Linear, state: _State) -> bool:
         """Test whether a form is a positive number, a positive size, or above a constraint of the path."""
@@ -706,6 +769,11 @@ def _compare(op: str, difference: Linear) -> list[tuple[Linear, ...]]:
 def _name_end(variable: str) -> str:
     """Return the name of the register for the last value of a loop variable."""
     return f"last {variable}"
+
+
+def _name_remainder(name: str, divisor: int) -> str:
+    """Return the name of the register for the remainder of another one."""
+    return f"{name} % {divisor}"
 
 
 def _name_step(variable: str) -> str:

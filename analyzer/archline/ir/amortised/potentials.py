@@ -307,6 +307,20 @@ def find_balances(
                 break
 
 
+def find_stuck_path(induction: Induction, loop: s.Loop | s.While) -> Transition | None:
+    """Return the first path through an iteration of a loop on which no nonnegative potential falls; None if none is."""
+    system = induction.system
+    for path in system.transitions:
+        if path.source != path.target or system.loops[path.source] is not loop:
+            continue
+        # On a path to the end the potential is not negative.
+        alone = replace(system, transitions=(path, replace(path, target=END, entered=(), update={})))
+        program = _PotentialProgram(alone, induction.invariants, frozenset((loop,)), 1)
+        if not any(program.propose_potentials({})):
+            return path
+    return None
+
+
 def move_to_feasible(system: TransitionSystem, point: Mapping[Column, float]) -> Mapping[Column, float]:
     """Return a point of sizes near another one where the facts and all that is known at START may hold.
 

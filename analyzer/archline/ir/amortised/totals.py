@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from itertools import product
@@ -14,7 +14,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.expr.intervals import EvaluationError
 from archline.ir.amortised.calls import iterate_loops, replace_calls
-from archline.ir.amortised.linear import UNIT, Column, Linear, form_to_poly, size_form
+from archline.ir.amortised.linear import UNIT, Column, Linear, form_to_poly, freeze_form, size_form
 from archline.ir.amortised.logarithms import Logarithms, extend_by_logarithms
 from archline.ir.amortised.paths import TooManyPathsError, TransitionSystem, build_transitions, size_columns
 from archline.ir.amortised.potentials import (
@@ -22,10 +22,11 @@ from archline.ir.amortised.potentials import (
     Induction,
     find_balances,
     find_invariants,
+    find_stuck_path,
     move_to_feasible,
     prove_induction,
 )
-from archline.ir.amounts import KnownAmount, scale_amount
+from archline.ir.amounts import KnownAmount, exact_amount, scale_amount
 from archline.ir.conditions import scope_after
 from archline.ir.counters import count_while
 from archline.ir.declarations import declared_scope
@@ -48,7 +49,8 @@ TRIED_SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 31, 100)
 class TotalBounds:
     """Bounds of the iterations of loops in a whole call: of each loop, and of all together, with their certificates.
 
-    `held` are forms that are nonnegative at the start of each iteration of a loop; `inductions` prove them.
+    `held` are forms that are nonnegative at the start of each iteration of a loop; `inductions` prove them. `reasons`
+    say why loops have no bound.
     """
 
     loops: Mapping[s.Loop | s.While, KnownAmount]
@@ -56,9 +58,12 @@ class TotalBounds:
     balances: tuple[Balance, ...]
     held: Mapping[s.Loop | s.While, tuple[Linear, ...]] = field(default_factory=dict)
     inductions: tuple[Induction, ...] = ()
+    reasons: Mapping[s.Loop | s.While, str] = field(default_factory=dict)
 
 
 NO_BOUNDS = TotalBounds({}, None, ())
+OUT_OF_EFFORT = "the effort to derive a bound was used up"
+TOO_MANY_PATHS = "its algorithm has more paths than are followed"
 
 
 def bound_totals(module: Module, algorithm: s.Algorithm, loops: Iterable[s.Loop | s.While]) -> TotalBounds:
@@ -82,11 +87,8 @@ def _bound_in_body(
 ) -> TotalBounds:
     """Bound the iterations of loops in a body in which `origins` maps copies to the loops that they stand for."""
     copies = tuple(loop for loop in iterate_loops(body) if origins.get(loop, loop) in loops)
-    try:
-        with limit_effort(MAX_EFFORT, own=True):
-            derived = _bound_in_block(body, scope, _find_integers(algorithm, body), copies)
-    except (TooComplexError, OutOfBudgetError):
-        return NO_BOUNDS
+    with limit_effort(MAX_EFFORT, own=True):
+        derived = _bound_in_block(body, scope, _find_integers(algorithm, body), copies)
     totals: dict[s.Loop | s.While, KnownAmount] = {}
     for loop in loops:
         amounts = [derived.loops.get(copy) for copy in copies if origins.get(copy, copy) is loop]
@@ -95,7 +97,19 @@ def _bound_in_body(
             totals[loop] = KnownAmount(
                 sum((amount.lower for amount in known), ZERO), sum((amount.upper for amount in known), ZERO)
             )
-    return replace(derived, loops=totals)
+    reasons = {origins.get(copy, copy): reason for copy, reason in derived.reasons.items()}
+    return replace(derived, loops=totals, reasons=reasons)
+
+
+def _attempt(derive: Callable[[], TotalBounds], loops: Iterable[s.Loop | s.While]) -> TotalBounds:
+    """Derive bounds on the iterations of some loops; if that fails, there are none, for a reason."""
+    try:
+        return derive()
+    except TooManyPathsError:
+        reason = TOO_MANY_PATHS
+    except (TooComplexError, OutOfBudgetError):
+        reason = OUT_OF_EFFORT
+    return replace(NO_BOUNDS, reasons=dict.fromkeys(loops, reason))
 
 
 def _find_integers(algorithm: s.Algorithm, body: Sequence[s.Stmt]) -> frozenset[str]:
@@ -124,29 +138,41 @@ def _bound_in_block(
 
     `known` are forms that are nonnegative where it begins.
     """
-    try:
-        derived = _bound_by_potentials(body, scope, integers, loops, known)
-    except TooManyPathsError:
-        derived = NO_BOUNDS
-    amounts = dict(derived.loops)
+    derived = _attempt(lambda: _bound_by_potentials(body, scope, integers, loops, known), loops)
+    amounts, reasons = dict(derived.loops), dict(derived.reasons)
     if doubled := tuple(loop for loop in loops if _may_shrink_in_two(loop, amounts.get(loop))):
-        with suppress(TooManyPathsError):
-            twice = _bound_by_potentials(body, scope, integers, doubled, known, doubled)
-            for loop, amount in twice.loops.items():
-                if loop not in amounts or _is_logarithmic(amount):
-                    amounts[loop] = amount
-            derived = replace(derived, balances=(*derived.balances, *twice.balances))
+        twice = _attempt(lambda: _bound_by_potentials(body, scope, integers, doubled, known, doubled), doubled)
+        amounts |= {
+            loop: amount for loop, amount in twice.loops.items() if loop not in amounts or _is_logarithmic(amount)
+        }
+        derived = replace(derived, balances=(*derived.balances, *twice.balances))
     balances, inductions = list(derived.balances), list(derived.inductions)
     for outer, certain, around in _iterate_outer_loops(body, scope):
+        if outer in loops and outer not in amounts and isinstance(outer, s.While):
+            with suppress(OutOfBudgetError):
+                if (counted := count_while(outer, around)) is not None:
+                    amounts[outer] = KnownAmount(counted.least if certain else ZERO, counted.range.trips)
         inside = tuple(loop for loop in loops if loop not in amounts and loop in s.iterate_nodes(outer.body))
         if inside:
             held = derived.held.get(outer, ())
-            nested, once = _bound_in_loop(outer, certain, around, integers, inside, amounts, held)
-            amounts.update(nested)
-            balances += once.balances
-            inductions += once.inductions
+
+            def bound_inside(
+                outer: s.Loop | s.While = outer,
+                certain: bool = certain,
+                around: Scope = around,
+                inside: tuple[s.Loop | s.While, ...] = inside,
+                held: tuple[Linear, ...] = held,
+            ) -> TotalBounds:
+                return _bound_in_loop(outer, certain, around, integers, inside, amounts, held)
+
+            nested = _attempt(bound_inside, inside)
+            amounts.update(nested.loops)
+            reasons.update(nested.reasons)
+            balances += nested.balances
+            inductions += nested.inductions
     together = derived.together if amounts == derived.loops else None
-    return TotalBounds(amounts, together, tuple(balances), derived.held, tuple(inductions))
+    reasons = {loop: reason for loop, reason in reasons.items() if loop not in amounts}
+    return TotalBounds(amounts, together, tuple(balances), derived.held, tuple(inductions), reasons)
 
 
 def _may_shrink_in_two(loop: s.Loop | s.While, amount: KnownAmount | None) -> bool:
@@ -161,6 +187,10 @@ def _may_shrink_in_two(loop: s.Loop | s.While, amount: KnownAmount | None) -> bo
         isinstance(node.target, s.Name) and s.find_names(node.value) & changed - {node.target.id}
         for node in s.find_nodes(loop.body, s.Assign)
     )
+
+
+def _has_only_logarithms(value: Poly) -> bool:
+    return all(isinstance(atom, a.CeilLog2) for atom in value.atoms()) and any(value.atoms())
 
 
 def _is_logarithmic(amount: KnownAmount) -> bool:
@@ -191,19 +221,21 @@ def _bound_in_loop(
     loops: tuple[s.Loop | s.While, ...],
     known: Mapping[s.Loop | s.While, KnownAmount],
     held: tuple[Linear, ...],
-) -> tuple[Mapping[s.Loop | s.While, KnownAmount], TotalBounds]:
+) -> TotalBounds:
     """Bound the iterations of loops inside another one: those in one iteration of it, summed over its iterations."""
     range_, inner, exact = _enter_loop(outer, scope)
     if range_ is None and outer not in known:
-        return {}, NO_BOUNDS
+        return NO_BOUNDS
     once = _bound_in_block(outer.body, inner, integers, loops, held)
     totals: dict[s.Loop | s.While, KnownAmount] = {}
     for loop, amount in once.loops.items():
         total = scale_amount(amount, known[outer]) if range_ is None else range_.sum(amount)
+        if range_ is not None and not isinstance(total, KnownAmount):
+            total = scale_amount(range_.bound_amount(amount), exact_amount(range_.trips))
         if isinstance(total, KnownAmount):
             lower = total.lower if certain and exact and not s.may_end_early(outer) else ZERO
             totals[loop] = KnownAmount(lower, scope.facts.simplify(total.upper))
-    return totals, once
+    return replace(once, loops=totals, together=None)
 
 
 def _enter_loop(loop: s.Loop | s.While, scope: Scope) -> tuple[IterationRange | None, Scope, bool]:
@@ -230,7 +262,7 @@ def _bound_by_potentials(
     doubled: tuple[s.Loop | s.While, ...] = (),
 ) -> TotalBounds:
     system = build_transitions(body, scope, integers, known, doubled)
-    system = replace(system, facts=tuple(_list_facts(system, scope.facts)))
+    system = replace(system, facts=_list_distinct((*system.facts, *_list_facts(system, scope.facts))))
 
     def is_whole(column: Column) -> bool:
         return isinstance(column, str) or a.is_integral(Poly({column: fmpq(1)}))
@@ -238,12 +270,11 @@ def _bound_by_potentials(
     system, invariants = find_invariants(system, is_whole)
     extended = extend_by_logarithms(system, invariants, is_whole)
     induction = prove_induction(system, invariants, is_whole)
-    if induction is None:
-        return NO_BOUNDS
+    assert induction is not None
     systems: list[tuple[Induction, Logarithms | None]] = [(induction, None)]
     if extended is not None:
         with_logarithms, logarithms = extended
-        facts = tuple(_list_facts(with_logarithms, scope.facts))
+        facts = _list_distinct((*system.facts, *_list_facts(with_logarithms, scope.facts)))
         with_logarithms = replace(with_logarithms, facts=facts)
         extended_induction = prove_induction(with_logarithms, invariants, is_whole)
         if extended_induction is not None and logarithms.check(with_logarithms, is_whole):
@@ -266,36 +297,75 @@ def _bound_by_potentials(
         if not above:
             return None
         facts = scope.facts
+        # Beyond small sizes, linear bounds are of no use beside logarithms.
+        above = [value for value in above if _has_only_logarithms(value)] or above
         upper = reduce(facts.minimum, (facts.positive_part(_round_inwards(value, False)) for value in above))
         below = prove(counted, -1)
         lower = reduce(facts.maximum, (facts.positive_part(_round_inwards(value, True)) for value in below), ZERO)
         # Where no run ends, bounds may contradict each other.
-        return KnownAmount(lower if _is_below(lower, upper, facts) else ZERO, upper)
+        return KnownAmount(lower if _is_below(lower, upper, facts, system.facts) else ZERO, upper)
 
-    amounts = {loop: amount for loop in loops if (amount := bound_iterations_of((loop,))) is not None}
-    together = bound_iterations_of(loops) if len(loops) > 1 and len(amounts) == len(loops) else None
-    return TotalBounds(amounts, together, tuple(balances), _find_held_forms(induction), (induction,))
+    amounts, reasons = dict[s.Loop | s.While, KnownAmount](), dict[s.Loop | s.While, str]()
+    together: KnownAmount | None = None
+    missing = dict.fromkeys(loops)
+    try:
+        for loop in loops:
+            amount = bound_iterations_of((loop,))
+            if amount is not None:
+                amounts[loop] = amount
+            elif not doubled:
+                reasons[loop] = _explain_missing_bound(induction, loop)
+            del missing[loop]
+        if len(loops) > 1 and len(amounts) == len(loops):
+            together = bound_iterations_of(loops)
+    except OutOfBudgetError:
+        reasons |= dict.fromkeys(missing, OUT_OF_EFFORT)
+    return TotalBounds(amounts, together, tuple(balances), _find_held_forms(induction), (induction,), reasons)
+
+
+def _explain_missing_bound(induction: Induction, loop: s.Loop | s.While) -> str:
+    """Say why the iterations of a loop have no bound."""
+    stuck = find_stuck_path(induction, loop)
+    if stuck is None:
+        return "potentials fall in each iteration, but none bounds them all in sizes"
+    if not stuck.lines:
+        return "no potential falls in an iteration"
+    *first, last = map(str, stuck.lines)
+    lines = f"lines {', '.join(first)} and {last}" if first else f"line {last}"
+    return f"no potential falls in an iteration through {lines}"
 
 
 def _find_held_forms(induction: Induction) -> Mapping[s.Loop | s.While, tuple[Linear, ...]]:
-    """Map loops to the invariants of all nodes of their bodies."""
+    """Map loops to the invariants of all nodes of their bodies, and to what is known of sizes."""
     held: dict[s.Loop | s.While, list[Linear]] = {}
     for node, loop in induction.system.loops.items():
         forms = induction.invariants.get(node, ())
         held[loop] = [form for form in held.get(loop, forms) if form in forms]
-    return {loop: tuple(forms) for loop, forms in held.items()}
+    return {loop: _list_distinct((*forms, *induction.system.facts)) for loop, forms in held.items()}
 
 
-def _is_below(lower: Poly, upper: Poly, facts: Facts) -> bool:
-    """Test whether a bound is at most another one, by a proof or at small and a few large sizes."""
+def _list_distinct(forms: Iterable[Linear]) -> tuple[Linear, ...]:
+    return tuple({freeze_form(form): form for form in forms}.values())
+
+
+def _is_below(lower: Poly, upper: Poly, facts: Facts, forms: Sequence[Linear]) -> bool:
+    """Test whether a bound is at most another one, by a proof or at small and a few large sizes.
+
+    `forms` are nonnegative at sizes that are possible.
+    """
     if facts.nonnegative(upper - lower):
         return True
     names = sorted(lower.names | upper.names)
     if len(names) > 2:
         return False
     points = (dict(zip(names, sizes, strict=True)) for sizes in product(TRIED_SIZES, repeat=len(names)))
+    known = [value for form in forms if (value := form_to_poly(form)).names <= set(names)]
     with suppress(EvaluationError):
-        return all(evaluate(upper - lower, point) >= 0 for point in points)
+        return all(
+            evaluate(upper - lower, point) >= 0
+            for point in points
+            if all(evaluate(value, point) >= 0 for value in known)
+        )
     return False
 
 

@@ -178,7 +178,7 @@ def _iterate_notes(view: CostView) -> Iterator[str]:
         yield from _iterate_replication_notes(view)
     elif view.at is not None and view.cache_assumed:
         yield "Z and L are assumed; --cache Z=..,L=.. gives others"
-    yield from (f"{counted.name}: {counted.described}" for counted in view.iterations)
+    yield from (f"{counted.name}: {counted.explained}" for counted in view.iterations)
     yield from (REPLACEMENT_NOTES[row.metric] for row in view.rows if row.metric in REPLACEMENT_NOTES)
     if view.assumptions:
         yield join_phrases("assuming ", join_with_mark(view.assumptions, ", "))

@@ -43,7 +43,7 @@ def enclose(name: str, *arguments: int) -> tuple[list[float], list[float]]:
     """The bounds of a term, where the signs of the arguments are known."""
     names = [f"x{place}" for place in range(len(arguments))]
     # Numbers stay numbers, as in programs: bases and powers.
-    fixed = {"ceil_log": 1, "digit_sum": 1, "quotient_sum": 2}.get(name, len(names))
+    fixed = {"ceil_log": 1, "digit_sum": 1, "quotient_powers": 2}.get(name, len(names))
     parts = [
         Poly.symbol(symbol) if place < fixed else Poly.constant(number)
         for place, (symbol, number) in enumerate(zip(names, arguments, strict=True))
@@ -77,7 +77,7 @@ def test_values_and_bounds_of_small_numbers(number: int) -> None:
 def test_values_and_bounds_of_large_numbers(number: int, base: int, last: int, weight: int, power: int) -> None:
     assert_enclosed(sum(digits(number, base)), "digit_sum", number, base)
     assert_enclosed(len(digits(number - 1, base)) if number else 0, "ceil_log", number, base)
-    assert_enclosed(add_quotients(number, last, weight, power), "quotient_sum", number, last, weight, power)
+    assert_enclosed(add_quotients(number, last, weight, power), "quotient_powers", number, last, weight, power)
     slope, start, modulus = last % 1000, weight * base, power * base
     count = number % 3000
     value = sum((slope * j + start) // modulus for j in range(count))
@@ -100,7 +100,7 @@ def test_a_sum_of_a_million_quotients_takes_milliseconds() -> None:
         ("digit_sum", (5, 1)),
         ("ceil_log", (5, 1)),
         ("quotient_sum", (-1, 3)),
-        ("quotient_sum", (5, 3, 1)),
+        ("quotient_powers", (5, 3, 1, 0)),
         ("quotient_sum", (10**30, 10**30)),
         ("floor_sum", (5, 0, 1, 1)),
     ],

@@ -473,15 +473,15 @@ def make_sequence_term(name: str, *arguments: Poly) -> Poly:
         value = compute_sequence(name, *(int(argument.constant_term.p) for argument in arguments))
         return Poly.of_atom(Sequence(name, *arguments)) if value is None else Poly.constant(value)
     match name, arguments:
-        case "ceil_log", (argument, base) if base.is_constant and base.constant_term > 1:
+        case "ceil_log", (argument, base):
             return _ceil_log(argument, int(base.constant_term.p))
-        case "quotient_sum", (argument, last, *powers):
-            if powers == [ZERO, ONE]:
-                return make_sequence_term(name, argument, last)
-            if last in (ZERO, ONE):
-                return (argument ** int(powers[1].constant_term.p) if powers else argument) if last else ZERO
-        case "floor_sum", (count, *_) if not count:
+        case ("quotient_sum" | "quotient_powers", (_, last, *_)) | ("floor_sum", (last, *_)) if not last:
             return ZERO
+        case "quotient_powers", (argument, last, weight, power) if last == ONE or (weight, power) == (ZERO, ONE):
+            whole = argument ** int(power.constant_term.p)
+            return whole if last == ONE else make_sequence_term("quotient_sum", argument, last)
+        case "quotient_sum", (argument, last) if last == ONE:
+            return argument
         case _, (argument,) if name in RECURSIVE_SEQUENCES:
             return _make_recursive_term(name, argument)
         case _:
@@ -507,7 +507,7 @@ def read_logarithm(atom: Atom) -> tuple[Poly, int] | None:
     match atom:
         case CeilLog2(argument=argument):
             return argument, 2
-        case Sequence(name="ceil_log", parts=(argument, base)) if base.is_constant:
+        case Sequence(name="ceil_log", parts=(argument, base)):
             return argument, int(base.constant_term.p)
         case _:
             return None

@@ -25,9 +25,9 @@ def enclose_sequence(atom: a.Sequence, nonnegative: Callable[[Poly], bool]) -> E
             return (ZERO, argument - 1), ()
         case "factorial" | "arrangements", (argument,):
             return (ONE, argument), ()
-        case "ceil_log", (argument, base) if base.is_constant:
+        case "ceil_log", (argument, base):
             return _enclose_logarithm(argument, int(base.constant_term.p), nonnegative)
-        case "digit_sum", (argument, base) if base.is_constant and nonnegative(argument):
+        case "digit_sum", (argument, base) if nonnegative(argument):
             digits = a.make_sequence_term("ceil_log", argument + 1, base)
             return (ONE if nonnegative(argument - 1) else ZERO,), (digits * (base - 1), argument)
         case "floor_sum", (count, modulus, slope, start) if all(map(nonnegative, (count, slope, start, modulus - 1))):
@@ -36,8 +36,8 @@ def enclose_sequence(atom: a.Sequence, nonnegative: Callable[[Poly], bool]) -> E
                 return (ZERO,), (unrounded,)
             most = unrounded * modulus**-1
             return (most - count * (modulus - 1) * modulus**-1, ZERO), (most,)
-        case "quotient_sum", (argument, last, *powers) if all(part.is_constant for part in powers):
-            weight, power = (int(part.constant_term.p) for part in powers) if powers else (0, 1)
+        case "quotient_sum" | "quotient_powers", (argument, last, *powers):
+            weight, power = (int(part.constant_term.p) for part in powers or (ZERO, ONE))
             return _enclose_quotients(argument, last, weight, power, nonnegative)
         case _:
             return (ZERO,), ()
@@ -68,12 +68,12 @@ def _enclose_quotients(
     most, excess = most or last, power - weight
     whole = argument**power
     share = whole.scaled(fmpq(1, 2**power))
+    first = (whole,) if nonnegative(least - 1) else (ZERO,)
     if excess == 1:
         # ceil(log2(k + 1))/2 <= H(k) <= 1 + 7/10*log2(k)
         below, above = a.ceil_log2(least + 1) / 2, a.ceil_log2(most).scaled(fmpq(7, 10)) + 1
-        lower = (share * below, whole * below - least) if power == 1 else (share * below,)
-        return lower, (whole * above,)
+        return (share * below, *first), (whole * above,)
     if excess > 1:
-        return (whole if nonnegative(least - 1) else ZERO,), (whole.scaled(fmpq(5, 3)),)
+        return first, (whole.scaled(fmpq(5, 3)),)
     degree = 1 - excess
-    return (share * least**degree / degree,), (whole * most**degree,)
+    return (share * least**degree / degree, *first), (whole * most**degree,)

@@ -376,7 +376,7 @@ def _match_logarithmic_exponent(atom: Atom) -> _LogarithmicExponent | None:
     match a.find_single_atom(atom.exponent):
         case a.CeilLog2(argument=argument):
             return _LogarithmicExponent(argument, fmpq(1), 1)
-        case a.Sequence(name="ceil_log", parts=(argument, base)) if base.is_constant:
+        case a.Sequence(name="ceil_log", parts=(argument, base)):
             return _LogarithmicExponent(argument, fmpq(1), 1, int(base.constant_term.p))
         case a.RealFunction(function="log2", argument=argument):
             return _LogarithmicExponent(argument, fmpq(1), 0)

@@ -69,17 +69,18 @@ class CostGrowth:
     """The growth of a cost: upper (O) and lower (Omega), each None if unknown.
 
     `under` has growths under conditions, if no single expression holds for all sizes. `tight` is the Theta class of a
-    cost that may be 0 at small sizes, with the condition that excludes these.
+    cost that may be 0 at small sizes, with the condition that excludes these; `eventual` is a lower growth of one.
     """
 
     upper: s.Expr | None
     lower: s.Expr | None
     under: tuple[Growth, ...] = ()
     tight: Growth | None = None
+    eventual: Growth | None = None
 
     def list_bounds(self, held: Set[str]) -> tuple[list[s.Expr], list[s.Expr]]:
         """List the upper growths, and the lower ones, that apply if the facts `held`, given as texts, are true."""
-        cases = (*self.under, *((self.tight,) if self.tight is not None else ()))
+        cases = (*self.under, *filter(None, (self.tight, self.eventual)))
         facts = [[format_fact(fact) for fact in list_facts_without_disjunctions(case)] for case in cases]
         applicable = [case for case, needed in zip(cases, facts, strict=True) if needed and held >= set(needed)]
         uppers = (self.upper, *(case.upper for case in applicable))
@@ -99,7 +100,8 @@ class CostGrowth:
         if self.is_theta:
             return (Growth(self.upper, self.upper),)
         upper = None if self.tight is not None and has_same_structure(self.tight.upper, self.upper) else self.upper
-        growths = (upper and Growth(None, upper), self.lower and Growth(self.lower, None), self.tight)
+        lower = self.eventual if self.lower is None else Growth(self.lower, None)
+        growths = (upper and Growth(None, upper), lower, self.tight)
         return tuple(growth for growth in growths if growth)
 
     @property
@@ -266,17 +268,18 @@ def _derive_growth_from_own_bounds(module: Module, algorithm: s.Algorithm, costs
     settled = growth.under or growth.tight or growth.upper is None or growth.lower is not None
     if settled or not cost.lower or len(cost.lower.terms) > MAX_COMPARED_TERMS:
         return growth
-    tight = _derive_theta_from_sizes(costs, cost, sizes, facts, declared_scope(module, algorithm))
-    everywhere = tight is not None and not tight.where
-    return CostGrowth(tight.upper, tight.upper) if tight is not None and everywhere else replace(growth, tight=tight)
+    found = _derive_growth_from_sizes(costs, cost, sizes, facts, declared_scope(module, algorithm))
+    if found is None or not found.tight:
+        return replace(growth, eventual=found)
+    return replace(growth, tight=found) if found.where else CostGrowth(found.upper, found.upper)
 
 
-def _derive_theta_from_sizes(
+def _derive_growth_from_sizes(
     costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], scope: Scope
 ) -> Growth | None:
-    """Find the Theta class of a cost that may be 0 at small sizes, from some minimum sizes on; None if that fails.
+    """Find the growth of a cost that may be 0 at small sizes, from some minimum sizes on: Theta, or else Omega.
 
-    First all sizes get a minimum, then each minimum that the proof does not need is removed.
+    None if neither is found. First all sizes get a minimum, then each minimum that the proof does not need is removed.
     """
     assert cost.lower is not None
     bounds = [(name, scope.values.get(name, Poly.symbol(name))) for name in sizes if name in cost.lower.names]
@@ -290,28 +293,40 @@ def _derive_theta_from_sizes(
                 _iterate_searches(costs, cost, sizes, where, with_facts(scope.facts, added, scope)), 1, None
             )
 
+    below: Growth | None = None
     for start in _list_start_sizes(cost.lower):
         raised = [
             name
             for name, value in bounds
             if not never_negative(value - start) and not never_negative(start - 1 - value)
         ]
-        settled = next(
-            (growth for query in iterate_searches_from(raised, start) if (growth := query.search()).is_theta), None
-        )
-        if settled is None:
+        growths = list(_search_until_theta(iterate_searches_from(raised, start)))
+        lower = next((growth.lower for growth in reversed(growths) if growth.lower is not None), None)
+        settled = bool(growths) and growths[-1].is_theta
+        if lower is None or not (settled or below is None):
             continue
         for removed in reversed(tuple(raised)):
             fewer = [name for name in raised if name != removed]
-            if any(query.proves(settled.upper) for query in iterate_searches_from(fewer, start)):
+            if any(query.proves(lower, settled) for query in iterate_searches_from(fewer, start)):
                 raised = fewer
         if cost.lower.names == {name for name, _ in bounds[:1]} and raised:
             # Only a few values of a single size are below `start`: the class holds from the first on that are positive.
             start = _find_positive_start(cost.lower, bounds[0][0], start)
             raised = [bounds[0][0]] if start > 1 else []
-        assert settled.upper is not None
-        return make_theta_growth(settled.upper, *b.lower_bound_facts(raised, start))
-    return None
+        where = b.lower_bound_facts(raised, start)
+        if settled:
+            return make_theta_growth(lower, *where)
+        below = Growth(lower, None, where=where)
+    return below
+
+
+def _search_until_theta(searches: Iterable[_GrowthSearch]) -> Iterator[CostGrowth]:
+    """Yield the growths that searches find, up to the first Theta class."""
+    for search in searches:
+        growth = search.search()
+        yield growth
+        if growth.is_theta:
+            return
 
 
 def _find_positive_start(value: Poly, name: str, start: int) -> int:
@@ -436,9 +451,9 @@ class _GrowthSearch:
         pieces = [piece for piece, _ in cases]
         return _GrowthSearch([(case.lower, case.upper) for _, case in cases], sizes, facts, pieces, cases)
 
-    def proves(self, order: s.Expr | None) -> bool:
-        """Test whether the cost is proved to be Theta of `order`."""
-        return order is not None and self._is_upper_growth(order) and self._is_lower_growth(order)
+    def proves(self, order: s.Expr, above: bool = True) -> bool:
+        """Test whether the cost is proved to be Omega of `order`, and O of it if `above`."""
+        return (not above or self._is_upper_growth(order)) and self._is_lower_growth(order)
 
     def search(self) -> CostGrowth:
         """Search the Theta class of the cost; if none is proved, its upper and lower growth, and growths by cases."""

@@ -7,22 +7,25 @@ from math import comb, factorial, isqrt
 
 from archline.numbers import fmpz
 
-SEQUENCES: dict[str, int | None] = {
+SEQUENCES = {
     "fibonacci": 1,
     "factorial": 1,
     "arrangements": 1,
     "ceil_log": 2,
     "digit_sum": 2,
-    "quotient_sum": None,
+    "quotient_sum": 2,
+    "quotient_powers": 4,
     "floor_sum": 4,
 }
-"""The names of the sequences, with the number of their arguments; `quotient_sum` has two or four.
+"""The names of the sequences, with the number of their arguments.
 
 `arrangements(n)` is the sum of n!/k! over 0 <= k <= n. `ceil_log(n, b)` is the least k >= 0 with b^k >= n, and
 `digit_sum(n, b)` the sum of the digits of n, both to the base b. `quotient_sum(n, k)` is the sum of floor(n/i) over
-1 <= i <= k, and `quotient_sum(n, k, w, p)` that of i^w*floor(n/i)^p. `floor_sum(n, m, a, b)` is the sum of
+1 <= i <= k, and `quotient_powers(n, k, w, p)` that of i^w*floor(n/i)^p. `floor_sum(n, m, a, b)` is the sum of
 floor((a*i + b)/m) over 0 <= i < n.
 """
+PARAMETERS = {"ceil_log": 1, "digit_sum": 1, "quotient_powers": 2}
+"""The place of the first argument that is a number in all costs: a base, or the powers."""
 RECURSIVE_SEQUENCES = frozenset(("fibonacci", "factorial", "arrangements"))
 """The sequences with costs of recursions; they grow at least like 2^(n/2), and all terms from 1 on are at least 1."""
 MAX_ARGUMENT, MAX_ARRANGED = 200_000, 5_000
@@ -40,7 +43,7 @@ def compute_sequence(name: str, *arguments: int) -> int | None:
             return _add_digits(value, base)
         case "quotient_sum", (value, last):
             return _sum_quotients(value, last, 0, 1)
-        case "quotient_sum", (value, last, weight, power):
+        case "quotient_powers", (value, last, weight, power):
             return _sum_quotients(value, last, weight, power)
         case "floor_sum", (count, modulus, slope, start) if modulus > 0:
             return _sum_floors(count, modulus, slope, start) if count > 0 else 0

@@ -196,7 +196,7 @@ class _ShapeReader:
                     )
                 case (((a.CeilLog2(argument=x) | a.RealFunction(function="log2", argument=x)), 1),):
                     result *= self._read_minimum(x).power(log_of_base.scaled(coefficient))
-                case ((a.Sequence(name="ceil_log", parts=(x, divisor)), 1),) if divisor.is_constant:
+                case ((a.Sequence(name="ceil_log", parts=(x, divisor)), 1),):
                     rate = log_of_base / Constant(divisor.constant_term).log2()
                     result *= self._read_minimum(x).power(rate.scaled(coefficient))
                 case ((a.Floor(argument=whole, modulus=parts), 1),) if parts.is_constant:

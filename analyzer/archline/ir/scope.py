@@ -11,7 +11,7 @@ from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import RATIONAL_ONE, ZERO, Atom, Poly
 from archline.expr.intervals import EvaluationError
-from archline.expr.sequences import SEQUENCES
+from archline.expr.sequences import PARAMETERS, SEQUENCES, compute_sequence
 from archline.expr.text import format_expression
 from archline.expr.values import parse_decimal
 from archline.language import syntax as s
@@ -221,9 +221,20 @@ def _evaluate_call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, s
         case "floor" | "ceil", [value]:
             return value
         case _, values if function in SEQUENCES:
+            if not _are_parameters(function, values[PARAMETERS.get(function, len(values)) :]):
+                raise NotStaticError(f"a base below 2 in `{function}`, or a power that is not a small number", expr)
             return a.make_sequence_term(function, *values)
         case _:
             raise NotStaticError(f"`{function}` of sizes has no exact expression", expr)
+
+
+def _are_parameters(function: str, numbers: list[Poly]) -> bool:
+    """Test whether the sequence of a function is defined for these last arguments, which must be numbers."""
+    whole = [int(number.constant_term.p) for number in numbers if number.is_constant and number.constant_term.q == 1]
+    if not numbers:
+        return True
+    first = (1,) * PARAMETERS[function]
+    return len(whole) == len(numbers) and compute_sequence(function, *first, *whole) is not None
 
 
 def _square_root(value: Poly, facts: Facts) -> Poly:

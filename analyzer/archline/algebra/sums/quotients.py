@@ -94,7 +94,7 @@ def _sum_over_divisors(
             if not 0 <= degree <= MAX_EXPONENT:
                 return None
             powers = Poly.constant(degree), Poly.constant(power)
-            after, before = (a.make_sequence_term("quotient_sum", whole, end, *powers) for end in ends)
+            after, before = (a.make_sequence_term("quotient_powers", whole, end, *powers) for end in ends)
             result = result + coefficient * (after - before)
     return result
 

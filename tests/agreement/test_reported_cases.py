@@ -61,8 +61,17 @@ def _check_growth(case: dict[str, Any], target: str, metric: str, wanted: str, b
         assert json.loads(cli(*arguments).out)["holds"] is True, (growth, wanted)
 
 
+def _check_order(f: str, g: str, compare: str) -> None:
+    compared = al.order(f, g, relation="compare", verify=True)
+    assert compared.order == {"same": "equal"}.get(compare, compare)
+    assert compared.verified
+
+
 def _check(case: dict[str, Any], folder: Path) -> None:
     expect = case["expect"]
+    if "order" in expect:
+        _check_order(**expect["order"])
+        return
     target = _program(case, folder)
     for each in expect.get("values", ()):
         lower, upper = _ends(target, each["metric"], each["at"])

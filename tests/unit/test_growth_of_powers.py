@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+import archline as al
 from archline.certificates.check import check, check_counterexample
 from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict, is_O
 from archline.language.parser import parse_expression, parse_facts
-from effort import some
+from effort import drawn, some
 
 # From the slowest to the fastest: each is O of all that follow, and none of them is O of it.
 RISING = {
@@ -82,8 +87,7 @@ def test_powers_beside_each_other(f: str, g: str, of: bool, omega: bool) -> None
 @pytest.mark.parametrize(
     ("f", "g"),
     [
-        # (1 + 1/n)^n is bounded, (1 + 2/n)^(n^2) is not: neither is known of sums and of logarithms read as log2(2 + n).
-        ("(n + 1)^n", "n^n"),
+        # (1 + 2/n)^(n^2) is unbounded, so that it matters here that log2(n) is read as log2(2 + n).
         ("n^(n^2)", "2^(n^2*log2(n))"),
         # The logarithm of 2^(1/n) is 1, not 1/n; that of m^n is at least 1 where m is 1, whatever n is.
         ("log2(2^(1/n))", "1/n"),
@@ -95,9 +99,9 @@ def test_what_is_not_known_of_powers(f: str, g: str) -> None:
 
 
 def test_a_sum_to_a_size_is_out_of_reach_for_a_reason() -> None:
-    found = verdict("(n + 1)^n", "n^n")
+    found = verdict("(n + 1)^m", "n^m")
     assert isinstance(found, Undecided)
-    assert found.reason == "a sum is raised to the power `n`, which is not constant"
+    assert found.reason == "a sum is raised to the power `m`, which is not constant"
 
 
 @pytest.mark.parametrize("rule", [{"power": "0"}, {"power": "-1"}])
@@ -110,3 +114,109 @@ def test_a_forged_power_is_rejected(rule: dict[str, str]) -> None:
     small, large = use["small"], use["large"]
     use["small"], use["large"] = dict.fromkeys(large, "1"), dict.fromkeys(small, rule["power"])
     assert not check(certificate).accepted
+
+
+# Functions of a well-known exercise, from the fastest to the slowest; those in one line have the same order.
+FALLING = (
+    ("2^(2^(n + 1))",), ("2^(2^n)",), ("(n + 1)!",), ("n!",), ("exp(n)",), ("n*2^n",), ("2^n",), ("(3/2)^n",),
+    ("lg(n)^lg(n)", "n^lg(lg(n))"), ("(lg n)!",), ("n^3",), ("n^2", "4^lg(n)"), ("n*lg(n)", "lg(n!)"),
+    ("n", "2^lg(n)"), ("sqrt(2)^lg(n)",), ("2^sqrt(2*lg(n))",), ("lg(n)^2",), ("ln n",), ("sqrt(lg n)",), ("ln ln n",),
+    ("2^(lg* n)",), ("lg* n", "lg*(lg n)"), ("lg(lg* n)",), ("n^(1/lg(n))", "1"),
+)  # fmt: skip
+RANKED = [(rank, text) for rank, texts in enumerate(FALLING) for text in texts]
+
+
+@pytest.mark.parametrize("start", range(len(RANKED) - 1))
+def test_functions_of_a_well_known_exercise_are_ordered(start: int) -> None:
+    (rank, f), *others = RANKED[start:]
+    for other, g in [others[0], *some(others[1:], 7)]:
+        compared = al.order(f, g, relation="compare", verify=True)
+        assert compared.order == ("equal" if rank == other else "larger"), (f, g)
+        assert compared.verified, (f, g, compared.checks)
+
+
+@pytest.mark.parametrize(
+    ("f", "g", "order"),
+    [
+        ("lg(n)^10", "n^0.01", "smaller"), ("n^5", "1.01^n", "smaller"), ("2^n", "2^(n/2)", "larger"),
+        ("n^lg(5)", "5^lg(n)", "equal"), ("lg(n!)", "lg(n^n)", "equal"), ("n^2 - n", "n^2", "equal"),
+        ("n - log2(n)", "n", "equal"), ("2^n - n", "2^n", "equal"), ("2^ceil(log2(n))", "n", "equal"),
+        ("n^(1 + 1/log2(n))", "n", "equal"), ("(n + 1)^n", "n^n", "equal"), ("(n + 1)^(n^2)", "n^(n^2)", "larger"),
+        ("2^(n + sqrt(n))", "2^n*n^9", "larger"), ("n!/n^3", "(n - 3)!", "equal"), ("2^2^lg* n", "2^2^lg*(lg n)", "larger"),
+        ("(2*n)!/(n!)^2", "4^n/sqrt(n)", "equal"), ("n^n/n!", "exp(n)/sqrt(n)", "equal"),
+        ("arrangements(n)", "n!", "equal"), ("fibonacci(n)", "2^n", "smaller"), ("n - 1", "n - 2", "equal"),
+        ("2^ceil(log2(n))", "3^ceil(log2(n))", "smaller"), ("2^(2^ceil(log2(n)))", "2^(n^2)", "smaller"),
+    ],
+)  # fmt: skip
+def test_logarithms_decide_orders(f: str, g: str, order: str) -> None:
+    mirrored = {"smaller": "larger", "larger": "smaller"}
+    for left, right, wanted in ((f, g, order), (g, f, mirrored.get(order, order))):
+        compared = al.order(left, right, relation="compare", verify=True)
+        assert compared.order == wanted
+        assert compared.verified, compared.checks
+
+
+@pytest.mark.parametrize(
+    ("f", "g", "reason"),
+    [
+        ("2^(2^ceil(log2(n)))", "2^n", "leading terms cancel"),
+        ("log2(n)^(log2(n)^2)", "2^(log2(n)^2*log2(log2(n)))", "whether log2"),
+        ("log_star(log_star(n))", "1", "`log_star` of `log_star`"),
+        ("exp(n % 7)", "n", "may be|scale"),
+    ],
+)
+def test_an_order_that_logarithms_do_not_decide_is_unknown_for_a_reason(f: str, g: str, reason: str) -> None:
+    compared = al.order(f, g, relation="compare")
+    assert compared.order == "unknown"
+    assert re.search(reason, str(compared))
+
+
+def test_what_holds_from_some_size_on_only_is_no_relation_at_all_sizes() -> None:
+    assert al.order("n^2", "n^2 - n", relation="O").holds is False
+    assert al.order("2", "log_star(n)", relation="O").holds is None
+    assert al.order("2", "log_star(n)", relation="compare").order == "smaller"
+
+
+ATOMS = (
+    "n",
+    "n^2",
+    "sqrt(n)",
+    "log2(n)",
+    "log2(log2(n))",
+    "n*log2(n)",
+    "2",
+    "n^(1/3)",
+    "n + 1",
+    "log_star(n)",
+    "n - 1",
+)
+GROWING = st.recursive(
+    st.sampled_from(ATOMS),
+    lambda inner: st.one_of(
+        st.builds("({} {} {})".format, inner, st.sampled_from("+*/^"), inner),
+        st.builds("{}({})".format, st.sampled_from(("log2", "sqrt", "exp", "factorial", "2^ceil")), inner),
+    ),
+    max_leaves=3,
+)
+
+
+@settings(deadline=None, max_examples=drawn(150), suppress_health_check=[HealthCheck.too_slow])
+@given(st.tuples(GROWING, GROWING, GROWING))
+def test_orders_are_transitive_and_agree_with_values(texts: tuple[str, str, str]) -> None:
+    signs = {"smaller": -1, "equal": 0, "larger": 1}
+    found = {}
+    for f, g in itertools.permutations(range(3), 2):
+        try:
+            compared = al.order(texts[f], texts[g], relation="compare", verify=f < g)
+        except al.ArchlineError:
+            continue
+        if compared.order in signs:
+            found[f, g] = signs[compared.order]
+            assert all(
+                check.accepted or "does not grow" not in check.reason for check in (compared.checks or {}).values()
+            ), (texts[f], texts[g], compared.checks)
+    for (f, g), sign in found.items():
+        assert found.get((g, f), -sign) == -sign, texts
+        for h in {0, 1, 2} - {f, g}:
+            if found.get((g, h)) == sign and (f, h) in found:
+                assert found[f, h] == sign, texts

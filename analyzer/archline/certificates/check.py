@@ -117,6 +117,9 @@ class DifferenceChecker:
 
     def _check_cover(self, data: Data, rest: t.Sum, terms: t.Sum) -> None:
         """Check amount*term <= factor*amount*into, by which the positive term `into` covers the negative one `term`."""
+        if "mean" in data:
+            self._check_mean(data, rest, terms)
+            return
         term, into = t.read_term(data["term"]), t.read_term(data["into"])
         amount, factor = read_constant(data["amount"]), read_constant(data["factor"])
         require(amount.sign > 0 and factor.sign > 0, "an amount is not positive")
@@ -132,6 +135,26 @@ class DifferenceChecker:
         require(logarithm <= log2(factor), "the factor is too small")
         rest[term] += amount
         rest[into] -= factor * amount
+
+    def _check_mean(self, data: Data, rest: t.Sum, terms: t.Sum) -> None:
+        """Check amount*term <= the sum of part*into, from the inequality of weighted means."""
+        term, amount = t.read_term(data["term"]), read_constant(data["amount"])
+        require(term in terms and terms[term].sign < 0, "the covered term is not a negative term of the sum")
+        require(amount.sign > 0, "an amount is not positive")
+        product, logarithm, total = _UNIT_TERM, make_rational(0), make_rational(0)
+        for index, entry in enumerate(data["mean"]):
+            with track_place("mean", index):
+                into, part, weight = t.read_term(entry["into"]), *map(read_constant, (entry["part"], entry["weight"]))
+                require(into in terms and terms[into].sign > 0, "the covering term is not a positive term of the sum")
+                require(part.sign > 0 and weight.sign > 0, "a part or a weight is not positive")
+                require(self.bounds.bound_term_below(into) is not None, "the covering term may be zero")
+                product *= into**weight
+                logarithm += log2(part / weight) * weight
+                total += weight
+                rest[into] -= part
+        require(product == term and total == _ONE, "the term is no weighted mean of the covering terms")
+        require(log2(amount) <= logarithm, "the parts are too small")
+        rest[term] += amount
 
     def _check_use(self, data: Data, covered: t.Term) -> tuple[t.Term, Number, Number]:
         """Check an inequality small <= factor*large; return small/large, the power to raise it to, and log2(factor)."""

@@ -144,6 +144,8 @@ def evaluate_constant(expr: s.Expr) -> Number:
             return raise_to_power(evaluate_constant(inner), make_rational(Fraction(1, 2)))
         case s.Call(function="exp", arguments=(s.Integer(value=1),)):
             return _make_generator_power(("exp", 1))
+        case s.Call(function="exp", arguments=(inner,)):
+            return raise_to_power(_make_generator_power(("exp", 1)), evaluate_constant(inner))
         case s.Call(function="log2", arguments=(inner,)):
             return log2(evaluate_constant(inner))
         case s.Binary(op="//" | "%" as op, left=left, right=right):

@@ -1,4 +1,4 @@
-"""Checks answers that compare the logarithms of f and g, by computing these at distant sizes n = 2^(2^k + 1/3)."""
+"""Checks answers that compare the logarithms of f and g, by computing these at distant sizes n = 2^(1.001*2^k)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from archline.numbers import arb, ctx
 
 _POWERS = (1, 2, 3, 4, 8, 16, 65536)
 """The numbers k. No iterated logarithm of n is an integer, which would leave log_star(n) undetermined."""
-_PRECISION = 1 << 17
+_PRECISION = 1 << 12
 _LAST_SIZES = 3
 _MAX_CHANGE = 8
 _MAX_EXPONENT = arb(2) ** (1 << 20)
@@ -27,7 +27,7 @@ def check_gap(f: s.Expr, g: s.Expr, claim: str) -> None:
     gaps: list[arb] = []
     with ctx.workprec(_PRECISION):
         for power in _POWERS:
-            reader = _LogReader(min(names), arb(2) ** power + arb(1) / 3)
+            reader = _LogReader(min(names), arb(2) ** power * 1001 / 1000)
             try:
                 gap = reader.enclose_log2(f) - reader.enclose_log2(g)
             except RejectedError:
@@ -41,8 +41,9 @@ def check_gap(f: s.Expr, g: s.Expr, claim: str) -> None:
     else:
         rise = 1 if claim == ABOVE else -1
         require(claim in (ABOVE, BELOW), "the claim is unknown")
-        require((second - first) * rise >= -1e-9, "the difference of the logarithms does not grow as claimed")
-        require((third - second) * rise > 0, "the difference of the logarithms does not grow as claimed")
+        # Where log_star(n) does not change from one size to the next, the difference may fall a little.
+        grows = all((third - before) * rise > 0 for before in (first, second))
+        require(grows, "the difference of the logarithms does not grow as claimed")
 
 
 class _LogReader:

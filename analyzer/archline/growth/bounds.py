@@ -7,6 +7,7 @@ a `DifferenceStep`, which a certificate shows.
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from functools import reduce
 
 from archline.algebra.reals import HALF, ONE_CONSTANT, Constant, OutOfReachError
@@ -14,7 +15,7 @@ from archline.expr.sequences import SEQUENCES
 from archline.expr.text import format_expression
 from archline.growth import normal_form as e
 from archline.growth import rules
-from archline.growth.dominance_differences import DominanceBound, NegativeTermCover, Share, shift_to_minima
+from archline.growth.dominance_differences import DominanceBound, MeanShare, NegativeTermCover, Share, shift_to_minima
 from archline.growth.lattices import (
     ONE,
     Lattice,
@@ -58,7 +59,7 @@ class DifferenceStep:
 
     of: str
     left: tuple[Term, ...]
-    shares: tuple[Share, ...] = ()
+    shares: tuple[Share | MeanShare, ...] = ()
     share: fmpq | None = None
     least: tuple[DominanceBound, ...] = ()
 
@@ -135,7 +136,9 @@ class EnvelopeReader:
             return ZERO if not negative else NEVER_POSITIVE
         upper = make_extremum("max", uppers)
         if not negative:
-            return Envelope(_make_maximum_of_present([read[term].lower for term in positive]), upper)
+            chosen = [term for rest in _choose_arguments_of_maxima(positive) for term in rest]
+            lowers = [*(read[term].lower for term in positive), *(self._read_term(term).lower for term in chosen)]
+            return Envelope(_make_maximum_of_present(lowers), upper)
         step = self._cover_negative(positive, negative, key)
         if step is None or len(step.left) < len(positive):
             shift = self._shift_to_minima(positive, negative, key)
@@ -316,6 +319,23 @@ class EnvelopeReader:
         opposite = self.read(s.Unary("-", inner, span=inner.span))
         uppers = [envelope.upper for envelope in (value, opposite) if envelope.upper is not None]
         return Envelope(None, make_extremum("max", uppers) if uppers else None)
+
+
+def _choose_arguments_of_maxima(terms: e.Sum) -> Iterator[e.Sum]:
+    """Yield the sums, without negative terms, in which an argument stands for a maximum: they are at most the sum.
+
+    max(n - m, 0) + m >= n - m + m.
+    """
+    for term, times in terms.items():
+        match e.find_single_factor(term):
+            case s.Call(function="max", arguments=arguments):
+                rest = {other: coefficient for other, coefficient in terms.items() if other != term}
+                for argument in arguments:
+                    chosen = e.add_sums(rest, e.multiply_sum_by_constant(e.expand(argument), times))
+                    if all(coefficient.sign() > 0 for coefficient in chosen.values()):
+                        yield chosen
+            case _:
+                continue
 
 
 def _make_maximum_of_present(parts: list[Lattice | None]) -> Lattice | None:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import combinations
 from typing import TypeAlias
 
 from archline.algebra.lp.exact import Optimum, maximise
-from archline.algebra.reals import ONE, ZERO, Constant, OutOfReachError, exact_midpoint
+from archline.algebra.reals import ONE, ZERO, ZERO_CONSTANT, Constant, OutOfReachError, exact_midpoint
 from archline.growth import normal_form as e
 from archline.growth.monomials import Factor, Term, make_monomial
 from archline.language import syntax as s
@@ -60,11 +61,24 @@ class Share:
 
 
 @record(slots=True)
+class MeanShare:
+    """The bound `amount`*term <= sum of part*into over `parts`, by the means of weights `weight` that add up to 1.
+
+    The term is the product of the powers into^weight, and the product of the powers (part/weight)^weight is at least
+    the amount: n*m <= n^2/2 + m^2/2.
+    """
+
+    term: Term
+    amount: fmpq
+    parts: tuple[tuple[Term, fmpq, fmpq], ...]
+
+
+@record(slots=True)
 class Covering:
     """A cover of negative terms: what remains of each positive term (`left`), and the parts used (`shares`)."""
 
     left: dict[Term, fmpq]
-    shares: tuple[Share, ...]
+    shares: tuple[Share | MeanShare, ...]
 
 
 class NegativeTermCover:
@@ -89,9 +103,10 @@ class NegativeTermCover:
     def __call__(self, positive: e.Sum, negative: e.Sum) -> Covering | None:
         """Cover all negative terms; None if one is not covered, so that the difference may be negative."""
         left = {term: round_to_rational_below(coefficient) for term, coefficient in positive.items()}
-        shares: list[Share] = []
+        shares: list[Share | MeanShare] = []
         for term, coefficient in negative.items():
-            term_shares = self._cover_term(term, -round_to_rational_below(-coefficient), left)
+            amount = -round_to_rational_below(-coefficient)
+            term_shares = self._cover_term(term, amount, left) or _cover_by_mean(term, amount, left)
             if term_shares is None:
                 return None
             shares.extend(term_shares)
@@ -156,6 +171,32 @@ class NegativeTermCover:
             if all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in left.items()):
                 return ((bound, times), *self._prove_gap_by_minima(left))
         return None
+
+
+def _cover_by_mean(term: Term, amount: fmpq, left: dict[Term, fmpq]) -> list[MeanShare] | None:
+    """Cover a term by a weighted mean of two positive terms; `left` is reduced. None if none suffices."""
+    for first, second in combinations([into for into, has in left.items() if has > 0], 2):
+        weight = _find_weight(term, first, second)
+        if weight is None or not all(e.is_surely_positive(base.expr) for base in (*first.powers, *second.powers)):
+            continue
+        weights = ((first, weight), (second, 1 - weight))
+        powers = [(left[into] / by, by) for into, by in weights]
+        room = powers[0][0] if powers[0][0] == powers[1][0] else _bound_product_of_powers_below(powers)
+        if room >= amount:
+            parts = tuple((into, left[into] * amount / room, by) for into, by in weights)
+            for into, part, _ in parts:
+                left[into] -= part
+            return [MeanShare(term, amount, parts)]
+    return None
+
+
+def _find_weight(term: Term, first: Term, second: Term) -> fmpq | None:
+    """Return the weight w between 0 and 1 for which the term is first^w*second^(1 - w); None if there is none."""
+    whole, part = (first / second).powers, (term / second).powers
+    weight = next((part.get(factor, ZERO_CONSTANT) / power for factor, power in whole.items()), ZERO_CONSTANT)
+    if not weight.is_rational or not 0 < weight.rational < 1:
+        return None
+    return weight.rational if (first / second).power(weight) == term / second else None
 
 
 def _bound_ratio_above_by_program(gap: dict[Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq, Product] | None:
@@ -310,6 +351,10 @@ def _bound_product_of_factors_above(uses: Product) -> fmpq:
     for factor, power in bounded:
         product *= arb(factor) ** power.enclose_at_precision(PRECISION)
     return exact_midpoint(product.upper())
+
+
+def _bound_product_of_powers_below(powers: Sequence[tuple[fmpq, fmpq]]) -> fmpq:
+    return 1 / _bound_product_of_powers_above([(1 / base, power) for base, power in powers])
 
 
 def _bound_product_of_powers_above(powers: Iterable[tuple[fmpq, fmpq]]) -> fmpq:

@@ -32,7 +32,7 @@ from archline.growth.counterexample import (
     sample_curve,
 )
 from archline.growth.direction_lp import ENCLOSURE_BITS, Inequality, Product, Proof
-from archline.growth.dominance_differences import DominanceBound, Share
+from archline.growth.dominance_differences import DominanceBound, MeanShare, Share
 from archline.growth.lattices import (
     ONE,
     Clause,
@@ -133,7 +133,10 @@ def _encode_difference(step: DifferenceStep) -> Data:
     return {**data, "share": str(step.share), "least": least}
 
 
-def _encode_cover(share: Share) -> Data:
+def _encode_cover(share: Share | MeanShare) -> Data:
+    if isinstance(share, MeanShare):
+        parts = [{"into": x.encode_powers(), "part": str(part), "weight": str(by)} for x, part, by in share.parts]
+        return {"term": share.term.encode_powers(), "amount": str(share.amount), "mean": parts}
     return {
         "term": share.term.encode_powers(),
         "amount": str(share.amount),

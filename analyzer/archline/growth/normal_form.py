@@ -268,7 +268,7 @@ def _expand_power(base: s.Expr, exponent: Constant) -> Sum:
         is_integer_power = exponent.is_rational and exponent.rational.q == 1
         # sqrt(x^2) is not x where x may be negative.
         if is_integer_power or (
-            coefficient.sign() > 0 and all(_is_surely_positive(factor.expr) for factor in term.powers)
+            coefficient.sign() > 0 and all(is_surely_positive(factor.expr) for factor in term.powers)
         ):
             return {term.power(exponent): coefficient.power(exponent)}
     if exponent.is_rational and exponent.rational.q == 1 and 1 <= exponent.rational.p <= MAX_WHOLE_POWER:
@@ -279,7 +279,8 @@ def _expand_power(base: s.Expr, exponent: Constant) -> Sum:
     return {make_monomial(Factor(format_expression(base), base)).power(exponent): ONE_CONSTANT}
 
 
-def _is_surely_positive(expr: s.Expr) -> bool:
+def is_surely_positive(expr: s.Expr) -> bool:
+    """Whether an expression is positive by its form: a size, a logarithm, or 2^n."""
     named = isinstance(expr, s.Name) or (isinstance(expr, s.Call) and expr.function in ("log2", "log"))
     return named or is_exponential(expr)
 

@@ -7,7 +7,8 @@ NOT_A_SIZE_EXPRESSION = Rule(
     "not an expression in sizes",
     """
     Growth is compared for expressions in sizes: numbers, names, `+ - * / // % ^`, `min`, `max`, `sqrt`, `log2`,
-    `log`, `floor`, `ceil`, `abs`. Elements of arrays, comparisons and other functions have no growth.
+    `log`, `exp`, `floor`, `ceil`, `abs`, `log_star`, `factorial`. Elements of arrays, comparisons and
+    other functions have no growth.
 
         archline order "n*log2(n)" "n^2/m" --where "n >= m"
     """,

@@ -161,7 +161,7 @@ def determine_sign(value: Value) -> int:
     if value.terms:
         return value.terms[0][1].sign()
     if value.rest is not None and not value.sign:
-        raise OutOfReachError("leading terms cancel up to what is not known exactly")
+        raise OutOfReachError("leading terms cancel, up to what is not known exactly")
     return value.sign
 
 
@@ -319,6 +319,8 @@ class ScaleReader:
                 return _scale(value, Constant.of(determine_sign(value)))
             case "floor" | "ceil", [inner]:
                 return self._round(inner)
+            case "log_star", [s.Call(function="log2", arguments=(inner,))] if s.find_names(inner):
+                return _add(self._read_call(expr, "log_star", (inner,)), _make_constant(-ONE_CONSTANT))
             case "log_star", [inner]:
                 return _iterate_logarithm(self.read(inner))
             case _:

@@ -1,7 +1,7 @@
 """Write sequences of integers as expressions of the same order, by the formulas of Stirling and Binet.
 
 For sizes n >= 1 the terms `factorial(n)` and `arrangements(n)`, which is between n! and 3*n!, are Theta of
-sqrt(n)*(n/e)^n, and `fibonacci(n)` is Theta of ((1 + sqrt(5))/2)^n.
+sqrt(n)*(n/e)^n, with logarithms of the order of n*log(n), and `fibonacci(n)` is Theta of ((1 + sqrt(5))/2)^n.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ def _replace_sequence(expr: s.Expr) -> s.Expr | None:
         case s.Call(function="factorial" | "arrangements", arguments=(argument,)):
             above = b.binary("*", b.call("sqrt", argument), b.power(argument, argument))
             return b.binary("/", above, b.power(b.call("exp", b.ONE), argument))
+        case s.Call(function="log2" | "log", arguments=(s.Call(function="factorial", arguments=(s.Name() as size,)),)):
+            return b.binary("*", size, b.call("log2", size))
         case _:
             return None
 

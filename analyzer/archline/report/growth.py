@@ -280,6 +280,10 @@ def _explain_difference(step: Mapping[str, Any]) -> Iterator[Part]:
     for cover in step.get("covers", ()):
         amount = Fraction(cover["amount"])
         small = _format_multiple(amount, format_monomial(cover["term"]))
+        if "mean" in cover:
+            parts = [_format_multiple(Fraction(x["part"]), format_monomial(x["into"])) for x in cover["mean"]]
+            yield f"  {small} <= {' + '.join(parts)}"
+            continue
         large = _format_multiple(amount * Fraction(cover["factor"]), format_monomial(cover["into"]))
         yield f"  {small} <= {large}"
 

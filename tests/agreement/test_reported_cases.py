@@ -67,10 +67,21 @@ def _check_order(f: str, g: str, compare: str) -> None:
     assert compared.verified
 
 
+def _check_recurrence(text: str, growth: str, facts: str = "") -> None:
+    solution = al.recurrence(text, facts)
+    assert solution.growth is not None, solution.reason
+    compared = al.order(solution.growth, growth, facts, "Theta", verify=True)
+    assert compared.holds is True, solution.growth
+    assert compared.checks and all(checked.accepted for checked in compared.checks.values()), compared.checks
+
+
 def _check(case: dict[str, Any], folder: Path) -> None:
     expect = case["expect"]
     if "order" in expect:
         _check_order(**expect["order"])
+        return
+    if "recurrence" in expect:
+        _check_recurrence(**expect["recurrence"])
         return
     target = _program(case, folder)
     for each in expect.get("values", ()):

@@ -223,8 +223,16 @@ class BallArithmetic(Arithmetic):
         return value.log()
 
 
+class WholeSizeArithmetic(BallArithmetic):
+    """Arithmetic on balls that rounds the sizes of calls down, so that many calls are at the same size."""
+
+    def normalise_size(self, value: arb) -> arb:
+        return super().normalise_size(value).floor().mid()
+
+
 EXACT_ARITHMETIC = Arithmetic()
 BALL_ARITHMETIC: Arithmetic = BallArithmetic()
+WHOLE_SIZE_ARITHMETIC: Arithmetic = WholeSizeArithmetic()
 
 
 class FormulaCompiler:

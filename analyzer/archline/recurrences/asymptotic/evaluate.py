@@ -23,9 +23,13 @@ from archline.algebra.evaluate.formulas import (
     NoValueError,
     Number,
 )
+from archline.expr import build
+from archline.expr.text import format_expression
+from archline.growth.normal_form import evaluate_constant
 from archline.language import syntax as s
-from archline.records import record
-from archline.recurrences.asymptotic.problem import EquationCase, RealDefinition, RealRecurrence
+from archline.numbers import fmpq
+from archline.records import record, replace
+from archline.recurrences.asymptotic.problem import BaseValue, EquationCase, RealDefinition, RealRecurrence
 
 
 @record
@@ -248,6 +252,18 @@ def find_least_base(definition: RealDefinition, functions: frozenset[str]) -> in
         low = next((low + more for more in range(8, 0, -1) if not shrinks(low + more)), low)
         least = max(least, low if rounded and shrinks(low + 1) else low + 1)
     return least
+
+
+def raise_base(definition: RealDefinition, functions: frozenset[str]) -> tuple[RealDefinition, str | None]:
+    """Let the last base value hold up to the size from which on sizes shrink; also return a text that says so."""
+    sizes = [evaluate_constant(base.arguments[0]) for base in definition.bases]
+    least = find_least_base(definition, functions) if sizes else 0
+    rational = [fmpq(least) if size is None else size.rational for size in sizes]
+    if not least or max(rational) >= least:
+        return definition, None
+    value, name = definition.bases[rational.index(max(rational))].value, definition.parameters[0]
+    text = f"{definition.name}({name}) = {format_expression(value)} for {name} <= {least}, as sizes shrink only above"
+    return replace(definition, bases=(*definition.bases, BaseValue((build.number(least),), value))), text
 
 
 _MAX_BASE_BITS = 40

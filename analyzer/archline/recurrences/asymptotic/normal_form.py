@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cmp_to_key
 from typing import TypeVar
 
 from archline.algebra.reals import HALF, LOG_2, ONE_CONSTANT, ZERO_CONSTANT, Constant, OutOfReachError
@@ -13,7 +12,7 @@ from archline.expr.tree import has_same_structure, rewrite_parts
 from archline.growth.normal_form import evaluate_constant, expand
 from archline.language import call_graph
 from archline.language import syntax as s
-from archline.numbers import fmpq, fmpq_poly
+from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.asymptotic.evaluate import choose_default_base
 from archline.recurrences.asymptotic.problem import RealDefinition
@@ -26,6 +25,7 @@ from archline.recurrences.asymptotic.terms import (
     is_nonnegative_from,
     make_powers,
     multiply_terms,
+    sort_by_growth,
     trim_powers,
 )
 
@@ -34,10 +34,13 @@ MAX_EXPANDED_POWER = 8
 
 
 class TermReader:
-    """Converts expressions to terms in the size `size`; other names are symbols, whose values are at least 1."""
+    """Converts expressions to terms in the size `size`; other names are symbols, whose values are at least 1.
 
-    def __init__(self, size: str) -> None:
-        self._size = size
+    With `at_infinity` negative powers of sums are expanded to their first terms: 1/(n - 1) is 1/n + 1/n^2 + 1/n^3.
+    """
+
+    def __init__(self, size: str, *, at_infinity: bool = False) -> None:
+        self._size, self._at_infinity = size, at_infinity
 
     def read(self, expr: s.Expr) -> Terms:
         """Convert an expression to a sum of terms. Raises OutOfReachError."""
@@ -89,6 +92,18 @@ class TermReader:
             for _ in range(int(exponent.p)):
                 expanded = multiply_terms(expanded, terms)
             return expanded
+        lead, *rest = sort_by_growth(terms)
+        if self._at_infinity and all(compare_growth(lead, term) > 0 for term in rest):
+            # lead^e*(1 + x)^e by the binomial series.
+            small = multiply_terms(tuple(rest), (lead.raise_to(fmpq(-1)),))
+            series = ((_UNIT,), small, multiply_terms(small, small))
+            factors = (fmpq(1), exponent, exponent * (exponent - 1) / 2)
+            total = collect_terms(
+                replace(term, coefficient=term.coefficient * factor)
+                for terms_, factor in zip(series, factors, strict=True)
+                for term in terms_
+            )
+            return multiply_terms(total, (lead.raise_to(exponent),))
         if exponent < 0:
             _reject_difference(terms)
         return _make_representative_terms(
@@ -127,11 +142,9 @@ class TermReader:
             return (replace(_make_steep(ZERO_CONSTANT, LOG2_OF_E.scaled(multiple)), exact=not shift),)
         if multiple != 1:
             raise OutOfReachError("the factorial of a multiple of the size")
-        return (replace(_make_steep(ONE_CONSTANT, ZERO_CONSTANT).multiply(self._power(shift)), exact=not shift),)
-
-    @staticmethod
-    def _power(exponent: fmpq) -> GrowthTerm:
-        return GrowthTerm(fmpq(1), trim_powers([Constant(exponent)]))
+        return (
+            replace(_make_steep(ONE_CONSTANT, ZERO_CONSTANT), powers=make_powers(0, Constant(shift)), exact=not shift),
+        )
 
     def _read_logarithm(self, terms: Terms) -> Terms:
         """Return the logarithm of a sum, which grows as the logarithm of the leading term.
@@ -140,8 +153,9 @@ class TermReader:
         """
         _reject_difference(terms)
         term, *rest = _find_positive_leading_terms(terms)
-        if term.steep:
-            raise OutOfReachError("a logarithm of an exponential")
+        if term.steep and not term.symbols and term.side > 0:
+            # log2(n!) is Theta(n*log2(n)), log2(b^n) is n*log2(b).
+            return (GrowthTerm(fmpq(1), (ONE_CONSTANT, ONE_CONSTANT)[: 1 + bool(term.steep[0])], exact=False),)
         if rest or (term.symbols and term.depends_on_size):
             raise OutOfReachError("a logarithm of sizes and symbols together")
         if term.symbols:
@@ -207,8 +221,6 @@ def _make_representative_terms(terms: Terms) -> Terms:
 
 
 _UNIT = GrowthTerm(fmpq(1))
-_EXPANDED_TERMS = 4
-"""The number of terms to which a quotient of polynomials is expanded."""
 MAX_BRANCHES = 32
 MAX_WEIGHTED_CALLS = 64
 
@@ -238,11 +250,6 @@ class CallArgument:
     def is_constant(self) -> bool:
         """Whether the size is a number."""
         return self.ratio == 0
-
-    @property
-    def rank(self) -> tuple[fmpq, ...]:
-        """A key that orders sizes for large n, except those that are n less a term."""
-        return (self.root, self.ratio, self.offset)
 
     @property
     def is_step(self) -> bool:
@@ -380,61 +387,21 @@ def read_branches(definition: RealDefinition, bases: Mapping[str, InitialValues]
 
 
 def _read_weight(expr: s.Expr, size: str) -> tuple[Constant, Terms]:
-    """Convert a number of calls to an irrational factor and terms; a quotient of polynomials is expanded."""
+    """Convert a number of calls to an irrational factor and terms, of an infinite sum the first ones."""
     products = expand(expr)
     if len(products) == 1:
         ((product, coefficient),) = products.items()
         if not coefficient.is_rational:
             rest = build.divide_products([build.power(x.expr, power.tree) for x, power in product.powers.items()], [])
             return coefficient, TermReader(size).read(rest)
-    quotient = _read_quotient(expr, size)
-    if quotient is None or len([x for x in quotient[1] if x]) == 1:
-        return ONE_CONSTANT, TermReader(size).read(expr)
-    above, below = (list(polynomial)[::-1] for polynomial in quotient)
-    degree = len(above) - len(below)
-    terms: list[GrowthTerm] = []
-    rest_of = [*above, *[fmpq(0)] * _EXPANDED_TERMS]
-    for place in range(_EXPANDED_TERMS):
-        coefficient_ = rest_of[place] / below[0]
-        powers = make_powers(0, Constant.of(degree - place))
-        terms.append(GrowthTerm(coefficient_, powers, exact=place < _EXPANDED_TERMS - 1))
-        for at, value in enumerate(below[: len(rest_of) - place]):
-            rest_of[place + at] -= coefficient_ * value
-    return ONE_CONSTANT, tuple(term for term in terms if term.coefficient)
-
-
-def _read_quotient(expr: s.Expr, size: str) -> tuple[fmpq_poly, fmpq_poly] | None:
-    """Return an expression as a quotient of polynomials in the size; None if it is not one."""
-    value, one = evaluate_constant(expr), fmpq_poly([1])
-    if value is not None:
-        return (fmpq_poly([value.rational]), one) if value.is_rational else None
-    match expr:
-        case s.Name(id=name) if name == size:
-            return fmpq_poly([0, 1]), one
-        case s.Unary(op="-", operand=inner):
-            part = _read_quotient(inner, size)
-            return part and (-part[0], part[1])
-        case s.Binary(op="+" | "-" | "*" | "/" as op, left=left, right=right):
-            first, second = _read_quotient(left, size), _read_quotient(right, size)
-            if first is None or second is None or (op == "/" and not second[0]):
-                return None
-            (a, c), (d, e) = first, second
-            match op:
-                case "*":
-                    return a * d, c * e
-                case "/":
-                    return a * e, c * d
-                case _:
-                    return (a * e + d * c if op == "+" else a * e - d * c), c * e
-        case _:
-            return None
+    return ONE_CONSTANT, TermReader(size, at_infinity=True).read(expr)
 
 
 def read_argument(expr: s.Expr, size: str) -> CallArgument:
     """Convert the size of a call to an argument, where `size` is n. Raises OutOfReachError."""
     smooth = rewrite_parts(expr, _remove_rounding)
     rounded = not has_same_structure(smooth, expr)
-    terms = sorted(TermReader(size).read(smooth), key=cmp_to_key(compare_growth), reverse=True)
+    terms = sort_by_growth(TermReader(size).read(smooth))
     if not terms:
         return CallArgument(fmpq(0))
     lead, *rest = terms
@@ -492,7 +459,7 @@ def merge_calls(calls: tuple[WeightedCall, ...]) -> tuple[WeightedCall, ...]:
         groups.setdefault((call.function, call.argument, call.factor), []).extend((call.weight, *call.tail))
     merged: list[WeightedCall] = []
     for (function, argument, factor), weights in groups.items():
-        collected = sorted(collect_terms(weights), key=cmp_to_key(compare_growth), reverse=True)
+        collected = sort_by_growth(collect_terms(weights))
         if any(term.symbols for term in collected):
             merged += [WeightedCall(function, weight, argument, factor) for weight in collected]
         elif collected:
@@ -605,7 +572,15 @@ def _inline_call(branch: CallSum, call: WeightedCall, body: CallSum) -> CallSum:
         for moved in _substitute_weight(own, call.argument)
         for weight in multiply_terms((call.weight, *call.tail), (moved,))
     )
-    terms = [term for own in body.terms for term in _substitute_term(own, call.argument)]
+    terms = [
+        term
+        for own in body.terms
+        for term in (
+            _substitute_step(own, call.argument)
+            if _is_power_at_step(own, call.argument)
+            else (_substitute_argument(own, call.argument),)
+        )
+    ]
     return CallSum(
         merge_calls(branch.calls + calls),
         collect_terms((*branch.terms, *multiply_terms((call.weight, *call.tail), collect_terms(terms)))),
@@ -630,27 +605,20 @@ def _substitute_weight(weight: GrowthTerm, argument: CallArgument) -> Terms:
         return (weight,)
     if argument.is_root and len(weight.powers) == 1:
         return (weight.with_powers((weight.power.scaled(argument.root),)),)
-    moved = _move_term(weight, argument)
-    if moved is None:
+    if not _is_power_at_step(weight, argument):
         raise OutOfReachError("functions that call each other with weights that vary")
-    return moved
+    return _substitute_step(weight, argument)
 
 
-def _move_term(term: GrowthTerm, argument: CallArgument) -> Terms | None:
-    """Return c*(n + d)^a as its first terms at infinity, of which the last is not exact; None for other terms."""
-    if not argument.is_step or term.steep or len(term.powers) != 1 or not term.power.is_rational:
-        return None
-    power, terms, coefficient = term.power.rational, [], term.coefficient
-    for place in range(_EXPANDED_TERMS):
-        powers = make_powers(0, Constant(power - place))
-        exactly = term.exact and (place < _EXPANDED_TERMS - 1 or 0 <= power < _EXPANDED_TERMS)
-        terms.append(GrowthTerm(coefficient, powers, term.symbols, exactly))
-        coefficient *= argument.offset * (power - place) / (place + 1)
-    return tuple(term for term in terms if term.coefficient)
+def _is_power_at_step(term: GrowthTerm, argument: CallArgument) -> bool:
+    return argument.is_step and not term.steep and len(term.powers) == 1 and term.power.is_rational
 
 
-def _substitute_term(term: GrowthTerm, argument: CallArgument) -> Terms:
-    return _move_term(term, argument) or (_substitute_argument(term, argument),)
+def _substitute_step(term: GrowthTerm, argument: CallArgument) -> Terms:
+    """Return a power of the size at the size plus a constant; of an infinite sum the first terms."""
+    moved = (GrowthTerm(fmpq(1), make_powers(0)), GrowthTerm(argument.offset))
+    powers = TermReader("", at_infinity=True).raise_to_power(moved, term.power.rational)
+    return multiply_terms((term.with_powers(()),), powers)
 
 
 def substitute_argument(terms: Iterable[GrowthTerm], argument: CallArgument) -> tuple[GrowthTerm, ...]:

@@ -7,20 +7,18 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from archline.algebra.reals import Constant
 from archline.expr import build
 from archline.expr.build import join_conditions
 from archline.expr.text import format_expression
 from archline.expr.tree import Source, Span, make_structural_key, rewrite_parts, substitute_names
-from archline.growth.normal_form import evaluate_constant
+from archline.growth.normal_form import expand
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, error, suggest_closest
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.surface import Comprehension
 from archline.language.words import INTRINSICS, RESERVED
-from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.asymptotic.evaluate import find_least_base
+from archline.recurrences.asymptotic.evaluate import raise_base
 from archline.recurrences.asymptotic.problem import BaseValue, EquationCase, RealDefinition, RealRecurrence
 
 NO_DEFINITION = Rule(
@@ -149,22 +147,13 @@ class _RecurrenceReader:
             self._check_definition(draft)
         drafts, names = self._drafts.values(), frozenset(self._drafts)
         definitions = tuple(RealDefinition(d.name, d.parameters, tuple(d.cases), tuple(d.bases)) for d in drafts)
-        raised = tuple(self._raise_base(definition, names) for definition in definitions)
-        return RealRecurrence(raised, assumed=tuple(dict.fromkeys(self._assumed)), inexact=self._inexact)
-
-    def _raise_base(self, definition: RealDefinition, names: frozenset[str]) -> RealDefinition:
-        """Let the last base value hold up to the size from which on sizes shrink, and say so."""
-        sizes = [evaluate_constant(base.arguments[0]) for base in definition.bases]
-        least = find_least_base(definition, names) if sizes else 0
-        last = max((size.rational for size in sizes if size is not None and size.is_rational), default=fmpq(least))
-        if None in sizes or not least or last >= least:
-            return definition
-        value = next(base.value for base, size in zip(definition.bases, sizes, strict=True) if size == Constant(last))
-        size = definition.parameters[0]
-        self._assumed.append(
-            f"{definition.name}({size}) = {format_expression(value)} for {size} <= {least}, as sizes shrink only above"
+        raised = [raise_base(definition, names) for definition in definitions]
+        assumed = [*self._assumed, *(text for _, text in raised if text)]
+        return RealRecurrence(
+            tuple(definition for definition, _ in raised),
+            assumed=tuple(dict.fromkeys(assumed)),
+            inexact=self._inexact,
         )
-        return replace(definition, bases=(*definition.bases, BaseValue((build.number(least),), value)))
 
     def _make_definition_error(self) -> ArchlineError:
         hint = "write it as T(n) = 2*T(n/2) + n, T(1) = 1"
@@ -309,7 +298,19 @@ class _RecurrenceReader:
                 hint = f"write sum({draft.name}(i)), or sum({draft.name}(i) for i in 0..{size})"
                 raise self._make_error(NOT_A_VALUE, "a sum in a recurrence is over one name", part, hint)
             (index,) = names
-        inner = self._spell(inner, draft)
+        # As i goes up, n - 1 - i goes down over the same sizes.
+        mirrored = build.binary("-", build.binary("-", build.binary("+", low, high), build.ONE), build.name(index))
+        inner = rewrite_parts(
+            self._spell(inner, draft),
+            lambda part: (
+                replace(part, arguments=(build.name(index),))
+                if isinstance(part, s.Call)
+                and part.function in self._drafts
+                and len(part.arguments) == 1
+                and not expand(build.binary("-", part.arguments[0], mirrored))
+                else None
+            ),
+        )
         if s.find_names(low) or size in s.find_names(inner):
             raise self._make_error(NOT_A_VALUE, f"the terms of the sum must not depend on `{size}`", part)
         name = f"sum_{draft.name}" + "_" * sum(other.startswith(f"sum_{draft.name}") for other in self._drafts)

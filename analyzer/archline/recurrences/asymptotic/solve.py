@@ -11,6 +11,7 @@ from fractions import Fraction
 from archline.algebra.evaluate.formulas import (
     BALL_ARITHMETIC,
     EXACT_ARITHMETIC,
+    WHOLE_SIZE_ARITHMETIC,
     CompiledFormula,
     EvaluationRefusedError,
     NoValueError,
@@ -21,7 +22,7 @@ from archline.expr.text import format_expression
 from archline.expr.tree import has_same_structure
 from archline.language import syntax as s
 from archline.numbers import arb, fmpq
-from archline.recurrences.asymptotic.evaluate import Evaluator
+from archline.recurrences.asymptotic.evaluate import Evaluator, raise_base
 from archline.recurrences.asymptotic.logspace.solve import solve_recurrence_in_log_space
 from archline.recurrences.asymptotic.normal_form import (
     CallSum,
@@ -30,12 +31,14 @@ from archline.recurrences.asymptotic.normal_form import (
     find_callees,
     find_recursive_components,
     inline_functions,
+    read_alternatives,
     read_branches,
     read_initial_values,
     substitute_argument,
 )
 from archline.recurrences.asymptotic.problem import (
     Answer,
+    BaseValue,
     RealDefinition,
     RealRecurrence,
     Refused,
@@ -64,6 +67,7 @@ _MAX_RATIO_CHANGE = 2.3
 _MAX_EVALUATIONS = 20_000
 _MAX_SIZE_BITS = (64, 16, 12, 8)
 """Logarithms of the largest size, relative to the base, at which a recurrence is evaluated; the first possible one."""
+_MAX_ROUGH_BITS = 512
 _MAX_SLOW_BITS = (20, 16, 12, 8, 6)
 """The same for sizes that shrink by a term that varies."""
 _MAX_CHECKED_SIZES = 5
@@ -93,14 +97,18 @@ def _evaluate_at_sizes(
     problem: RealRecurrence, answer: SolvedFunction, symbols: Symbols
 ) -> tuple[list[int | Fraction], list[float]]:
     """Return sizes with log2 of the function there; smaller ones if the larger need too many evaluations."""
-    bits_by_shrinking = {SPLITS: _MAX_SIZE_BITS, SLOW: _MAX_SLOW_BITS}
+    # Terms of smaller order in the sizes of calls count up to large sizes.
+    splits = (_MAX_ROUGH_BITS, *_MAX_SIZE_BITS) if answer.rough else _MAX_SIZE_BITS
+    bits_by_shrinking = {SPLITS: splits, SLOW: _MAX_SLOW_BITS}
+    # Where sizes are known to leading order only, rounding does not change the growth.
+    whole = answer.rough or answer.shrinking == SLOW
     *larger, least = bits_by_shrinking.get(answer.shrinking, _MAX_SIZE_BITS[:1])
     for bits in larger:
         sizes = _select_sizes(problem, answer, bits)
         with suppress(OutOfReachError):
-            return sizes, evaluate_log2(problem, sizes, symbols)
+            return sizes, evaluate_log2(problem, sizes, symbols, whole)
     sizes = _select_sizes(problem, answer, least)
-    return sizes, evaluate_log2(problem, sizes, symbols)
+    return sizes, evaluate_log2(problem, sizes, symbols, whole)
 
 
 def _check_constant_ratio(ratios: list[float], answer: SolvedFunction, points: list[tuple[float, float]]) -> None:
@@ -115,7 +123,7 @@ def _check_constant_ratio(ratios: list[float], answer: SolvedFunction, points: l
         allowed *= 2 if answer.gap * math.log2(scale) < 5 else 1
     elif answer.gap * scale < 16:
         allowed *= 8 if answer.gap * scale < 5 else 4
-    if answer.shrinking == SPLITS and answer.factor is None:
+    if answer.shrinking == SPLITS and (answer.factor is None or answer.rough):
         allowed *= 2
     if abs(ratios[-1] - ratios[-2]) > math.log2(allowed):
         raise OutOfReachError("the values of the recurrence at the sizes checked do not confirm the growth found")
@@ -146,7 +154,7 @@ def _select_sizes(problem: RealRecurrence, answer: SolvedFunction, bits: int) ->
         start = math.ceil(smallest) if smallest > 1 else 2
         depths = [round(bits / math.log2(factor)) for bits in (4, 8, 11)]
         return [start ** round(factor**depth) for depth in depths]
-    if answer.factor is None:
+    if answer.factor is None or answer.rough:
         shares = _find_log_shares(problem)
         # The number of sizes to evaluate is that of products of shares above the base.
         while bits > 24 and math.prod(bits / share for share in shares) / math.factorial(len(shares)) > 800:
@@ -171,10 +179,13 @@ def _find_log_shares(problem: RealRecurrence) -> list[float]:
     return sorted(logs)
 
 
-def evaluate_log2(problem: RealRecurrence, sizes: list[int | Fraction], symbols: Symbols) -> list[float]:
-    """Return log2 of the function at the sizes. Raises OutOfReachError."""
+def evaluate_log2(
+    problem: RealRecurrence, sizes: list[int | Fraction], symbols: Symbols, whole: bool = False
+) -> list[float]:
+    """Return log2 of the function at the sizes; if `whole`, those of calls are rounded. Raises OutOfReachError."""
     try:
-        evaluator = Evaluator(problem, symbols, BALL_ARITHMETIC, limit=_MAX_EVALUATIONS)
+        arithmetic = WHOLE_SIZE_ARITHMETIC if whole else BALL_ARITHMETIC
+        evaluator = Evaluator(problem, symbols, arithmetic, limit=_MAX_EVALUATIONS)
         values = [evaluator.evaluate_call(problem.asked.name, size) for size in sizes]
     except EvaluationRefusedError as reason:
         raise OutOfReachError(f"the recurrence could not be evaluated to check the answer: {reason}") from None
@@ -238,7 +249,9 @@ def solve(problem: RealRecurrence) -> Answer:
     if by_symbol is not None:
         return by_symbol
     if any(not _is_univariate(definition) for definition in problem.definitions):
-        return solve_recurrence_in_log_space(problem)
+        solved = solve_recurrence_in_log_space(problem)
+        with_bases = _read_cases_as_bases(problem) if isinstance(solved, Refused) else None
+        return solved if with_bases is None else solve(with_bases)
     try:
         answer = _SystemSolver(problem).solve(problem.asked.name)
         if problem.inexact:
@@ -247,6 +260,39 @@ def solve(problem: RealRecurrence) -> Answer:
     except OutOfReachError as reason:
         return Refused(str(reason))
     return _build_answer(answer, problem.asked)
+
+
+def _read_cases_as_bases(problem: RealRecurrence) -> RealRecurrence | None:
+    """Return the recurrence with cases up to a number as base values; None if there are other cases, or several sizes.
+
+    Sums, roundings and sizes that shrink in other ways than by a factor have no solution in log space.
+    """
+    definitions = []
+    for definition in problem.definitions:
+        *cases, last = definition.cases
+        bases = list(definition.bases)
+        for case in cases:
+            match case.condition:
+                case s.Binary(op="<=" | "==", left=s.Name(id=name), right=s.Integer() as limit) if (
+                    name,
+                ) == definition.parameters and not s.find_names(case.value) - {"pi"}:
+                    bases.append(BaseValue((limit,), case.value))
+                case _:
+                    return None
+        if len(definition.parameters) > 1 or (cases and definition.bases):
+            return None
+        names = frozenset(d.name for d in problem.definitions)
+        definitions.append(
+            raise_base(RealDefinition(definition.name, definition.parameters, (last,), tuple(bases)), names)[0]
+        )
+    return replace(problem, definitions=tuple(definitions))
+
+
+def _has_difference(definition: RealDefinition, functions: frozenset[str]) -> bool:
+    """Test whether terms without calls are subtracted."""
+    alternatives = read_alternatives(definition.cases[-1].value, functions, amounts=True)
+    parts = s.iterate_nodes(tuple(amount for alternative in alternatives for amount in alternative.amounts))
+    return any(isinstance(part, s.Unary) or (isinstance(part, s.Binary) and part.op == "-") for part in parts)
 
 
 def _is_univariate(definition: RealDefinition) -> bool:
@@ -277,6 +323,8 @@ class _SystemSolver:
     def __init__(self, problem: RealRecurrence) -> None:
         self._definitions = {definition.name: definition for definition in problem.definitions}
         names = frozenset(self._definitions)
+        if problem.inexact and any(_has_difference(definition, names) for definition in problem.definitions):
+            raise OutOfReachError("a difference next to a term in Theta, which may be any multiple of it")
         self._bases = {name: read_initial_values(definition, names) for name, definition in self._definitions.items()}
         self._branches = {
             name: read_branches(definition, self._bases) for name, definition in self._definitions.items()

@@ -51,9 +51,9 @@ def solve_recurrence_by_symbolic_share(problem: RealRecurrence) -> SolvedGrowth 
     starts = [read(value) for value in values]
     if not all(len(terms) == 1 and terms[0].is_constant and terms[0].coefficient > 0 for terms in starts):
         return None
-    number = GrowthTerm(fmpq(1)) if weight is None else next(iter(read(weight)))
+    number, *more = (GrowthTerm(fmpq(1)),) if weight is None else read(weight) or (GrowthTerm(fmpq(0)),)
     terms = [term for amount in alternatives[0].amounts for term in read(amount)]
-    if not number.is_constant or not number.exact or number.coefficient < 1:
+    if more or not number.is_constant or not number.exact or number.coefficient < 1:
         raise OutOfReachError("a number of calls that is not a rational number of at least 1")
     if any(term.coefficient < 0 for term in terms):
         raise OutOfReachError("the terms without calls may be negative")

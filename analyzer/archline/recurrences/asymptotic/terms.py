@@ -205,7 +205,12 @@ def find_leading_terms(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
         if not any(dominates(leader, term) for leader in leading):
             leading = [leader for leader in leading if not dominates(term, leader)]
             leading.append(replace(term, coefficient=fmpq(1)))
-    return tuple(sorted(leading, key=cmp_to_key(compare_growth), reverse=True))
+    return tuple(sort_by_growth(leading))
+
+
+def sort_by_growth(terms: Iterable[GrowthTerm]) -> list[GrowthTerm]:
+    """Return the terms, the fastest in the size first."""
+    return sorted(terms, key=cmp_to_key(compare_growth), reverse=True)
 
 
 def is_nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:

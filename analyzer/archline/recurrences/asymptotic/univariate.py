@@ -158,7 +158,8 @@ class SolvedFunction:
     `beyond` is the reason why the growth is superpolynomial, if it is. `shrinking` is how sizes shrink, `exponent` that
     of the calls alone, `stride` the step between sizes, `start` the largest size of a base value. All shares are powers
     of 1/factor, if there is such a number. `gap` is the smallest difference between the exponent and those of the added
-    terms. `between` are bounds of a growth with rounded numbers.
+    terms. `between` are bounds of a growth with rounded numbers. `rough` says that the sizes of calls are known to
+    leading order only.
     """
 
     method: str
@@ -174,6 +175,7 @@ class SolvedFunction:
     factor: fmpq | None = None
     gap: float = math.inf
     between: tuple[s.Expr, s.Expr] | None = None
+    rough: bool = False
 
 
 def solve_function(
@@ -181,56 +183,46 @@ def solve_function(
 ) -> SolvedFunction:
     """Solve a function that calls only itself; `method` is that of one without calls. Raises OutOfReachError."""
     stated = format_statement(name, size, branches, bases)
-    remaining = _drop_dominated_branches(branches)
-    if len(remaining) < len(branches):
-        kept = ", ".join(format_branch(branch, size) for branch in remaining)
-        stated = (*stated, f"the largest value so far grows as that with {kept} alone, which is above the rest")
-    solved = _solve_branches(name, size, remaining, bases, stated, method)
-    if any(branch.terms != remaining[0].terms for branch in branches):
-        solved = replace(solved, closed=None)
-    rough = any(call.argument.rough or call.argument.rounded for branch in branches for call in branch.calls)
-    if rough:
+    solved = _solve_branches(name, size, branches, bases, stated, method)
+    if any(call.argument.rough or call.argument.rounded for branch in branches for call in branch.calls):
         line = "terms of smaller order and rounding in the sizes of calls do not change the growth"
-        solved = replace(solved, steps=(*solved.steps, line))
+        rough = any(call.argument.rough for branch in branches for call in branch.calls)
+        solved = replace(solved, steps=(*solved.steps, line), rough=rough)
     if solved.terms and solved.beyond is None and any(term.side > 0 for term in solved.terms):
         solved = replace(solved, beyond=f"it grows as {format_growth(solved.terms, size)}")
     return solved
 
 
-def _drop_dominated_branches(branches: Branches) -> Branches:
-    """Drop branches of a maximum whose calls are at most those of another, and whose terms grow at most as its terms.
+def _solve_mixed_maximum(
+    name: str, size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]
+) -> SolvedFunction:
+    """Solve a maximum of branches whose sizes shrink in different ways, if one by steps stays above all others.
 
-    The largest value at the sizes up to n satisfies the same recurrence, up to a constant factor of its terms, and it
-    never falls, so that a call at a smaller size is at most the same call at a larger one.
+    Each branch alone is a lower bound. A multiple of the solution of one is an upper bound if the others, evaluated for
+    it, are at most a fixed share below 1 of it, besides terms that do not grow faster. Raises OutOfReachError.
     """
-    kept: list[CallSum] = []
-    for index, branch in enumerate(branches):
-        others = [*kept, *branches[index + 1 :]]
-        if not any(_is_branch_below(branch, other) for other in others):
-            kept.append(branch)
-    return tuple(kept)
+    for branch in branches:
+        steps = all(call.argument.is_step or call.argument.less for call in branch.calls)
+        if not branch.calls or not steps or any(term.coefficient < 0 for term in branch.terms):
+            continue
+        solved = _solve_branches(name, size, (branch,), bases, stated, "")
+        others = [other for other in branches if other is not branch]
+        if len(solved.terms) == 1 and all(_is_branch_below(other, solved.terms[0]) for other in others):
+            line = f"{format_branch(branch, size)} alone grows as {format_growth(solved.terms, size)}, above the others"
+            return replace(solved, steps=(*solved.steps, line), closed=None)
+    raise OutOfReachError("sizes that shrink in different ways in a maximum")
 
 
-def _is_branch_below(low: CallSum, high: CallSum) -> bool:
-    if not high.calls or not all(
-        call.weight.kind == _CONSTANT_TERM.kind and call.weight.coefficient > 0 and call.weight.exact and not call.tail
-        for call in (*low.calls, *high.calls)
-    ):
+def _is_branch_below(branch: CallSum, growth: GrowthTerm) -> bool:
+    """Test whether a branch is below its growth, if all its calls grow so: their shares of it add up to less than 1."""
+    if any(call.weight.kind != _CONSTANT_TERM.kind or call.tail for call in branch.calls):
         return False
-    terms = (*low.terms, *high.terms)
-    if any(term.coefficient < 0 or compare_growth(term, _CONSTANT_TERM) < 0 for term in terms):
+    if not all(term.coefficient > 0 and dominates(growth, term) for term in branch.terms):
         return False
-    ranks = sorted({call.argument.rank for call in (*low.calls, *high.calls)}, reverse=True)
-    if any(call.argument.less is not None for call in (*low.calls, *high.calls)):
+    splits = merge_shares((call.number, call.argument.ratio) for call in branch.calls if call.argument.is_split)
+    if any(not (call.argument.is_split or call.argument.is_root) for call in branch.calls):
         return False
-    for rank in ranks:
-        below, above = (
-            sum((call.number for call in branch.calls if call.argument.rank >= rank), ZERO_CONSTANT)
-            for branch in (low, high)
-        )
-        if (below - above).sign() > 0:
-            return False
-    return all(any(dominates(great, small) for great in high.terms) for small in low.terms)
+    return growth.side > 0 or (growth.power.sign() > 0 and (not splits or compare_exponent(splits, growth.power) < 0))
 
 
 def _solve_branches(
@@ -247,8 +239,10 @@ def _solve_branches(
         return SolvedFunction(method, stated, terms)
     for call in calls:
         _check_call(name, call)
-    steps = all(call.argument.is_step for call in calls)
-    if steps and len(calls) == 1 and _find_product_of_weights(calls[0]) is not None:
+    kinds = {(x.is_step or x.less is not None, x.is_split) for x in (call.argument for call in calls)}
+    if len(branches) > 1 and len(kinds) > 1 and all(branch.calls for branch in branches):
+        return _solve_mixed_maximum(name, size, branches, bases, stated)
+    if len(branches) == 1 and _find_product_of_weights(branches[0].calls) is not None:
         return _solve_subtractive_recurrence(size, branches, bases, stated)
     slow = any(call.argument.less is not None for call in calls)
     mixed = any(call.argument.is_step for call in calls) and any(call.argument.is_root for call in calls)
@@ -450,23 +444,35 @@ def _solve_slow_recurrence(
     return replace(solved, steps=(*solved.steps, line), terms=found)
 
 
-def _find_product_of_weights(call: WeightedCall) -> GrowthTerm | None:
+def _find_product_of_weights(calls: Sequence[WeightedCall]) -> GrowthTerm | None:
     """Return the growth of w(n)*w(n - g)*w(n - 2*g)*..., for a call w(n)*T(n - g), w(n) = c*n^a*(1 + b/n + ...).
 
-    None for a rational constant, and for other weights.
+    With a call d*n^e*T(n - j*g) beside it, the quotient of T(n) by T(n - g) has the terms d/c^j*n^(e - j*a + a) too.
+    None if the weights are rational constants, or others than these.
     """
+    if not all(call.argument.is_step and call.argument.offset < 0 for call in calls):
+        return None
+    call, *others = sorted(calls, key=lambda call: call.argument.offset, reverse=True)
     lead, step = call.weight, -call.argument.offset
-    if step <= 0 or lead.steep or len(lead.powers) > 1 or lead.coefficient <= 0:
+    if lead.steep or len(lead.powers) > 1 or lead.coefficient <= 0 or lead.symbols or not lead.exact:
         return None
     if not call.tail and call.number.is_rational and not lead.powers:
         return None
     shift = ZERO_CONSTANT
+    for other in others:
+        times = -other.argument.offset / step
+        added = other.weight.multiply(lead.raise_to(-times)) if times.q == 1 else lead
+        excess = (added.power + ONE_CONSTANT).sign()
+        if excess > 0 or added.steep or (not excess and len(added.powers) > 1) or call.factor != ONE_CONSTANT:
+            return None
+        if not excess:
+            shift += other.factor.scaled(added.coefficient)
     if call.tail:
         excess = (call.tail[0].power - lead.power + ONE_CONSTANT).sign()
         if excess > 0 or call.tail[0].steep or (not excess and len(call.tail[0].powers) > 1):
             return None
         if not excess:
-            shift = Constant(call.tail[0].coefficient / lead.coefficient)
+            shift += Constant(call.tail[0].coefficient / lead.coefficient)
     # The product of g*j for j up to n/g is Theta(n!^(1/g)*n^(1/2 - 1/(2*g))), by Stirling's formula.
     power = (lead.power.scaled((step - 1) / 2) + shift).scaled(1 / step)
     return GrowthTerm(
@@ -524,7 +530,8 @@ def _solve_subtractive_recurrence(
     stride = compute_stride(call for branch in branches for call in branch.calls)
     if bases.threshold < 0 and any(term.depends_on_size for branch in branches for term in branch.terms):
         raise OutOfReachError("terms at sizes that are not positive: give a base value at a size of at least 0")
-    product = _find_product_of_weights(branches[0].calls[0]) if len(branches) == len(branches[0].calls) == 1 else None
+    product = _find_product_of_weights(branches[0].calls) if len(branches) == 1 else None
+    stride = stride if product is None else min(-call.argument.offset for call in branches[0].calls)
     parts = [
         tuple(
             (Constant(weight), fmpq(1, 1 << step))

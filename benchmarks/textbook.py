@@ -142,9 +142,10 @@ class Derived:
         loops = tuple(
             (name, f"{shown_path(str(span.source.path))}:{span.line}") for name, span in places.items() if name in names
         )
-        text = report.including(row.metric).growth(cost) or f"unknown: {cost.reason or 'its growth is not known'}"
+        text = report.including(row.metric).growth(cost)
+        shown = f"unknown: {cost.reason or 'its growth is not known'}" if text is None else f"`{text}`"
         facts = map(format_fact, express_facts_in_sizes(algorithm.node))
-        return Derived(text, growths, tuple(dict.fromkeys(facts)), loops)
+        return Derived(shown, growths, tuple(dict.fromkeys(facts)), loops)
 
 
 def _names(expr: s.Expr | None) -> set[str]:
@@ -251,13 +252,21 @@ def _relate(
     eventual, cases = set[Relation](), set[Relation]()
     for growth, end in ends:
         if end is not None and _is_possible(row, derived, growth):
-            where = ", ".join(_list_facts(row, derived, growth))
-            answer = al.order(format_expression(end), known, where, "compare", verify=True)
-            if answer.order != "unknown" and not answer.verified:
-                raise row.make_error(f"the proof of how {answer.f} compares with {answer.g} is not accepted")
-            found: Relation = "equal" if answer.order == "equal" else "sharper" if answer.order == sharper else "weaker"
+            order = _compare_orders(row, derived, growth, end, known)
+            found: Relation = "equal" if order == "equal" else "sharper" if order == sharper else "weaker"
             (eventual if _holds_eventually(growth) else cases).add(found)
     return Relations(frozenset(eventual), frozenset(cases))
+
+
+def _compare_orders(row: Row, derived: Derived, growth: Growth, end: s.Expr, known: str) -> str | None:
+    """Compare the orders of two expressions, as `archline order` does: equal, smaller, larger and so on."""
+    text = format_expression(end)
+    if text == format_expression(parse_expression(known, "growth")):
+        return "equal"
+    answer = al.order(text, known, ", ".join(_list_facts(row, derived, growth)), "compare", verify=True)
+    if answer.order != "unknown" and not answer.verified:
+        raise row.make_error(f"the proof of how {answer.f} compares with {answer.g} is not accepted")
+    return answer.order
 
 
 def _list_facts(row: Row, derived: Derived, growth: Growth) -> tuple[str, ...]:
@@ -321,7 +330,7 @@ def render_table(found: Iterable[tuple[Row, Derived, Verdict]]) -> str:
         metric = "" if row.metric == "work" else f", {row.metric}"
         path = shown_path(str(row.algorithm.node.span.source.path))
         source = f"{row.literature} ({row.source})" + (f"; {row.data}" if row.data and not derived.loops else "")
-        lines.append(f"| [{row.name}](../../{path}){metric} | `{derived.text}` | {source} | {verdict.text} |")
+        lines.append(f"| [{row.name}](../../{path}){metric} | {derived.text} | {source} | {verdict.text} |")
     return "\n".join(lines) + "\n"
 
 

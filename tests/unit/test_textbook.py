@@ -44,7 +44,7 @@ def sizes_of_runs(row: Row) -> list[dict[str, int | float]]:
     """The sizes that a row states, else: all 1, sizes that differ, and larger ones."""
     if row.run:
         pairs = [[pair.split("=") for pair in run.split(",")] for run in row.run]
-        return [{name.strip(): int(value) for name, value in run} for run in pairs]
+        return [{name.strip(): float(value) if "." in value else int(value) for name, value in run} for run in pairs]
     names = row.algorithm.sizes
     return [{name: size(place) for place, name in enumerate(names)} for size in (one, uneven, larger)]
 
@@ -181,7 +181,7 @@ def test_rows_that_are_not_well_formed_are_refused(changed: dict[str, object]) -
 
 
 def test_faults_are_listed_and_no_page_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    planted = Row.read("sorting", {"name": "A", "target": "selection_sort", "source": "a book", "upper": "n"})
+    planted = Row.read("sorting", {"name": "A", "target": "odd_even_transposition_sort", "source": "a book", "upper": "n"})
     monkeypatch.setattr(textbook, "read_topics", lambda only="": {"sorting": [planted]})
     monkeypatch.setattr(sys, "argv", ["textbook.py"])
     before = textbook.PAGE.read_text(encoding="utf-8")

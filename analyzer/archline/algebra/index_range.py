@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import permutations
+from itertools import permutations, product
 
 from archline.algebra.bounds import Bounds
 from archline.algebra.facts import Facts
@@ -18,9 +18,10 @@ from archline.records import record, replace
 
 @record
 class IndexRange:
-    """Two indices with high = low + size, for a new name `size`; `least` is the known minimum of the size.
+    """Two indices with high + offset = low + size, for a new name `size`; `least` is the known minimum of the size.
 
-    If `high_stays`, low = high - size is eliminated instead of high, a size that calls pass on.
+    A range that contains `high` has an `offset` of 1. If `high_stays`, low is eliminated instead of high, a size that
+    calls pass on.
     """
 
     low: str
@@ -28,15 +29,18 @@ class IndexRange:
     size: str
     least: int
     high_stays: bool = False
+    offset: int = 0
 
     @property
     def distance(self) -> Poly:
-        return Poly.symbol(self.high) - Poly.symbol(self.low)
+        """The size in terms of the indices."""
+        return Poly.symbol(self.high) - Poly.symbol(self.low) + self.offset
 
     # To terms of the size
     def substitute_high(self, value: Poly) -> Poly:
         """Eliminate the higher index from a value, or the lower one if the higher one stays."""
         low, high, size = map(Poly.symbol, (self.low, self.high, self.size))
+        size = size - self.offset
         return value.substitute({self.low: high - size} if self.high_stays else {self.high: low + size})
 
     def substitute_high_in_facts(self, facts: Facts) -> Facts:
@@ -44,7 +48,7 @@ class IndexRange:
         bounds: dict[str, Bounds] = {}
         for name, bound in facts.bounds.items():
             if name == self.high and not self.high_stays:
-                low = Poly.symbol(self.low)
+                low = Poly.symbol(self.low) - self.offset
                 bounds[self.size] = Bounds(self._move_bounds(bound.lower, low), self._move_bounds(bound.upper, low))
             elif name != self.low:
                 bounds[name] = Bounds(self._move_bounds(bound.lower), self._move_bounds(bound.upper))
@@ -60,7 +64,7 @@ class IndexRange:
         size = Poly.symbol(self.size)
         moved = (size - self.substitute_high(value - Poly.symbol(self.low)) for value in values)
         if self.high_stays:
-            moved = (Poly.symbol(self.high) - value for value in values)
+            moved = (Poly.symbol(self.high) - value + self.offset for value in values)
         return tuple(value for value in moved if value.names.isdisjoint((self.low, self.size)))
 
     def _move_bounds(self, values: Iterable[Poly], less: Poly | int = 0) -> tuple[Poly, ...]:
@@ -68,10 +72,14 @@ class IndexRange:
 
     def eliminate_high(self, expr: s.Expr) -> s.Expr:
         """Eliminate the higher index from an expression of the language."""
-        low, high, size = (s.Name(name, span=expr.span) for name in (self.low, self.high, self.size))
-        if self.high_stays:
-            return substitute_names(expr, {self.low: s.Binary("-", high, size, span=expr.span)})
-        return substitute_names(expr, {self.high: s.Binary("+", low, size, span=expr.span)})
+        name, other = (self.low, self.high) if self.high_stays else (self.high, self.low)
+        value: s.Expr = s.Name(other, span=expr.span)
+        terms: list[tuple[bool, s.Expr]] = [(not self.high_stays, s.Name(self.size, span=expr.span))]
+        if self.offset:
+            terms.append((self.high_stays, s.Integer(self.offset, span=expr.span)))
+        for added, term in terms:
+            value = s.Binary("+" if added else "-", value, term, span=expr.span)
+        return substitute_names(expr, {name: value})
 
     def eliminate_high_in_facts(self, facts: Iterable[s.Fact]) -> tuple[s.Fact, ...]:
         """Eliminate the higher index from comparisons; facts of other kinds are unchanged."""
@@ -81,10 +89,10 @@ class IndexRange:
     def add_high_to_point(self, point: Mapping[str, int]) -> dict[str, int]:
         """Add the value of the eliminated index to a point that has the other index and the size."""
         if self.high_stays and self.size in point and self.high in point:
-            return {**point, self.low: point[self.high] - point[self.size]}
+            return {**point, self.low: point[self.high] - point[self.size] + self.offset}
         if self.size not in point or self.low not in point:
             return dict(point)
-        return {**point, self.high: point[self.low] + point[self.size]}
+        return {**point, self.high: point[self.low] + point[self.size] - self.offset}
 
     def write_tree(self, value: Poly, order: tuple[str, ...], may_vanish: frozenset[str]) -> s.Expr:
         """Write an expression as a tree, in terms of `high - low` if it depends on the indices only through that."""
@@ -96,10 +104,10 @@ class IndexRange:
 
     def restore_difference(self, expr: s.Expr) -> s.Expr:
         """Replace the size by the difference of the indices in an expression of the language."""
-        return substitute_names(expr, {self.size: b.binary("-", b.name(self.high), b.name(self.low))})
+        return substitute_names(expr, {self.size: to_tree(self.distance, (self.high, self.low))})
 
     def restore_difference_in_text(self, text: str) -> str:
-        distance = f"({self.high} - {self.low})"
+        distance = f"({self.high} - {self.low}{f' + {self.offset}' if self.offset else ''})"
         shown = re.sub(rf"\b{self.size}\b", distance, text)
         return re.sub(rf"([(]|, ){re.escape(distance)}(?=[,)]| [-+] )", rf"\1{distance[1:-1]}", shown)
 
@@ -107,7 +115,7 @@ class IndexRange:
 def find_index_range(
     indices: Sequence[str], facts: Facts, used: Iterable[str], ends: Iterable[str] = ()
 ) -> IndexRange | None:
-    """Return the range of two indices if one is known to be at most the other; else None.
+    """Return the range of two indices if one is known to be at most the other, or 1 more; else None.
 
     A single index may begin a range that ends at one of the sizes `ends`.
     """
@@ -116,8 +124,8 @@ def find_index_range(
     used_names = {*used, *facts.bounds}
     size = next(name for name in ("d", "d_", "d__", "d___") if name not in used_names)
     pairs = [(indices[0], end) for end in ends] if len(indices) == 1 else list(permutations(indices))
-    for low, high in pairs:
-        if facts.nonnegative(Poly.symbol(high) - Poly.symbol(low)):
-            unbounded = IndexRange(low, high, size, 0)
+    for (low, high), offset in product(pairs, (0, 1)):
+        if facts.nonnegative(Poly.symbol(high) - Poly.symbol(low) + offset):
+            unbounded = IndexRange(low, high, size, 0, offset=offset)
             return replace(unbounded, least=unbounded.substitute_high_in_facts(facts).bounds[size].minimum or 0)
     return None

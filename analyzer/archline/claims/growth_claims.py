@@ -358,7 +358,7 @@ def _is_empty_range(indices: IndexRange | None, point: Mapping[str, int]) -> boo
     if indices is None or indices.low not in point or indices.high not in point:
         return False
     sizes = (value for name, value in point.items() if name not in (indices.low, indices.high))
-    return point[indices.low] == point[indices.high] and min(sizes, default=2) >= 2
+    return point[indices.low] == point[indices.high] + indices.offset and min(sizes, default=2) >= 2
 
 
 def _evaluate_claim(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:

@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, combinations, combinations_with_replacement
+from itertools import chain, combinations, combinations_with_replacement, permutations
+from itertools import product as product_of_sets
 from random import Random
 
 import numpy as np
@@ -364,6 +365,9 @@ def reduce_to_length(function: SizeFunction) -> LengthRecurrence:
         if function.own_calls and all(arguments[name] == Poly.symbol(name) for _, arguments in function.own_calls)
     )
     index_range = find_index_range(indices, function.facts, used, fixed)
+    if index_range is None and len(indices) == 2:
+        function = _restrict_to_ranges(function, indices)
+        index_range = find_index_range(indices, function.facts, used)
     if index_range is None:
         return LengthRecurrence(function)
     ranges = [index_range]
@@ -373,6 +377,28 @@ def reduce_to_length(function: SizeFunction) -> LengthRecurrence:
         with suppress(_IndexMattersError):
             return LengthRecurrence(_LengthReduction(function, candidate).reduce(), candidate)
     return LengthRecurrence(function)
+
+
+def _restrict_to_ranges(function: SizeFunction, indices: Sequence[str]) -> SizeFunction:
+    """Return the function where its two indices are a range, if all recursive cases and their calls are; else itself.
+
+    Elsewhere the function is a base case.
+    """
+    cases = [equation for equation in function.equations if equation.recursive]
+    for (low, high), offset in product_of_sets(permutations(indices), (0, 1)):
+        length = Poly.symbol(high) - Poly.symbol(low) + offset
+        lengths = [(equation, length) for equation in cases]
+        for equation in cases:
+            for call in find_calls(equation.value):
+                if call.function == function.name:
+                    arguments = dict(zip(function.parameters, call.arguments, strict=True))
+                    lengths.append((equation, length.substitute(arguments)))
+        if all(equation.facts.nonnegative(value) for equation, value in lengths):
+            equations = (
+                replace(equation, facts=equation.facts.with_nonnegative(length)) for equation in function.equations
+            )
+            return replace(function, facts=function.facts.with_nonnegative(length), equations=tuple(equations))
+    return function
 
 
 class _IndexMattersError(Exception):
@@ -434,7 +460,8 @@ class _LengthReduction:
         arguments = dict(
             zip(self._function.parameters, map(self._indices.substitute_high, call.arguments), strict=True)
         )
-        length = self._indices.substitute_high(arguments[self._indices.high] - arguments[self._indices.low])
+        ends = {name: arguments[name] for name in (self._indices.low, self._indices.high)}
+        length = self._indices.substitute_high(self._indices.distance.substitute(ends))
         return Poly.of_atom(a.AppliedFunction(call.function, (*(arguments[name] for name in self._sizes), length)))
 
     def _map_own_calls(self, value: Poly, change: Callable[[a.AppliedFunction], Poly]) -> Poly:

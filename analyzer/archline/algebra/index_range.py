@@ -11,7 +11,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_tree
 from archline.expr import build as b
-from archline.expr.tree import substitute_names
+from archline.expr.tree import rewrite_parts, substitute_names
 from archline.language import syntax as s
 from archline.records import record, replace
 
@@ -104,7 +104,20 @@ class IndexRange:
 
     def restore_difference(self, expr: s.Expr) -> s.Expr:
         """Replace the size by the difference of the indices in an expression of the language."""
-        return substitute_names(expr, {self.size: to_tree(self.distance, (self.high, self.low))})
+        distance = to_tree(self.distance, (self.high, self.low))
+
+        def restore(node: s.Expr) -> s.Expr | None:
+            match node:
+                case s.Name(id=name) if name == self.size:
+                    return distance
+                case s.Binary(op="+" | "-" as op, left=s.Name(id=name), right=s.Integer(value=value)) if (
+                    name == self.size
+                ):
+                    return to_tree(self.distance + (value if op == "+" else -value), (self.high, self.low))
+                case _:
+                    return None
+
+        return rewrite_parts(expr, restore)
 
     def restore_difference_in_text(self, text: str) -> str:
         distance = f"({self.high} - {self.low}{f' + {self.offset}' if self.offset else ''})"

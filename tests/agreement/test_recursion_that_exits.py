@@ -124,7 +124,7 @@ def search(a: int[n], x: int, lo: index, hi: index) -> int:
         return search(a, x, lo, m - 1)
     return search(a, x, m + 1, hi)
 """
-PROMISES = "n >= 1, lo <= hi", "n >= 1, 0 <= lo, lo <= hi, hi < n", "n >= 1, lo <= hi + 1"
+PROMISES = "n >= 1", "n >= 1, lo <= hi", "n >= 1, 0 <= lo, lo <= hi, hi < n", "n >= 1, lo <= hi + 1"
 
 
 @pytest.mark.parametrize("where", PROMISES)
@@ -140,7 +140,9 @@ def test_binary_search_holds_runs(where: str, test: str) -> None:
             tried += 1
             assert not list(disagreements(costs, executed(run.counts), {"n": LENGTH, "lo": lo, "hi": hi}))
     assert tried
-    assert costs["work"].status == ("unknown" if "hi + 1" in where and "==" in test else "bounded")
+    # Where calls may leave an empty range behind, a test for one element need not end them.
+    endless = test == "if lo == hi:" and where in ("n >= 1", "n >= 1, lo <= hi + 1")
+    assert costs["work"].status == ("unknown" if endless else "bounded")
 
 
 def test_values_at_sizes_end_where_the_indices_do(tmp_path: Path) -> None:

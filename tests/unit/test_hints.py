@@ -245,7 +245,7 @@ ADVICE = [
     (LOOP.replace("for", "parallel for") + "x[0] += 1.0\n", "AL301", "make the update atomic"),
     (LOOP + "atomic x[i] = 1.0\n", "AL244", "as `x[i] += ...` does"),
     (LOOP + "local t: real = 0\n        atomic t += x[i]\n", "AL244", "`atomic s[0] += ...`"),
-    (LOOP + "x[i] = spawn f(x)\n", "AL101", "hand it back through an array of one element"),
+    (LOOP + "x[i] = spawn f(x)\n", "AL101", "or let the algorithm write it to an array of one element"),
     (LOOP + "spawn x[i] = 1.0\n", "AL101", "`spawn f(x[0..n//2])`"),
 ]
 
@@ -261,7 +261,7 @@ def test_hints_say_what_to_write(tmp_path: Path, text: str, code: str, advice: s
 
 
 def test_a_missing_order_of_two_indices_is_named(tmp_path: Path) -> None:
-    head, body = "algorithm f(lo: index, hi: index):\n", "    if hi - lo > 1:\n        f(lo, (lo + hi)//2)\n"
+    head, body = "algorithm f(a: real[n], lo: index, hi: index):\n", "    if a[0] > 0.0:\n        f(a, lo, hi - 1)\n"
     unknown = al.loads(head + body)["f"].cost().work
     assert "`where lo <= hi` in its header would prove it" in str(unknown.reason)
     assert al.loads(head + "    where lo <= hi\n" + body)["f"].cost().work.status != "unknown"

@@ -181,7 +181,9 @@ def test_rows_that_are_not_well_formed_are_refused(changed: dict[str, object]) -
 
 
 def test_faults_are_listed_and_no_page_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    planted = Row.read("sorting", {"name": "A", "target": "odd_even_transposition_sort", "source": "a book", "upper": "n"})
+    planted = Row.read(
+        "sorting", {"name": "A", "target": "odd_even_transposition_sort", "source": "a book", "upper": "n"}
+    )
     monkeypatch.setattr(textbook, "read_topics", lambda only="": {"sorting": [planted]})
     monkeypatch.setattr(sys, "argv", ["textbook.py"])
     before = textbook.PAGE.read_text(encoding="utf-8")

@@ -10,7 +10,8 @@ from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from archline.algebra.effort import TooComplexError, limit_effort
-from archline.algebra.index_range import find_index_range
+from archline.algebra.facts import Facts
+from archline.algebra.index_range import IndexRange, find_index_range
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication import derive as grid
 from archline.analysis.cost import Cost, Costs, build_cost, evaluate_formulas
@@ -225,13 +226,15 @@ def _build_costs(
                 *signature.indices,
             )
         ),
-        find_index_range(
-            signature.indices,
-            facts,
-            signature.size_names,
-            signature.size_names if find_recursive_component(module, algorithm) else (),
-        ),
+        _find_index_range(module, algorithm, facts),
     )
+
+
+def _find_index_range(module: Module, algorithm: s.Algorithm, facts: Facts) -> IndexRange | None:
+    signature = module.signatures[algorithm]
+    ends = signature.size_names if find_recursive_component(module, algorithm) else ()
+    ranges = (find_index_range(signature.indices, facts, signature.size_names, ends, shift) for shift in (0, 1))
+    return next((range_ for range_ in ranges if range_ is not None), None)
 
 
 @lru_cache(maxsize=MAX_MODULES)

@@ -17,7 +17,7 @@ from archline.changes.results import REMOVED, ROSE, CostChange
 from archline.claims import rules
 from archline.costs.rules import DEFECT
 from archline.language.canonical import make_canonical, rename_text, write_program
-from archline.language.conditions import NEVER_READ, NEVER_SET
+from archline.language.conditions import NEVER_ENDS, NEVER_READ, NEVER_SET
 from archline.language.diagnostics import ArchlineError, format_count
 from archline.records import replace
 from archline.report.changes import make_change_row
@@ -46,7 +46,7 @@ def build_baseline(
         costs_in_names = (rename_text(text, form.names) for text in texts)
         groups[key] = {f"{header}  {entry}\n" for entry in (program, *costs_in_names)}
     for problem in report.findings:
-        if problem.code in (*OUTCOME_CODES.values(), NEVER_SET.code, NEVER_READ.code):
+        if problem.code in (*OUTCOME_CODES.values(), NEVER_SET.code, NEVER_READ.code, NEVER_ENDS.code):
             key = make_relative_to_file(file, problem.place.path) + (
                 f"::{problem.algorithm}" if problem.algorithm else ""
             )

@@ -124,7 +124,7 @@ class Configuration:
 
 
 FACT_SEPARATOR = ", "
-FINDING_CODES = "findings are AL601 to AL607"
+FINDING_CODES = "findings are AL601 to AL608"
 LIST_KEYS = ("paths", "exclude", "select", "ignore", "where", "sizes", "machine")
 VALUE_READERS: Mapping[str, Callable[[str], object]] = {
     "sizes": lambda text: given_sizes.read_sizes(text),

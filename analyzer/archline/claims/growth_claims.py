@@ -34,7 +34,7 @@ from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_fact, join_with_mark
 from archline.expr.tree import rewrite_parts, substitute_in_fact, substitute_names
 from archline.expr.values import bounds_of_value, evaluate, evaluate_fact
-from archline.growth.counterexample import Divergence, Point
+from archline.growth.counterexample import Point
 from archline.growth.growths import Growth, Witness, decide_growth, make_domain
 from archline.growth.growths import is_proved_big_o as grows_no_faster
 from archline.growth.is_big_o import Refuted
@@ -208,7 +208,7 @@ def _accept_curve_of_one_size(confirmation: _CounterexampleCheck, side: str, ref
 
     A recurrence has no values at points, so the witness is not checked with values.
     """
-    is_curve = isinstance(refuted.found, Divergence) and len(refuted.found.curve.scales) == 1
+    is_curve = not isinstance(refuted.found, Point) and len(refuted.found.curve.scales) == 1
     return confirmation.make_unchecked_witness(side, refuted) if is_curve else None
 
 
@@ -358,7 +358,7 @@ def _is_empty_range(indices: IndexRange | None, point: Mapping[str, int]) -> boo
     if indices is None or indices.low not in point or indices.high not in point:
         return False
     sizes = (value for name, value in point.items() if name not in (indices.low, indices.high))
-    return point[indices.low] == point[indices.high] + indices.offset and min(sizes, default=2) >= 2
+    return point[indices.low] == point[indices.high] and min(sizes, default=2) >= 2
 
 
 def _evaluate_claim(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
@@ -403,9 +403,12 @@ def select_shown_growths(module: Module, algorithm: s.Algorithm, costs: Costs, c
         return True
 
     def iterate_guarded(order: Growth) -> Iterator[Growth]:
+        range_, by_length = costs.index_range, cost.recursion.indices if cost.recursion is not None else None
+        if range_ is None and by_length is not None:
+            # Nothing orders the two indices; where the range is empty, the run is a base case.
+            order = replace(order, where=(*order.where, b.binary("<", b.name(by_length.low), b.name(by_length.high))))
         yield order
         sizes = [name for name in costs.parameters if cost.lower is not None and name in cost.lower.names]
-        range_ = costs.index_range
         full = [] if range_ is None else [(b.binary("<", b.name(range_.low), b.name(range_.high)),)]
         for condition in (
             *full,

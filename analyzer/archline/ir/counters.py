@@ -73,7 +73,7 @@ def count_while(loop: s.While, scope: Scope) -> CountedWhile | None:
     """Count the iterations of a loop by its counters; None if they do not bound them, or if their number has a name."""
     if loop.iterations is not None and not loop.chosen:
         return None
-    starts = _find_initial_values(scope.module).get(loop)
+    starts = find_initial_values(scope.module).get(loop)
     if starts is None:
         return None
     try:
@@ -490,7 +490,7 @@ def _count_geometric(counter: _Counter, op: str, limit: Poly, facts: Facts) -> P
 
 # Initial values
 @lru_cache(maxsize=16)
-def _find_initial_values(module: Module) -> Mapping[s.While, Mapping[str, s.Expr]]:
+def find_initial_values(module: Module) -> Mapping[s.While, Mapping[str, s.Expr]]:
     """Map the loops of a module to the registers that they set, with the expressions of their values at the entry."""
     result: dict[s.While, Mapping[str, s.Expr]] = {}
     for algorithm in module.signatures:

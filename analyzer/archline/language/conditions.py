@@ -69,6 +69,22 @@ NEVER_READ = Rule(
     about.
     """,
 )
+NEVER_ENDS = Rule(
+    "AL608",
+    "loop that never ends",
+    """
+    The condition of a `while` stays true once it is: its body changes nothing that it tests, or moves it away from the
+    end, and does not leave the loop. No run that enters the loop ends, and none at the sizes at which it is entered.
+
+    ```
+    i = 0
+    while i < n:
+        s += a[i]                # write also: i += 1
+    ```
+
+    It is a warning, and fails a check with `--strict`. Loops for which this is not certain are not warned about.
+    """,
+)
 SIZE_TOO_SMALL = Rule(
     "AL504",
     "size too small",

@@ -369,7 +369,10 @@ _LINES: tuple[tuple[str, str | Callable[[Source, int], str | None]] | _Form, ...
     (r"\b(float|float32|float64|double|complex|number)\b", "numbers are `real` or `int`"),
     (r"\b(integer|int32|int64|long|bool|boolean)\b", "numbers are `real` or `int`; a condition stands only in an `if`"),
     (r"^\s*(real|int|var|auto|const|size|index)\s+\w+", "write `local t: real = 0`, or `let h = n//2` for a size"),
-    (r"\bspawn\s+\w+\s*=|=\s*spawn\b", "a spawned call has no result: hand it back through an array of one element"),
+    (
+        r"\bspawn\s+\w+\s*=|=\s*spawn\b",
+        "a spawned call has no result: call without `spawn`, or let the algorithm write it to an array of one element",
+    ),
     (r"^\s*spawn\b(?!\s+\w+\s*\()", "`spawn` goes before the call of an algorithm: `spawn f(x[0..n//2])`"),
     (r"^\s*atomic\b", "`atomic` goes before the update of one element: `atomic y[i] += v`"),
     # Claims and facts

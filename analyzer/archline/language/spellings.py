@@ -144,6 +144,8 @@ class SpellingBuilder:
     def _check_word(name: str, span: Span) -> str:
         if name in RESERVED:
             hint = f"choose another name, such as `{name}_`"
+            if name == "pi":
+                hint = f"`pi` is the number 3.14159...; {hint}"
             if name in SHADOWABLE:
                 hint = suggest_renaming(span.source, span.line, name, f"{name}_", hint)
             raise error(rules.RESERVED, f"`{name}` is a word of the language", span=span, hint=hint)

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from archline.analysis.checks.endless_loops import iterate_endless_loops
 from archline.analysis.checks.failures import find_unset_outputs
 from archline.analysis.checks.unread_names import iterate_unread_names
 from archline.claims import rules
 from archline.growth.short_forms import cut_terms
 from archline.language import syntax as s
-from archline.language.conditions import NEVER_READ, NEVER_SET
+from archline.language.conditions import NEVER_ENDS, NEVER_READ, NEVER_SET
 from archline.language.diagnostics import Diagnostic, Rule, suggest_closest
 from archline.language.model import Module
 from archline.language.suppressions import Suppression, list_suppressions
@@ -31,6 +32,7 @@ RULES: Mapping[str, tuple[str, Rule]] = {
         (WARNING, rules.UNNEEDED),
         (WARNING, NEVER_SET),
         (WARNING, NEVER_READ),
+        (WARNING, NEVER_ENDS),
     )
 }
 """The level of each finding that can be selected or ignored, and its rule."""
@@ -40,6 +42,7 @@ NON_CLAIM_FINDINGS = {
     (rules.BECAME_UNKNOWN.code, ERROR): ("cost became unknown", "costs became unknown"),
     (NEVER_SET.code, WARNING): ("output is not set", "outputs are not set"),
     (NEVER_READ.code, WARNING): ("name is not read", "names are not read"),
+    (NEVER_ENDS.code, WARNING): ("loop never ends", "loops never end"),
     (rules.UNNEEDED.code, WARNING): ("unused entry", "unused entries"),
 }
 """Findings that are not about a claim, by code and level, in words: singular and plural."""
@@ -50,9 +53,9 @@ OUTCOME_CODES = {"fails": rules.FAILS.code, "unknown": rules.NOT_DECIDED.code}
 class CheckFinding:
     """A finding of a check. The place may be a path alone, or empty; `algorithm` is empty outside of algorithms.
 
-    `claim` is a claim that fails or is not decided, or a name that no run sets or nothing reads. Findings without a
-    claim have a `key` that distinguishes them from others of their code and algorithm and does not depend on the
-    wording of the message. Errors fail the check, warnings do if it is strict, notes never. `edits` are the
+    `claim` is a claim that fails or is not decided, a name that no run sets or nothing reads, or a loop. Findings
+    without a claim have a `key` that distinguishes them from others of their code and algorithm and does not depend on
+    the wording of the message. Errors fail the check, warnings do if it is strict, notes never. `edits` are the
     edits of its hint; they are `safe` if nothing else can be meant.
     """
 
@@ -113,13 +116,14 @@ def place_edits(problem: Diagnostic) -> tuple[PlacedEdit, ...]:
 
 
 def list_unset_and_unread(module: Module, algorithm: s.Algorithm, heeded: bool = False) -> tuple[CheckFinding, ...]:
-    """Return the warnings about outputs that no run sets, and about names that nothing reads.
+    """Return the warnings about outputs that no run sets, names that nothing reads, and loops that never end.
 
     With `heeded`, warnings that a comment in the source ignores are left out.
     """
     comments = list_suppressions(module.program, {algorithm.name}, whole=False) if heeded else ()
     unset = [(f"{name}: out", warning, warning.span) for name, warning in find_unset_outputs(module, algorithm).items()]
     unset += [(name, warning, warning.span) for name, warning in iterate_unread_names(algorithm)]
+    unset += [(name, warning, warning.span) for name, warning in iterate_endless_loops(module, algorithm)]
     return tuple(
         replace(
             make_finding(

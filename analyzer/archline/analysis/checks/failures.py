@@ -291,7 +291,14 @@ def _suggest_starts(algorithm: s.Algorithm, array: str) -> Proposal | None:
     ]
     from_one = loops and all(isinstance(loop.lo, s.Integer) and loop.lo.value == 1 and not loop.down for loop in loops)
     words = "ranges begin at 0 and end before their bound: write `{}`"
-    return propose_zero_starts(loops, words) if from_one else None
+    if not from_one:
+        return None
+    first = loops[0]
+    subscripts = (x.subscripts for x in s.find_nodes(first.body, s.Element) if x.array == array)
+    if any([getattr(subscript, "id", "") for subscript in places] == [first.variable] for places in subscripts):
+        end, i = format_expression(first.hi), first.variable
+        words += f" or, to count from 1, `for {i} in 1..{end} + 1:` and `{array}[{i} - 1]`"
+    return propose_zero_starts(loops, words)
 
 
 def _build_unset_warning(output: s.Parameter, subscripts: Sequence[int], rest: str, point: Point) -> Diagnostic:

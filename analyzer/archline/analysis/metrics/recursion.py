@@ -46,7 +46,7 @@ from archline.recurrences.exact.base_cases import (
 )
 from archline.recurrences.exact.constraints import InductionProof, ProvedBound
 from archline.recurrences.exact.explain import explain_recurrence
-from archline.recurrences.exact.indexed import LengthRecurrence, reduce_to_length
+from archline.recurrences.exact.indexed import LengthRecurrence, reduce_alike, reduce_to_length
 from archline.recurrences.exact.leaves import remove_leaf_counts
 from archline.recurrences.exact.search import (
     SearchInputs,
@@ -242,8 +242,8 @@ class RecursionSolver:
         if not isinstance(system, RecurrenceSystem) or lower is None or upper is None:
             return None
         proofs = self._solve_system(algorithm, metric, system).proofs
-        least, most = self._length_recurrence(lower), self._length_recurrence(upper)
-        if least.indices is None or most.indices is None:
+        least, most = self._length_recurrences(lower, upper)
+        if most.indices is None:
             return explain_recurrence(system, lower, upper, proofs, more)
         meanings = {most.indices.size: most.indices.distance}
         return replace(explain_recurrence(system, least.function, most.function, proofs, more), meanings=meanings)
@@ -254,9 +254,7 @@ class RecursionSolver:
         lower, upper = extracted.get_function(metric, False), extracted.get_function(metric, True)
         if lower is None or upper is None or self._missing_termination_proof(algorithm) is not None:
             return None
-        least, most = self._length_recurrence(lower), self._length_recurrence(upper)
-        if least.indices is None or most.indices is None:
-            least, most = LengthRecurrence(lower), LengthRecurrence(upper)
+        least, most = self._length_recurrences(lower, upper)
 
         def foreign_bounds(above: bool) -> ForeignBounds:
             return self._foreign_bounds(metric, upper, BoundSide.UPPER if above else BoundSide.LOWER)
@@ -281,6 +279,8 @@ class RecursionSolver:
 
     def _search_bound(self, function: SizeFunction, metric: str, upper: bool, capped: bool = True) -> Poly | None:
         reduced = self._length_recurrence(function)
+        if reduced.partial:
+            return None
         with limit_effort(MAX_EFFORT, own=True):
             inputs = replace(self._search_inputs(metric, reduced.function), capped=capped)
             bound = search_bound(reduced.function, upper, inputs, everywhere=True)
@@ -300,6 +300,16 @@ class RecursionSolver:
     @memoised
     def _length_recurrence(self, function: SizeFunction) -> LengthRecurrence:
         return reduce_to_length(function)
+
+    def _length_recurrences(
+        self, lower: SizeFunction, upper: SizeFunction
+    ) -> tuple[LengthRecurrence, LengthRecurrence]:
+        """Reduce both functions to the length of one range of indices, or neither."""
+        most = self._length_recurrence(upper)
+        least = self._length_recurrence(lower) if lower.own_calls else reduce_alike(lower, most)
+        if least.indices is None or most.indices is None:
+            return LengthRecurrence(lower), LengthRecurrence(upper)
+        return least, most
 
     def _make_call_bound(
         self, function: SizeFunction, metric: str, side: BoundSide
@@ -377,12 +387,11 @@ class RecursionSolver:
         lower, upper = extracted.get_function(metric, False), extracted.get_function(metric, True)
         assert lower is not None
         assert upper is not None
-        least, most = self._length_recurrence(lower), self._length_recurrence(upper)
-        if least.indices is None or most.indices is None:
+        least, most = self._length_recurrences(lower, upper)
+        if most.indices is None:
             by_indices = self._solve_metric_by_indices(metric, upper)
             if by_indices is not None:
                 return by_indices
-            least, most = LengthRecurrence(lower), LengthRecurrence(upper)
         return self._solve_bounds(metric, least, most, (lower, upper))
 
     def _solve_bounds(
@@ -416,7 +425,7 @@ class RecursionSolver:
             by_layers = self._bound_groups_of_cases(lower, upper, metric, (low, high))
         if by_layers is not None:
             return by_layers
-        if low is high is None and above is not None:
+        if low is high is None and above is not None and not most.partial:
             # Bounds by measures hold in base cases too.
             below = below or InductionProof(">=", ZERO, reason="a count is never negative")
             ends = least.restore_indices(below.value), most.restore_indices(above.value)
@@ -457,7 +466,7 @@ class RecursionSolver:
         proofs: tuple[InductionProof, ...] = (InductionProof("=", high, reason=reason),)
         if low != high:
             proofs = (InductionProof(">=", low, reason=reason), InductionProof("<=", high, reason=reason))
-        if below.leaf is None and above.leaf is None:
+        if below.leaf is None and above.leaf is None and not most.partial:
             return MetricSolution(amount_in_sizes(whole[1].facts, low, high), proofs=proofs)
         return replace(combine_recursive_and_base_cases(*whole, low, high), proofs=proofs)
 

@@ -22,7 +22,6 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, combinations, combinations_with_replacement, permutations
-from itertools import product as product_of_sets
 from random import Random
 
 import numpy as np
@@ -49,6 +48,7 @@ MAX_TERM_PRODUCTS = 4_000_000
 MAX_SAMPLES, NUM_SAMPLE_SETS = 120, 2
 MAX_EVALUATION_STEPS = 1_500
 MAX_WEAKENING, MAX_SHIFT = 4, 3
+MAX_RANGE_SHIFT = 2
 
 
 @record(eq=False)
@@ -345,10 +345,14 @@ def _search_tightest_bound(
 
 @record(eq=False)
 class LengthRecurrence:
-    """A function of the length of a range (`indices`) instead of its two indices, or unchanged without a range."""
+    """A function of the length of a range (`indices`) instead of its two indices, or unchanged without a range.
+
+    It is `partial` if some base case also has indices that no call has, at which the function is not considered.
+    """
 
     function: SizeFunction
     indices: IndexRange | None = None
+    partial: bool = False
 
     def restore_indices(self, value: Poly) -> Poly:
         """Replace the length in a value by the distance of the indices."""
@@ -364,10 +368,13 @@ def reduce_to_length(function: SizeFunction) -> LengthRecurrence:
         for name in function.sizes
         if function.own_calls and all(arguments[name] == Poly.symbol(name) for _, arguments in function.own_calls)
     )
-    index_range = find_index_range(indices, function.facts, used, fixed)
-    if index_range is None and len(indices) == 2:
-        function = _restrict_to_ranges(function, indices)
-        index_range = find_index_range(indices, function.facts, used)
+    ends = tuple(fixed)
+    index_range, reached = find_index_range(indices, function.facts, used, ends), function
+    for shift in range(MAX_RANGE_SHIFT + 1) if index_range is None else ():
+        reached = _assume_reached_ranges(function, indices, ends, shift)
+        index_range = None if reached is function else find_index_range(indices, reached.facts, used, ends, shift)
+        if index_range is not None:
+            break
     if index_range is None:
         return LengthRecurrence(function)
     ranges = [index_range]
@@ -375,30 +382,46 @@ def reduce_to_length(function: SizeFunction) -> LengthRecurrence:
         ranges.append(replace(index_range, high_stays=True))
     for candidate in ranges:
         with suppress(_IndexMattersError):
-            return LengthRecurrence(_LengthReduction(function, candidate).reduce(), candidate)
+            return LengthRecurrence(
+                _LengthReduction(reached, candidate).reduce(), candidate, partial=reached is not function
+            )
     return LengthRecurrence(function)
 
 
-def _restrict_to_ranges(function: SizeFunction, indices: Sequence[str]) -> SizeFunction:
-    """Return the function where its two indices are a range, if all recursive cases and their calls are; else itself.
+def reduce_alike(function: SizeFunction, other: LengthRecurrence) -> LengthRecurrence:
+    """Return a function that makes no calls in terms of the range to which another one of its cases is reduced."""
+    indices = other.indices
+    if indices is not None:
+        with suppress(_IndexMattersError):
+            reached = _assume_nonnegative(function, indices.distance) if other.partial else function
+            return LengthRecurrence(_LengthReduction(reached, indices).reduce(), indices, other.partial)
+    return LengthRecurrence(function)
 
-    Elsewhere the function is a base case.
-    """
-    cases = [equation for equation in function.equations if equation.recursive]
-    for (low, high), offset in product_of_sets(permutations(indices), (0, 1)):
-        length = Poly.symbol(high) - Poly.symbol(low) + offset
-        lengths = [(equation, length) for equation in cases]
-        for equation in cases:
-            for call in find_calls(equation.value):
-                if call.function == function.name:
-                    arguments = dict(zip(function.parameters, call.arguments, strict=True))
-                    lengths.append((equation, length.substitute(arguments)))
-        if all(equation.facts.nonnegative(value) for equation, value in lengths):
-            equations = (
-                replace(equation, facts=equation.facts.with_nonnegative(length)) for equation in function.equations
-            )
-            return replace(function, facts=function.facts.with_nonnegative(length), equations=tuple(equations))
+
+def _assume_reached_ranges(
+    function: SizeFunction, indices: Sequence[str], ends: Sequence[str], shift: int
+) -> SizeFunction:
+    """Return the function where low <= high + shift, if all calls are made there and lead there; else the function."""
+    if len(indices) not in (1, 2) or not function.own_calls:
+        return function
+    pairs = [(indices[0], end) for end in ends] if len(indices) == 1 else list(permutations(indices))
+    for low, high in pairs:
+        distance = Poly.symbol(high) - Poly.symbol(low) + shift
+        if all(
+            equation.facts.nonnegative(value)
+            for equation, arguments in function.own_calls
+            for value in (distance, distance.substitute(arguments))
+        ):
+            return _assume_nonnegative(function, distance)
     return function
+
+
+def _assume_nonnegative(function: SizeFunction, value: Poly) -> SizeFunction:
+    return replace(
+        function,
+        facts=function.facts.with_nonnegative(value),
+        equations=tuple(replace(x, facts=x.facts.with_nonnegative(value)) for x in function.equations),
+    )
 
 
 class _IndexMattersError(Exception):
@@ -460,8 +483,8 @@ class _LengthReduction:
         arguments = dict(
             zip(self._function.parameters, map(self._indices.substitute_high, call.arguments), strict=True)
         )
-        ends = {name: arguments[name] for name in (self._indices.low, self._indices.high)}
-        length = self._indices.substitute_high(self._indices.distance.substitute(ends))
+        distance = arguments[self._indices.high] - arguments[self._indices.low] + self._indices.shift
+        length = self._indices.substitute_high(distance)
         return Poly.of_atom(a.AppliedFunction(call.function, (*(arguments[name] for name in self._sizes), length)))
 
     def _map_own_calls(self, value: Poly, change: Callable[[a.AppliedFunction], Poly]) -> Poly:
